@@ -57,8 +57,9 @@ typedef struct tw_estimate {
 TW_SIZED(tw_estimate);
 
 /* Compiles a launch up to the point where it needs a GPU, and fills `out`. Arrays may be missing.
- * multiprocessors: of the GPU; 0: not known. Returns TW_OK, or TW_BAD_PROGRAM with the reason if
- * the target refuses the program. */
+ * If only sizes have changed since the launch's latest estimate, and the program is the same, it
+ * compiles nothing. multiprocessors: of the GPU; 0: not known. Returns TW_OK, or TW_BAD_PROGRAM
+ * with the reason if the target refuses the program. */
 TW_API tw_status tw_launch_estimate(tw_launch *l, int multiprocessors, tw_estimate *out);
 
 /* The values that `ensures` gives for one set of inputs, to judge many variants. */
@@ -100,6 +101,10 @@ TW_API const char *tw_store_path(const tw_store *s);
  * and tuned values. Texts that are NULL are stored as ""; `version` and `measured` are filled in.
  * Returns TW_OK or TW_NO_FILE. */
 TW_API tw_status tw_store_put(tw_store *s, const tw_tuned *row);
+
+/* Adds `count` results durably, in one transaction: all of them, or on a failure none. It takes
+ * about as long as tw_store_put takes for one result. Returns the statuses of tw_store_put. */
+TW_API tw_status tw_store_put_all(tw_store *s, const tw_tuned *const *rows, int count);
 
 /* Finds the results whose texts equal those of the filter that are not NULL; other members of the
  * filter have no effect. filter: NULL for all. Results that are TW_OK come first, then faster

@@ -176,6 +176,10 @@ struct claimed {
 };
 
 struct choice choice_new(struct arena *a, const struct lang_kernel *info);
+/* Returns true if both choices compile to the same program. */
+bool choice_same(const struct lang_kernel *info, const struct choice *a, const struct choice *b);
+/* Copies the parts of a choice that select the program. */
+struct choice choice_copy(struct arena *a, const struct lang_kernel *info, const struct choice *c);
 /* Structs that carry their size, sized.c. If ctx is not NULL, these functions report a caller's
  * struct that was not made as tilewright.h demands. */
 #define READ_SIZED(ctx, type, to, from) sized_read(ctx, #type, to, sizeof(type), from)
@@ -262,6 +266,8 @@ struct tw_launch {
     struct arena simulated;           /* result of the latest tw_launch_simulate */
     struct arena key;                 /* texts of the latest tw_launch_tuning_key */
     struct arena explained;           /* result of the latest tw_launch_explain */
+    struct arena estimated;           /* memory of `estimate` */
+    struct estimate *estimate;        /* of the latest tw_launch_estimate; NULL: none */
     /* given */
     bool *value_set, *tune_set, *type_set, *array_set;
     bool *array_refused; /* no array is set: the last one is in `refused` */

@@ -151,11 +151,19 @@ static uint64_t hash_of(uint64_t hash, const void *data, size_t length)
     return hash;
 }
 
+/* The latest estimate of a launch. Other sizes of the same program change only its grid. */
+struct estimate {
+    struct choice key;       /* selects the program */
+    const struct kernel *ir; /* after all passes: has the grid */
+    uint64_t text;           /* hash of the program's text */
+    tw_estimate needs;       /* of a block */
+};
+
 /* Hashes the program as it would run: its text and the size of the launch. */
-static uint64_t program_hash(struct text *text, const tw_estimate *e, const int64_t grid[3])
+static uint64_t program_hash(const struct estimate *kept, const int64_t grid[3])
 {
-    uint64_t hash = hash_of(14695981039346656037u, text->data, text->length);
-    hash = hash_of(hash, &e->shared_bytes, sizeof e->shared_bytes);
+    const tw_estimate *e = &kept->needs;
+    uint64_t hash = hash_of(kept->text, &e->shared_bytes, sizeof e->shared_bytes);
     hash = hash_of(hash, &e->threads, sizeof e->threads);
     return hash_of(hash, grid, 3 * sizeof *grid);
 }
@@ -206,35 +214,52 @@ static void find_grid(const tw_launch *l, const struct kernel *ir, int64_t grid[
     }
 }
 
+/* Compiles the program of the launch, whose choice is known, into l->estimate. */
+static tw_status compile_estimate(tw_launch *l)
+{
+    l->estimate = NULL;
+    arena_free(&l->estimated);
+    struct arena *a = &l->estimated;
+    struct estimate *kept = arena_new(a, struct estimate);
+    kept->key = choice_copy(a, l->kernel->info, &l->choice);
+    struct kernel *ir = choice_check(a, &l->ctx->diag, l->kernel, &l->choice, kept->key.known);
+    tw_status status =
+        ir ? choice_passes(l->kernel, ir, &l->choice, kept->key.known, NULL) : TW_BAD_PROGRAM;
+    if (status != TW_OK)
+        return status;
+    struct text text;
+    text_init(&text, &l->ctx->scratch);
+    kept->needs.threads = kernel_block_threads(ir);
+    if (l->kernel->device)
+        status = lower_quietly(l, ir, &text, &kept->needs);
+    else
+        print_for_host(&text, ir);
+    if (status != TW_OK)
+        return status;
+    kept->ir = ir;
+    kept->text = hash_of(14695981039346656037u, text.data, text.length);
+    l->estimate = kept;
+    return TW_OK;
+}
+
 static tw_status estimate_call(void *user)
 {
     struct tuning_call *call = user;
     tw_launch *l = call->launch;
-    tw_context *ctx = l->ctx;
-    tw_estimate *e = &call->estimate;
     tw_status status = l->prepared ? TW_OK : launch_resolve(l, true);
-    if (status != TW_OK)
-        return status;
-    bool *known = arena_array(&ctx->scratch, bool, l->kernel->info->param_count);
-    for (int p = 0; p < l->kernel->info->param_count; p++)
-        known[p] = l->kernel->info->params[p].is_static && l->choice.known[p];
-    struct kernel *ir = choice_check(&ctx->scratch, &ctx->diag, l->kernel, &l->choice, known);
-    status = ir ? choice_passes(l->kernel, ir, &l->choice, known, NULL) : TW_BAD_PROGRAM;
+    bool same = status == TW_OK && l->estimate &&
+                choice_same(l->kernel->info, &l->estimate->key, &l->choice);
+    if (status == TW_OK && !same)
+        status = compile_estimate(l);
     if (status != TW_OK)
         return status;
     int64_t grid[3];
-    struct text text;
-    text_init(&text, &ctx->scratch);
-    find_grid(l, ir, grid, e);
+    call->estimate = l->estimate->needs;
+    find_grid(l, l->estimate->ir, grid, &call->estimate);
     if (l->kernel->device)
-        status = lower_quietly(l, ir, &text, e);
-    else
-        print_for_host(&text, ir);
-    e->threads = kernel_block_threads(ir);
-    if (status == TW_OK && l->kernel->device)
-        find_occupancy(call, e);
-    e->program = program_hash(&text, e, grid);
-    return status;
+        find_occupancy(call, &call->estimate);
+    call->estimate.program = program_hash(l->estimate, grid);
+    return TW_OK;
 }
 
 tw_status tw_launch_estimate(tw_launch *l, int multiprocessors, tw_estimate *out)

@@ -28,7 +28,8 @@ struct store_call {
     tw_store *store;
     const char *path;
     bool existing;
-    const tw_tuned *row;
+    const tw_tuned *row;         /* a filter */
+    const tw_tuned *const *rows; /* `count` of them */
     int count;
     tw_launch *launch;
     const char *device;
@@ -205,28 +206,58 @@ static tw_tuned public_row(const struct store_row *row)
     return t;
 }
 
-static tw_status put_call(void *user)
+/* Reads a caller's row, which was checked, and fills in what it leaves open. */
+static struct store_row read_row(const tw_tuned *given)
 {
-    struct store_call *call = user;
-    struct store_row row = inner_row(call->row);
+    tw_tuned own = {0};
+    READ_SIZED(NULL, tw_tuned, &own, given);
+    struct store_row row = inner_row(&own);
     if (!row.version)
         row.version = TW_VERSION;
     if (!row.measured)
         row.measured = (int64_t)time(NULL);
-    return report(call->store, store_put(&call->store->store, &row));
+    return row;
+}
+
+static tw_status put_call(void *user)
+{
+    struct store_call *call = user;
+    tw_store *s = call->store;
+    struct store_row *rows = arena_array(&s->ctx->scratch, struct store_row, call->count);
+    for (int i = 0; i < call->count; i++)
+        rows[i] = read_row(call->rows[i]);
+    return report(s, store_put(&s->store, rows, call->count));
+}
+
+static tw_status put_rows(tw_store *s, const tw_tuned *const *rows, int count)
+{
+    struct store_call call = {.store = s, .rows = rows, .count = count};
+    tw_tuned own;
+    for (int i = 0; i < count; i++) {
+        tw_status status = READ_SIZED(s->ctx, tw_tuned, &own, rows[i]);
+        if (status != TW_OK)
+            return status;
+    }
+    return context_call(s->ctx, put_call, &call);
 }
 
 tw_status tw_store_put(tw_store *s, const tw_tuned *row)
 {
     if (!s)
         return TW_BAD_ARGUMENT;
-    if (!row)
-        return context_refuse(s->ctx, "tw_store_put: `row` is NULL");
-    tw_tuned own;
-    tw_status status = READ_SIZED(s->ctx, tw_tuned, &own, row);
-    return status != TW_OK
-               ? status
-               : context_call(s->ctx, put_call, &(struct store_call){.store = s, .row = &own});
+    return row ? put_rows(s, &row, 1) : context_refuse(s->ctx, "tw_store_put: `row` is NULL");
+}
+
+tw_status tw_store_put_all(tw_store *s, const tw_tuned *const *rows, int count)
+{
+    if (!s)
+        return TW_BAD_ARGUMENT;
+    bool whole = count >= 0 && (rows || count == 0);
+    for (int i = 0; whole && i < count; i++)
+        whole = rows[i] != NULL;
+    if (!whole)
+        return context_refuse(s->ctx, "tw_store_put_all: `count` is below 0, or a row is NULL");
+    return count > 0 ? put_rows(s, rows, count) : TW_OK;
 }
 
 /* Returns the rows that match the filter, in `a`. */

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-static bool same_choice(const struct lang_kernel *info, const struct choice *a,
-                        const struct choice *b)
+bool choice_same(const struct lang_kernel *info, const struct choice *a, const struct choice *b)
 {
     if (a->any_threads != b->any_threads || a->despite_races != b->despite_races ||
         a->probe != b->probe)
@@ -29,8 +28,7 @@ static bool same_choice(const struct lang_kernel *info, const struct choice *a,
     return true;
 }
 
-static struct choice choice_copy(struct arena *a, const struct lang_kernel *info,
-                                 const struct choice *c)
+struct choice choice_copy(struct arena *a, const struct lang_kernel *info, const struct choice *c)
 {
     struct choice copy = choice_new(a, info);
     copy.any_threads = c->any_threads;
@@ -244,7 +242,7 @@ tw_status variant_for(tw_kernel *k, const struct choice *c, struct variant **out
     drop_unfinished(k);
     for (struct variant **at = &k->variants; *at; at = &(*at)->next) {
         struct variant *v = *at;
-        if (!same_choice(k->info, &v->key, c))
+        if (!choice_same(k->info, &v->key, c))
             continue;
         *at = v->next;
         v->next = k->variants;

@@ -42,6 +42,7 @@ enum {
        const char **rest))                                                                         \
     X(int, finalize, (struct sqlite3_stmt * s))                                                    \
     X(int, step, (struct sqlite3_stmt * s))                                                        \
+    X(int, reset, (struct sqlite3_stmt * s))                                                       \
     X(int, bind_text,                                                                              \
       (struct sqlite3_stmt * s, int index, const char *text, int length, void (*release)(void *))) \
     X(int, bind_int64, (struct sqlite3_stmt * s, int index, int64_t value))                        \

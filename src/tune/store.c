@@ -32,11 +32,16 @@ static const char *failure(int code)
     }
 }
 
-static enum store_status fail(struct store *s, int code)
+static enum store_status fail_saying(struct store *s, int code, const char *message)
 {
     s->why.length = 0;
-    text_printf(&s->why, failure(code), s->path, s->db ? s->sqlite.errmsg(s->db) : "out of memory");
+    text_printf(&s->why, failure(code), s->path, message);
     return STORE_UNUSABLE;
+}
+
+static enum store_status fail(struct store *s, int code)
+{
+    return fail_saying(s, code, s->db ? s->sqlite.errmsg(s->db) : "out of memory");
 }
 
 static enum store_status refuse(struct store *s, const char *why)
@@ -269,17 +274,10 @@ static enum store_status finish(struct store *s, struct sqlite3_stmt *statement,
     return code == SQLITE_DONE ? STORE_OK : fail(s, code);
 }
 
-enum store_status store_put(struct store *s, const struct store_row *row)
+/* Writes one row with a prepared statement. Returns SQLite's code. */
+static int put_row(struct store *s, struct sqlite3_stmt *statement, const struct store_row *row)
 {
-    struct sqlite3_stmt *statement;
     struct store_row copy = *row;
-    int code = s->sqlite.prepare_v2(s->db,
-                                    "INSERT OR REPLACE INTO result (device, kernel, program, "
-                                    "types, shape, sizes, tune, why, version, status, samples, "
-                                    "milliseconds, measured) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                                    -1, &statement, NULL);
-    if (code != SQLITE_OK)
-        return fail(s, code);
     for (int i = 0; i < TEXTS; i++) {
         const char *text = *text_at(&copy, i);
         s->sqlite.bind_text(statement, i + 1, text ? text : "", -1, NULL);
@@ -288,7 +286,35 @@ enum store_status store_put(struct store *s, const struct store_row *row)
     s->sqlite.bind_int64(statement, TEXTS + 2, row->samples);
     s->sqlite.bind_double(statement, TEXTS + 3, row->milliseconds);
     s->sqlite.bind_int64(statement, TEXTS + 4, row->measured);
-    return finish(s, statement, s->sqlite.step(statement));
+    int code = s->sqlite.step(statement);
+    s->sqlite.reset(statement);
+    return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+enum store_status store_put(struct store *s, const struct store_row *rows, int count)
+{
+    struct sqlite3_stmt *statement;
+    int code = s->sqlite.prepare_v2(s->db,
+                                    "INSERT OR REPLACE INTO result (device, kernel, program, "
+                                    "types, shape, sizes, tune, why, version, status, samples, "
+                                    "milliseconds, measured) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                                    -1, &statement, NULL);
+    if (code != SQLITE_OK)
+        return fail(s, code);
+    code = exec(s, "BEGIN IMMEDIATE");
+    for (int i = 0; i < count && code == SQLITE_OK; i++)
+        code = put_row(s, statement, &rows[i]);
+    if (code == SQLITE_OK)
+        code = exec(s, "COMMIT");
+    if (code == SQLITE_OK) {
+        s->sqlite.finalize(statement);
+        return STORE_OK;
+    }
+    char message[200]; /* memory may run out when the text is made: first, the transaction ends */
+    snprintf(message, sizeof message, "%s", s->sqlite.errmsg(s->db));
+    s->sqlite.finalize(statement);
+    exec(s, "ROLLBACK");
+    return fail_saying(s, code, message);
 }
 
 /* Prepares `what` for the rows that match the filter. */

@@ -1,7 +1,7 @@
 /* Results of tuning in an SQLite file that any number of processes share.
  *
- * Each measured configuration is one row, written in its own transaction: a process that is
- * killed loses only the measurement in progress. With write-ahead logging
+ * Each measured configuration is one row. A transaction writes one row or several: a process that
+ * is killed loses only the rows that it has not yet written. With write-ahead logging
  * (https://sqlite.org/wal.html) other processes can read meanwhile; a process that finds the
  * file locked waits. */
 #ifndef TW_STORE_H
@@ -59,8 +59,9 @@ enum store_making { STORE_MAKES_NOTHING, STORE_MAKES_FILE, STORE_MAKES_FOLDERS }
 enum store_status store_open(struct store *s, struct arena *a, const char *path,
                              enum store_making making);
 void store_close(struct store *s);
-/* Adds a row, or replaces the row of the same configuration. */
-enum store_status store_put(struct store *s, const struct store_row *row);
+/* Adds rows in one transaction. A row replaces the row of the same configuration. If one cannot be
+ * added, none is. */
+enum store_status store_put(struct store *s, const struct store_row *rows, int count);
 /* Gives the rows, in `a`, that match the filter's texts that are not NULL, the fastest first.
  * `status` -1 matches any status. */
 enum store_status store_select(struct store *s, struct arena *a, const struct store_row *filter,

@@ -194,6 +194,31 @@ static void rows_are_found_and_replaced(void **state)
     assert_int_equal(count, 1);
 }
 
+static void rows_are_put_together(void **state)
+{
+    struct fixture *f = *state;
+    tw_store *s, *other;
+    int count;
+    succeed(f, tw_store_open(f->ctx, path, &s));
+    succeed(f, tw_store_open(f->ctx, path, &other));
+    tw_tuned one = row("k", "m=17", "B=1", 3), two = row("k", "m=17", "B=2", 1), bad = one;
+    succeed(f, tw_store_put_all(s, (const tw_tuned *const[]){&one, &two, &one}, 3));
+    succeed(f, tw_store_put_all(s, NULL, 0));
+    succeed(f, tw_store_find(other, NULL, &count));
+    assert_int_equal(count, 2);
+    assert_string_equal(tw_store_at(other, 0)->tune, "B=2");
+    bad.size = 1;
+    two.milliseconds = 0.5;
+    assert_int_equal(tw_store_put_all(s, (const tw_tuned *const[]){&two, &bad}, 2),
+                     TW_BAD_ARGUMENT);
+    assert_int_equal(tw_store_put_all(s, (const tw_tuned *const[]){&two, NULL}, 2),
+                     TW_BAD_ARGUMENT);
+    assert_int_equal(tw_store_put_all(s, NULL, 1), TW_BAD_ARGUMENT);
+    assert_int_equal(tw_store_put_all(NULL, NULL, 0), TW_BAD_ARGUMENT);
+    succeed(f, tw_store_find(other, NULL, &count));
+    assert_true(count == 2 && tw_store_at(other, 0)->milliseconds == 1);
+}
+
 static void stores_that_are_none(void **state)
 {
     struct fixture *f = *state;
@@ -448,6 +473,13 @@ static void estimates_need_no_gpu(void **state)
     set_sizes(f, 128, 64, 64);
     succeed(f, tw_launch_estimate(f->launch, 132, &same));
     assert_true(same.program != gpu.program); /* another grid */
+    assert_true(same.registers == gpu.registers && same.blocks > gpu.blocks);
+    set_sizes(f, 64, 64, 64);
+    succeed(f, tw_launch_estimate(f->launch, 132, &same));
+    assert_true(same.program == gpu.program && same.cost == gpu.cost);
+    set_sizes(f, 65, 64, 64); /* another program */
+    succeed(f, tw_launch_estimate(f->launch, 132, &same));
+    assert_true(same.program != gpu.program && same.blocks >= gpu.blocks);
 }
 
 /* Every allocation fails once: the call gives a status, and nothing is lost. */
@@ -498,6 +530,7 @@ int main(void)
         cmocka_unit_test(blocks_share_a_multiprocessor),
         cmocka_unit_test(idle_multiprocessors_cost),
         ON_A_CONTEXT(rows_are_found_and_replaced),
+        ON_A_CONTEXT(rows_are_put_together),
         ON_A_CONTEXT(stores_that_are_none),
         ON_A_CONTEXT(names_of_no_file),
         ON_A_CONTEXT(stores_of_no_home),
