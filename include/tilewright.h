@@ -12,13 +12,14 @@
  *
  * Sections: 1 status and types, 2 contexts and messages, 3 modules and kernels, 4 launches,
  * 5 verification. They are stable. Further parts of the library have headers of their own; the last
- * four may change with a minor version (docs/versions.md):
+ * five may change with a minor version (docs/versions.md):
  *
  *   tilewright_entry.h    kernels started from any number of threads at once
  *   tilewright_gpu.h      memory and streams of a GPU, launches that do not wait, DLPack
  *   tilewright_build.h    kernels compiled ahead of time and shipped as C
  *   tilewright_sim.h      simulation: PTX on the host, checked and counted
  *   tilewright_look.h     the typed program after each pass, layouts
+ *   tilewright_family.h   kernels of one meaning, of which a launch takes the fastest
  *   tilewright_tuning.h   estimates, expected values, the store of results
  *   tilewright_model.h    why a kernel is as fast as it is
  *

@@ -174,7 +174,8 @@ typedef enum tw_symbol_kind {
     TW_SYMBOL_VIEW,   /* `global` */
     TW_SYMBOL_SHARED,
     TW_SYMBOL_REG,
-    TW_SYMBOL_LOCAL /* a scalar, or an array that is indexed */
+    TW_SYMBOL_LOCAL, /* a scalar, or an array that is indexed */
+    TW_SYMBOL_FAMILY
 } tw_symbol_kind;
 /* A part of a text: lines and columns count from 1, columns in bytes; the end is past the last
  * byte. */
@@ -201,14 +202,14 @@ typedef struct tw_symbol {
 TW_API tw_status tw_text_symbols(tw_context *ctx, const char *text, size_t length, int *count,
                                  const tw_symbol **out);
 
-/* An `import "file.tile"` of a text. */
+/* An `import "file.tile"` of a text, or a file of a `family`. */
 typedef struct tw_import {
     tw_part at;       /* the quoted name, with its quotes */
-    const char *path; /* the file; if none is found, the place in the importing file's folder */
+    const char *path; /* the file; if none is found, the place in the text's folder */
     int found;        /* 1: the file can be read; 0: not */
 } tw_import;
-/* Finds the files that a text imports, for editors: *out has *count of them, in the order of the
- * text. It looks for them as tw_module_from_text does. `name` is the text's own file, and its
+/* Finds the files that a text imports, and those of the kernels of its families, for editors: *out
+ * has *count of them, in the order of the text. It looks for them as tw_module_from_text does. `name` is the text's own file, and its
  * folder comes first. The text may have errors; the call reports none. *out is valid until the
  * next call on the context. Returns TW_OK, TW_NO_MEMORY, TW_CANCELLED, or TW_BAD_ARGUMENT if a
  * pointer is NULL. */

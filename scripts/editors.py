@@ -51,7 +51,7 @@ def words():
     return {
         "control": [w for w in known if w not in special],  # a new keyword is one of these unless said above
         "storage": [w for w in known if w in STORAGE],
-        "declares": [w for w in known if w in DECLARES],
+        "declares": [*(w for w in known if w in DECLARES), *re.findall(r'at_word\(p, "(\w+)"\)', source("lang/parse_family.c"))],
         "constant": [w for w in known if w in CONSTANTS],
         "type": re.findall(r'^DTYPE\(\w+, "(\w+)"', source("base/dtype.def"), re.M),
         "attribute": strings_of("lang/parse_decl.c", r"attribute_names\[\] = \{"),

@@ -251,10 +251,11 @@ static void check_program(struct check *c)
     }
 }
 
-/* Returns whether the text is a library for imports: some line begins with a declaration. */
+/* Returns whether the text is a library for imports, or a family: some line begins with a
+ * declaration. */
 static bool is_library(const char *text)
 {
-    static const char *const words[] = {"fn ", "const ", "type ", "tune "};
+    static const char *const words[] = {"fn ", "const ", "type ", "tune ", "family "};
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += *line == '\n';
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -228,6 +228,7 @@ static int outline_kind(tw_symbol_kind kind)
     switch (kind) {
     case TW_SYMBOL_FN:
     case TW_SYMBOL_KERNEL: return 12; /* Function */
+    case TW_SYMBOL_FAMILY: return 2;  /* Module */
     case TW_SYMBOL_CONST:
     case TW_SYMBOL_TUNE: return 14; /* Constant */
     case TW_SYMBOL_TYPE: return 26; /* TypeParameter */

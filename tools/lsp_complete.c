@@ -75,7 +75,8 @@ static void put_names(struct json *j, const struct lsp_text *t, const tw_symbol 
                       size_t offset)
 {
     for (int i = 0; i < count; i++) {
-        bool known = list[i].kind != TW_SYMBOL_KERNEL && lsp_part_has(t, &list[i].scope, offset) &&
+        bool usable = list[i].kind != TW_SYMBOL_KERNEL && list[i].kind != TW_SYMBOL_FAMILY;
+        bool known = usable && lsp_part_has(t, &list[i].scope, offset) &&
                      !lsp_part_has(t, &list[i].at, offset);
         for (int k = i + 1; known && k < count; k++)
             known =

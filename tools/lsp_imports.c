@@ -97,7 +97,7 @@ void lsp_imports_free(struct lsp_imports *list)
 
 bool lsp_is_exported(const tw_symbol *s)
 {
-    return s->owner < 0 && s->kind != TW_SYMBOL_KERNEL;
+    return s->owner < 0 && s->kind != TW_SYMBOL_KERNEL && s->kind != TW_SYMBOL_FAMILY;
 }
 
 const tw_symbol *lsp_imported_symbol(struct lsp *l, const struct lsp_imports *list,

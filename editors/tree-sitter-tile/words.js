@@ -47,7 +47,8 @@ module.exports = {
     "fn",
     "kernel",
     "typeof",
-    "ensures"
+    "ensures",
+    "family"
   ],
   "constant": [
     "true",

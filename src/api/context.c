@@ -324,6 +324,8 @@ void tw_context_free(tw_context *ctx)
 {
     if (!ctx)
         return;
+    while (ctx->families)
+        tw_family_free(ctx->families);
     while (ctx->entries)
         tw_entry_free(ctx->entries);
     while (ctx->builds)

@@ -84,6 +84,13 @@ static tw_status read_module(void *object, const struct source_given *given)
     m->parsed = lang_parse_with(&m->arena, d, &m->source, &search);
     if (!m->parsed || d->errors)
         return TW_BAD_PROGRAM;
+    /* A module that is made again has its texts, but not the files of its families. */
+    for (int i = 0; i < lang_family_count(m->parsed) && !given->imports; i++) {
+        struct lang_family family = lang_family(&m->ctx->scratch, m->parsed, i);
+        lang_find_members(&m->ctx->scratch, d, &m->source, &search, &family);
+    }
+    if (d->errors)
+        return TW_BAD_PROGRAM;
     int count = lang_kernel_count(m->parsed);
     m->kernels = arena_array(&m->arena, tw_kernel, count);
     for (int i = 0; i < count; i++)

@@ -13,6 +13,7 @@
  *   launch_gpu.c, simulate.c   launches on a GPU and on the simulator; launch_params.c: the
  *                 parameters that both pass
  *   entry.c       launches by position from many threads; entry_table.h: their look-up of variants
+ *   family.c      kernels of one meaning; family.h lists its files
  *   device.c      the GPU of a context: memory, streams, events
  *   ahead.c       kernels as C to ship
  *   tuning.c      keys, estimates and expected values for tuning; tuning_store.c: stored results
@@ -38,6 +39,7 @@
 #include "tilewright.h"
 #include "tilewright_build.h"
 #include "tilewright_entry.h"
+#include "tilewright_family.h"
 #include "tilewright_look.h"
 #include "tilewright_sim.h"
 #include "tilewright_tuning.h"
@@ -67,6 +69,7 @@ struct tw_context {
     tw_build *builds;
     tw_expected *expected;
     tw_store *stores;
+    tw_family *families;
     struct platform_stack *stack; /* of the public calls; see STACK_BYTES */
     struct platform_pool *pool;   /* NULL: the caller has its own */
     struct parallel parallel;     /* the pool's, or the caller's */
@@ -415,6 +418,17 @@ tw_status launch_verify(tw_launch *l, struct ensures_kept *kept, tw_verdict *ver
 /* Resolves the launch and gives the key of its tuned values, in the launch's memory. Returns
  * TW_OK, or reports. tuning.c */
 tw_status launch_key(tw_launch *l, const char *device, tw_tuned *out);
+
+/* A tuned value that a text gives, or not. */
+struct stored_value {
+    bool given;
+    struct literal value;
+};
+/* Reads all of "BM=128,BN=64": names that the kernel has, and a number for each. values: one for
+ * each name of the kernel. Returns false if the text is not such a list. tuning_store.c */
+bool tunes_read(const struct lang_kernel *info, const char *text, struct stored_value *values);
+/* Gives a launch the values that were not set by hand. */
+void tunes_take(tw_launch *l, const struct stored_value *values);
 
 int name_find(const char *name, const char *const *names, int count); /* -1 */
 /* Adds the note "did you mean" if a name is similar. */

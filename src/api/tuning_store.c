@@ -368,12 +368,6 @@ static bool read_value(const struct lang_tune *tune, const char **at, struct lit
     return whole;
 }
 
-/* A tuned value that a row has. */
-struct stored_value {
-    bool given;
-    struct literal value;
-};
-
 static int tune_named(const struct lang_kernel *info, const char *name, size_t length)
 {
     for (int t = 0; t < info->tune_count; t++)
@@ -382,10 +376,7 @@ static int tune_named(const struct lang_kernel *info, const char *name, size_t l
     return -1;
 }
 
-/* Reads all of "BM=128,BN=64": names that the kernel has, and a number for each. values: one for
- * each name of the kernel. */
-static bool read_choice(const struct lang_kernel *info, const char *text,
-                        struct stored_value *values)
+bool tunes_read(const struct lang_kernel *info, const char *text, struct stored_value *values)
 {
     for (int t = 0; t < info->tune_count; t++)
         values[t].given = false;
@@ -407,7 +398,7 @@ static bool read_choice(const struct lang_kernel *info, const char *text,
 static bool is_whole(const struct store_call *call, const tw_tuned *row,
                      struct stored_value *values)
 {
-    if (read_choice(call->launch->kernel->info, row->tune, values))
+    if (tunes_read(call->launch->kernel->info, row->tune, values))
         return true;
     struct diag *d = &call->store->ctx->diag;
     diag_warning(d, LOC_NONE,
@@ -432,8 +423,7 @@ static const tw_tuned *best_row(const struct store_call *call, const tw_tuned *k
     return best;
 }
 
-/* Takes the values that were not set by hand. */
-static void take_choice(tw_launch *l, const struct stored_value *values)
+void tunes_take(tw_launch *l, const struct stored_value *values)
 {
     for (int t = 0; t < l->kernel->info->tune_count; t++) {
         if (l->tune_set[t] || !values[t].given)
@@ -462,8 +452,8 @@ static tw_status tuned_call(void *user)
     const struct lang_kernel *info = call->launch->kernel->info;
     struct stored_value *values = arena_array(&s->taken, struct stored_value, info->tune_count);
     const tw_tuned *best = status == TW_OK ? best_row(call, &key, rows, count, values) : NULL;
-    if (best && read_choice(info, best->tune, values)) {
-        take_choice(call->launch, values);
+    if (best && tunes_read(info, best->tune, values)) {
+        tunes_take(call->launch, values);
         call->taken = *best;
         return TW_OK;
     }

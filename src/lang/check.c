@@ -386,9 +386,8 @@ static struct literal tuned_literal(enum dtype t, const struct literal *v)
     return cast;
 }
 
-/* Returns the tuned values by entry. */
-static const struct literal *chosen_tunes(struct arena *a, struct diag *d, const struct module *m,
-                                          int index, const struct lang_choice *choice)
+const struct literal *chosen_tunes(struct arena *a, struct diag *d, const struct module *m,
+                                   int index, const struct lang_choice *choice)
 {
     int *entries = arena_array(a, int, m->known_count + 1);
     int count = kernel_tunes(m, index, entries);
@@ -404,8 +403,8 @@ static const struct literal *chosen_tunes(struct arena *a, struct diag *d, const
     return values;
 }
 
-static const enum dtype *chosen_types(struct arena *a, const struct module *m, int index,
-                                      const struct lang_choice *choice)
+const enum dtype *chosen_types(struct arena *a, const struct module *m, int index,
+                               const struct lang_choice *choice)
 {
     enum dtype *types = arena_array(a, enum dtype, m->known_count + 1);
     const struct index_list *uses = &m->entries[m->kernels[index]].uses;

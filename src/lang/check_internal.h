@@ -1,7 +1,7 @@
 /* Declarations that the files of the checker share: the parsed module, and the state of checking
  * one kernel.
  *
- *   import.c         the files of a program
+ *   import.c         the files of a program         parse_family.c   families
  *   module.c         module-level names, duplicates, tune lists, lang_parse
  *   module_uses.c    the module-level names that a kernel reaches
  *   module_kernel.c  queries of a kernel: parameters, tuned names, types
@@ -17,6 +17,7 @@
  *   check_decl.c     declarations         check_view.c     global views
  *   check_stmt.c     statements           check_loop.c     loops and pipelines
  *   check_ensures.c  ensures              check_assigned.c reads of variables without a value
+ *   ensured.c        the ensures of a kernel as text
  *
  * Two conventions hold everywhere. A function that returns NULL (or false, or DT_NONE) has
  * reported the reason, and its caller continues without a report of its own. A literal whose
@@ -87,11 +88,16 @@ struct module {
     int condition_count;
     int *kernels; /* entry indices */
     int kernel_count;
+    struct node_list families; /* N_FAMILY, of the program's own text */
 };
 
 /* import.c: parses the declarations of a text and of all that it imports. */
 struct node *parse_program(struct arena *a, struct diag *d, const struct source *source,
                            const struct lang_search *search, struct lang_sources *sources);
+
+/* import.c: returns the file that a text names, as an import is found. NULL: reported. */
+const char *find_named_file(struct arena *a, struct diag *d, const struct source *source,
+                            const struct lang_search *search, const char *file, struct loc at);
 
 void sort_indices(struct index_list *list);
 const struct entry *module_entry(const struct module *m, const char *name); /* NULL: none */
@@ -255,6 +261,11 @@ struct checker {
 void checker_init(struct checker *c, struct arena *a, struct diag *d, const struct module *m,
                   const char *name, struct loc loc);
 void bind_params(struct checker *c, const struct node *kernel, const struct lang_choice *choice);
+/* Return the choice's tuned values and types by entry; tuned values NULL: reported. */
+const struct literal *chosen_tunes(struct arena *a, struct diag *d, const struct module *m,
+                                   int index, const struct lang_choice *choice);
+const enum dtype *chosen_types(struct arena *a, const struct module *m, int index,
+                               const struct lang_choice *choice);
 /* Returns the parameters of a kernel, checked with the first choice of its types, with the
  * values after their `=`. Does not report errors; lang_check does. Sets *wrong if there are any. */
 const struct param *params_alone(struct arena *a, const struct module *m, int index, bool *wrong);

@@ -273,10 +273,29 @@ static void place_statement(struct formatter *f, int level)
     }
 }
 
+/* Returns true at `family NAME {`. */
+static bool at_family_here(const struct formatter *f)
+{
+    const struct token *t = &f->scanned.tokens[f->at];
+    return t->kind == TOK_NAME && t[1].kind == TOK_NAME && t[2].kind == TOK_LBRACE;
+}
+
+static void place_family(struct formatter *f)
+{
+    pass(f, 0); /* family */
+    pass(f, 0); /* its name */
+    piece_here(f)->joined = true;
+    place_block(f, 0);
+}
+
 static void place_declaration(struct formatter *f)
 {
     bool function = kind_here(f) == TOK_KERNEL || kind_here(f) == TOK_FN;
     piece_here(f)->first = true;
+    if (at_family_here(f)) {
+        place_family(f);
+        return;
+    }
     if (!function) {
         pass_through(f, 0, TOK_SEMICOLON);
         return;

@@ -81,6 +81,10 @@ static bool wants_space(const struct piece *p, const struct piece *q)
             return false;
         break;
     case TOK_RBRACE: return p->kind != TOK_LBRACE && !q->list;
+    case TOK_COLON:
+        if (p->kind == TOK_STRING)
+            return false; /* of a family's member */
+        break;
     default: break;
     }
     if (p->kind == TOK_LPAREN || p->kind == TOK_LBRACKET || p->kind == TOK_DOT)

@@ -2,8 +2,8 @@
  *
  * Each file is read and parsed once, after the files that it imports: their types and fns decide
  * whether an expression is a cast or a call. The declarations of all files form one list; those
- * of the program's own text come last. The kernels of imported files are parsed, so that their
- * syntax is checked, and then left out. */
+ * of the program's own text come last. The kernels and families of imported files are parsed, so
+ * that their syntax is checked, and then left out. */
 #include "lang/check_internal.h"
 #include "lang/parse_internal.h"
 
@@ -22,6 +22,7 @@ struct importer {
     struct arena *arena;
     struct diag *diag;
     const struct lang_search *search;
+    bool only_finds; /* files of a family: messages do not speak of imports */
     VEC(struct file *) files;
     struct name_table types, fns; /* declared in the files so far */
     struct node *items, **tail;
@@ -133,6 +134,7 @@ static struct file *find_file(struct importer *im, const struct file *importer, 
     text_init(&places, a);
     const char *folder = folder_of(a, importer->source->name), *rest = im->search->path;
     const char *not_file = NULL; /* a folder of that name, which the search passes by */
+    const char *verb = im->only_finds ? "read" : "import";
     if (!*path) {
         diag_error(im->diag, at, "this `import` names no file: write `import \"FILE.tile\";`");
         return NULL;
@@ -147,7 +149,7 @@ static struct file *find_file(struct importer *im, const struct file *importer, 
         if (why && platform_is_folder(name)) {
             not_file = not_file ? not_file : name;
         } else if (why) {
-            diag_error(im->diag, at, "cannot import `%s`: %s", name, why);
+            diag_error(im->diag, at, "cannot %s `%s`: %s", verb, name, why);
             note_regular(im, at);
             return NULL;
         }
@@ -160,7 +162,7 @@ static struct file *find_file(struct importer *im, const struct file *importer, 
         rest += length;
     }
     if (not_file) {
-        diag_error(im->diag, at, "cannot import `%s`: it is a folder", not_file);
+        diag_error(im->diag, at, "cannot %s `%s`: it is a folder", verb, not_file);
         note_regular(im, at);
     } else {
         diag_error(im->diag, at, "there is no file `%s` that can be read", path);
@@ -187,6 +189,15 @@ static void report_cycle(struct importer *im, const struct file *first, const st
     diag_error(im->diag, at, "%s imports %s", t.data,
                first == last ? "itself" : arena_printf(im->arena, "`%s`", first->source->name));
     diag_note(im->diag, at, "move what both need into a file of its own");
+}
+
+const char *find_named_file(struct arena *a, struct diag *d, const struct source *source,
+                            const struct lang_search *search, const char *file, struct loc at)
+{
+    struct importer im = {.arena = a, .diag = d, .search = search, .only_finds = true};
+    const struct file own = {.source = source, .path = source->name};
+    const struct file *found = find_file(&im, &own, file, at);
+    return found ? found->source->name : NULL;
 }
 
 static void read_file(struct importer *im, struct file *file);
@@ -226,6 +237,42 @@ static void read_imports(struct importer *im, const struct file *file, struct to
         import_file(im, file, t->text, (struct loc){file->source, t->offset, t->length});
 }
 
+/* Returns true at `family NAME {`. */
+static bool is_family(const struct source *source, const struct token *t)
+{
+    return t->kind == TOK_NAME && t->length == 6 &&
+           memcmp(source->text + t->offset, "family", 6) == 0 && t[1].kind == TOK_NAME &&
+           t[2].kind == TOK_LBRACE;
+}
+
+/* Returns the next name of a file: of an import, or of a family's member. *end: the bracket that
+ * ends the family that *at is in. */
+static const struct token *next_file(const struct source *source, struct token_list list,
+                                     uint32_t *at, uint32_t *end)
+{
+    for (; *at + 1 < list.count; ++*at) {
+        const struct token *t = &list.tokens[*at];
+        bool named =
+            t->kind == TOK_STRING && (t[-1].kind == TOK_LBRACE || t[-1].kind == TOK_SEMICOLON);
+        if (*at < *end && named) {
+            ++*at;
+            return t;
+        }
+        if (*at < *end)
+            continue;
+        if (t->kind == TOK_IMPORT && t[1].kind == TOK_STRING) {
+            *at += 2;
+            return &t[1];
+        }
+        if (*at + 3 < list.count && is_family(source, t)) {
+            *end = t[2].match == NO_MATCH ? list.count : t[2].match;
+            *at += 2;
+        } else if (t->kind == TOK_LBRACE && t->match != NO_MATCH)
+            *at = t->match;
+    }
+    return NULL;
+}
+
 struct lang_imports lang_imports(struct arena *a, const struct source *source,
                                  const struct lang_search *search)
 {
@@ -236,7 +283,7 @@ struct lang_imports lang_imports(struct arena *a, const struct source *source,
     const struct token_list tokens = scan_text(a, source);
     const struct token *t;
     diag_init(&errors, a);
-    for (uint32_t at = 0; (t = next_import(tokens, &at));) {
+    for (uint32_t at = 0, end = 0; (t = next_file(source, tokens, &at, &end));) {
         struct lang_import one = {.at = {source, t->offset, t->length}};
         const struct file *file = find_file(&im, &own, t->text, one.at);
         one.found = file != NULL;
@@ -262,7 +309,8 @@ static void read_file(struct importer *im, struct file *file)
     for (struct node *n = items, *next; n; n = next) {
         next = n->next;
         n->next = NULL;
-        if (n->kind == N_IMPORT || (n->kind == N_KERNEL && file->importer))
+        bool own_alone = n->kind == N_KERNEL || n->kind == N_FAMILY;
+        if (n->kind == N_IMPORT || (own_alone && file->importer))
             continue;
         *im->tail = n;
         im->tail = &n->next;

@@ -1,6 +1,6 @@
 /* From text to Tile IR.
  *
- *   import.c  reads the files of a program, each once
+ *   import.c  reads the files of a program, each once; parse_family.c  families
  *   scan.c    bytes -> tokens                       parse*.c  tokens -> syntax tree (syntax.h), names unresolved
  *   module.c  the declarations of a module: constants, tune lists, types, fns, kernels; queries
  *   check*.c  one kernel of the tree + a choice of types, tuned values and statics -> typed Tile IR
@@ -94,6 +94,7 @@ struct lang_kernel {
     const struct lang_tune *tunes;
     const struct lang_type *types;
     bool has_ensures;
+    struct loc ensures;    /* the place of the first */
     bool has_wrong_params; /* with the first choice of its types, a parameter does not compile */
 };
 
@@ -103,6 +104,10 @@ int lang_kernel_count(const struct module *m);
 const struct lang_kernel *lang_kernel(struct arena *a, const struct module *m, int index,
                                       const char *target);
 struct lang_choice;
+/* Returns the `ensures` of a kernel with the views that they name, in one spelling: kernels whose
+ * texts are equal compute the same. NULL: reported. Lives in `a`. ensured.c */
+const char *lang_ensured(struct arena *a, struct diag *d, const struct module *m, int index,
+                         const struct lang_choice *choice);
 /* Checks the parameters of a kernel for one choice of its types. Returns false if it reported an
  * error. */
 bool lang_check_params(struct arena *a, struct diag *d, const struct module *m, int index,
@@ -110,6 +115,27 @@ bool lang_check_params(struct arena *a, struct diag *d, const struct module *m, 
 /* Returns the index of the parameter of that name; -1: none. */
 int lang_param_find(const struct lang_kernel *k, const char *name);
 int lang_kernel_index(const struct module *m, const char *name); /* -1: no such kernel */
+
+/* --- families --- */
+
+/* A kernel of a family. */
+struct lang_member {
+    struct loc at, kernel_at; /* of the file's name, of the kernel's */
+    const char *file;         /* as written */
+    const char *kernel;       /* NULL: the only one of the file */
+    const char *path;         /* the file; NULL: not looked for, or not found */
+};
+struct lang_family {
+    const char *name;
+    struct loc loc;
+    VEC(struct lang_member) members;
+};
+int lang_family_count(const struct module *m);
+struct lang_family lang_family(struct arena *a, const struct module *m, int index);
+/* Finds the files of a family that `source` declares. Returns false after reporting a file that is
+ * missing, or a kernel that is there twice. */
+bool lang_find_members(struct arena *a, struct diag *d, const struct source *source,
+                       const struct lang_search *search, struct lang_family *f);
 
 /* --- what its text says --- */
 
@@ -143,7 +169,8 @@ enum lang_symbol_kind {
     SYMBOL_VIEW,
     SYMBOL_SHARED,
     SYMBOL_REG,
-    SYMBOL_LOCAL
+    SYMBOL_LOCAL,
+    SYMBOL_FAMILY
 };
 struct lang_symbol {
     enum lang_symbol_kind kind;
@@ -164,14 +191,15 @@ struct lang_symbols lang_symbols(struct arena *a, const struct source *source);
 
 struct lang_import {
     struct loc at;    /* the quoted name */
-    const char *path; /* the file; if none is found, the place in the importing file's folder */
+    const char *path; /* the file; if none is found, the place in the text's folder */
     bool found;
 };
 struct lang_imports {
     struct lang_import *data;
     size_t count, capacity;
 };
-/* Returns the imports of the text, in its order, and looks for their files. Reports nothing. */
+/* Returns the imports and the files of families of the text, in its order, and looks for the files.
+ * Reports nothing. */
 struct lang_imports lang_imports(struct arena *a, const struct source *source,
                                  const struct lang_search *search);
 

@@ -73,6 +73,22 @@ static void add_typevar(struct builder *b, const struct node *n)
     e->choice_count = (int)choices.count;
 }
 
+/* Adds a family. Its name is the module's, but no expression can use it. */
+static void add_family(struct builder *b, const struct node *n)
+{
+    const struct entry *old = find_entry(b, n->text);
+    const struct loc *first = old ? &old->loc : NULL;
+    struct node_list *all = &b->module->families;
+    for (size_t i = 0; i < all->count && !first; i++)
+        if (strcmp(all->data[i]->text, n->text) == 0)
+            first = &all->data[i]->loc;
+    if (first) {
+        diag_error(b->diag, n->loc, "`%s` is declared twice", n->text);
+        diag_note(b->diag, *first, "the first declaration; give one of them another name");
+    }
+    vec_push(b->arena, all, n);
+}
+
 /* --- tune lists --- */
 
 static int count_nodes(const struct node *list)
@@ -323,7 +339,8 @@ static void add_item(struct builder *b, const struct node *n)
     }
 }
 
-/* Adds the items in two passes, because lists for a target may come before the common list. */
+/* Adds the items in passes: lists for a target may come before the common list, and families come
+ * last, because they only have names. */
 static void add_items(struct builder *b, const struct node *items)
 {
     for (const struct node *n = items; n; n = n->next)
@@ -332,6 +349,9 @@ static void add_items(struct builder *b, const struct node *items)
     for (const struct node *n = items; n; n = n->next)
         if (n->kind == N_TUNE && n->text)
             add_item(b, n);
+    for (const struct node *n = items; n; n = n->next)
+        if (n->kind == N_FAMILY)
+            add_family(b, n);
 }
 
 /* Moves the kernels after the other entries, so that arrays by entry index need no room for

@@ -190,12 +190,12 @@ static void describe_types(struct arena *a, const struct module *m, const struct
     k->types = types;
 }
 
-static bool has_ensures(const struct node *kernel)
+static void describe_ensures(const struct node *kernel, struct lang_kernel *k)
 {
-    for (const struct node *n = kernel->body->body; n; n = n->next)
-        if (n->kind == N_ENSURES)
-            return true;
-    return false;
+    for (const struct node *n = kernel->body->body; n && !k->has_ensures; n = n->next) {
+        k->has_ensures = n->kind == N_ENSURES;
+        k->ensures = n->loc;
+    }
 }
 
 int lang_param_find(const struct lang_kernel *k, const char *name)
@@ -218,6 +218,6 @@ const struct lang_kernel *lang_kernel(struct arena *a, const struct module *m, i
     describe_types(a, m, &e->uses, k);
     describe_values(a, m, index, k, describe_params(a, e->node, k));
     describe_tunes(a, m, index, target, k);
-    k->has_ensures = has_ensures(e->node);
+    describe_ensures(e->node, k);
     return k;
 }

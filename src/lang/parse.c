@@ -583,7 +583,7 @@ struct node *parse_module(struct arena *a, struct diag *d, const struct source *
     return parse_text(a, d, source, &types, &fns);
 }
 
-/* module = { import | const | tune | type | require | static_assert | fn | kernel } */
+/* module = { import | const | tune | type | require | static_assert | fn | kernel | family } */
 struct node *parse_text(struct arena *a, struct diag *d, const struct source *source,
                         struct name_table *type_names, struct name_table *fn_names)
 {

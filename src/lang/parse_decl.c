@@ -830,7 +830,9 @@ static const char *near_toplevel(struct parser *p)
 {
     static const unsigned char words[] = {TOK_IMPORT,  TOK_CONST,         TOK_TUNE, TOK_TYPE,
                                           TOK_REQUIRE, TOK_STATIC_ASSERT, TOK_FN,   TOK_KERNEL};
-    return near_keyword(p, peek(p), words, sizeof words);
+    static const char *const more[] = {"family"}; /* no keyword */
+    const char *near = near_keyword(p, peek(p), words, sizeof words);
+    return near || peek(p)->kind != TOK_NAME ? near : nearest_name(token_text(p, peek(p)), more, 1);
 }
 
 /* Returns what to write for a word of C++ or CUDA that begins a declaration of a file; NULL: it is
@@ -895,7 +897,8 @@ static struct node *no_toplevel(struct parser *p)
             diag_near(p->diag, here(p), near);
         else
             note(p, here(p),
-                 "a module holds import, const, tune, type, require, static_assert, fn and kernel");
+                 "a module holds import, const, tune, type, require, static_assert, fn, kernel and "
+                 "family");
     }
     return NULL;
 }
@@ -910,6 +913,8 @@ struct node *parse_toplevel(struct parser *p)
         return slip_cuda_kernel(p);
     if (at_c_function(p))
         return parse_fn(p);
+    if (at_family(p))
+        return parse_family(p);
     switch (peek(p)->kind) {
     case TOK_IMPORT: return parse_import(p);
     case TOK_CONST: return parse_const(p);

@@ -181,6 +181,12 @@ void slip_c_function(struct parser *p);
  * to its fix. Python is not read further. */
 void report_other_language(struct parser *p);
 
+/* --- parse_family.c --- */
+
+/* Returns true at the word `family` of a declaration; it is a name elsewhere. */
+bool at_family(const struct parser *p);
+struct node *parse_family(struct parser *p);
+
 /* --- parse_stmt.c --- */
 
 struct node *parse_block(struct parser *p, const char *of);

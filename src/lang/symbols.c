@@ -291,6 +291,7 @@ static void visit(void *user, const struct node *n)
     case N_DECLS: visit_declarations(r, n); return;
     case N_DESTRUCT: visit_destruct(r, n); return;
     case N_TUNE: visit_all(r, n->list); return;
+    case N_FAMILY: return; /* its names are those of other files */
     case N_NAME: use(r, n->text, n->loc); return;
     case N_CALL:
     case N_TYPE: use(r, n->text, n->loc); break;
@@ -302,6 +303,17 @@ static void visit(void *user, const struct node *n)
 /* --- the module's --- */
 
 static const enum token_kind before_item[] = {TOK_SEMICOLON, TOK_RBRACE, TOK_END};
+
+static void declare_family(struct symbol_reader *r, const struct node *n, struct declaring by)
+{
+    size_t before = r->found.count;
+    declare(r, SYMBOL_FAMILY, n->text, n->loc, by);
+    uint32_t close = r->scanned.tokens[token_of(r, n->loc.offset) + 1].match;
+    if (r->found.count == before || close == NO_MATCH)
+        return;
+    struct loc *whole = &r->found.data[before].whole;
+    whole->length = r->scanned.tokens[close].offset + 1 - whole->offset;
+}
 
 static void declare_item(struct symbol_reader *r, const struct node *n)
 {
@@ -319,6 +331,7 @@ static void declare_item(struct symbol_reader *r, const struct node *n)
     case N_TYPEVAR: declare(r, SYMBOL_TYPE, n->text, n->loc, statement); return;
     case N_FN: declare(r, SYMBOL_FN, n->text, n->loc, head); return;
     case N_KERNEL: declare(r, SYMBOL_KERNEL, n->text, n->loc, head); return;
+    case N_FAMILY: declare_family(r, n, head); return;
     case N_TUNE:
         for (const struct node *d = n->names; d; d = d->next)
             declare(r, SYMBOL_TUNE, d->text, d->loc, statement);

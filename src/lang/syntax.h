@@ -17,7 +17,7 @@ enum node_kind {
     N_INT,    /* integer literal: i */
     N_FLOAT,  /* f; also inf, nan */
     N_BOOL,   /* i: 0 or 1 */
-    N_STRING, /* text; only as an argument of print and static_assert */
+    N_STRING, /* text; an argument of print and static_assert, a file of a family */
     N_NAME,   /* text */
     N_MEMBER, /* a.text with a an N_NAME: block.x, device.sms */
     N_ACCESS, /* a an N_NAME; list = indices (N_INDEX); b = `else` value or NULL */
@@ -55,6 +55,7 @@ enum node_kind {
     N_EMPTY,
     /* module */
     N_IMPORT, /* text: the file name as written */
+    N_FAMILY, /* text; list of N_STRING, the files; a of each: the kernel, an N_NAME, or NULL */
     N_CONST,  /* type, text, dims (of a table, whose init is N_BRACES), init */
     N_TUNE, /* names: list of N_NAME; values: list (expressions or N_TUPLE); text = target or NULL */
     N_TYPEVAR,       /* text; list of N_TYPE */

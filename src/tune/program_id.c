@@ -31,6 +31,15 @@ static bool is_other_kernel(const struct tokens *t, const char *kernel)
             memcmp(t->source->text + name->offset, kernel, name->length) != 0);
 }
 
+/* Returns true at `family NAME {`, which is part of no kernel. */
+static bool is_family(const struct tokens *t)
+{
+    const struct token *name = here(t) + 1;
+    return here(t)->kind == TOK_NAME && here(t)->length == 6 &&
+           memcmp(t->source->text + here(t)->offset, "family", 6) == 0 && name->kind == TOK_NAME &&
+           name[1].kind == TOK_LBRACE;
+}
+
 static void skip_kernel(struct tokens *t)
 {
     while (here(t)->kind != TOK_LBRACE && here(t)->kind != TOK_END)
@@ -50,7 +59,7 @@ static uint64_t add_text(struct arena *a, const struct source *source, const cha
             skip_past(&t, TOK_SEMICOLON);
             continue;
         }
-        if (is_other_kernel(&t, kernel)) {
+        if (is_other_kernel(&t, kernel) || is_family(&t)) {
             skip_kernel(&t);
             continue;
         }

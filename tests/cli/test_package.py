@@ -21,6 +21,7 @@ EXAMPLES = {
     "verified": r"20 values are right: 1\nY\[19\] is 18\.9369, expected 19\.0000\n",
 }
 INSTALLED = """bin/tilewright include/tilewright.h include/tilewright_entry.h include/tilewright_model.h
+    include/tilewright_family.h
     share/man/man1/tilewright.1 share/tilewright/python/tilewright.py
     share/bash-completion/completions/tilewright share/zsh/site-functions/_tilewright share/tilewright/kernels/matmul/shared.tile
     share/tilewright/examples/c/matmul.c share/tilewright/examples/python/matmul.py share/doc/tilewright/docs/language.md

@@ -129,6 +129,39 @@ static void test_imports(void **state)
     assert_int_equal(tw_text_imports(NULL, "", "", 0, &count, &x), TW_BAD_ARGUMENT);
 }
 
+/* The files of families are found as imports are; a family is a symbol of its text. */
+static void test_families(void **state)
+{
+    struct fixture *f = *state;
+    const tw_import *x;
+    const tw_symbol *s;
+    const char *out;
+    int count;
+    static const char text[] =
+        "import \"a.tile\";\nfamily   f{\"shared.tile\" ;\n\n  \"b.tile\" :k;}"
+        "\ni32 family = 3; family { \"c.tile\"; }\nfamily g { \"d.tile\"";
+    static const char *const names_of[] = {"a.tile", "shared.tile", "b.tile", "d.tile"};
+    succeed(f, tw_text_imports(f->ctx, TW_TEST_ROOT "/kernels/matmul/x.tile", text, strlen(text),
+                               &count, &x));
+    assert_int_equal(count, 4);
+    for (int i = 0; i < count; i++) {
+        assert_non_null(strstr(x[i].path, names_of[i]));
+        assert_int_equal(x[i].found, i == 1);
+    }
+    assert_true(x[2].at.line == 4 && x[2].at.column == 3 && x[2].at.end_column == 11);
+    succeed(f, tw_text_symbols(f->ctx, text, strlen(text), &count, &s));
+    declared(symbol(s, count, "f", 2), TW_SYMBOL_FAMILY, "family f", 0);
+    assert_int_equal(symbol(s, count, "f", 2)->whole.end_line, 4);
+    for (size_t cut = 0; cut < strlen(text); cut++) {
+        succeed(f, tw_text_imports(f->ctx, "", text, cut, &count, &x));
+        succeed(f, tw_text_symbols(f->ctx, text, cut, &count, &s));
+    }
+    size_t length = (size_t)(strstr(text, "\ni32") - text);
+    succeed(f, tw_text_format(f->ctx, "a.tile", text, length, &out, NULL));
+    assert_string_equal(out, "import \"a.tile\";\nfamily f {\n    \"shared.tile\";\n\n"
+                             "    \"b.tile\": k;\n}\n");
+}
+
 static tw_status edit(tw_context *ctx)
 {
     const char *text;
@@ -166,6 +199,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_symbols, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_symbols_of_broken_text, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_imports, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_families, api_setup, api_teardown),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@
 (primitive_type) @type.builtin
 ["if" "else" "for" "while" "do" "break" "continue" "return" "unroll" "pipeline"] @keyword
 ["const" "static" "global" "shared" "reg" "async"] @keyword.storage
-["import" "tune" "type" "require" "static_assert" "typeof" "ensures"] @keyword
+["import" "tune" "type" "require" "static_assert" "typeof" "ensures" "family"] @keyword
 ["true" "false" "inf" "nan"] @constant.builtin
 ["grid" "warps" "threads" "resident" "target" "cluster" "cooperative"] @attribute
 ["inside" "strides" "hint" "at" "clean"] @keyword

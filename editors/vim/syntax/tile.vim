@@ -5,7 +5,7 @@ endif
 
 syn keyword tileControl if else for while do break continue return unroll pipeline
 syn keyword tileStorage const static global shared reg async
-syn keyword tileDeclares import tune type require static_assert fn kernel typeof ensures
+syn keyword tileDeclares import tune type require static_assert fn kernel typeof ensures family
 syn keyword tileConstant true false inf nan
 syn keyword tileType f64 f32 tf32 f16 bf16 e4m3 e5m2 i64 i32 i16 i8 u64 u32 u16 u8 bool
 syn keyword tileAttribute grid warps threads resident target cluster cooperative

@@ -1,0 +1,91 @@
+/* Families: kernels with one signature and one `ensures`, of which a launch takes the fastest for
+ * its device, types and sizes. May change with a minor version (docs/versions.md).
+ *
+ *     tw_family_from_file(ctx, "kernels/matmul.tile", NULL, "cuda", &f); // family matmul { … }
+ *     tw_family_type(f, "T", TW_F16);
+ *     tw_value args[] = {tw_int(m),     tw_int(n),     tw_int(k), // in the order of the parameters
+ *                        tw_pointer(a), tw_pointer(b), tw_pointer(c)};
+ *     tw_error error = tw_error_init();
+ *     if (tw_family_start(f, args, 6, stream, &error) != TW_OK)
+ *         fputs(error.text, stderr);
+ *
+ * A file declares a family by the files of its kernels:
+ *
+ *     family matmul {
+ *         "matmul/read_ahead.tile";
+ *         "matmul/split_k.tile": matmul_v5;   // if the file has several kernels
+ *     }
+ *
+ * A folder is a family, too: of all kernels of its .tile files. The kernels have the same
+ * parameters (names, types, views; which of them are `static` may differ) and the same `ensures`.
+ *
+ * A variant is one kernel with tuned values. Tables have the times of some variants at some sizes,
+ * by device and types: the file FAMILY.table next to the family's file, and what `tilewright tune
+ * FAMILY` stored (docs/families.md). A choice takes the fastest variant measured at its sizes; else
+ * the fastest as predicted from the nearest sizes of the device; else, on a device without
+ * results, the model's choice, from another device's results or by occupancy. */
+#ifndef TILEWRIGHT_FAMILY_H
+#define TILEWRIGHT_FAMILY_H
+
+#include "tilewright_entry.h"
+#include "tilewright_tuning.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tw_family tw_family;
+
+/* Loads a family and its table. path: a file with `family NAME { … }`, a file with several kernels
+ * of one signature, or a folder. name: the family in the file; NULL if the file has one. target:
+ * as for tw_kernel_for_target; NULL: the host. Returns TW_OK; TW_NO_FILE; TW_BAD_PROGRAM with the
+ * reasons as messages: a kernel does not compile, or differs from the first in its parameters or
+ * `ensures`; TW_NOT_FOUND if there is no such family. The context owns the family. */
+TW_API tw_status tw_family_from_file(tw_context *ctx, const char *path, const char *name,
+                                     const char *target, tw_family **out);
+
+/* Frees a family, when no thread starts it and the GPU has finished it. NULL is allowed. */
+TW_API void tw_family_free(tw_family *f);
+
+/* Returns the family's name: "matmul". */
+TW_API const char *tw_family_name(const tw_family *f);
+
+/* Returns the number of kernels, and kernel number `index` (NULL past the last). The family owns
+ * them. Kernel 0 has the signature of all. */
+TW_API int tw_family_kernel_count(const tw_family *f);
+TW_API tw_kernel *tw_family_kernel(const tw_family *f, int index);
+
+/* Sets a type variable. Without this call, it has its first type. Returns TW_OK, TW_BAD_ARGUMENT,
+ * or TW_UNSUPPORTED after the first start. */
+TW_API tw_status tw_family_type(tw_family *f, const char *name, tw_dtype type);
+
+/* How a choice was made. */
+typedef enum tw_chosen_by {
+    TW_BY_RESULT,  /* the fastest of those measured at these sizes on this device */
+    TW_BY_NEAREST, /* predicted from results at the nearest sizes on this device */
+    TW_BY_MODEL    /* this device has no results */
+} tw_chosen_by;
+
+/* A choice. Its texts are valid as long as the family. */
+typedef struct tw_choice {
+    size_t size;         /* tw_choice_init sets it */
+    tw_kernel *kernel;   /* one of the family's */
+    const char *variant; /* "matmul_v6 BM=128,BN=128,WARPS=4,STAGES=4" */
+    const char *tune;    /* "BM=128,BN=128,WARPS=4,STAGES=4" */
+    tw_chosen_by by;
+    const char *device;  /* whose results were used; NULL: none, by occupancy */
+    const char *nearest; /* the nearest sizes with results: "m=16,n=4096,k=4096"; NULL: none */
+    double distance;     /* to these, in octaves: root of the sum of squares of log2 ratios */
+    double milliseconds; /* measured, or predicted; 0: not known */
+    int compared;        /* number of variants that were compared */
+} tw_choice;
+TW_SIZED(tw_choice);
+
+/* Makes a launch of the chosen kernel, with the family's types and the choice's tuned values set;
+ * the caller sets sizes and arrays. The context owns the launch. */
+TW_API tw_status tw_family_launch(tw_family *f, const tw_choice *choice, tw_launch **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

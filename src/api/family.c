@@ -1,0 +1,264 @@
+/* Families: loading, their kernels and types, launches of a choice. */
+#include "api/family.h"
+
+#include <string.h>
+
+/* --- loading --- */
+
+struct load_call {
+    tw_family *family;
+    const char *path, *name;
+};
+
+static tw_status find_call(void *user)
+{
+    struct load_call *c = user;
+    return family_find(c->family, c->path, c->name);
+}
+
+static tw_status members_call(void *user)
+{
+    tw_family *f = user;
+    tw_status status = family_take_members(f);
+    if (status == TW_OK)
+        status = family_compare(f);
+    if (status != TW_OK)
+        return status;
+    const struct lang_kernel *info = f->members[0].kernel->info;
+    f->types = arena_array(&f->arena, tw_dtype, info->type_count + 1);
+    for (int t = 0; t < info->type_count; t++)
+        f->types[t] = (tw_dtype)info->types[t].choices[0];
+    return TW_OK;
+}
+
+/* Reads each file once; files of several members have one module. */
+static tw_status read_files(tw_family *f)
+{
+    for (int i = 0; i < f->file_count; i++) {
+        struct family_file *file = &f->files[i];
+        for (int k = 0; k < i && !file->module; k++)
+            if (strcmp(f->files[k].path, file->path) == 0) {
+                file->module = f->files[k].module;
+                file->shares = true;
+            }
+        tw_status status =
+            file->module ? TW_OK : tw_module_from_file(f->ctx, file->path, &file->module);
+        if (status != TW_OK)
+            return status;
+    }
+    return TW_OK;
+}
+
+/* Replaces the host's kernels by those for the target. */
+static tw_status aim(tw_family *f, const char *target)
+{
+    tw_status status = TW_OK;
+    for (int i = 0; i < f->member_count && status == TW_OK; i++) {
+        tw_kernel *host = f->members[i].kernel;
+        status = tw_kernel_for_target(host, target, &f->members[i].kernel);
+    }
+    return status;
+}
+
+static void family_destroy(tw_family *f)
+{
+    for (int i = 0; i < f->file_count; i++)
+        if (!f->files[i].shares)
+            tw_module_free(f->files[i].module);
+    arena_free(&f->arena);
+    context_object_free(f->ctx, f, sizeof *f);
+}
+
+tw_status tw_family_from_file(tw_context *ctx, const char *path, const char *name,
+                              const char *target, tw_family **out)
+{
+    if (out)
+        *out = NULL;
+    if (!ctx)
+        return TW_BAD_ARGUMENT;
+    if (!path || !*path || !out)
+        return context_refuse(ctx, out ? "tw_family_from_file: `path` is NULL or empty"
+                                       : "tw_family_from_file: `out` is NULL");
+    tw_family *f = context_object(ctx, sizeof *f);
+    if (!f)
+        return context_no_memory(ctx);
+    f->ctx = ctx;
+    context_arena(ctx, &f->arena);
+    struct load_call call = {f, path, name};
+    tw_status status = context_call(ctx, find_call, &call);
+    if (status == TW_OK)
+        status = read_files(f);
+    if (status == TW_OK)
+        status = context_call(ctx, members_call, f);
+    if (status == TW_OK)
+        status = aim(f, target ? target : "cpu");
+    if (status != TW_OK) {
+        family_destroy(f);
+        return status;
+    }
+    f->next = ctx->families;
+    ctx->families = f;
+    *out = f;
+    return TW_OK;
+}
+
+void tw_family_free(tw_family *f)
+{
+    if (!f)
+        return;
+    for (tw_family **at = &f->ctx->families; *at; at = &(*at)->next)
+        if (*at == f) {
+            *at = f->next;
+            break;
+        }
+    family_destroy(f);
+}
+
+/* --- queries --- */
+
+const char *tw_family_name(const tw_family *f)
+{
+    return f ? f->name : NULL;
+}
+
+int tw_family_kernel_count(const tw_family *f)
+{
+    return f ? f->member_count : 0;
+}
+
+tw_kernel *tw_family_kernel(const tw_family *f, int index)
+{
+    return f && index >= 0 && index < f->member_count ? f->members[index].kernel : NULL;
+}
+
+/* --- types --- */
+
+struct type_call {
+    tw_family *family;
+    const char *name;
+    tw_dtype type;
+};
+
+static bool takes_type(const struct lang_type *list, tw_dtype type)
+{
+    for (int i = 0; i < list->count; i++)
+        if (list->choices[i] == (enum dtype)type)
+            return true;
+    return false;
+}
+
+static tw_status set_type(void *user)
+{
+    struct type_call *c = user;
+    tw_family *f = c->family;
+    tw_context *ctx = f->ctx;
+    const struct lang_kernel *info = f->members[0].kernel->info;
+    int index = type_named(info, c->name);
+    bool listed = false;
+    ctx->diag.code = CODE_ARGUMENT;
+    if (index < 0) {
+        const char **names = arena_array(&ctx->scratch, const char *, info->type_count);
+        for (int t = 0; t < info->type_count; t++)
+            names[t] = info->types[t].name;
+        diag_error(&ctx->diag, LOC_NONE, "the family `%s` has no type `%s`", f->name, c->name);
+        suggest(&ctx->diag, &ctx->scratch, c->name, names, info->type_count);
+        return TW_BAD_ARGUMENT;
+    }
+    for (int i = 0; i < f->member_count && !listed; i++) {
+        const struct lang_kernel *own = f->members[i].kernel->info;
+        int t = type_named(own, c->name);
+        listed = t >= 0 && takes_type(&own->types[t], c->type);
+    }
+    if (!listed) {
+        diag_error(&ctx->diag, LOC_NONE, "no kernel of the family `%s` lists %s for `%s`", f->name,
+                   tw_dtype_name(c->type), c->name);
+        return TW_BAD_ARGUMENT;
+    }
+    f->types[index] = c->type;
+    return TW_OK;
+}
+
+tw_status tw_family_type(tw_family *f, const char *name, tw_dtype type)
+{
+    if (!f)
+        return TW_BAD_ARGUMENT;
+    if (!name)
+        return context_refuse(f->ctx, "tw_family_type: `name` is NULL");
+    struct type_call call = {f, name, type};
+    return context_call(f->ctx, set_type, &call);
+}
+
+/* --- launches --- */
+
+tw_status family_set_up(const tw_family *f, tw_launch *l, const char *tune)
+{
+    tw_context *ctx = l->ctx;
+    const struct lang_kernel *info = l->kernel->info, *first = f->members[0].kernel->info;
+    ctx->diag.code = CODE_ARGUMENT;
+    for (int t = 0; t < first->type_count; t++) {
+        int index = type_named(info, first->types[t].name);
+        if (index < 0)
+            continue;
+        if (!takes_type(&info->types[index], f->types[t])) {
+            diag_error(&ctx->diag, LOC_NONE, "`%s` does not list %s for `%s`", info->name,
+                       tw_dtype_name(f->types[t]), first->types[t].name);
+            return TW_BAD_ARGUMENT;
+        }
+        l->types[index] = (enum dtype)f->types[t];
+        l->type_set[index] = true;
+    }
+    struct stored_value *values = arena_array(&ctx->scratch, struct stored_value, info->tune_count);
+    if (!tunes_read(info, tune, values)) {
+        diag_error(&ctx->diag, LOC_NONE, "the tuned values \"%s\" are not those of `%s`", tune,
+                   info->name);
+        return TW_BAD_ARGUMENT;
+    }
+    tunes_take(l, values);
+    return TW_OK;
+}
+
+struct set_up_call {
+    const tw_family *family;
+    tw_launch *launch;
+    const char *tune;
+};
+
+static tw_status set_up(void *user)
+{
+    struct set_up_call *c = user;
+    return family_set_up(c->family, c->launch, c->tune);
+}
+
+static bool has_kernel(const tw_family *f, const tw_kernel *k)
+{
+    for (int i = 0; i < f->member_count; i++)
+        if (f->members[i].kernel == k)
+            return true;
+    return false;
+}
+
+tw_status tw_family_launch(tw_family *f, const tw_choice *choice, tw_launch **out)
+{
+    tw_choice own;
+    tw_launch *l;
+    if (out)
+        *out = NULL;
+    if (!f)
+        return TW_BAD_ARGUMENT;
+    if (!choice || !out)
+        return context_refuse(f->ctx, "tw_family_launch: `choice` or `out` is NULL");
+    tw_status status = READ_SIZED(f->ctx, tw_choice, &own, choice);
+    if (status == TW_OK && (!own.tune || !has_kernel(f, own.kernel)))
+        return context_refuse(f->ctx, "tw_family_launch: `choice` is not one of this family");
+    if (status == TW_OK)
+        status = tw_launch_new(own.kernel, &l);
+    if (status != TW_OK)
+        return status;
+    struct set_up_call call = {f, l, own.tune};
+    status = context_call(f->ctx, set_up, &call);
+    if (status == TW_OK)
+        *out = l;
+    else
+        tw_launch_free(l);
+    return status;
+}

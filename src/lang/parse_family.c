@@ -1,0 +1,114 @@
+/* `family NAME { "FILE"; "FILE": KERNEL; }`: kernels that compute the same, by their files.
+ *
+ * The declaration names files and does not read them: each file is a program of its own, with its
+ * own tuned names. So a program with a family compiles as it would without, and a file that has a
+ * family may be a member's file, too. */
+#include "lang/check_internal.h"
+#include "lang/parse_internal.h"
+
+#include "base/platform.h"
+
+#include <string.h>
+
+/* --- the grammar --- */
+
+bool at_family(const struct parser *p)
+{
+    enum token_kind next = peek_ahead(p, 1)->kind;
+    return at_word(p, "family") && !is_declared_type(p, peek(p)) &&
+           (next == TOK_NAME || next == TOK_LBRACE || next == TOK_STRING);
+}
+
+/* member = STRING [ ":" NAME ] ";" */
+static struct node *parse_member(struct parser *p)
+{
+    struct node *n = node_new(p, N_STRING, here(p));
+    n->text = peek(p)->text;
+    if (!*n->text && complain(p, n->loc, "this member names no file"))
+        note(p, n->loc, "write `\"FILE.tile\";`");
+    advance(p);
+    if (accept(p, TOK_COLON)) {
+        struct loc where = here(p);
+        n->a = node_name(p, expect_name(p, "the kernel's name"), where);
+    }
+    expect_semicolon(p, "after the member");
+    return n;
+}
+
+/* family = "family" NAME "{" member { member } "}" */
+struct node *parse_family(struct parser *p)
+{
+    struct node *n = node_new(p, N_FAMILY, here(p)), **tail = &n->list;
+    advance(p);
+    n->loc = here(p);
+    n->text = expect_name(p, "the family's name");
+    uint32_t open = p->pos;
+    if (!expect(p, TOK_LBRACE, "before the family's files"))
+        return NULL;
+    while (!at(p, TOK_RBRACE) && !at(p, TOK_END)) {
+        if (at(p, TOK_STRING)) {
+            *tail = parse_member(p);
+            tail = &(*tail)->next;
+        } else if (fail_expected(p, "the file of a kernel, a string")) {
+            note(p, here(p), "write `\"FILE.tile\";`, or `\"FILE.tile\": KERNEL;`");
+        }
+    }
+    if (at(p, TOK_RBRACE) && !n->list &&
+        complain(p, n->loc, "the family `%s` has no kernel", n->text))
+        note(p, n->loc, "name the file of each kernel: `\"FILE.tile\";`");
+    expect_close(p, open, "after the family's files");
+    return n;
+}
+
+/* --- queries --- */
+
+int lang_family_count(const struct module *m)
+{
+    return (int)m->families.count;
+}
+
+struct lang_family lang_family(struct arena *a, const struct module *m, int index)
+{
+    const struct node *n = m->families.data[index];
+    struct lang_family f = {.name = n->text, .loc = n->loc};
+    for (const struct node *file = n->list; file; file = file->next) {
+        struct lang_member one = {.at = file->loc, .file = file->text};
+        if (file->a) {
+            one.kernel = file->a->text;
+            one.kernel_at = file->a->loc;
+        }
+        vec_push(a, &f.members, one);
+    }
+    return f;
+}
+
+/* Returns true, after a report, if member i is a kernel that an earlier member is. */
+static bool repeats(struct arena *a, struct diag *d, const struct lang_family *f, size_t i)
+{
+    const struct lang_member *members = f->members.data;
+    const char *path = platform_real_path(a, members[i].path);
+    for (size_t k = 0; k < i; k++) {
+        const char *other = members[k].path ? platform_real_path(a, members[k].path) : NULL;
+        bool same_kernel = !members[i].kernel || !members[k].kernel ||
+                           strcmp(members[i].kernel, members[k].kernel) == 0;
+        if (!path || !other || strcmp(path, other) != 0 || !same_kernel)
+            continue;
+        diag_error(d, members[i].at, "this kernel is in the family `%s` twice", f->name);
+        diag_note(d, members[k].at, "the first time; leave one of them out");
+        return true;
+    }
+    return false;
+}
+
+bool lang_find_members(struct arena *a, struct diag *d, const struct source *source,
+                       const struct lang_search *search, struct lang_family *f)
+{
+    int errors = d->errors;
+    for (size_t i = 0; i < f->members.count; i++) {
+        struct lang_member *one = &f->members.data[i];
+        one->path = find_named_file(a, d, source, search, one->file, one->at);
+        if (one->path)
+            repeats(a, d, f, i);
+    }
+    return d->errors == errors;
+}
