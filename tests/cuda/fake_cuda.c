@@ -462,7 +462,7 @@ API int cuDeviceGetAttribute(int *value, int attribute, int device)
     (void)device;
     switch (attribute) {
     case MULTIPROCESSORS: *value = FAKE_MULTIPROCESSORS; break;
-    case L2: *value = 1 << 20; break;
+    case L2: *value = (int)fake_setting("FAKE_CUDA_L2", 1 << 20); break;
     case MAJOR: *value = fake_capability() / 10; break;
     case MINOR: *value = fake_capability() % 10; break;
     case OPTIN: *value = FAKE_SHARED_BYTES; break;

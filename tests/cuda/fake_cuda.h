@@ -17,10 +17,13 @@
  *   FAKE_CUDA_SM       compute capability (80)
  *   FAKE_CUDA_VERSION  of the driver (13000): PTX newer than it is refused
  *   FAKE_CUDA_MEMORY   bytes of a device (2^30)
+ *   FAKE_CUDA_L2       bytes of its L2 cache (2^20)
  *   FAKE_CUDA_SEED     of the order of warps and blocks (0: in turn)
  *   FAKE_CUDA_LATE     1: asynchronous copies of kernels land as late as the rules allow
  *   FAKE_CUDA_CHECK    1: races, barriers and memory are watched; a finding makes the launch fail,
  *                      and the report goes to standard error
+ *   FAKE_CUDA_IDLE     1: kernels and copies within the device do nothing and take 2 us, so that
+ *                      the host's work can be measured
  *   FAKE_CUDA_FAIL     NAME:N:CODE: the N-th call (from 1) of that function fails; NAME *: of any
  *   FAKE_CUDA_TIMES    1,1,50,1: results of cuEventElapsedTime in a process in turn, in ms; the
  *                      last one repeats
@@ -142,7 +145,7 @@ void fake_memory_free(struct fake_memory *m);
 
 /* --- work --- */
 
-enum fake_work_kind { WORK_LAUNCH, WORK_FILL, WORK_COPY_IN, WORK_COPY_OUT, WORK_RECORD };
+enum fake_work_kind { WORK_LAUNCH, WORK_FILL, WORK_COPY_IN, WORK_COPY_OUT, WORK_COPY, WORK_RECORD };
 
 struct fake_kernel;
 struct fake_work {
@@ -152,8 +155,8 @@ struct fake_work {
     const struct fake_kernel *kernel;
     struct sim_launch launch;
     void **arguments; /* copies */
-    /* WORK_FILL, WORK_COPY_IN (from `data`, a copy), WORK_COPY_OUT */
-    uint64_t address;
+    /* WORK_FILL, WORK_COPY_IN (from `data`, a copy), WORK_COPY_OUT, WORK_COPY (from `source`) */
+    uint64_t address, source;
     size_t bytes;
     unsigned char value;
     void *data;

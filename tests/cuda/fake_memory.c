@@ -116,6 +116,16 @@ API int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream
     return fake_enqueue(stream, w);
 }
 
+API int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
+{
+    FAKE_CONTEXT;
+    struct fake_work *w = transfer(WORK_COPY, to, bytes);
+    if (!w)
+        return NO_MEMORY;
+    w->source = from;
+    return fake_enqueue(stream, w);
+}
+
 API int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream)
 {
     FAKE_CONTEXT;

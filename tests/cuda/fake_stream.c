@@ -109,16 +109,20 @@ static int perform(const struct fake_work *w)
     if (w->kind == WORK_LAUNCH)
         return fake_run(w);
     void *bytes = fake_bytes(w->address, w->bytes);
-    if (!bytes) {
+    void *source = w->kind == WORK_COPY ? fake_bytes(w->source, w->bytes) : w->data;
+    if (!bytes || (w->kind == WORK_COPY && !source)) {
         fake_fault(ILLEGAL_ADDRESS, "a copy or fill outside of device memory");
         return ILLEGAL_ADDRESS;
     }
-    if (w->kind == WORK_FILL)
-        memset(bytes, w->value, w->bytes);
-    else if (w->kind == WORK_COPY_IN)
-        memcpy(bytes, w->data, w->bytes);
-    else
+    bool idle = fake_setting("FAKE_CUDA_IDLE", 0);
+    if (w->kind == WORK_COPY_OUT)
         memcpy(w->data, bytes, w->bytes);
+    else if (w->kind == WORK_COPY_IN)
+        memcpy(bytes, source, w->bytes);
+    else if (w->kind == WORK_COPY && !idle)
+        memcpy(bytes, source, w->bytes);
+    else if (!idle)
+        memset(bytes, w->value, w->bytes);
     fake_clock_add(1 + (double)w->bytes / BYTES_A_MICROSECOND);
     return GOOD;
 }
