@@ -61,6 +61,8 @@ void bench_explain(struct bench_row *row, const tw_context *ctx, tw_status s);
 void bench_take_verdict(struct bench_row *row, const tw_context *ctx, tw_status s,
                         const tw_verdict *v);
 void bench_take_check(struct bench_row *row, const struct value_check *v, const char *with);
+/* Likewise, of a comparison with samples. */
+void bench_take_samples(struct bench_row *row, const struct value_check *v);
 
 /* Columns of the table for the CPU. */
 struct bench_columns {

@@ -1,7 +1,7 @@
 #include "bench_arrays.h"
-#include "bench_values.h"
+#include "bench_fill.h"
 #include "operands.h"
-#include "tensor.h"
+#include "settings.h"
 #include "tool.h"
 #include "tilewright_gpu.h"
 
@@ -11,23 +11,44 @@
 
 enum { ALIGNMENT = 256, COPIES_MOST = 1024, CACHES = 3 };
 
+/* --- slabs --- */
+
 void *slab_at(const struct slab *s, int copy)
 {
     return s->base + (size_t)copy * s->stride;
 }
 
-bool slab_open(struct slab *s, struct gpu *g, int copies, const void *data, size_t bytes)
+/* Repeats the first `done` bytes up to `all`. Each copy doubles what there is. */
+static bool repeat(struct gpu *g, char *base, size_t done, size_t all)
+{
+    for (; done > 0 && done < all; done *= 2)
+        if (!graph_copy(&g->graphs, base + done, base, all - done < done ? all - done : done,
+                        g->stream))
+            return false;
+    return true;
+}
+
+/* Fills one copy. */
+static bool fill_copy(struct gpu *g, char *base, const tw_array *period, size_t bytes)
+{
+    size_t first = tensor_bytes(period);
+    return first == 0 ||
+           (tw_device_copy_in(g->ctx, base, period->data, first, g->stream) == TW_OK &&
+            repeat(g, base, first, bytes));
+}
+
+bool slab_open(struct slab *s, struct gpu *g, int copies, size_t bytes, const tw_array *period)
 {
     s->stride = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     void *base = NULL;
     size_t all = s->stride * (size_t)copies;
     tw_status status = tw_device_allocate(g->ctx, all ? all : ALIGNMENT, &base);
     s->base = base;
-    if (status == TW_OK && !data)
-        status = tw_device_fill(g->ctx, base, 0, all, g->stream);
-    for (int i = 0; data && i < copies && status == TW_OK; i++)
-        status = tw_device_copy_in(g->ctx, slab_at(s, i), data, bytes, g->stream);
-    return status == TW_OK;
+    if (status != TW_OK)
+        return false;
+    if (!period)
+        return tw_device_fill(g->ctx, base, 0, all, g->stream) == TW_OK;
+    return fill_copy(g, base, period, bytes) && repeat(g, base, s->stride, all);
 }
 
 void slab_close(struct slab *s, struct gpu *g)
@@ -37,7 +58,52 @@ void slab_close(struct slab *s, struct gpu *g)
     s->base = NULL;
 }
 
-/* --- arrays --- */
+/* --- shared arrays --- */
+
+void array_pool_open(struct array_pool *x, const struct gpu *g, double bytes)
+{
+    double copies = bytes > 0 ? ceil(CACHES * (double)g->l2_bytes / bytes) : 1;
+    *x = (struct array_pool){0};
+    x->copies = copies < 1 ? 1 : copies > COPIES_MOST ? COPIES_MOST : (int)copies;
+}
+
+void array_pool_close(struct array_pool *x, struct gpu *g)
+{
+    for (int i = 0; i < x->count; i++) {
+        slab_close(&x->list[i]->device, g);
+        free(x->list[i]->period.data);
+        free(x->list[i]);
+    }
+    free(x->list);
+    *x = (struct array_pool){0};
+}
+
+static bool is_same(const struct shared_array *a, const struct shared_array *b)
+{
+    const struct fill_options *f = &a->fill, *h = &b->fill;
+    return a->period.dtype == b->period.dtype && a->elements == b->elements &&
+           a->is_const == b->is_const && f->kind == h->kind && f->seed == h->seed &&
+           f->scale == h->scale && f->limit == h->limit && f->extent == h->extent &&
+           f->is_index == h->is_index && f->is_starts == h->is_starts;
+}
+
+/* Returns the pool's array like this one, which is made if there is none; NULL: no memory. */
+static struct shared_array *take_shared(struct array_pool *x, struct gpu *g,
+                                        const struct shared_array *like, const tw_array *shape)
+{
+    for (int i = 0; i < x->count; i++)
+        if (is_same(x->list[i], like))
+            return x->list[i];
+    struct shared_array *made = need_memory(sizeof *made);
+    *made = *like;
+    x->list = need_more_memory(x->list, (size_t)(x->count + 1) * sizeof(struct shared_array *));
+    x->list[x->count++] = made;
+    bool ok = values_period(&made->period, shape, &like->fill) &&
+              slab_open(&made->device, g, x->copies, tensor_bytes(shape), &made->period);
+    return ok ? made : NULL;
+}
+
+/* --- arrays of a launch --- */
 
 static void say(struct bench_arrays *x, const tw_context *ctx, const char *otherwise)
 {
@@ -46,10 +112,10 @@ static void say(struct bench_arrays *x, const tw_context *ctx, const char *other
     snprintf(x->why, sizeof x->why, "%s", m.text);
 }
 
-static bool find_arrays(struct bench_arrays *x, struct gpu *g, tw_launch *l, tw_kernel *k)
+bool bench_arrays_find(struct bench_arrays *x, struct gpu *g, tw_launch *l, tw_kernel *k)
 {
     int count = tw_kernel_param_count(k);
-    x->list = need_memory((size_t)count * sizeof *x->list);
+    *x = (struct bench_arrays){.list = need_memory((size_t)count * sizeof *x->list)};
     for (int i = 0; i < count; i++) {
         struct bench_array *a = &x->list[x->count];
         a->param = tw_param_init();
@@ -65,61 +131,58 @@ static bool find_arrays(struct bench_arrays *x, struct gpu *g, tw_launch *l, tw_
     return true;
 }
 
-static bool make_host(struct bench_arrays *x, tw_launch *l, double scale)
+static uint64_t seed_of(const struct product_of *p, int index)
 {
-    double bytes = 0;
+    if (!p)
+        return ROLE_OTHER + (uint64_t)index;
+    return index == p->a   ? ROLE_A
+           : index == p->b ? ROLE_B
+           : index == p->c ? ROLE_C
+                           : ROLE_OTHER + (uint64_t)index;
+}
+
+/* Returns the contents of an array before a run. FILL_NONE: those of unwritten memory. */
+static struct fill_options fill_of(const struct bench_array *a, tw_launch *l, int64_t limit,
+                                   double scale, const struct options *given)
+{
+    struct fill_options fill = {.kind = FILL_RAND, .scale = scale};
+    if (a->param.is_const) {
+        if (tensor_elements(&a->host) > 0)
+            limit_integers(&fill, l, &a->param, limit);
+        return fill;
+    }
+    fill.kind = settings_fill(given, a->param.name);
+    fill.scale = 1;
+    fill.limit = index_limit(&a->host, 8);
+    if (fill.kind == FILL_NONE && !is_output(&a->param))
+        fill.kind = FILL_ZERO;
+    return fill;
+}
+
+bool bench_arrays_make(struct bench_arrays *x, struct array_pool *pool, struct gpu *g, tw_launch *l,
+                       const struct product_of *product, double scale, const struct options *given)
+{
     int64_t limit = INT64_MAX;
     for (int i = 0; i < x->count; i++)
         limit = index_limit(&x->list[i].host, limit);
     for (int i = 0; i < x->count; i++) {
         struct bench_array *a = &x->list[i];
-        if (!tensor_fits(&a->host, &bytes) || !tensor_allocate(&a->host)) {
-            snprintf(x->why, sizeof x->why, "there is no memory for `%s` on the host",
-                     a->param.name);
-            return false;
-        }
-        struct fill_options fill = {.kind = FILL_RAND, .seed = 1 + (uint64_t)i, .scale = scale};
-        if (a->param.is_const && tensor_elements(&a->host) > 0) {
-            limit_integers(&fill, l, &a->param, limit);
-            values_fill(&a->host, &fill);
-        }
+        struct shared_array like = {.period.dtype = a->host.dtype,
+                                    .elements = tensor_elements(&a->host),
+                                    .is_const = a->param.is_const,
+                                    .fill = fill_of(a, l, limit, scale, given)};
+        like.fill.seed = seed_of(product, i);
+        a->shared = take_shared(pool, g, &like, &a->host);
+        if (!a->shared)
+            return say(x, g->ctx, "there is no memory for the arrays"), false;
     }
     return true;
 }
 
-/* Fills an output with bytes 0xff: NaN or -1. An element that the kernel does not write is then
- * wrong. */
-static bool leave_unwritten(const struct bench_array *a, struct gpu *g, int copies)
+void bench_arrays_close(struct bench_arrays *x)
 {
-    const struct slab *s = &a->device;
-    return !is_output(&a->param) ||
-           tw_device_fill(g->ctx, s->base, 0xff, s->stride * (size_t)copies, g->stream) == TW_OK;
-}
-
-bool bench_arrays_open(struct bench_arrays *x, struct gpu *g, tw_launch *l, tw_kernel *k,
-                       double scale)
-{
-    *x = (struct bench_arrays){0};
-    if (!find_arrays(x, g, l, k) || !make_host(x, l, scale))
-        return false;
-    double copies = x->bytes > 0 ? ceil(CACHES * (double)g->l2_bytes / x->bytes) : 1;
-    x->copies = copies < 1 ? 1 : copies > COPIES_MOST ? COPIES_MOST : (int)copies;
-    for (int i = 0; i < x->count; i++) {
-        struct bench_array *a = &x->list[i];
-        const void *data = a->param.is_const ? a->host.data : NULL;
-        if (!slab_open(&a->device, g, x->copies, data, tensor_bytes(&a->host)) ||
-            !leave_unwritten(a, g, x->copies))
-            return say(x, g->ctx, "there is no memory for the arrays on the GPU"), false;
-    }
-    return true;
-}
-
-void bench_arrays_close(struct bench_arrays *x, struct gpu *g)
-{
-    for (int i = 0; i < x->count; i++) {
+    for (int i = 0; i < x->count; i++)
         free(x->list[i].host.data);
-        slab_close(&x->list[i].device, g);
-    }
     free(x->list);
     *x = (struct bench_arrays){0};
 }
@@ -129,43 +192,38 @@ tw_status bench_arrays_give(const struct bench_arrays *x, tw_launch *l, int copy
     tw_status s = TW_OK;
     for (int i = 0; i < x->count && s == TW_OK; i++) {
         tw_array array = x->list[i].host;
-        array.data = slab_at(&x->list[i].device, copy);
+        array.data = slab_at(&x->list[i].shared->device, copy);
         array.place = TW_ON_DEVICE;
         s = tw_launch_array(l, x->list[i].param.name, &array);
     }
     return s;
 }
 
-tw_status bench_arrays_give_host(const struct bench_arrays *x, tw_launch *l)
-{
-    tw_status s = TW_OK;
-    for (int i = 0; i < x->count && s == TW_OK; i++)
-        s = tw_launch_array(l, x->list[i].param.name, &x->list[i].host);
-    return s;
-}
-
-tw_status bench_arrays_start(struct bench_arrays *x, struct gpu *g, const struct options *given)
-{
-    tw_status s = TW_OK;
-    for (int i = 0; i < x->count && s == TW_OK; i++) {
-        struct bench_array *a = &x->list[i];
-        if (a->param.is_const)
-            continue;
-        operand_start(&a->param, &a->host, 1, given);
-        s = tw_device_copy_in(g->ctx, a->device.base, a->host.data, tensor_bytes(&a->host),
-                              g->stream);
-    }
-    return s;
-}
-
-tw_status bench_arrays_fetch(struct bench_arrays *x, struct gpu *g)
+tw_status bench_arrays_to_host(struct bench_arrays *x, struct gpu *g, tw_launch *l)
 {
     tw_status s = tw_stream_wait(g->ctx, g->stream);
     for (int i = 0; i < x->count && s == TW_OK; i++) {
         struct bench_array *a = &x->list[i];
-        if (!a->param.is_const)
-            s = tw_device_copy_out(g->ctx, a->host.data, a->device.base, tensor_bytes(&a->host),
-                                   g->stream);
+        if (!a->host.data && !tensor_allocate(&a->host))
+            return TW_NO_MEMORY;
+        if (a->param.is_const)
+            values_repeat(&a->host, &a->shared->period);
+        else
+            s = tw_device_copy_out(g->ctx, a->host.data, a->shared->device.base,
+                                   tensor_bytes(&a->host), g->stream);
+        if (s == TW_OK)
+            s = tw_launch_array(l, a->param.name, &a->host);
     }
-    return s == TW_OK ? tw_stream_wait(g->ctx, g->stream) : s;
+    return s;
+}
+
+tw_status bench_arrays_start(struct bench_arrays *x, struct gpu *g)
+{
+    bool ok = true;
+    for (int i = 0; i < x->count && ok; i++) {
+        const struct bench_array *a = &x->list[i];
+        if (!a->param.is_const)
+            ok = fill_copy(g, a->shared->device.base, &a->shared->period, tensor_bytes(&a->host));
+    }
+    return ok ? TW_OK : TW_FAULT;
 }

@@ -41,6 +41,8 @@ struct cpu_job {
     struct cpu_job *beside; /* job of the same product whose peers this one shares */
     struct copier *copier;
     struct turn copy;
+    struct value_samples *samples; /* NULL: not computed yet */
+    struct value_norms norms;      /* likewise */
 };
 
 /* Prepares a kernel at a size and type; the row names the step that failed, if any. dtype

@@ -41,7 +41,7 @@ static int open_device(struct cuda_bench *b)
         return STATUS_OK;
     b->common.has_cublas = cublas_open(&b->common.cublas, g->stream);
     b->common.workspace = &b->workspace;
-    if (b->common.has_cublas && !slab_open(&b->workspace, g, 1, NULL, workspace_bytes)) {
+    if (b->common.has_cublas && !slab_open(&b->workspace, g, 1, workspace_bytes, NULL)) {
         complain_library(NULL, g->ctx, TW_NO_MEMORY);
         return STATUS_FAILED;
     }
@@ -62,30 +62,48 @@ static void close_all(struct cuda_bench *b)
 
 /* --- the whole --- */
 
-static void put_row(struct cuda_bench *b, const struct gpu_row *row)
+/* Returns whether the row is the last one with times of its libraries. */
+static bool has_last_turn(const struct gpu_row *rows, int count, int i)
 {
-    progress_clear(&b->common.progress);
-    if (b->to_json)
-        gpu_json(row, &b->json);
-    else
-        gpu_print(row, &b->columns);
-    progress_start(&b->common.progress);
-    b->rows = need_more_memory(b->rows, (size_t)(b->row_count + 1) * sizeof *b->rows);
-    b->rows[b->row_count++] = *row;
+    for (int later = i + 1; later < count; later++)
+        if (rows[later].turns == rows[i].turns && rows[later].common.ms > 0)
+            return false;
+    return rows[i].common.ms > 0;
 }
 
+static void put_rows(struct cuda_bench *b, const struct gpu_row *rows, int count)
+{
+    progress_clear(&b->common.progress);
+    for (int i = 0; i < count; i++)
+        if (b->to_json) {
+            gpu_json(&rows[i], &b->json);
+        } else {
+            gpu_print(&rows[i], &b->columns);
+            if (has_last_turn(rows, count, i))
+                gpu_print_libraries(&rows[i], &b->columns);
+        }
+    fflush(stdout);
+    progress_start(&b->common.progress);
+    b->rows = need_more_memory(b->rows, (size_t)(b->row_count + count) * sizeof *b->rows);
+    memcpy(b->rows + b->row_count, rows, (size_t)count * sizeof *b->rows);
+    b->row_count += count;
+}
+
+/* Times all kernels of one size and type. */
 static int bench_size(struct cuda_bench *b, const struct shape *s, tw_dtype type)
 {
-    int status = STATUS_OK;
-    for (int i = 0; i < b->set.entry_count && status == STATUS_OK; i++) {
-        const struct bench_entry *e = &b->set.entries[i];
-        struct gpu_row row;
-        if (!bench_set_has(&b->set, e, s, type))
-            continue;
-        status = gpu_measure(&b->common, e, s, type, &row);
-        if (status == STATUS_OK)
-            put_row(b, &row);
-    }
+    const struct bench_entry **entries =
+        need_memory((size_t)b->set.entry_count * sizeof(struct bench_entry *));
+    struct gpu_row *rows = need_memory((size_t)b->set.entry_count * sizeof *rows);
+    int count = 0;
+    for (int i = 0; i < b->set.entry_count; i++)
+        if (bench_set_has(&b->set, &b->set.entries[i], s, type))
+            entries[count++] = &b->set.entries[i];
+    int status = gpu_measure(&b->common, entries, count, s, type, rows);
+    if (status == STATUS_OK)
+        put_rows(b, rows, count);
+    free(entries);
+    free(rows);
     return status;
 }
 

@@ -1,5 +1,5 @@
-/* Implements bench --device cuda for one kernel at one size: times it in turn with cuBLAS and
- * cuBLASLt, and checks the values. */
+/* Implements bench --device cuda for the kernels at one size: times them in turn with each other and
+ * with cuBLAS and cuBLASLt, and checks the values. */
 #ifndef TW_BENCH_GPU_H
 #define TW_BENCH_GPU_H
 
@@ -33,16 +33,17 @@ struct gpu_row {
     tw_occupancy occupancy; /* threads 0: not loaded */
     double tflops;
     int copies, rounds;
+    int turns;   /* equal numbers at one size: these rows took turns with the same libraries */
     bool graphs; /* runs were started as graphs */
     struct library_row libraries[LIBRARIES];
     struct library_row triton; /* name "": not requested; ratio: of medians */
     double best_ratio;         /* faster library's time over the kernel's; 0: none */
 };
 
-/* Measures a kernel and fills the row. dtype TW_DTYPE_NONE: the kernel's default types; shape
- * NULL: --set gives the sizes. Returns STATUS_OK, also if the kernel is skipped or wrong, which
- * the row reports. */
-int gpu_measure(struct gpu_bench *b, const struct bench_entry *e, const struct shape *shape,
-                tw_dtype dtype, struct gpu_row *row);
+/* Measures kernels at one size and fills a row for each. dtype TW_DTYPE_NONE: the kernels' default
+ * types; shape NULL: --set gives the sizes. Returns STATUS_OK, also if a kernel is skipped or wrong,
+ * which its row reports. */
+int gpu_measure(struct gpu_bench *b, const struct bench_entry *const *entries, int count,
+                const struct shape *shape, tw_dtype dtype, struct gpu_row *rows);
 
 #endif

@@ -83,12 +83,15 @@ void gpu_print(const struct gpu_row *r, const struct gpu_columns *w)
     struct cells c;
     make_cells(&c, r, w);
     cells_row(stdout, &c);
+}
+
+void gpu_print_libraries(const struct gpu_row *r, const struct gpu_columns *w)
+{
     for (int i = 0; i < LIBRARIES; i++)
         if (*r->libraries[i].name)
             print_library(r, &r->libraries[i], w);
     if (*r->triton.name)
         print_library(r, &r->triton, w);
-    fflush(stdout);
 }
 
 /* --- JSON --- */

@@ -10,6 +10,8 @@ struct gpu_columns {
 };
 void gpu_header(const struct gpu_columns *columns);
 void gpu_print(const struct gpu_row *row, const struct gpu_columns *columns);
+/* Prints a row for each library that took turns with the row's kernel: its own time. */
+void gpu_print_libraries(const struct gpu_row *row, const struct gpu_columns *columns);
 void gpu_json(const struct gpu_row *row, struct json *j);
 
 /* Mean, over all sizes of a group and type, of the fastest kernel's speed in comparison with the

@@ -1,10 +1,9 @@
 #include "bench_graph.h"
 
 #include <dlfcn.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-/* From the CUDA Driver API, "Stream Management" and "Graph Management". In relaxed mode, a
+/* From the CUDA Driver API, "Stream Management", "Graph Management" and "Memory Management". In relaxed mode, a
  * library may make any other calls during the recording. */
 enum { CAPTURE_RELAXED = 2 };
 
@@ -21,7 +20,8 @@ static bool find_calls(struct graph_calls *x, void *library)
                  {"cuGraphInstantiateWithFlags", (void **)&x->instantiate},
                  {"cuGraphLaunch", (void **)&x->launch},
                  {"cuGraphDestroy", (void **)&x->free_graph},
-                 {"cuGraphExecDestroy", (void **)&x->free_ready}};
+                 {"cuGraphExecDestroy", (void **)&x->free_ready},
+                 {"cuMemcpyDtoDAsync_v2", (void **)&x->copy}};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         if (!(*calls[i].place = dlsym(library, calls[i].name)))
             return false;
@@ -57,4 +57,9 @@ void *graph_end(const struct graph_calls *x, void *stream)
         ready = NULL;
     x->free_graph(graph);
     return ready;
+}
+
+bool graph_copy(const struct graph_calls *x, void *to, const void *from, size_t bytes, void *stream)
+{
+    return x->copy((uint64_t)(size_t)to, (uint64_t)(size_t)from, bytes, stream) == 0;
 }

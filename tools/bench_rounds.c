@@ -25,7 +25,9 @@ int gpu_open(struct gpu *g, int ordinal)
         return STATUS_FAILED;
     }
     g->has_graphs = graphs_open(&g->graphs, ordinal);
-    return STATUS_OK;
+    if (!g->has_graphs)
+        complain(NULL, "the driver has no graphs: CUDA 10.1 and later have them");
+    return g->has_graphs ? STATUS_OK : STATUS_FAILED;
 }
 
 void gpu_close(struct gpu *g)
@@ -115,7 +117,7 @@ static bool capture(struct gpu *g, struct contender *c)
 {
     contender_close(g, c);
     c->graph_runs = c->batch < GRAPH_MOST ? c->batch : GRAPH_MOST;
-    if (!g->has_graphs || !graph_begin(&g->graphs, g->stream))
+    if (!graph_begin(&g->graphs, g->stream))
         return false;
     bool started = start_runs(c, c->graph_runs);
     void *graph = graph_end(&g->graphs, g->stream);

@@ -39,6 +39,13 @@ void bench_take_check(struct bench_row *r, const struct value_check *v, const ch
                  (long long)v->at, v->worst_error, v->tolerance, with);
 }
 
+void bench_take_samples(struct bench_row *r, const struct value_check *v)
+{
+    char with[64];
+    snprintf(with, sizeof with, "%lld elements in double precision", (long long)v->compared);
+    bench_take_check(r, v, with);
+}
+
 void bench_take_verdict(struct bench_row *r, const tw_context *ctx, tw_status s,
                         const tw_verdict *v)
 {

@@ -1,62 +1,9 @@
 #include "bench_values.h"
-#include "tensor.h"
 #include "tool.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { PERIOD = 1048583 }; /* prime, so that matrix rows differ */
-
-/* Fills with random values; i8 and u8 that are not indices get nearly all of theirs. */
-static void fill_once(tw_array *a, const struct fill_options *o)
-{
-    struct fill_options random = *o;
-    if (a->dtype == TW_U8 || (a->dtype == TW_I8 && !o->is_index))
-        random.limit = o->extent > 0 && o->extent < 255 ? o->extent : 255;
-    if (a->dtype != TW_I8 || o->is_index) {
-        tensor_fill(a, &random);
-        return;
-    }
-    tw_array bytes = *a;
-    bytes.dtype = TW_U8;
-    tensor_fill(&bytes, &random);
-    int8_t *v = a->data;
-    for (int64_t i = 0; i < tensor_elements(a); i++)
-        v[i] = (int8_t)(((const uint8_t *)a->data)[i] - 127);
-}
-
-void values_fill(tw_array *a, const struct fill_options *o)
-{
-    int64_t count = tensor_elements(a);
-    tw_array first = {.size = sizeof first, .data = a->data, .dtype = a->dtype, .rank = 1};
-    if (o->is_starts) {
-        tensor_fill(a, o);
-        return;
-    }
-    first.shape[0] = count < PERIOD ? count : PERIOD;
-    fill_once(&first, o);
-    size_t size = tw_dtype_size(a->dtype), done = (size_t)first.shape[0] * size;
-    const size_t all = (size_t)count * size, period = done;
-    for (; done < all; done += period) /* repeats the first period */
-        memcpy((char *)a->data + done, a->data, all - done < period ? all - done : period);
-}
-
-void values_turn(const tw_array *from, int64_t batch, int64_t rows, int64_t columns, void *to)
-{
-    enum { BLOCK = 64 };
-    const size_t size = tw_dtype_size(from->dtype);
-    for (int64_t z = 0; z < batch; z++) {
-        const char *in = (const char *)from->data + (size_t)(z * rows * columns) * size;
-        char *out = (char *)to + (size_t)(z * rows * columns) * size;
-        for (int64_t i = 0; i < rows; i += BLOCK)
-            for (int64_t j = 0; j < columns; j += BLOCK)
-                for (int64_t y = i; y < rows && y < i + BLOCK; y++)
-                    for (int64_t x = j; x < columns && x < j + BLOCK; x++)
-                        memcpy(out + (size_t)(x * rows + y) * size,
-                               in + (size_t)(y * columns + x) * size, size);
-    }
-}
 
 /* --- tolerances --- */
 
@@ -96,11 +43,17 @@ static double store_bound(const struct gemm *g, double v)
     return r.unit * fabs(v) + r.half_step;
 }
 
-static void judge(struct value_check *v, double got, double want, double tolerance, int64_t at)
+static inline void judge(struct value_check *v, double got, double want, double tolerance,
+                         int64_t at)
 {
     double error = got == want ? 0 : fabs(got - want);
     bool right = error <= tolerance; /* false of NaN */
     v->compared++;
+    if (isnan(v->max_error)) /* no other element is worse */
+        return;
+    if (right && v->tolerance >= 0 && error <= v->max_error &&
+        error * v->tolerance <= v->worst_error * tolerance)
+        return;
     v->ok &= right;
     if (!(error <= v->max_error))
         v->max_error = error;
@@ -112,104 +65,319 @@ static void judge(struct value_check *v, double got, double want, double toleran
     }
 }
 
-/* --- elements made here --- */
+/* --- factors --- */
 
 static double load(tw_dtype t, const void *data, int64_t index)
 {
     return tw_dtype_load(t, (const char *)data + (size_t)index * tw_dtype_size(t));
 }
 
-struct element {
-    double value, magnitude; /* magnitude of the sum's parts: see src/cpu/ensures.c */
-};
-static struct element make_element(const struct gemm *g, const void *a, const void *b, int64_t z,
-                                   int64_t i, int64_t j)
+/* Loads `count` elements, `stride` apart in the factor, `to_stride` apart in `to`. */
+static void load_line(const struct factor *f, int64_t first, int64_t stride, int64_t count,
+                      double *to, int64_t to_stride)
 {
-    enum { RUN = 512 };
-    struct element e = {0};
-    double all = 0, run = 0;
-    for (int64_t p = 0; p < g->k; p++) {
-        int64_t at_a = g->a_turned ? p * g->m + i : i * g->k + p;
-        int64_t at_b = g->b_turned ? j * g->k + p : p * g->n + j;
-        double x = load(g->a, a, z * g->m * g->k + at_a) * load(g->b, b, z * g->k * g->n + at_b);
-        all += fabs(x);
-        run += x;
-        e.value += x;
-        if (p % RUN == RUN - 1 || p == g->k - 1) {
-            e.magnitude += fabs(run);
-            run = 0;
-        }
+    int64_t at = first % f->period, step = stride % f->period;
+    for (int64_t i = 0; i < count; i++) {
+        to[i * to_stride] = load(f->dtype, f->data, at);
+        at += step;
+        at -= at >= f->period ? f->period : 0;
     }
-    if (g->k <= 64)
-        e.magnitude = all;
-    else if (e.magnitude < all / 8)
-        e.magnitude = all / 8;
-    return e;
 }
+
+/* --- samples --- */
+
+enum {
+    SAMPLES = 4096,
+    LEAST_SAMPLES = 64,
+    BATCHES = 16, /* from which samples are taken */
+    LANES = 8,    /* elements of a row that are summed together */
+    RUN = 512,    /* products of a partial sum: see src/cpu/ensures.c */
+    LOAD = 8      /* time of loading an element, in products */
+};
+static const double products_most = 1 << 26;
+
+/* Sums of the samples of one matrix, and space for a run of its factors. */
+struct sums {
+    int64_t rows, width;       /* width: columns, rounded up to LANES */
+    double *value, *magnitude; /* [rows][width] */
+    double *all;               /* likewise: magnitudes of all products */
+    double *a, *b;             /* [rows][RUN] and [RUN][width] */
+};
 
 /* Returns an index below `count`, which may exceed 2^32. Uses the upper bits, because the lower
  * ones are not random. */
-static int64_t pick(uint64_t random, int64_t count)
+static int64_t pick(uint64_t *state, int64_t count)
 {
-    return (int64_t)((double)(random >> 11) * 0x1p-53 * (double)count);
+    *state = *state * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
+    return (int64_t)((double)(*state >> 11) * 0x1p-53 * (double)count);
 }
 
-struct value_check values_sample(const struct gemm *g, const void *a, const void *b, const void *c,
-                                 int64_t samples)
+/* Picks `count` ascending indices below `of`: the first, the last, and a random one in each of
+ * the equal parts between them. */
+static void pick_spread(int64_t *out, int64_t count, int64_t of, uint64_t *state)
+{
+    for (int64_t i = 0; i < count; i++) {
+        int64_t from = of * i / count, to = of * (i + 1) / count;
+        out[i] = i == 0 ? 0 : i == count - 1 ? of - 1 : from + pick(state, to - from);
+    }
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Chooses the numbers of matrices, rows of each and columns, so that the work is bounded. */
+static void choose_counts(const struct gemm *g, int64_t *matrices, int64_t *rows, int64_t *columns)
+{
+    *matrices = least(g->batch, BATCHES);
+    *rows = least(g->m, g->batch > 1 ? 16 : 64);
+    *columns = least(g->n, SAMPLES / (*matrices * *rows));
+    *rows = least(g->m, SAMPLES / (*matrices * *columns));
+    while ((double)(*matrices * g->k) * (double)(*rows * *columns + LOAD * (*rows + *columns)) >
+               products_most &&
+           *matrices * *rows * *columns >= 2 * LEAST_SAMPLES)
+        if (*rows > *columns)
+            *rows /= 2;
+        else
+            *columns /= 2;
+}
+
+static struct sums sums_open(int64_t rows, int64_t columns)
+{
+    struct sums s = {.rows = rows, .width = (columns + LANES - 1) / LANES * LANES};
+    const int64_t each = rows * s.width;
+    s.value = need_memory((size_t)(3 * each + (rows + s.width) * RUN) * sizeof *s.value);
+    s.magnitude = s.value + each;
+    s.all = s.magnitude + each;
+    s.a = s.all + each;
+    s.b = s.a + rows * RUN;
+    return s;
+}
+
+/* Adds `length` products to each sum of a row. */
+static void add_run(struct sums *s, int64_t row, int64_t length)
+{
+    const double *a = s->a + row * RUN;
+    for (int64_t j = 0; j < s->width; j += LANES) {
+        double run[LANES] = {0}, all[LANES] = {0};
+        for (int64_t p = 0; p < length; p++)
+            for (int l = 0; l < LANES; l++) {
+                double x = a[p] * s->b[p * s->width + j + l];
+                run[l] += x;
+                all[l] += fabs(x);
+            }
+        for (int l = 0; l < LANES; l++) {
+            s->value[row * s->width + j + l] += run[l];
+            s->magnitude[row * s->width + j + l] += fabs(run[l]);
+            s->all[row * s->width + j + l] += all[l];
+        }
+    }
+}
+
+/* Sums the products of matrix z: rows `rows` of A and columns `columns` of B. */
+static void sum_matrix(struct sums *s, const struct gemm *g, const struct factor *a,
+                       const struct factor *b, int64_t z, const int64_t *rows,
+                       const int64_t *columns, int64_t column_count)
+{
+    const int64_t step_a = g->a_turned ? g->m : 1, step_b = g->b_turned ? 1 : g->n;
+    memset(s->value, 0, (size_t)(3 * s->rows * s->width) * sizeof *s->value);
+    for (int64_t p = 0; p < g->k; p += RUN) {
+        const int64_t length = least(RUN, g->k - p);
+        for (int64_t i = 0; i < s->rows; i++)
+            load_line(a, z * g->m * g->k + rows[i] * (g->a_turned ? 1 : g->k) + p * step_a, step_a,
+                      length, s->a + i * RUN, 1);
+        for (int64_t j = 0; j < column_count; j++)
+            load_line(b, z * g->k * g->n + columns[j] * (g->b_turned ? g->k : 1) + p * step_b,
+                      step_b, length, s->b + j, s->width);
+        for (int64_t i = 0; i < s->rows; i++)
+            add_run(s, i, length);
+    }
+}
+
+/* Returns the magnitude of a sum's parts: see src/cpu/ensures.c. */
+static double magnitude_of(const struct gemm *g, double runs, double all)
+{
+    return g->k <= 64 ? all : fmax(runs, all / 8);
+}
+
+struct value_samples *values_samples(const struct gemm *g, const struct factor *a,
+                                     const struct factor *b)
+{
+    struct value_samples *x = need_memory(sizeof *x);
+    int64_t matrices, rows, *picked;
+    uint64_t state = 1;
+    choose_counts(g, &matrices, &rows, &x->column_count);
+    x->row_count = matrices * rows;
+    x->rows = need_memory((size_t)(x->row_count + x->column_count) * sizeof *x->rows);
+    x->columns = x->rows + x->row_count;
+    x->values = need_memory((size_t)(2 * x->row_count * x->column_count) * sizeof *x->values);
+    x->tolerances = x->values + x->row_count * x->column_count;
+    picked = need_memory((size_t)(matrices + rows) * sizeof *picked);
+    pick_spread(picked, matrices, g->batch, &state);
+    pick_spread(x->columns, x->column_count, g->n, &state);
+    struct sums s = sums_open(rows, x->column_count);
+    for (int64_t z = 0; z < matrices; z++) {
+        int64_t *own = picked + matrices;
+        pick_spread(own, rows, g->m, &state);
+        sum_matrix(&s, g, a, b, picked[z], own, x->columns, x->column_count);
+        for (int64_t i = 0; i < rows * x->column_count; i++) {
+            int64_t row = i / x->column_count, at = row * s.width + i % x->column_count;
+            int64_t to = z * rows * x->column_count + i;
+            double magnitude = magnitude_of(g, s.magnitude[at], s.all[at]);
+            x->rows[z * rows + row] = picked[z] * g->m + own[row];
+            x->values[to] = s.value[at];
+            x->tolerances[to] = SAFETY * (sum_bound(g, magnitude) + store_bound(g, s.value[at]));
+        }
+    }
+    free(s.value);
+    free(picked);
+    return x;
+}
+
+void values_samples_free(struct value_samples *x)
+{
+    if (!x)
+        return;
+    free(x->rows);
+    free(x->values);
+    free(x);
+}
+
+struct value_check values_check(const struct gemm *g, const struct value_samples *x, const void *c,
+                                bool only_rows)
 {
     struct value_check v = {.ok = true, .tolerance = -1};
-    int64_t count = g->batch * g->m * g->n;
-    uint64_t state = 1;
-    for (int64_t s = 0; s < samples; s++) {
-        state = state * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX */
-        int64_t at = s == 0   ? 0
-                     : s == 1 ? count - 1 /* the corners first */
-                              : pick(state, count);
-        int64_t z = at / (g->m * g->n), i = at / g->n % g->m, j = at % g->n;
-        struct element e = make_element(g, a, b, z, i, j);
-        double tolerance = SAFETY * (sum_bound(g, e.magnitude) + store_bound(g, e.value));
-        judge(&v, load(g->c, c, at), e.value, tolerance, at);
-    }
+    for (int64_t i = 0; i < x->row_count; i++)
+        for (int64_t j = 0; j < x->column_count; j++) {
+            int64_t s = i * x->column_count + j;
+            double got = load(g->c, c, (only_rows ? i : x->rows[i]) * g->n + x->columns[j]);
+            judge(&v, got, x->values[s], x->tolerances[s], x->rows[i] * g->n + x->columns[j]);
+        }
     return v;
 }
 
 /* --- against another result --- */
 
-/* Returns the Euclidean norms of the rows of A or the columns of B. By Cauchy and Schwarz, the
- * magnitudes of the products of a row and a column add up to at most the product of their norms. */
-static double *norms(tw_dtype t, const void *data, int64_t batch, int64_t count, int64_t k,
-                     bool along_rows)
+/* Adds the squares of `count` elements from `from`: to one sum, or to a sum for each. */
+static void add_squares(const float *from, int64_t count, bool to_one, double *sums)
 {
-    double *sums = need_memory((size_t)(batch * count) * sizeof *sums);
-    for (int64_t z = 0; z < batch; z++)
-        for (int64_t y = 0; y < (along_rows ? count : k); y++)
-            for (int64_t x = 0; x < (along_rows ? k : count); x++) {
-                int64_t width = along_rows ? k : count;
-                double v = load(t, data, z * count * k + y * width + x);
-                sums[z * count + (along_rows ? y : x)] += v * v;
-            }
-    for (int64_t i = 0; i < batch * count; i++)
+    double lanes[LANES] = {0};
+    int64_t i = 0;
+    for (; to_one && i + LANES <= count; i += LANES)
+        for (int l = 0; l < LANES; l++)
+            lanes[l] += (double)from[i + l];
+    for (int l = 0; to_one && l < LANES; l++)
+        sums[0] += lanes[l];
+    for (; i < count; i++)
+        sums[to_one ? 0 : i] += (double)from[i];
+}
+
+/* Adds the squares of a row of `count` elements, from element `first` of the factor on. */
+static void add_row(const struct factor *f, const float *squares, int64_t first, int64_t count,
+                    bool to_one, double *sums)
+{
+    int64_t at = first % f->period;
+    for (int64_t done = 0, next; done < count; done += next, at = 0) {
+        next = least(count - done, f->period - at);
+        add_squares(squares + at, next, to_one, sums + (to_one ? 0 : done));
+    }
+}
+
+/* Returns the norms of the lines of `batch` matrices of `rows` × `columns` elements: of the rows,
+ * or of the columns. */
+static double *norms(const struct factor *f, int64_t batch, int64_t rows, int64_t columns,
+                     bool of_rows)
+{
+    const int64_t lines = of_rows ? rows : columns;
+    double *sums = need_memory((size_t)(batch * lines) * sizeof *sums);
+    float *squares = need_memory((size_t)f->period * sizeof *squares);
+    for (int64_t i = 0; i < f->period; i++) {
+        double v = load(f->dtype, f->data, i);
+        squares[i] = (float)(v * v);
+    }
+    for (int64_t y = 0; y < batch * rows; y++)
+        add_row(f, squares, y * columns, columns, of_rows,
+                sums + (of_rows ? y : y / rows * columns));
+    for (int64_t i = 0; i < batch * lines; i++)
         sums[i] = sqrt(sums[i]);
+    free(squares);
     return sums;
 }
 
-struct value_check values_compare(const struct gemm *g, const void *a, const void *b, const void *c,
+struct value_norms values_norms(const struct gemm *g, const struct factor *a,
+                                const struct factor *b)
+{
+    return (struct value_norms){.rows = norms(a, g->batch, g->a_turned ? g->k : g->m,
+                                              g->a_turned ? g->m : g->k, !g->a_turned),
+                                .columns = norms(b, g->batch, g->b_turned ? g->n : g->k,
+                                                 g->b_turned ? g->k : g->n, g->b_turned)};
+}
+
+void values_norms_free(struct value_norms *x)
+{
+    free(x->rows);
+    free(x->columns);
+    *x = (struct value_norms){0};
+}
+
+/* Returns the values of all bit patterns of a type of at most two bytes; NULL: of a longer one. */
+static float *short_values(tw_dtype t)
+{
+    const size_t size = tw_dtype_size(t);
+    if (size > 2)
+        return NULL;
+    float *all = need_memory(((size_t)1 << 8 * size) * sizeof *all);
+    for (uint32_t i = 0; i < 1u << 8 * size; i++) {
+        uint8_t one = (uint8_t)i;
+        uint16_t two = (uint16_t)i;
+        all[i] = (float)tw_dtype_load(t, size == 1 ? (const void *)&one : &two);
+    }
+    return all;
+}
+
+/* Loads elements of C. all: from short_values. */
+static void load_row(const struct gemm *g, const float *all, const void *c, int64_t first,
+                     double *to)
+{
+    const float *floats = (const float *)c + first;
+    const uint16_t *halves = (const uint16_t *)c + first;
+    const uint8_t *bytes = (const uint8_t *)c + first;
+    if (g->c == TW_F32)
+        for (int64_t i = 0; i < g->n; i++)
+            to[i] = (double)floats[i];
+    else if (all && tw_dtype_size(g->c) == 2)
+        for (int64_t i = 0; i < g->n; i++)
+            to[i] = (double)all[halves[i]];
+    else if (all)
+        for (int64_t i = 0; i < g->n; i++)
+            to[i] = (double)all[bytes[i]];
+    else
+        for (int64_t i = 0; i < g->n; i++)
+            to[i] = load(g->c, c, first + i);
+}
+
+struct value_check values_compare(const struct gemm *g, const struct value_norms *n,
+                                  const struct value_samples *only, const void *c,
                                   const void *other)
 {
     struct value_check v = {.ok = true, .tolerance = -1};
-    double *rows = norms(g->a, a, g->batch, g->m, g->k, !g->a_turned);
-    double *columns = norms(g->b, b, g->batch, g->n, g->k, g->b_turned);
-    const double sum_unit = sum_bound(g, 1);
-    for (int64_t z = 0; z < g->batch; z++)
-        for (int64_t i = 0; i < g->m; i++)
-            for (int64_t j = 0; j < g->n; j++) {
-                int64_t at = (z * g->m + i) * g->n + j;
-                double x = load(g->c, c, at), y = load(g->c, other, at);
-                double sum = sum_unit * rows[z * g->m + i] * columns[z * g->n + j];
-                double tolerance = SAFETY * (2 * sum + store_bound(g, x) + store_bound(g, y));
-                judge(&v, x, y, tolerance, at);
-            }
-    free(rows);
-    free(columns);
+    float *all = short_values(g->c);
+    double *x = need_memory((size_t)(2 * g->n) * sizeof *x), *y = x + g->n;
+    const struct rounding r = rounding_of(g->c);
+    const double sum_unit = SAFETY * 2 * sum_bound(g, 1);
+    for (int64_t i = 0; i < (only ? only->row_count : g->batch * g->m); i++) {
+        const int64_t row = only ? only->rows[i] : i;
+        const double *columns = n->columns + row / g->m * g->n;
+        load_row(g, all, c, i * g->n, x);
+        load_row(g, all, other, i * g->n, y);
+        for (int64_t j = 0; j < g->n; j++) {
+            double sum = sum_unit * n->rows[row] * columns[j];
+            double stored = r.unit * (fabs(x[j]) + fabs(y[j])) + 2 * r.half_step;
+            judge(&v, x[j], y[j], sum + SAFETY * stored, row * g->n + j);
+        }
+    }
+    free(x);
+    free(all);
     return v;
 }

@@ -86,8 +86,8 @@ static const struct option_spec bench_options[] = {
     {.name = "ensures",
      .help =
          "compare with `ensures` at every size; without it, products beyond 1024 x 1024 x 1024\n"
-         "(512 x 512 x 512 on a GPU) are compared with the library's, 4096 elements in double "
-         "precision"},
+         "(256 x 256 x 256 on a GPU) are compared with the library's, up to 4096 elements in\n"
+         "double precision"},
     {.name = "triton",
      .help = "GPU: compare with an autotuned product in Triton, too, if `python3` has it"},
     {.name = "load",
@@ -134,7 +134,8 @@ const struct command command_bench = {
         "A[m][k] B[k][n], which is m k n.\n"
         "With --device cuda they run on a GPU and are compared with cuBLAS and cuBLASLt if found: "
         "several rounds of\n"
-        "kernel and libraries in turn, over copies of the arrays that are larger than the "
+        "the kernels of a size and the libraries in turn, over copies of the arrays that are "
+        "larger than the "
         "cache (docs/bench.md).\n"
         "`bench --device sim [FILE]` times the simulator instead: a product's PTX (default: "
         "kernels/sgemm/tiled.tile,\n"

@@ -68,6 +68,38 @@ def check_samples(tool):
             expect(row["result"] == ("FAIL" if wrong else "PASS") and "double precision" in row["compared"], row)
 
 
+def check_turns(tool):
+    """Kernels of one product take turns with the same libraries, on the same arrays; one that gets B transposed takes its own."""
+    files = [f"kernels/matmul/{name}.tile" for name in ("shared", "nt", "stages", "batched")]
+    with tempfile.TemporaryDirectory() as folder:
+        log = f"{folder}/log"
+        rows = bench(tool, 0, *files, *SMALL, "--type", "f16", "--json", FAKE_CUDA_LOG=log)["rows"]
+        with open(log) as calls:
+            uploads = len(re.findall("^cuMemcpyHtoDAsync_v2$", calls.read(), re.M))
+    expect(all(r["result"] == "PASS" and "cuBLASLt" in r["compared"] for r in rows), rows)
+    times = [tuple(l["ms"] for l in r["libraries"]) for r in rows]
+    expect(times[0] == times[2] == times[3] and len(times[0]) == 2, times)
+    said = bench(tool, 0, *files, *SMALL, "--type", "f16")
+    names = re.findall(r"^f16 .* (matmul_\w+|cuBLAS|cuBLASLt) ", said, re.M)
+    expect(names == ["matmul_v1", "matmul_nt", "cuBLAS", "cuBLASLt", "matmul_v4", "matmul_batched", "cuBLAS", "cuBLASLt"], said)
+    more = bench(tool, 0, *files[:1], *SMALL, "--type", "f16", "--json", FAKE_CUDA_L2=str(1 << 22))["rows"][0]["copies"]
+    expect(more > 3 * rows[0]["copies"] and uploads < 2 * more, (more, uploads)) # copies are made on the device
+
+
+def check_without_library(tool):
+    """Samples alone find wrong elements: in the last row and column, in the last matrix."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, sizes, at in (("shared", ["-m", "70", "-n", "90", "-k", "80"], "block.x == cdiv(m, BM) - 1 && block.y == cdiv(n, BN) - 1"),
+                                ("batched", ["-m", "33", "-n", "20", "-k", "24", "--batch", "5"], "block.z == batch - 1")):
+            with open(f"kernels/matmul/{name}.tile") as source:
+                text = re.sub(r"ensures [^;]*;", "", source.read())
+            for wrong in False, True:
+                with open(f"{folder}/{name}.tile", "w") as out:
+                    out.write(text.replace("(T) acc;", f"(T) (({at}) ? acc + 0.25 : acc);") if wrong else text)
+                row, = bench(tool, wrong, f"{folder}/{name}.tile", *sizes, "--type", "f16", "--json", TILEWRIGHT_CUBLAS="/nowhere")["rows"]
+                expect(row["result"] == ("FAIL" if wrong else "PASS") and row["compared"].endswith("elements in double precision"), row)
+
+
 def check_shapes(tool):
     with tempfile.TemporaryDirectory() as folder:
         with open(f"{folder}/few.txt", "w") as out:
@@ -168,6 +200,8 @@ def main():
     check_types(tool)
     check_values(tool)
     check_samples(tool)
+    check_turns(tool)
+    check_without_library(tool)
     check_shapes(tool)
     check_graphs(tool)
     check_triton(tool)
