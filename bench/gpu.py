@@ -10,6 +10,8 @@ compiled by one process a core (16 at most), which leaves the machine code in th
 The program must be built. Two helpers are compiled with `cc`, and bench/cuda/sgemm.cu with `nvcc -O3`, unless FOLDER has them and they are
 newer than their sources; so `bench/gpu.py prepare --arch sm_90` makes them on a machine without a GPU. The report names what is missing
 (kernels, cuBLAS, ptxas, Triton). Status 1: a value was wrong, or a part failed; 2: there is no GPU.
+
+The part suite also writes docs/suite.md and its figures (bench/suite_page.py, which writes them from report.json of another machine).
 """
 import argparse
 import concurrent.futures
@@ -23,6 +25,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import suite_page
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROCESSES, SHAPES_A_PROCESS = 16, 4  # that compile
@@ -41,10 +45,15 @@ class Line:
     def shape(self):
         return self.sizes.split("x")
 
-    def arguments(self):
-        """Options of `tilewright bench --device cuda`, without the sizes."""
-        chosen = {"-": [], "tuned": ["--tuned", "--store", STORE]}.get(self.values, ["--tune", self.values])
-        return [*self.files, "--type", self.type, *chosen]
+    def arguments(self, dtype=None):
+        """Options of `tilewright bench --device cuda`, without the sizes. dtype: one of the line's types."""
+        chosen = {"-": [], "best": ["--best"], "tuned": ["--tuned", "--store", STORE]}.get(self.values, ["--tune", self.values])
+        return [*self.files, "--type", dtype or self.type, *chosen]
+
+    def suites(self):
+        """Files of the line's suites."""
+        named = f"bench/suite/{'*' if self.sizes == 'all' else self.sizes}.txt"
+        return sorted(glob.glob(named)) or [self.sizes]
 
     def size_arguments(self):
         return ["--suite", self.sizes] if self.is_suite else [x for pair in zip(("-m", "-n", "-k"), self.shape()) for x in pair]
@@ -96,9 +105,8 @@ def build_sgemm(options):
 
 # --- parts ---
 
-def suite_shapes(name):
-    path = f"bench/suite/{name}.txt"
-    with open(path if os.path.exists(path) else name) as suite:
+def suite_shapes(path):
+    with open(path) as suite:
         return [text.split("#")[0] for text in suite if text.split("#")[0].strip()]
 
 
@@ -106,7 +114,8 @@ def warm(options, lines):
     """Compiles the kernels of the lines, with all cores."""
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(min(os.cpu_count(), PROCESSES)) as pool:
         for number, line in enumerate(lines):
-            shapes = suite_shapes(line.sizes) if line.is_suite else [" ".join(line.shape()) + "\n"]
+            shapes = ([shape for path in line.suites() for shape in suite_shapes(path)] if line.is_suite else
+                      [" ".join(line.shape()) + "\n"])
             for at in range(0, len(shapes), SHAPES_A_PROCESS):
                 path = os.path.join(folder, f"{number}_{at}.txt")
                 with open(path, "w") as out:
@@ -116,11 +125,11 @@ def warm(options, lines):
                                       "--suite", path])
 
 
-def bench(options, line):
-    """Returns the report of `bench` on a line, or why there is none."""
+def bench(options, line, dtype=None, sizes=None):
+    """Returns the report of `bench` on a line, or why there is none. dtype: one of its types; sizes: options, in place of the line's."""
     if not line.files:
         return {"skipped": f"{line.pattern} is not here"}
-    command = [options.tool, "bench", "--device", "cuda", "--json", *line.arguments(), *line.size_arguments(),
+    command = [options.tool, "bench", "--device", "cuda", "--json", *line.arguments(dtype), *(sizes or line.size_arguments()),
                "--repeat", str(options.rounds), "--seconds", str(options.seconds)]
     done = run(command)
     try:
@@ -163,6 +172,37 @@ def means(rows):
 
 def skipped(why):
     return {"ok": True, "skipped": why}
+
+
+def suite_sizes(lines):
+    """Returns [class, m, n, k, batch] of every size of the lines' suites."""
+    files = dict.fromkeys(path for line in lines for path in line.suites())
+    sizes = ((os.path.splitext(os.path.basename(path))[0], *map(int, shape.split())) for path in files for shape in suite_shapes(path))
+    return [[*size, 1][:5] for size in sizes]
+
+
+def part_suite(options, lines):
+    """Columns: family, types, suites. One command for each suite and type, so that an interruption loses few rows."""
+    warm(options, lines)
+    types = list(dict.fromkeys(dtype for line in lines for dtype in line.type.split(",")))
+    result = {"kind": "suite", "ok": False, "seconds": 0, "date": time.strftime("%Y-%m-%d"), "types": types, "sizes": suite_sizes(lines),
+              "machine": options.report["machine"], "version": options.report["version"], "notes": [], "rows": []}
+    options.report["parts"]["suite"] = result
+    for line, dtype, path in ((line, dtype, path) for line in lines for dtype in line.type.split(",") for path in line.suites()):
+        said = bench(options, line, dtype, ["--suite", path])
+        why = said.get("failed") or said.get("skipped")
+        result["notes"] += [f"{line.pattern} {dtype} {path}: {why}"] if why else []
+        result["rows"] += said.get("rows", [])
+        result.update({key: said[key] for key in ("device", "blas", "rounds", "round_seconds") if said.get(key)})
+        write_json(options)
+    result["means"] = means(result["rows"])
+    try:
+        suite_page.write(result, options.page)
+        result["ok"] = True
+        result["figures"] = suite_page.draw(options.tool, options.page)
+    except suite_page.Refused as why:
+        result["refused"] = f"{options.page} is not written: {why}"
+    return result
 
 
 def part_nvcc(options, lines):
@@ -238,7 +278,7 @@ def part_triton(options, lines):
     return {"kind": "triton", "ok": all(row["ok"] for row in rows), "rows": rows}
 
 
-RUNNERS = {"nvcc": part_nvcc, "compile": part_compile, "launch": part_launch, "tune": part_tune, "triton": part_triton}
+RUNNERS = {"suite": part_suite, "nvcc": part_nvcc, "compile": part_compile, "launch": part_launch, "tune": part_tune, "triton": part_triton}
 
 
 # --- the report ---
@@ -276,13 +316,18 @@ def library_rows(rows):
 
 
 def show_bench(part):
-    text = [f"{part['device']}; {part['blas']}", ""] if part.get("device") else []
+    text = [f"{part['device']}; {part.get('blas')}", ""] if part.get("device") else []
     text += table(["type", "m", "n", "k", "name", "latency (ms)", "tflops", "/cuBLAS", "/cuBLASLt", "check", "configuration"],
                   library_rows(part["rows"]))
     return text + (["Geometric means of the fastest kernel's speed beside the faster library:", ""] +
                    table(["class", "type", "sizes", "mean"],
                          ([m["class"] or "all", m["dtype"], m["sizes"], f"{m['ratio']:.3f}"] for m in part["means"]))
                    if part["means"] else [])
+
+
+def show_suite(part):
+    notes = [*part["notes"], part.get("refused"), part.get("figures")]
+    return [text for note in notes if note for text in (note, "")] + show_bench(part)
 
 
 def show_nvcc(part):
@@ -318,7 +363,7 @@ def show_triton(part):
                   for r in part["rows"]))
 
 
-SHOW = {"bench": show_bench, "nvcc": show_nvcc, "launch": show_launch, "compile": show_compile, "tune": show_tune, "triton": show_triton}
+SHOW = {"bench": show_bench, "suite": show_suite, "nvcc": show_nvcc, "launch": show_launch, "compile": show_compile, "tune": show_tune, "triton": show_triton}
 
 
 def show_part(name, part):
@@ -333,9 +378,14 @@ def machine():
     return done.stdout.strip() if done and done.returncode == 0 else None
 
 
-def write_report(options, report):
+def write_json(options):
     with open(os.path.join(options.out, "report.json"), "w") as out:
-        json.dump(report, out, indent=1)
+        json.dump(options.report, out, indent=1)
+
+
+def write_report(options):
+    report = options.report
+    write_json(options)
     with open(os.path.join(options.out, "report.md"), "w") as out:
         out.write("\n".join(["# Figures of a GPU", "", f"{report['machine'] or ''} {report['version']}", ""] +
                             [line for name, part in report["parts"].items() for line in show_part(name, part)]))
@@ -372,6 +422,7 @@ def read_options(known):
     parser.add_argument("--arch", default="native", help="what nvcc makes it for (native)")
     parser.add_argument("--rounds", type=int, default=3, help="turns of kernel and libraries (3)")
     parser.add_argument("--seconds", type=float, default=0.1, help="of a turn (0.1)")
+    parser.add_argument("--page", default=suite_page.PAGE, help=f"that the part suite writes ({suite_page.PAGE})")
     parser.add_argument("--budget", default="60s", help="of tuning (60s)")
     return parser
 
@@ -402,13 +453,13 @@ def main():
     check_options(parser, options, known)
     need_gpu(options, parser)
     version = run([options.tool, "--version"])
-    report = {"machine": machine(), "version": version.stdout.strip(), "parts": {}}
+    report = options.report = {"machine": machine(), "version": version.stdout.strip(), "parts": {}}
     for name in options.parts or known:
         started = time.time()
         part = RUNNERS.get(name, part_bench)(options, [line for line in lines if line.part == name])
         part["seconds"] = time.time() - started
         report["parts"][name] = part
-        write_report(options, report)
+        write_report(options)
         print("\n".join(show_part(name, part)), flush=True)
     return 0 if all(part["ok"] for part in report["parts"].values()) else 1
 

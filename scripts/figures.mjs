@@ -1,8 +1,9 @@
 #!/usr/bin/env node
-// Writes docs/figures: the pictures of `<!-- figure: NAME FILE NAME=VALUE… -->` in README.md and docs/tutorial.
+// Writes docs/figures: the pictures of `<!-- figure: NAME FILE NAME=VALUE… -->` in README.md, docs/suite.md and docs/tutorial.
 //
 //     node scripts/figures.mjs [TILEWRIGHT]             writes the pictures, and their names into the Markdown
 //     node scripts/figures.mjs [TILEWRIGHT] --check     status 1 if one differs from the program's; 77 without web/node_modules
+//     node scripts/figures.mjs [TILEWRIGHT] PAGE.md     those of one page, into the folder `figures` next to it
 //
 // A picture is the figure of the page (web/page/src/figures) with the numbers of the native program. `as=NAME` among the words of a comment
 // names its file; by default the name is made of the figure's and the kernel's. Its colours are those of the page, light and dark.
@@ -10,13 +11,15 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { basename, dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const check = process.argv.includes("--check");
-const program = process.argv.slice(2).find((a) => !a.startsWith("--")) ?? join(root, "build/tilewright");
-const folder = "docs/figures";
+const words = process.argv.slice(2).filter((a) => !a.startsWith("--"));
+const onePage = words.find((a) => a.endsWith(".md"));
+const program = words.find((a) => a !== onePage) ?? join(root, "build/tilewright");
+const folder = onePage ? join(dirname(resolve(onePage)), "figures") : "docs/figures";
 
 if (!existsSync(join(root, "web/node_modules"))) {
   console.log("skipped: web/node_modules is not there (npm ci in web)");
@@ -105,14 +108,16 @@ function standing(name, picture) {
 }
 
 const comment = /^<!-- figure: (\S+)([^\n]*?) ?-->\n(?:!\[[^\n]*\]\([^\n]*\)\n)?/gm;
-const pages = ["README.md", ...readdirSync(join(root, "docs/tutorial")).filter((f) => f.endsWith(".md")).map((f) => `docs/tutorial/${f}`)];
+const tutorial = readdirSync(join(root, "docs/tutorial")).filter((f) => f.endsWith(".md"));
+const pages = onePage ? [resolve(onePage)] : ["README.md", "docs/suite.md", ...tutorial.map((f) => `docs/tutorial/${f}`)];
 
 const { pictures, readFigure, Trace, end } = await figures();
 const wrong = [];
 const files = new Map();
 const tool = toolFor(Trace);
 for (const page of pages) {
-  const text = readFileSync(join(root, page), "utf8");
+  const text = readFileSync(resolve(root, page), "utf8");
+  tool.page = text;
   const now = text.replace(comment, (found, name, words) => {
     const asked = readFigure(name, words.trim().split(/\s+/).filter(Boolean));
     if (!pictures[name]) {
@@ -129,17 +134,18 @@ for (const page of pages) {
   });
   if (now === text) continue;
   if (check) wrong.push(`${page}: a figure has no picture, or another one`);
-  else writeFileSync(join(root, page), now);
+  else writeFileSync(resolve(root, page), now);
 }
 await end();
 
-mkdirSync(join(root, folder), { recursive: true });
+mkdirSync(resolve(root, folder), { recursive: true });
 for (const [file, svg] of files) {
-  if (existsSync(join(root, file)) && readFileSync(join(root, file), "utf8") === svg) continue;
+  if (existsSync(resolve(root, file)) && readFileSync(resolve(root, file), "utf8") === svg) continue;
   if (check) wrong.push(`${file} is not what the program says`);
-  else writeFileSync(join(root, file), svg);
+  else writeFileSync(resolve(root, file), svg);
 }
-for (const file of readdirSync(join(root, folder)).map((f) => `${folder}/${f}`).filter((f) => !files.has(f))) {
+const others = onePage ? [] : readdirSync(join(root, folder)).map((f) => `${folder}/${f}`);
+for (const file of others.filter((f) => !files.has(f))) {
   if (check) wrong.push(`${file} is in no page`);
   else rmSync(join(root, file));
 }

@@ -10,6 +10,8 @@ export interface Tool {
   trace(args: string[]): Trace;
   /** Reads a file of the repository. */
   read(path: string): string;
+  /** The text of the page that has the figure's comment. */
+  page: string;
 }
 
 /** A picture drawn: its SVG, and the style sheet that it needs. */

@@ -11,6 +11,8 @@ import { readsOf } from "./reads.ts";
 import ReadsFigure from "./ReadsFigure.svelte";
 import { pointsOf } from "./roofline.ts";
 import RooflineFigure from "./RooflineFigure.svelte";
+import { suiteGroups, suiteMeasured, suiteRows } from "./suite.ts";
+import SuiteFigure from "./SuiteFigure.svelte";
 import { waysOf } from "./traffic.ts";
 import TrafficFigure from "./TrafficFigure.svelte";
 import { wayOf } from "./way.ts";
@@ -85,6 +87,16 @@ export const pictures: Record<string, (asked: FigureAsked, tool: Tool) => Pictur
       rungs,
       title: "4096³ on one H200, measured",
       peaks: { f32: gpu.f32 / 1e12, f16: gpu.tensor_f16 / 1e12 },
+    });
+  },
+
+  /** type: the rows of the comment's own page. */
+  suite({ words }, tool) {
+    const type = words["type"]!;
+    const { device, date } = suiteMeasured(tool.page);
+    return drawn(SuiteFigure, {
+      groups: suiteGroups(suiteRows(tool.page, type)),
+      title: `${type} on ${device}, ${date}: speed compared with the faster of cuBLAS and cuBLASLt`,
     });
   },
 };
