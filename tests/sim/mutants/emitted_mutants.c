@@ -20,6 +20,7 @@
 #include "api/objects.h"
 #include "base/platform.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,11 @@ static const struct setting tuned[] = {{"BM", 32},    {"BN", 32},   {"BK", 16}, 
                                        {"STAGES", 3}, {"SPLIT", 2}, {"PARTS", 2},  {"WAVE", 4},
                                        {"T", 8},      {"PAD", 1},   {"ROWS", 2},   {"COLS", 16},
                                        {"EACH", 5},   {"N", 128},   {"BLOCKS", 3}, {"STEP", 16}};
+/* Other tuned values: for kernels that divide K by the number of blocks, five and nine parts a tile. */
+static const struct {
+    const char *kernel, *name;
+    int64_t value;
+} other_tuned[] = {{"matmul_split_sum", "WAVE", 20}, {"matmul_split_parts", "WAVE", 36}};
 static const struct setting sizes[CONFIGURATIONS][32] = {
     {{"m", 37},      {"n", 41},     {"k", 53},     {"batch", 2}, {"heads", 2},  {"nq", 37},
      {"nk", 77},     {"d", 32},     {"causal", 1}, {"scale", 1}, {"rows", 3},   {"cols", 33},
@@ -61,6 +67,8 @@ static const struct {
                    {"matmul_v8", "m", {69, 72}},
                    {"matmul_v8", "n", {75, 80}},
                    {"matmul_v8", "k", {79, 80}},
+                   {"matmul_split_sum", "k", {469, 320}},
+                   {"matmul_split_parts", "k", {853, 432}},
                    {"matmul_v9", "n", {75, 80}},
                    {"matmul_v9", "k", {157, 160}},
                    {"matmul_nt", "k", {150, 160}},
@@ -164,23 +172,29 @@ static void set_choices(struct subject *s)
 {
     tw_tune t = tw_tune_init();
     tw_type type = tw_type_init();
-    for (int i = 0; tw_kernel_tune(s->kernel, i, &t) == TW_OK; i++)
+    for (int i = 0; tw_kernel_tune(s->kernel, i, &t) == TW_OK; i++) {
         for (size_t k = 0; k < sizeof tuned / sizeof *tuned; k++)
             if (strcmp(tuned[k].name, t.name) == 0)
                 tw_launch_tune(s->launch, t.name, tw_int(tuned[k].value));
+        for (size_t k = 0; k < sizeof other_tuned / sizeof *other_tuned; k++)
+            if (strcmp(other_tuned[k].kernel, s->name) == 0 &&
+                strcmp(other_tuned[k].name, t.name) == 0)
+                tw_launch_tune(s->launch, t.name, tw_int(other_tuned[k].value));
+    }
     for (int i = 0; tw_kernel_type(s->kernel, i, &type) == TW_OK; i++)
         tw_launch_type(s->launch, type.name, s->configuration ? TW_F16 : TW_F32);
 }
 
-/* Returns an integer for a number between -1 and 1, because most would become 0; lengths and
- * places are not below 0. */
+/* Returns a value of the type for a number between -1 and 1. An integer is spread, because most would
+ * become 0; lengths and places are not below 0. A float is a multiple of 1/128, so that products
+ * have the same sum in any order. */
 static double spread(tw_dtype t, double value)
 {
     switch (t) {
     case TW_I8: return value * INT8_MAX;
     case TW_U8: return (value + 1) / 2 * UINT8_MAX;
     case TW_I32: return (value + 1) / 2 * 64;
-    default: return value;
+    default: return nearbyint(value * 128) / 128;
     }
 }
 
