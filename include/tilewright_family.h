@@ -55,6 +55,10 @@ TW_API const char *tw_family_name(const tw_family *f);
 TW_API int tw_family_kernel_count(const tw_family *f);
 TW_API tw_kernel *tw_family_kernel(const tw_family *f, int index);
 
+/* Returns the file of kernel number `index`, as the compiler found it: "kernels/matmul/waves.tile".
+ * NULL past the last. The family owns the text. */
+TW_API const char *tw_family_file(const tw_family *f, int index);
+
 /* Sets a type variable. Without this call, it has its first type. Returns TW_OK, TW_BAD_ARGUMENT,
  * or TW_UNSUPPORTED after the first start. */
 TW_API tw_status tw_family_type(tw_family *f, const char *name, tw_dtype type);

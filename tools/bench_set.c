@@ -31,11 +31,7 @@ static int add_target(struct bench_set *x, const char *target, const struct prog
     int status = program_open(p, target, config);
     if (status != STATUS_OK)
         return status;
-    if (tw_module_kernel_count(p->module) == 0) {
-        complain(NULL, "%s has no kernel", p->path);
-        return STATUS_USAGE;
-    }
-    if (p->kernel) {
+    if (p->kernel || tw_module_kernel_count(p->module) == 0) {
         tw_kernel *k = program_kernel(p, x->self);
         return k ? add_entry(x, p, k) : STATUS_USAGE;
     }

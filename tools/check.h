@@ -50,13 +50,19 @@ struct check_pin {
 };
 enum { CHECK_PINS = 96 }; /* at most */
 
+/* File that the command line names, or file of a member of a family. */
+struct check_file {
+    struct program program;
+    int opened;             /* status */
+    struct complaints said; /* then */
+};
+
 struct check {
     const struct command *self;
     const struct options *given;
-    struct program *programs; /* one for each FILE */
-    int *opened;              /* its status */
-    struct complaints *said;  /* what was said then */
-    struct program *program;  /* of the present kernel */
+    struct check_file **files;
+    int file_count;
+    struct program *program; /* of the present kernel */
     struct deadline deadline;
     double run_began;   /* on the clock of seconds_now; 0: no present run */
     double longest_run; /* seconds */

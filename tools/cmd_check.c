@@ -251,11 +251,10 @@ static void check_program(struct check *c)
     }
 }
 
-/* Returns whether the text is a library for imports, or a family: some line begins with a
- * declaration. */
+/* Returns whether the text is a library for imports: some line begins with a declaration. */
 static bool is_library(const char *text)
 {
-    static const char *const words[] = {"fn ", "const ", "type ", "tune ", "family "};
+    static const char *const words[] = {"fn ", "const ", "type ", "tune "};
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += *line == '\n';
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -265,60 +264,96 @@ static bool is_library(const char *text)
     return false;
 }
 
+static struct check_file *open_file(struct check *c, const char *word)
+{
+    struct check_file *f = need_memory(sizeof *f);
+    c->files =
+        need_more_memory(c->files, (size_t)(c->file_count + 1) * sizeof(struct check_file *));
+    c->files[c->file_count++] = f;
+    if (c->to_json)
+        prepare_end(c, word);
+    struct program_config config = {
+        .colour = on_terminal(stderr), .deadline = &c->deadline, .complaints = &f->said};
+    f->opened = program_open(&f->program, word, &config);
+    return f;
+}
+
+/* Replaces the last file, a family, by those of its members. */
+static void open_members(struct check *c)
+{
+    struct check_file *family = c->files[--c->file_count];
+    const struct program *p = &family->program;
+    const char *file;
+    for (int i = 0; (file = tw_family_file(p->family, i)); i++) {
+        char *word = need_text("%s:%s", file, tw_kernel_name(tw_family_kernel(p->family, i)));
+        open_file(c, word);
+        free(word);
+    }
+    program_close(&family->program);
+    complaints_free(&family->said);
+    free(family);
+}
+
+/* Adds the kernels of a file to those whose names are known. Returns the new number. */
+static int add_known(struct known_kernel **known, int count, const struct check_file *f)
+{
+    const struct program *p = &f->program;
+    tw_kernel *k;
+    for (int i = 0; f->opened == STATUS_OK && (k = tw_module_kernel_at(p->module, i)); i++) {
+        if (p->kernel && strcmp(p->kernel, tw_kernel_name(k)) != 0)
+            continue;
+        *known = need_more_memory(*known, (size_t)(count + 1) * sizeof **known);
+        (*known)[count++] = (struct known_kernel){p, k};
+    }
+    return count;
+}
+
 /* Opens every FILE. After that, misspelt names of --set, --tune, --type and --fill can be
  * recognised; the command then checks nothing. */
-static void open_programs(struct check *c)
+static void open_files(struct check *c)
 {
     struct known_kernel *known = NULL;
-    int count = c->given->word_count, kernels = 0;
-    c->programs = need_memory((size_t)count * sizeof *c->programs);
-    c->opened = need_memory((size_t)count * sizeof *c->opened);
-    c->said = need_memory((size_t)count * sizeof *c->said);
-    for (int i = 0; i < count; i++) {
-        struct program *p = &c->programs[i];
-        if (c->to_json)
-            prepare_end(c, c->given->words[i]);
-        struct program_config config = {
-            .colour = on_terminal(stderr), .deadline = &c->deadline, .complaints = &c->said[i]};
-        c->opened[i] = program_open(p, c->given->words[i], &config);
-        int held = c->opened[i] == STATUS_OK ? tw_module_kernel_count(p->module) : 0;
-        if (c->opened[i] == STATUS_OK && held == 0 && (p->kernel || !is_library(p->text))) {
-            complain(&c->said[i], "%s has no kernel", p->path);
-            c->opened[i] = STATUS_USAGE;
+    int kernels = 0;
+    for (int i = 0; i < c->given->word_count; i++)
+        if (open_file(c, c->given->words[i])->program.family)
+            open_members(c);
+    for (int i = 0; i < c->file_count; i++) {
+        struct check_file *f = c->files[i];
+        struct program *p = &f->program;
+        bool is_empty = f->opened == STATUS_OK && !program_kernel_at(p, 0);
+        if (is_empty && (p->kernel || !is_library(p->text))) {
+            complain(&f->said, "%s has no kernel", p->path);
+            f->opened = STATUS_USAGE;
         }
-        check_worse(c, c->opened[i], c->said[i].status);
-        known = need_more_memory(known, (size_t)(kernels + held) * sizeof *known);
-        for (int k = 0; k < held; k++) {
-            tw_kernel *kernel = tw_module_kernel_at(p->module, k);
-            if (!p->kernel || strcmp(p->kernel, tw_kernel_name(kernel)) == 0)
-                known[kernels++] = (struct known_kernel){p, kernel};
-        }
+        check_worse(c, f->opened, f->said.status);
+        kernels = add_known(&known, kernels, f);
     }
     if (c->status == STATUS_OK)
         check_worse(c, settings_known(known, kernels, c->given), TW_BAD_ARGUMENT);
     else
         kernels = 0;
-    for (int i = 0; i < count && kernels && c->status != STATUS_OK; i++)
-        c->opened[i] = c->status;
+    for (int i = 0; i < c->file_count && kernels && c->status != STATUS_OK; i++)
+        c->files[i]->opened = c->status;
     free(known);
 }
 
 static void check_all(struct check *c)
 {
-    for (int i = 0; i < c->given->word_count; i++) {
-        struct complaints opening = c->said[i];
-        c->program = &c->programs[i];
+    for (int i = 0; i < c->file_count; i++) {
+        struct check_file *f = c->files[i];
+        struct complaints opening = f->said;
+        c->program = &f->program;
         if (c->to_json)
             prepare_end(c, c->program->path);
-        bool is_empty = c->opened[i] == STATUS_OK && !tw_module_kernel_count(c->program->module);
+        bool is_empty = f->opened == STATUS_OK && !tw_module_kernel_count(c->program->module);
         if (opening.count || is_empty)
             report_file(c, &opening);
-        if (c->opened[i] == STATUS_OK)
+        if (f->opened == STATUS_OK)
             check_program(c);
-        if (c->said[i].count > opening.count)
-            report_file(c, &(struct complaints){.list = c->said[i].list + opening.count,
-                                                .count = c->said[i].count - opening.count,
-                                                .status = c->said[i].status});
+        if (f->said.count > opening.count)
+            report_file(c, &(struct complaints){.list = f->said.list + opening.count,
+                                                .count = f->said.count - opening.count,
+                                                .status = f->said.status});
     }
     if (c->to_json) {
         json_close(&c->json, ']');
@@ -360,20 +395,19 @@ static int check_run(const struct command *self, const struct options *given)
             json_hold(&c.json);
             json_open(&c.json, '[');
         }
-        open_programs(&c);
+        open_files(&c);
         check_all(&c);
     }
-    for (int i = 0; c.programs && i < given->word_count; i++) {
-        program_close(&c.programs[i]);
-        complaints_free(&c.said[i]);
+    for (int i = 0; i < c.file_count; i++) {
+        program_close(&c.files[i]->program);
+        complaints_free(&c.files[i]->said);
+        free(c.files[i]);
     }
     time_limit_json(NULL, NULL);
     free(c.json_at_end);
     free(c.outputs);
     sim_options_free(&c.sim);
-    free(c.said);
-    free(c.programs);
-    free(c.opened);
+    free(c.files);
     return status == STATUS_OK ? c.status : status;
 }
 

@@ -4,6 +4,7 @@
 #include "device_asked.h"
 #include "json.h"
 #include "settings.h"
+#include "show_family.h"
 #include "show_json.h"
 #include "show_kernels.h"
 #include "time_limit.h"
@@ -174,6 +175,13 @@ static int read_target(struct device_asked *d, const struct options *given, int 
                                  "cuda (the GPU that is here; cuda:1 the second)");
 }
 
+/* Returns whether an option asks for the program of one kernel. */
+static bool asks_stage(const struct options *given)
+{
+    static const char *const of_kernel[] = {"stage", "after", "set", "tune", "type", NULL};
+    return options_any(given, of_kernel) != NULL;
+}
+
 static int show_run(const struct command *self, const struct options *given)
 {
     struct device_asked device;
@@ -205,6 +213,11 @@ static int show_run(const struct command *self, const struct options *given)
             show_kernels_json(&p);
         else
             show_kernels(&p);
+    } else if (status == STATUS_OK && program_is_family(&p) && !asks_stage(given)) {
+        if (options_has(given, "json"))
+            show_family_json(&p);
+        else
+            show_family(&p);
     } else if (status == STATUS_OK) {
         tw_kernel *k = program_kernel(&p, self);
         k = k ? kernel_for_target(&p, k, target, stage) : NULL;

@@ -3,10 +3,8 @@
 #include "ptx_file.h"
 #include "doing.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Lengths of axes without a given size: rows and columns, and the axes left of them. */
 enum { USUAL_EXTENT = 1024, USUAL_OUTER_EXTENT = 8 };
@@ -19,82 +17,7 @@ struct sweep {
     int count;
 };
 
-/* --- which file --- */
-
-static const char *const shipped[] = {"kernels/sgemm", "kernels/matmul", "kernels/fused",
-                                      "kernels/single_block"};
-enum { FOLDERS = sizeof shipped / sizeof *shipped };
-
-/* Returns the path of a kernel that ships with the program, for "naive" or "naive:sgemm_naive",
- * unless a file has that name. Returns NULL if there is none. The caller frees. */
-static char *shipped_path(const char *word)
-{
-    int length = (int)strcspn(word, ":");
-    for (int i = 0; i < FOLDERS; i++) {
-        char *inside = need_text("%s/%.*s.tile", shipped[i], length, word);
-        char *path = source_path(inside);
-        free(inside);
-        if (access(path, R_OK) == 0) {
-            char *whole = need_text("%s%s", path, word + length);
-            free(path);
-            return whole;
-        }
-        free(path);
-    }
-    return NULL;
-}
-
-/* Returns the names of the shipped kernels, ending with NULL. */
-static char **shipped_names(void)
-{
-    char **names = need_memory(sizeof *names);
-    size_t count = 0;
-    for (int i = 0; i < FOLDERS; i++) {
-        char *pattern = need_text("%s/x.tile", shipped[i]), *path = source_path(pattern);
-        path[strlen(path) - strlen("/x.tile")] = '\0';
-        DIR *folder = opendir(path);
-        for (struct dirent *d; folder && (d = readdir(folder));) {
-            const char *dot = strrchr(d->d_name, '.');
-            if (!dot || strcmp(dot, ".tile") != 0)
-                continue;
-            names = need_more_memory(names, (count + 2) * sizeof *names);
-            names[count++] = need_text("%.*s", (int)(dot - d->d_name), d->d_name);
-            names[count] = NULL;
-        }
-        if (folder)
-            closedir(folder);
-        free(path);
-        free(pattern);
-    }
-    return names;
-}
-
-static bool is_bare_name(const char *word)
-{
-    bool is_input = word[0] == '-' && (!word[1] || word[1] == ':');
-    return *word && !is_input && !word[strcspn(word, "/.")] && access(word, F_OK) != 0;
-}
-
-/* Returns NULL after printing a message. */
-static char *path_of(struct explain *x, const char *word)
-{
-    if (!is_bare_name(word))
-        return need_text("%s", word);
-    char *path = shipped_path(word);
-    if (path)
-        return path;
-    char **names = shipped_names();
-    char *hint = name_hint(word, (const char *const *)names);
-    usage_error(&x->complaints, x->command,
-                "%s: there is no such file, and no kernel of that "
-                "name in kernels/sgemm or its neighbours%s",
-                word, hint);
-    free(hint);
-    for (char **name = names; *name; name++)
-        free(*name);
-    free(names);
-    return NULL;
-}
+/* --- which kernels --- */
 
 /* Returns the words of the command and the names that --compare lists. *count: their number. The
  * caller frees each and the list. */
@@ -299,11 +222,7 @@ static int open_row(struct explain *x, const char *word, struct explain_row *r)
     if (is_ptx_file(word)) /* of --compare */
         return usage_error(&x->complaints, x->command,
                            "%s: PTX and CUDA C are explained by themselves", word);
-    char *path = path_of(x, word);
-    if (!path)
-        return STATUS_USAGE;
-    int status = program_open_in(&r->program, path, x->ctx, &x->complaints);
-    free(path);
+    int status = program_open_in(&r->program, word, x->ctx, &x->complaints);
     if (status != STATUS_OK)
         return status;
     tw_kernel *k = program_kernel(&r->program, x->command);

@@ -65,7 +65,7 @@ static void json_tuned(struct json *j, tw_kernel *k)
     json_close(j, ']');
 }
 
-static void json_types(struct json *j, tw_kernel *k)
+void json_types(struct json *j, tw_kernel *k)
 {
     json_key(j, "types");
     json_open(j, '[');
@@ -156,7 +156,7 @@ void show_kernels_json(const struct program *p)
     struct json j = {.out = stdout};
     json_open(&j, '[');
     tw_kernel *k;
-    for (int i = 0; (k = tw_module_kernel_at(p->module, i)); i++) {
+    for (int i = 0; (k = program_kernel_at(p, i)); i++) {
         json_open(&j, '{');
         json_put_text(&j, "kernel", tw_kernel_name(k));
         json_put_bool(&j, "ensures", tw_kernel_has_ensures(k));
@@ -182,7 +182,7 @@ static void print_values(const tw_tune *t)
     puts("}");
 }
 
-static void print_param(const tw_param *p)
+void show_param(const tw_param *p)
 {
     const char *type = p->dtype == TW_DTYPE_NONE ? p->type_name : tw_dtype_name(p->dtype);
     print_text(stdout, "  %s%s%s%s %s", p->is_static ? "static " : "", p->is_const ? "const " : "",
@@ -268,11 +268,11 @@ void show_ptx_kernels(const struct ptx_file *f)
 void show_kernels(const struct program *p)
 {
     tw_kernel *k;
-    for (int i = 0; (k = tw_module_kernel_at(p->module, i)); i++) {
+    for (int i = 0; (k = program_kernel_at(p, i)); i++) {
         print_text(stdout, "%s\n", tw_kernel_name(k));
         tw_param param = tw_param_init();
         for (int n = 0; tw_kernel_param(k, n, &param) == TW_OK; n++)
-            print_param(&param);
+            show_param(&param);
         tw_tune tune = tw_tune_init();
         for (int n = 0; tw_kernel_tune(k, n, &tune) == TW_OK; n++)
             print_values(&tune);

@@ -3,11 +3,16 @@
 #ifndef TW_SHOW_KERNELS_H
 #define TW_SHOW_KERNELS_H
 
+#include "json.h"
 #include "ptx_file.h"
 
 /* Prints each kernel of the program: its name, then a line for each parameter, tuned value and
  * type. */
 void show_kernels(const struct program *p);
+/* Prints a line for a parameter. */
+void show_param(const tw_param *p);
+/* Adds the key "types" of a kernel: name, choices. */
+void json_types(struct json *j, tw_kernel *k);
 /* Prints a list of objects: kernel, ensures, thread_level, parameters (name, array, const, static,
  * ensured, type, shape as written), tune (name, group, values; the first is the default), types
  * (name, choices), and what an editor needs to change the text: shared (arrays in shared memory:

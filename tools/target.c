@@ -2,11 +2,11 @@
 #include "target.h"
 #include "doing.h"
 #include "files_read.h"
+#include "shipped.h"
 #include "tilewright_look.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <glob.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,51 +201,31 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Returns a pattern for the .tile files in the folder or, if it has none, in its subfolders.
- * Returns NULL if there are none. The caller frees. */
-static char *pattern_of_files(const char *folder)
+/* Refuses a name that is neither a file nor something that ships. */
+static int refuse_name(struct program *p, const char *name)
 {
-    static const char *const below[] = {"*.tile", "*/*.tile", "*/*/*.tile"};
-    size_t length = strlen(folder);
-    const char *between = length && folder[length - 1] == '/' ? "" : "/";
-    for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
-        glob_t found = {0};
-        char *pattern = strcmp(folder, ".") == 0 ? need_text("%s", below[i])
-                                                 : need_text("%s%s%s", folder, between, below[i]);
-        bool any = glob(pattern, 0, NULL, &found) == 0;
-        globfree(&found);
-        if (any)
-            return pattern;
-        free(pattern);
-    }
-    return NULL;
-}
-
-static int refuse_folder(const struct program *p)
-{
-    char *pattern = pattern_of_files(p->path);
-    if (pattern)
-        complain(p->complaints,
-                 "`%s` is a folder: name a file in it, or where several are taken all: %s", p->path,
-                 pattern);
-    else
-        complain(p->complaints, "`%s` is a folder, and there is no .tile file in it: name a file",
-                 p->path);
-    free(pattern);
+    struct complaints *c = p->complaints ? p->complaints : &complaints_of_nobody;
+    char *hint = shipped_hint(name);
+    p->path = need_text("%s", name);
+    complain(c, "%s: there is no such file, and no kernel or family of that name ships%s", name,
+             hint);
+    c->status = TW_NO_FILE;
+    free(hint);
     return STATUS_USAGE;
 }
 
 /* Splits FILE:KERNEL and reads the file. */
 static int program_find(struct program *p, const char *target, struct complaints *complaints)
 {
-    *p = (struct program){.complaints = complaints};
-    split_target(p, target);
+    *p = (struct program){.complaints = complaints, .text = ""};
+    char *shipped = is_shipped_name(target) ? shipped_path(target) : NULL;
+    if (!shipped && is_shipped_name(target))
+        return refuse_name(p, target);
+    split_target(p, shipped ? shipped : target);
+    free(shipped);
     int status = refuse_other_language(p);
-    if (status != STATUS_OK)
-        return status;
-    if (is_folder(p->path))
-        return refuse_folder(p);
-    return take_text(p);
+    p->is_folder = is_folder(p->path);
+    return status == STATUS_OK && !p->is_folder ? take_text(p) : status;
 }
 
 /* Registers the files that a program imports, for --watch. Works also if the program does not
@@ -279,10 +259,24 @@ static int program_read(struct program *p)
     enum { IMPORT_LEVELS = 8 };
     if (files_are_told())
         imports_are_read(p->ctx, p->path, p->text, p->length, IMPORT_LEVELS);
-    tw_status s = tw_module_from_text(p->ctx, p->path, p->text, p->length, &p->module);
-    if (s != TW_OK || *tw_context_messages(p->ctx))
+    tw_status s =
+        p->is_folder ? TW_OK : tw_module_from_text(p->ctx, p->path, p->text, p->length, &p->module);
+    if (s != TW_OK || (!p->is_folder && *tw_context_messages(p->ctx)))
         complain_library(p->complaints, p->ctx, s);
-    return s == TW_OK ? STATUS_OK : s == TW_CANCELLED ? STATUS_FAILED : STATUS_USAGE;
+    return s == TW_OK ? program_find_family(p) : s == TW_CANCELLED ? STATUS_FAILED : STATUS_USAGE;
+}
+
+int program_reopen(struct program *p, char *path, char *kernel)
+{
+    tw_family_free(p->family);
+    free(p->path);
+    free(p->kernel);
+    p->family = NULL;
+    p->path = path;
+    p->kernel = kernel;
+    p->is_folder = false;
+    int status = take_text(p);
+    return status == STATUS_OK ? program_read(p) : status;
 }
 
 int program_open(struct program *p, const char *target, const struct program_config *config)
@@ -304,6 +298,7 @@ int program_open_in(struct program *p, const char *target, tw_context *ctx,
 
 void program_close(struct program *p)
 {
+    tw_family_free(p->family);
     if (!p->shares_context)
         tw_context_free(p->ctx);
     free(p->path);
@@ -311,9 +306,14 @@ void program_close(struct program *p)
     *p = (struct program){0};
 }
 
+tw_kernel *program_kernel_at(const struct program *p, int index)
+{
+    return p->family ? tw_family_kernel(p->family, index) : tw_module_kernel_at(p->module, index);
+}
+
 tw_kernel *program_kernel(const struct program *p, const struct command *c)
 {
-    int count = tw_module_kernel_count(p->module);
+    int count = p->family ? tw_family_kernel_count(p->family) : tw_module_kernel_count(p->module);
     if (p->kernel) {
         tw_kernel *k = tw_module_kernel(p->module, p->kernel);
         if (!k)
@@ -321,7 +321,7 @@ tw_kernel *program_kernel(const struct program *p, const struct command *c)
         return k;
     }
     if (count == 1)
-        return tw_module_kernel_at(p->module, 0);
+        return program_kernel_at(p, 0);
     if (count == 0) {
         complain(p->complaints, "%s has no kernel", p->path);
         return NULL;
@@ -329,7 +329,7 @@ tw_kernel *program_kernel(const struct program *p, const struct command *c)
     complain(p->complaints, "%s has %d kernels; say which:", p->path, count);
     for (int i = 0; i < count; i++)
         complain_more(p->complaints, "tilewright %s %s:%s", c->name, p->path,
-                      tw_kernel_name(tw_module_kernel_at(p->module, i)));
+                      tw_kernel_name(program_kernel_at(p, i)));
     return NULL;
 }
 

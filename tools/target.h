@@ -2,15 +2,18 @@
 #ifndef TW_TARGET_H
 #define TW_TARGET_H
 
+#include "tilewright_family.h"
 #include "tool.h"
 
 struct program {
     tw_context *ctx;
-    tw_module *module;
+    tw_module *module; /* NULL: a folder */
     char *path;
-    char *kernel; /* as in FILE:KERNEL, or NULL */
+    char *kernel;      /* as in FILE:KERNEL, or NULL */
+    tw_family *family; /* for the CPU; NULL: the target is a kernel */
     const char *text;
     size_t length;
+    bool is_folder;
     bool shares_context;
     struct complaints *complaints;
 };
@@ -37,17 +40,37 @@ struct program_config {
 char *import_folders(void);
 /* Opens a context. Returns STATUS_OK, or another status after printing a message. */
 int context_open(tw_context **ctx, const struct program_config *config);
-/* Opens "FILE" or "FILE:KERNEL". FILE may be a pipe; `-` is standard input. Returns STATUS_OK,
- * or another status after printing a message. The caller calls program_close in either case. */
+/* Opens "FILE" or "FILE:KERNEL". FILE may be a pipe; `-` is standard input. A name that is not a
+ * file is that of a kernel or family that ships. FILE may also be a folder whose kernels are a family,
+ * or declare families: "FILE:FAMILY" names one of several, and "FILE:KERNEL" a kernel of one, which
+ * is then opened in its own file. Returns STATUS_OK, or another status after printing a message.
+ * The caller calls program_close in either case. */
 int program_open(struct program *p, const char *target, const struct program_config *config);
 /* Like program_open, but uses an existing context, which still belongs to the caller. */
 int program_open_in(struct program *p, const char *target, tw_context *ctx,
                     struct complaints *complaints);
 void program_close(struct program *p);
 
+/* Makes the program that of another file and kernel, in the same context. Takes `path` and `kernel`.
+ * Returns STATUS_OK, or another status after printing a message. */
+int program_reopen(struct program *p, char *path, char *kernel);
+
 /* Returns the kernel that the target names, or the program's only kernel. Otherwise prints a
  * message that lists the kernels and returns NULL. */
 tw_kernel *program_kernel(const struct program *p, const struct command *c);
+/* Returns kernel number `index` of the file or the family, or NULL past the last. */
+tw_kernel *program_kernel_at(const struct program *p, int index);
+
+/* --- target_family.c --- */
+
+/* Finds the family or the member that the target names, for program_open. */
+int program_find_family(struct program *p);
+/* Returns whether the target names a family in place of a kernel: a declared one, a folder, or a
+ * file with several kernels that compute the same, of which none is named. */
+bool program_is_family(struct program *p);
+/* Makes the program that of member number `index`: an ordinary kernel in its own file. Returns
+ * STATUS_OK, or another status after printing a message. */
+int program_take_member(struct program *p, int index);
 
 /* Returns the index of the parameter called `name`, of any kind. If there is none, prints a
  * message that suggests arrays (`is_pointer`) or scalars and returns -1. */

@@ -131,6 +131,11 @@ tw_kernel *tw_family_kernel(const tw_family *f, int index)
     return f && index >= 0 && index < f->member_count ? f->members[index].kernel : NULL;
 }
 
+const char *tw_family_file(const tw_family *f, int index)
+{
+    return f && index >= 0 && index < f->member_count ? f->members[index].path : NULL;
+}
+
 /* --- types --- */
 
 struct type_call {

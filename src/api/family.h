@@ -21,6 +21,7 @@ struct family_file {
 
 struct family_member {
     tw_kernel *kernel; /* for the family's target */
+    const char *path;  /* of its file */
     struct loc at;     /* in the family's declaration, or the kernel itself */
 };
 

@@ -166,7 +166,7 @@ static tw_kernel *kernel_of(const tw_family *f, const struct family_file *file)
     return NULL;
 }
 
-static void add_member(tw_family *f, tw_kernel *k, struct loc at)
+static void add_member(tw_family *f, const struct family_file *file, tw_kernel *k)
 {
     struct diag *d = &f->ctx->diag;
     for (int i = 0; i < f->member_count; i++)
@@ -177,8 +177,8 @@ static void add_member(tw_family *f, tw_kernel *k, struct loc at)
                       "the other one; tables and results tell kernels by their names, so give one "
                       "of them another name");
         }
-    f->members[f->member_count++] =
-        (struct family_member){.kernel = k, .at = at.source ? at : k->info->loc};
+    f->members[f->member_count++] = (struct family_member){
+        .kernel = k, .path = file->path, .at = file->at.source ? file->at : k->info->loc};
 }
 
 tw_status family_take_members(tw_family *f)
@@ -192,9 +192,9 @@ tw_status family_take_members(tw_family *f)
         const struct family_file *file = &f->files[i];
         tw_kernel *named = file->all ? NULL : kernel_of(f, file);
         if (named)
-            add_member(f, named, file->at);
+            add_member(f, file, named);
         for (int k = 0; file->all && k < file->module->kernel_count; k++)
-            add_member(f, &file->module->kernels[k], LOC_NONE);
+            add_member(f, file, &file->module->kernels[k]);
     }
     if (d->errors == 0 && f->member_count == 0) {
         diag_error(d, LOC_NONE, "the family `%s` has no kernel", f->name);

@@ -79,7 +79,7 @@ def test_refused(tool, folder):
         refused(tool, ["kernels/cuda/block_sum.ptx", TILED, *more], "To compare with a .tile kernel, explain each by itself")
     refused(tool, [TILED, "--grid", "2"], "is for PTX and CUDA C")
     told = json.loads(explain(tool, "nave", "--json", status=2).out)
-    expect(told["status"] == "TW_BAD_ARGUMENT" and "naive" in told["messages"][0]["text"], told)
+    expect(told["status"] == "TW_NO_FILE" and "naive" in told["messages"][0]["text"], told)
 
 
 def test_page(tool):

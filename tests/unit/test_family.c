@@ -47,6 +47,9 @@ static void a_file_declares_a_family(void **state)
     put_products();
     tw_family *family = load_family(f, "products.tile", NULL);
     expect_kernels(family, "products", "rows", "columns");
+    assert_string_equal(tw_family_file(family, 0), file_path("rows.tile"));
+    assert_string_equal(tw_family_file(family, 1), file_path("columns.tile"));
+    assert_null(tw_family_file(family, 2));
     tw_family_free(family);
     family = load_family(f, "products.tile", "products");
     expect_kernels(family, "products", "rows", "columns");

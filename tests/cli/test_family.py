@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Commands on families: declared ones, folders, files with several kernels; their members; names of what ships."""
+import json
+import os
+import sys
+import tempfile
+
+from tile_runner import call, expect
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+ROWS = """type T = {f32, f16};
+tune BM = {16, 8, 32};
+kernel rows(i32 m, static i32 n, static i32 k, const T *a, const T *b, T *c)
+    grid(cdiv(m, BM), cdiv(n, 16)) warps(1)
+{
+    global T A[m][k] = a, B[k][n] = b, C[m][n] = c;
+    i32 i = block.x * BM, j = block.y * 16;
+    reg f32 acc[BM][16] = 0;
+    for (i32 p = 0; p < k; p += 8) {
+        reg T ra[BM][8] = A[i +: BM][p +: 8], rb[8][16] = B[p +: 8][j +: 16];
+        acc += dot(ra, rb);
+    }
+    C[i +: BM][j +: 16] = (T) acc;
+    ensures C == dot(A, B);
+}
+"""
+COLUMNS = """type T = {f16, f32};
+tune BN = {32, 16};
+kernel columns(i32 m, i32 n, i32 k, const T *a, const T *b, T *c)
+    grid(cdiv(n, BN), cdiv(m, 8)) warps(1)
+{
+    global T X[m][k] = a, Y[k][n] = b;
+    global T Z[m][n] = c;
+    i32 i = block.y * 8, j = block.x * BN;
+    reg f32 acc[8][BN] = 0;
+    for (i32 p = 0; p < k; p += 16) {
+        reg T rx[8][16] = X[i +: 8][p +: 16], ry[16][BN] = Y[p +: 16][j +: BN];
+        acc += dot(rx, ry);
+    }
+    Z[i +: 8][j +: BN] = (T) acc;
+    ensures Z == dot(X, Y);
+}
+"""
+SIZES = ["--set", "m=3,n=5,k=7", "--fill", "rand"]
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as out:
+        out.write(text)
+
+
+def write_family(folder):
+    write(f"{folder}/parts/rows.tile", ROWS)
+    write(f"{folder}/parts/columns.tile", COLUMNS)
+    write(f"{folder}/both.tile", ROWS + COLUMNS.replace("type T = {f16, f32};\n", ""))
+    write(f"{folder}/products.tile", 'family products {\n    "parts/rows.tile";\n    "parts/columns.tile": columns;\n}\n')
+    write(f"{folder}/two.tile", 'family a {\n    "parts/rows.tile";\n}\nfamily b {\n    "parts/columns.tile";\n}\n')
+
+
+def test_members(tool, folder):
+    """FAMILY:KERNEL is a kernel in its own file; FILE:FAMILY is one of several families."""
+    for member in ("products.tile:columns", "parts:columns", "both.tile:columns", "parts/columns.tile"):
+        got = call([tool, "run", member, *SIZES, "--type", "f16", "--verify", "--json"], cwd=folder)
+        expect(got.status == 0 and json.loads(got.out)["kernel"] == "columns", f"{member}: {got}")
+    got = call([tool, "run", "products.tile:colums", *SIZES], cwd=folder)
+    expect(got.status == 2 and "the family `products` has no kernel 'colums'; did you mean 'columns'?" in got.err, got)
+    got = call([tool, "show", "two.tile"], cwd=folder)
+    expect(got.status == 2 and "two.tile has 2 families: say which" in got.err, got)
+    got = call([tool, "show", "two.tile:b"], cwd=folder)
+    expect(got.status == 0 and got.out.startswith("family b\n") and "parts/columns.tile" in got.out, got)
+    for command in ("tune", "build"):
+        got = call([tool, command, "products.tile"], cwd=folder)
+        expect(got.status == 2 and f"tilewright {command} products.tile:rows\n" in got.err, got)
+
+
+def test_show(tool, folder):
+    """`show FAMILY` lists the kernels with their files and what differs between them."""
+    for family, name in (("products.tile", "products"), ("parts", "parts"), ("both.tile", "both")):
+        got = call([tool, "show", family], cwd=folder)
+        lines = [" ".join(line.split()) for line in got.out.splitlines()]
+        expect(got.status == 0 and lines[0] == f"family {name}" and "i32 n" in lines, got)
+        rows = next(line for line in lines if line.startswith("rows"))
+        expect(rows.endswith("static n, k; tune BM; T = {f32, f16}"), got)
+        got = json.loads(call([tool, "show", family, "--json"], cwd=folder).out)
+        expect(got["family"] == name and got["file"] == family, got)
+        kernels = {k["kernel"]: k for k in got["kernels"]}
+        expect(set(kernels) == {"rows", "columns"} and kernels["rows"]["static"] == ["n", "k"], got)
+        expect(kernels["columns"]["types"] == [{"name": "T", "choices": ["f16", "f32"] if family != "both.tile" else ["f32", "f16"]}], got)
+        expect(os.path.exists(f"{folder}/{kernels['rows']['file']}"), got)
+        got = call([tool, "show", family, "--kernels"], cwd=folder)
+        expect("tune BN = {32, 16}" in got.out and "tune BM = {16, 8, 32}" in got.out, got)
+
+
+def test_check(tool, folder):
+    """`check FAMILY` checks that the kernels agree, and then each of them."""
+    got = call([tool, "check", "products.tile", "--json"], cwd=folder)
+    expect(got.status == 0 and [(k["kernel"], k["ok"]) for k in json.loads(got.out)] == [("rows", True), ("columns", True)], got)
+    write(f"{folder}/parts/columns.tile", COLUMNS.replace("k; p += 16", "k - 1; p += 16"))
+    got = call([tool, "check", "parts", "--json"], cwd=folder)
+    found = {k["kernel"]: k for k in json.loads(got.out)}
+    expect(got.status == 1 and found["rows"]["ok"] and not found["columns"]["ok"], got)
+    expect(found["columns"]["file"] == "parts/columns.tile", got)
+    write(f"{folder}/parts/columns.tile", COLUMNS.replace("i32 k,", "i64 k,"))
+    got = call([tool, "check", "products.tile"], cwd=folder)
+    expect(got.status == 2 and "parts/columns.tile:3:" in got.err and "is `i64 k`, and in `rows`" in got.err, got)
+    got = call([tool, "check", "parts"], cwd=folder)
+    expect(got.status == 2 and "`parts` is a folder, and its kernels are not a family" in got.err and "parts/*.tile" in got.err, got)
+    expect("is `i64 k`" in got.err or "is `i32 k`" in got.err, got)
+    write(f"{folder}/parts/columns.tile", COLUMNS)
+    got = call([tool, "check", "products.tile", "--tune", "BK=3"], cwd=folder)
+    expect(got.status == 2 and "none of the kernels has a tuned value 'BK'" in got.err, got)
+
+
+def test_names(tool, folder):
+    """A name that is not a file is that of what ships, wherever the command runs."""
+    tile = call([tool, "show", "waves:matmul_v7", "--set", "n=64,k=64"], cwd=folder)
+    expect(tile.status == 0 and "kernel matmul_v7(" in tile.out, tile)
+    got = call([tool, "check", "wafes"], cwd=folder)
+    expect(got.status == 2 and "wafes: there is no such file, and no kernel or family of that name ships; did you mean 'waves'?" in got.err, got)
+    write(f"{folder}/waves", "kernel mine(f32 *c) grid(1) warps(1) { global f32 C[1] = c; C = 1; }\n")
+    got = call([tool, "show", "waves"], cwd=folder)
+    expect(got.status == 0 and "kernel mine(" in got.out, got)
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        write_family(folder)
+        for test in (test_members, test_show, test_check, test_names):
+            test(tool, folder)
+
+
+main()

@@ -1,0 +1,146 @@
+/* Families as the targets of commands: files that declare them, folders, files with several kernels
+ * that compute the same; and their members. */
+#include "files_read.h"
+#include "target.h"
+#include "tilewright_look.h"
+
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Returns a pattern for the .tile files in the folder or, if it has none, in its subfolders.
+ * Returns NULL if there are none. The caller frees. */
+static char *pattern_of_files(const char *folder)
+{
+    static const char *const below[] = {"*.tile", "*/*.tile", "*/*/*.tile"};
+    size_t length = strlen(folder);
+    const char *between = length && folder[length - 1] == '/' ? "" : "/";
+    for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
+        glob_t found = {0};
+        char *pattern = strcmp(folder, ".") == 0 ? need_text("%s", below[i])
+                                                 : need_text("%s%s%s", folder, between, below[i]);
+        bool any = glob(pattern, 0, NULL, &found) == 0;
+        globfree(&found);
+        if (any)
+            return pattern;
+        free(pattern);
+    }
+    return NULL;
+}
+
+/* Refuses a folder that is not a family; the latest call has the reason. */
+static int refuse_folder(const struct program *p)
+{
+    char *pattern = pattern_of_files(p->path);
+    tw_message m = tw_message_init();
+    if (!pattern) {
+        complain(p->complaints, "`%s` is a folder, and there is no .tile file in it: name a file",
+                 p->path);
+        return STATUS_USAGE;
+    }
+    complain(
+        p->complaints,
+        "`%s` is a folder, and its kernels are not a family: name a file in it, or where several "
+        "are taken all: %s",
+        p->path, pattern);
+    if (tw_context_message(p->ctx, 0, &m) && m.file)
+        complain_more(p->complaints, "%s:%d:%d: %s", m.file, m.line, m.column, m.text);
+    free(pattern);
+    return STATUS_USAGE;
+}
+
+/* Registers the files of the members, for --watch. */
+static void members_are_read(const struct program *p)
+{
+    const char *file;
+    for (int i = 0; (file = tw_family_file(p->family, i)); i++)
+        file_is_read(file);
+}
+
+/* Returns the index of a kernel of the file or the family; -1: it has none of that name. */
+static int kernel_named(const struct program *p, const char *name)
+{
+    tw_kernel *k;
+    for (int i = 0; (k = program_kernel_at(p, i)); i++)
+        if (strcmp(tw_kernel_name(k), name) == 0)
+            return i;
+    return -1;
+}
+
+/* Counts the families that the text declares. *is_named: one has the name after the colon. */
+static int count_declared(const struct program *p, bool *is_named)
+{
+    int count, families = 0;
+    const tw_symbol *list;
+    *is_named = false;
+    if (tw_text_symbols(p->ctx, p->text, p->length, &count, &list) != TW_OK)
+        return 0;
+    for (int i = 0; i < count; i++) {
+        bool is_family = list[i].kind == TW_SYMBOL_FAMILY;
+        families += is_family;
+        *is_named |= is_family && p->kernel && strcmp(list[i].name, p->kernel) == 0;
+    }
+    return families;
+}
+
+/* Refuses a name after the colon that no kernel of the family has. */
+static int refuse_member(const struct program *p)
+{
+    int count = tw_family_kernel_count(p->family);
+    const char **names = need_memory(((size_t)count + 1) * sizeof *names);
+    for (int i = 0; i < count; i++)
+        names[i] = tw_kernel_name(tw_family_kernel(p->family, i));
+    char *hint = name_hint(p->kernel, names);
+    complain(p->complaints, "the family `%s` has no kernel '%s'%s", tw_family_name(p->family),
+             p->kernel, hint);
+    free(hint);
+    free(names);
+    return STATUS_USAGE;
+}
+
+/* Loads the family called `name`; NULL: the only one. */
+static int load(struct program *p, const char *name)
+{
+    tw_status s = tw_family_from_file(p->ctx, p->path, name, NULL, &p->family);
+    if (s == TW_OK) {
+        members_are_read(p);
+        return STATUS_OK;
+    }
+    if (p->is_folder && s != TW_CANCELLED)
+        return refuse_folder(p);
+    complain_library(p->complaints, p->ctx, s);
+    return s == TW_CANCELLED ? STATUS_FAILED : STATUS_USAGE;
+}
+
+int program_find_family(struct program *p)
+{
+    bool is_named = false;
+    bool has_it = p->kernel ? kernel_named(p, p->kernel) >= 0 : program_kernel_at(p, 0) != NULL;
+    if (!p->is_folder && (has_it || !count_declared(p, &is_named)))
+        return STATUS_OK;
+    int status = load(p, is_named ? p->kernel : NULL);
+    if (status != STATUS_OK || !p->kernel)
+        return status;
+    if (is_named) {
+        free(p->kernel);
+        p->kernel = NULL;
+        return STATUS_OK;
+    }
+    int member = kernel_named(p, p->kernel);
+    return member < 0 ? refuse_member(p) : program_take_member(p, member);
+}
+
+bool program_is_family(struct program *p)
+{
+    bool several = !p->family && !p->kernel && tw_module_kernel_count(p->module) > 1;
+    if (several && tw_family_from_file(p->ctx, p->path, NULL, NULL, &p->family) != TW_OK)
+        p->family = NULL; /* its kernels compute different things */
+    return p->family != NULL;
+}
+
+int program_take_member(struct program *p, int index)
+{
+    char *file = need_text("%s", tw_family_file(p->family, index));
+    return program_reopen(p, file,
+                          need_text("%s", tw_kernel_name(tw_family_kernel(p->family, index))));
+}
