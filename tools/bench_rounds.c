@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { BATCH_MOST = 1 << 16, GRAPH_MOST = 1024 };
+enum { LONGER = 4 }; /* a sample that needs this many graphs gets a graph with more runs */
 static const double short_ms = 0.03; /* starting a run costs the host some microseconds */
 
 /* Milliseconds of a batch. */
@@ -151,6 +152,30 @@ double contender_estimate(struct gpu *g, struct contender *c)
     if (plain < 0 || plain >= short_ms || !capture(g, c))
         return plain;
     return time_batches(g, c, 2, ms) ? ms[1] : -1;
+}
+
+int contender_sample(struct gpu *g, struct contender *c, double known, double ms, int count,
+                     double *out)
+{
+    double one = known;
+    if (known <= 0 && c->graph)
+        contender_close(g, c);
+    c->batch = 1;
+    if (one <= 0 && !time_batches(g, c, 1, &one))
+        return 0;
+    if (known <= 0 && one >= ms) {
+        out[0] = one;
+        return 1;
+    }
+    c->batch = runs_in(ms, one);
+    bool is_short = one < short_ms;
+    if (!is_short)
+        contender_close(g, c);
+    else if (c->graph && c->batch < LONGER * c->graph_runs)
+        c->batch = (c->batch + c->graph_runs - 1) / c->graph_runs * c->graph_runs;
+    else
+        capture(g, c);
+    return time_batches(g, c, count, out) ? count : 0;
 }
 
 /* Records all contenders as graphs. Returns whether all that take part are graphs now. */

@@ -51,6 +51,12 @@ struct contender {
  * batch; short runs are recorded as a graph. Returns a negative number and sets c->why on
  * failure. */
 double contender_estimate(struct gpu *g, struct contender *c);
+/* Takes `count` samples, at most ROUND_BATCHES, of at least `ms` milliseconds each, one after the
+ * other; out[i] is the time of one run in sample i. known: the time of one run; 0: it is found from a
+ * first run, which is the only sample if it takes that long. Short runs are recorded as a graph,
+ * which the contender keeps. Returns the number of samples; 0 on failure, and sets c->why. */
+int contender_sample(struct gpu *g, struct contender *c, double known, double ms, int count,
+                     double *out);
 /* Times all rounds. A contender that fails gets `why` and takes no further part. If one of them
  * is so short that the host may not keep up, all are started as graphs; if one of them cannot be
  * recorded, none is. The caller calls contender_close for each contender that was estimated or

@@ -1,14 +1,12 @@
 /* Command tune: finds and stores the fastest tuned values of a kernel that give right results. */
 #include "commands.h"
+#include "product.h"
 #include "settings.h"
-#include "tilewright_model.h"
 #include "tune.h"
 #include "tuned.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* --- options --- */
@@ -33,244 +31,80 @@ static int read_options(struct tuning *t)
     return good ? STATUS_OK : STATUS_USAGE;
 }
 
-/* --- the device --- */
+/* --- sizes --- */
 
-/* Properties of a GPU, as reported by a child that opens it. */
-struct gpu_facts {
-    tw_status status;
-    char target[32], model[96], why[800];
-    int multiprocessors;
-};
-
-/* name: "cuda", "cuda:1" */
-static void look_at_gpu(const struct tuning *t, const char *name, struct gpu_facts *out)
+/* Reads the sizes of -m, -n, -k, --batch and --suite. Without them, --set gives the one choice. */
+static int read_sizes(struct tuning *t)
 {
-    tw_kernel *k;
-    tw_device d = tw_device_init();
-    out->status = tw_kernel_for_target(t->kernel, name, &k);
-    if (out->status != TW_OK) {
-        char *shown = messages_shown(t->program.ctx);
-        snprintf(out->why, sizeof out->why, "%s", shown);
-        free(shown);
-        return;
+    static const char *const extents[] = {"m", "n", "k", NULL};
+    int status = shapes_gather(&t->shapes, t->self, t->given);
+    if (status != STATUS_OK || t->shapes.count == 0)
+        return status;
+    for (int e = 0; extents[e]; e++) {
+        if (settings_give(t->given, "set", extents[e]))
+            return usage_error(NULL, t->self,
+                               "`%s` is given twice: by --set, and by -m, -n, -k or --suite",
+                               extents[e]);
+        for (int i = 0; i < t->member_count; i++)
+            if (!takes_extent(t->members[i].kernel, extents[e]))
+                return usage_error(NULL, t->self, "%s has no size `%s`: give its sizes with --set",
+                                   tw_kernel_name(t->members[i].kernel), extents[e]);
     }
-    snprintf(out->target, sizeof out->target, "%s", tw_kernel_target(k));
-    if (device_named(name, &d)) {
-        snprintf(out->model, sizeof out->model, "%s", d.model);
-        out->multiprocessors = d.cores;
-    }
-}
-
-/* Queries the GPU in a child process. The parent must not open it, because a CUDA context does
- * not survive `fork`. */
-static bool ask_gpu(const struct tuning *t, const char *name, struct gpu_facts *out)
-{
-    int ends[2];
-    *out = (struct gpu_facts){.status = TW_UNSUPPORTED};
-    if (pipe(ends) != 0)
-        return false;
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        look_at_gpu(t, name, out);
-        _exit(write(ends[1], out, sizeof *out) == sizeof *out ? 0 : 1);
-    }
-    close(ends[1]);
-    ssize_t got;
-    do
-        got = pid > 0 ? read(ends[0], out, sizeof *out) : -1;
-    while (got < 0 && pid > 0 && errno == EINTR);
-    close(ends[0]);
-    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    return got == sizeof *out;
-}
-
-static int choose_gpu(struct tuning *t, const char *device)
-{
-    struct gpu_facts gpu;
-    bool own = strncmp(device, "cuda", 4) == 0; /* else a target, on the first GPU */
-    if (!ask_gpu(t, own ? device : "cuda", &gpu)) {
-        complain(NULL, "the process that was to open the GPU ended");
-        return STATUS_FAILED;
-    }
-    if (gpu.status != TW_OK) {
-        fputs(gpu.why, stderr);
-        return STATUS_USAGE;
-    }
-    t->on_gpu = true;
-    t->device = need_text("%s", gpu.model);
-    t->multiprocessors = gpu.multiprocessors;
-    tw_status s = tw_kernel_for_target(t->kernel, own ? gpu.target : device, &t->kernel);
-    if (s == TW_OK)
-        return STATUS_OK;
-    complain_library(NULL, t->program.ctx, s);
-    return STATUS_USAGE;
-}
-
-static int choose_device(struct tuning *t)
-{
-    const char *device = options_value(t->given, "device");
-    if (device && names_gpu(device))
-        return choose_gpu(t, device);
-    tw_gpu known = tw_gpu_init();
-    if (device && tw_gpu_find(device, &known))
-        return usage_error(NULL, t->self,
-                           "--device %s: `tune` measures on this machine (--device cuda, or cpu). "
-                           "For a GPU that is not here, `tilewright explain FILE --sweep BM=32,64 "
-                           "--device %s` predicts times",
-                           device, device);
-    if (device && strcmp(device, "cpu") != 0)
-        return usage_error(NULL, t->self, "--device %s: there are cpu and cuda", device);
     return STATUS_OK;
-}
-
-/* --- from the file to the search --- */
-
-static int open_kernel(struct tuning *t)
-{
-    if (t->given->word_count != 1)
-        return no_one_file(NULL, t->self, t->given->word_count);
-    int status =
-        program_open(&t->program, t->given->words[0],
-                     &(struct program_config){.threads = (int)t->threads,
-                                              .colour = on_terminal(stderr),
-                                              .device = options_value(t->given, "device")});
-    if (status != STATUS_OK)
-        return status;
-    t->kernel = program_kernel(&t->program, t->self);
-    if (!t->kernel)
-        return STATUS_USAGE;
-    status = choose_device(t);
-    if (status != STATUS_OK)
-        return status;
-    return candidates_make(&t->candidates, t->program.ctx, t->kernel, t->given);
-}
-
-static int open_launch(struct tuning *t)
-{
-    tw_status s = tw_launch_new(t->kernel, &t->launch);
-    if (s != TW_OK) {
-        complain_library(NULL, t->program.ctx, s);
-        return STATUS_FAILED;
-    }
-    int status = tune_settings(t, t->launch);
-    if (status != STATUS_OK)
-        return status;
-    if (t->candidates.count == 0) {
-        complain(NULL,
-                 "no combination of tuned values is allowed by the `require`s of %s (%d tried)",
-                 tw_kernel_name(t->kernel), t->candidates.forbidden);
-        return STATUS_USAGE;
-    }
-    s = candidate_apply(&t->candidates.list[0], t->kernel, t->launch);
-    t->key = tw_tuned_init();
-    if (s == TW_OK)
-        s = tw_launch_tuning_key(t->launch, t->device, &t->key);
-    if (s == TW_OK)
-        return STATUS_OK;
-    complain_library(NULL, t->program.ctx, s);
-    char *missing = missing_scalars(t->launch, t->kernel);
-    if (missing)
-        complain_more(NULL, "give the sizes to tune for with --set %s", missing);
-    free(missing);
-    return STATUS_USAGE;
-}
-
-/* Copies the texts of the key, because the launch's next call frees them. */
-static void keep_key(struct tuning *t)
-{
-    t->key.device = need_text("%s", t->key.device);
-    t->key.program = need_text("%s", t->key.program);
-    t->key.types = need_text("%s", t->key.types);
-    t->key.shape = need_text("%s", t->key.shape);
-    t->key.sizes = need_text("%s", t->key.sizes);
-}
-
-static void free_key(struct tuning *t)
-{
-    free((char *)t->key.device);
-    free((char *)t->key.program);
-    free((char *)t->key.types);
-    free((char *)t->key.shape);
-    free((char *)t->key.sizes);
-    free(t->device);
-}
-
-/* --- the store --- */
-
-static void take_stored(struct candidate *c, const tw_tuned *row)
-{
-    c->stored = true;
-    c->status = row->status;
-    c->ms = row->milliseconds;
-    c->state = row->status == TW_OK ? CANDIDATE_MEASURED : CANDIDATE_FAILED;
-    c->why = *row->why ? need_text("%s", row->why) : NULL;
-}
-
-/* Loads the stored measurements of this version of the library, which need not be repeated. */
-static int find_stored(struct tuning *t)
-{
-    tw_tuned filter = {.size = sizeof filter,
-                       .device = t->key.device,
-                       .kernel = t->key.kernel,
-                       .program = t->key.program,
-                       .types = t->key.types,
-                       .sizes = t->key.sizes,
-                       .version = tw_version()};
-    int count;
-    tw_status s = tw_store_find(t->store, &filter, &count);
-    for (int i = 0; i < count; i++)
-        for (int c = 0; c < t->candidates.count; c++)
-            if (strcmp(tw_store_at(t->store, i)->tune, t->candidates.list[c].text) == 0)
-                take_stored(&t->candidates.list[c], tw_store_at(t->store, i));
-    if (s != TW_OK)
-        complain_library(NULL, t->program.ctx, s);
-    return s == TW_OK ? STATUS_OK : STATUS_FAILED;
-}
-
-static int open_store(struct tuning *t)
-{
-    if (options_has(t->given, "no-store") || tw_kernel_tune_count(t->kernel) == 0)
-        return STATUS_OK;
-    tw_status s = tw_store_open(t->program.ctx, options_value(t->given, "store"), &t->store);
-    if (s != TW_OK) {
-        complain_library(NULL, t->program.ctx, s);
-        complain_more(NULL, "--no-store tunes without keeping what is found");
-        return STATUS_USAGE;
-    }
-    return t->again ? STATUS_OK : find_stored(t);
 }
 
 /* --- the command --- */
 
-static bool has_winner(const struct tuning *t)
+static int undone(const struct tuning *t)
 {
-    for (int i = 0; i < t->candidates.count; i++)
-        if (t->candidates.list[i].state == CANDIDATE_MEASURED)
-            return true;
-    return false;
+    int count = 0;
+    for (int i = 0; i < t->problem_count; i++)
+        count += problem_fastest(t, &t->problems[i], -1) < 0;
+    return count;
 }
 
-static int tune_kernel(struct tuning *t)
+/* Tunes for the element type in turn. */
+static int tune_type(struct tuning *t)
+{
+    int status = members_launch(t);
+    if (status == STATUS_OK)
+        status = tune_problems_make(t);
+    if (status == STATUS_OK && !t->store)
+        status = keep_open(t);
+    if (status == STATUS_OK)
+        status = keep_find(t);
+    if (status == STATUS_OK) {
+        report_begin(t);
+        status = tune_search(t);
+    }
+    if (status == STATUS_OK) {
+        t->undone += undone(t);
+        report_all(t);
+    }
+    tune_problems_free(t);
+    members_unlaunch(t);
+    return status;
+}
+
+static int tune_kernels(struct tuning *t)
 {
     int status = read_options(t);
     if (status == STATUS_OK)
-        status = open_kernel(t);
+        status = members_open(t);
     if (status == STATUS_OK)
-        status = settings_fills_known(&(struct known_kernel){&t->program, t->kernel}, t->given);
-    if (status == STATUS_OK)
-        status = open_launch(t);
+        status = read_sizes(t);
     if (status != STATUS_OK)
         return status;
-    keep_key(t);
-    status = open_store(t);
-    if (status == STATUS_OK)
-        status = tune_search(t);
+    t->many = t->member_count > 1 || t->type_count > 1 || t->shapes.count > 1;
+    for (int i = 0; i < t->type_count && status == STATUS_OK && !t->interrupted; i++) {
+        t->type = t->types[i];
+        t->headed &= t->to_json;
+        status = tune_type(t);
+    }
+    report_end(t);
     if (status != STATUS_OK)
         return status;
-    tune_report(t);
-    return has_winner(t) && !t->interrupted ? STATUS_OK : STATUS_FAILED;
+    return t->undone == 0 && !t->interrupted ? STATUS_OK : STATUS_FAILED;
 }
 
 static int tune_run(const struct command *self, const struct options *given)
@@ -278,23 +112,30 @@ static int tune_run(const struct command *self, const struct options *given)
     static const char *const about_store[] = {"list", "forget", "export", NULL};
     if (options_any(given, about_store))
         return tune_store_command(self, given);
-    struct tuning t = {.self = self, .given = given, .started = seconds_now()};
-    int status = tune_kernel(&t);
-    operands_free(&t.arrays);
-    operands_free(&t.judged_arrays);
-    candidates_free(&t.candidates);
-    program_close(&t.program);
-    free_key(&t);
+    struct tuning t = {
+        .self = self, .given = given, .started = seconds_now(), .json = {.out = stdout}};
+    int status = tune_kernels(&t);
+    members_close(&t);
+    free(t.shapes.list);
     return status;
 }
 
 static const struct option_spec tune_options[] = {
     OPTION_SET,
+    OPTION_EXTENT('m', "m"),
+    OPTION_EXTENT('n', "n"),
+    OPTION_EXTENT('k', "k"),
+    OPTION_EXTENT(0, "batch"),
+    OPTION_SUITE,
     {.name = "tune",
      .values = 1,
      .value = "NAME=V,V",
      .help = "values to try for a name instead of its list, e.g. BM=64,128"},
-    OPTION_TYPE,
+    {.name = "type",
+     .values = 1,
+     .value = "[NAME=]TYPE",
+     .help = "type for a type variable, e.g. T=f16; without a name, all of them;\n"
+             "f16,f32: tune for one after the other"},
     OPTION_FILL,
     {.name = "device",
      .values = 1,
@@ -340,11 +181,13 @@ static const struct option_spec tune_options[] = {
 
 const struct command command_tune = {
     .name = "tune",
-    .arguments = "FILE[:KERNEL] --set NAME=VALUE… [OPTIONS]",
+    .arguments = "FILE[:KERNEL]… --set NAME=VALUE… [OPTIONS]",
     .summary = "find the fastest tuned values, and keep them",
     .about =
         "Tries every combination of the tuned values of a kernel that its `require`s allow, at the "
-        "sizes of --set.\n"
+        "sizes of --set,\n"
+        "or at each of the sizes of -m, -n and -k or --suite. Several kernels with the same "
+        "parameters are tried together.\n"
         "Candidates that the target does not take, or that compile to the same program as another, "
         "are left out;\n"
         "all cores compile while others are measured; a candidate with wrong values by `ensures` "
@@ -352,12 +195,15 @@ const struct command command_tune = {
         "Results are stored as they come, so an interrupted search continues; `run "
         "--tuned` "
         "takes the winner.\n"
-        "Status 1: interrupted, or no candidate is right.",
+        "Status 1: interrupted, or no candidate is right at some size.",
     .options = tune_options,
-    .examples = "  tilewright tune kernels/matmul/tuned.tile --set m=256,n=256,k=256\n"
-                "  tilewright tune kernels/matmul/split_k.tile --device cuda --type f16 "
-                "--set m=512,n=512,k=8192 --budget 60s\n"
-                "  tilewright tune --list\n"
-                "  tilewright tune --export c > winners.h\n",
+    .examples =
+        "  tilewright tune kernels/matmul/tuned.tile --set m=256,n=256,k=256\n"
+        "  tilewright tune kernels/matmul/split_k.tile --device cuda --type f16 "
+        "--set m=512,n=512,k=8192 --budget 60s\n"
+        "  tilewright tune kernels/matmul/tuned.tile kernels/matmul/waves.tile -m 64,128 -n 128 "
+        "-k 128 --type f16\n"
+        "  tilewright tune --list\n"
+        "  tilewright tune --export c > winners.h\n",
     .run = tune_run,
 };

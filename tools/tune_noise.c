@@ -25,15 +25,15 @@ static double quantile(const double *list, int count, double part)
 /* Returns half the notch of a box plot: 1.57 times the interquartile range over the square root
  * of the count. If two notches do not overlap, the medians differ in 19 cases of 20 (McGill,
  * Tukey, Larsen: "Variations of Box Plots", 1978). */
-double candidate_noise(const struct candidate *c)
+double trial_noise(const struct trial *x)
 {
-    if (c->sample_count < SAMPLES_LEAST)
+    if (x->sample_count < SAMPLES_LEAST)
         return -1;
-    size_t size = (size_t)c->sample_count * sizeof(double);
+    size_t size = (size_t)x->sample_count * sizeof(double);
     double *list = need_memory(size);
-    memcpy(list, c->samples, size);
-    qsort(list, (size_t)c->sample_count, sizeof *list, compare_samples);
-    double spread = quantile(list, c->sample_count, 0.75) - quantile(list, c->sample_count, 0.25);
+    memcpy(list, x->samples, size);
+    qsort(list, (size_t)x->sample_count, sizeof *list, compare_samples);
+    double spread = quantile(list, x->sample_count, 0.75) - quantile(list, x->sample_count, 0.25);
     free(list);
-    return 1.57 * spread / sqrt(c->sample_count);
+    return 1.57 * spread / sqrt(x->sample_count);
 }

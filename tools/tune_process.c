@@ -17,7 +17,7 @@
 #include <sys/prctl.h>
 #endif
 
-static _Noreturn void be_child(const struct process *p, const struct tuning *t, int in, int out)
+static _Noreturn void be_child(const struct process *p, struct tuning *t, int in, int out)
 {
     setpgid(0, 0);
     signal(SIGINT, SIG_IGN);  /* the parent's to answer, */
@@ -39,7 +39,7 @@ static _Noreturn void be_child(const struct process *p, const struct tuning *t, 
     _exit(0);
 }
 
-bool process_start(struct process *p, const struct tuning *t)
+bool process_start(struct process *p, struct tuning *t)
 {
     int down[2], up[2];
     if (pipe(down) != 0)
@@ -122,7 +122,8 @@ bool process_take(struct process *p, struct answer *out, char **ended)
         }
         held += (size_t)got;
     }
-    drop_job(p);
+    if (!out->more)
+        drop_job(p);
     return true;
 }
 

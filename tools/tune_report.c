@@ -1,5 +1,5 @@
-/* Reports the results of tuning: a table of the best candidates, and the fate of the others. */
-#include "product.h"
+/* Reports the results of tuning: a table of the best candidates of one problem, or a line for each
+ * of many, and the fate of the other candidates. */
 #include "table.h"
 #include "tune.h"
 
@@ -8,29 +8,12 @@
 
 enum { ROWS = 10, REASONS = 6 };
 
-/* Returns 2·m·n·k for each product of matrices, or 0 if the kernel computes none. */
-static double product_operations(const struct tuning *t)
-{
-    static const char *const extents[] = {"m", "n", "k", "batch"};
-    struct product_of product;
-    double operations = 2;
-    tw_value v;
-    if (!find_product(t->kernel, &product))
-        return 0;
-    for (int i = 0; i < (product.batched ? 4 : 3); i++) {
-        if (tw_launch_value(t->launch, extents[i], &v) != TW_OK || v.kind == TW_FLOAT)
-            return 0;
-        operations *= (double)v.i;
-    }
-    return operations;
-}
-
-static const struct candidate *sorted; /* qsort has no argument for it */
+static const struct trial *sorted; /* qsort has no argument for it */
 
 static int compare(const void *a, const void *b)
 {
-    const struct candidate *x = &sorted[*(const int *)a], *y = &sorted[*(const int *)b];
-    bool has_x = x->state == CANDIDATE_MEASURED, has_y = y->state == CANDIDATE_MEASURED;
+    const struct trial *x = &sorted[*(const int *)a], *y = &sorted[*(const int *)b];
+    bool has_x = x->state == TRIAL_MEASURED, has_y = y->state == TRIAL_MEASURED;
     if (has_x != has_y)
         return has_y - has_x;
     if (has_x && x->ms != y->ms)
@@ -38,86 +21,100 @@ static int compare(const void *a, const void *b)
     return x - y < 0 ? -1 : x > y;
 }
 
-/* Returns the indices of all candidates, the measured ones first, by time. The caller frees. */
-static int *ranking(const struct tuning *t, int *measured)
+int *report_ranking(const struct tuning *t, const struct problem *p, int *measured)
 {
-    const struct candidates *all = &t->candidates;
-    int *order = need_memory((size_t)(all->count + 1) * sizeof *order);
-    *measured = 0;
-    for (int i = 0; i < all->count; i++) {
+    int *order = need_memory((size_t)(t->candidate_count + 1) * sizeof *order);
+    for (int i = 0; i < t->candidate_count; i++)
         order[i] = i;
-        *measured += all->list[i].state == CANDIDATE_MEASURED;
-    }
-    sorted = all->list;
-    qsort(order, (size_t)all->count, sizeof *order, compare);
+    *measured = problem_count(t, p, TRIAL_MEASURED);
+    sorted = p->trials;
+    qsort(order, (size_t)t->candidate_count, sizeof *order, compare);
     return order;
 }
 
-/* Returns the blocks per multiprocessor, by the driver or else by the estimate. */
-static int resident(const struct candidate *c)
+int report_resident(const struct tuning *t, int problem, int candidate)
 {
-    return c->occupancy.blocks > 0 ? c->occupancy.blocks : c->estimate.resident;
+    if (t->problems[problem].facts[t->candidates[candidate].member] < 0)
+        return 0;
+    int loaded = build_at(t, problem, candidate)->occupancy.blocks;
+    return loaded > 0 ? loaded : trial_at(t, problem, candidate)->estimate.resident;
 }
 
 /* --- noise --- */
 
 static const double close_enough = 1.05;
 
-static bool has_few_samples(const struct candidate *c)
+static bool has_few_samples(const struct trial *x)
 {
-    return c->sample_count > 0 && candidate_noise(c) < 0;
+    return x->sample_count > 0 && trial_noise(x) < 0;
 }
 
-/* Returns how many of the first ranks are statistically as fast as the first, whose notches
- * overlap: at least 1. */
-static int within_noise(const struct tuning *t, const int *order, int measured)
+int report_within_noise(const struct problem *p, const int *order, int measured)
 {
-    const struct candidate *best = &t->candidates.list[order[0]];
-    double of_best = candidate_noise(best);
+    const struct trial *best = &p->trials[order[0]];
+    double of_best = trial_noise(best);
     int count = measured > 0;
     while (count && count < measured && of_best >= 0) {
-        const struct candidate *c = &t->candidates.list[order[count]];
-        double own = candidate_noise(c);
-        if (own < 0 || c->ms - own > best->ms + of_best)
+        const struct trial *x = &p->trials[order[count]];
+        double own = trial_noise(x);
+        if (own < 0 || x->ms - own > best->ms + of_best)
             break;
         count++;
     }
     return count;
 }
 
-/* --- for people --- */
+/* --- the table of one problem --- */
 
-static void add_row(struct cells *c, const struct tuning *t, const struct candidate *x, int rank,
-                    const struct candidate *best, int width)
+static const char *kernel_of(const struct tuning *t, int candidate)
+{
+    return tw_kernel_name(t->members[t->candidates[candidate].member].kernel);
+}
+
+struct widths {
+    int kernel, values;
+};
+
+static void widen(int *width, const char *text)
+{
+    *width = (int)strlen(text) > *width ? (int)strlen(text) : *width;
+}
+
+static void add_row(struct cells *c, const struct tuning *t, int candidate, int rank,
+                    const struct trial *best, struct widths w)
 {
     char text[32];
-    double operations = product_operations(t), noise = candidate_noise(x);
+    const struct problem *p = &t->problems[0];
+    const struct trial *x = &p->trials[candidate];
+    double noise = trial_noise(x);
     snprintf(text, sizeof text, "%d", rank);
     cells_add(c, "rank", 4, false, text);
-    cells_add(c, "values", width, true, x->text);
+    if (t->member_count > 1)
+        cells_add(c, "kernel", w.kernel, true, kernel_of(t, candidate));
+    cells_add(c, "values", w.values, true, t->candidates[candidate].text);
     snprintf(text, sizeof text, "%.4g", x->ms);
     cells_add(c, "ms", 10, false, text);
     snprintf(text, sizeof text, noise < 0 ? "-" : "%.1f %%", 100 * noise / x->ms);
     cells_add(c, "noise", 6, false, text);
     cells_add_number(c, "of best", 7, 3, x->ms / best->ms);
-    snprintf(text, sizeof text, operations > 0 ? "%.4g" : "-", operations / x->ms * 1e-9);
+    snprintf(text, sizeof text, p->operations > 0 ? "%.4g" : "-", p->operations / x->ms * 1e-9);
     cells_add(c, "TFLOP/s", 8, false, text);
     if (t->on_gpu)
-        cells_add_number(c, "blocks/SM", 9, 0, resident(x));
+        cells_add_number(c, "blocks/SM", 9, 0, report_resident(t, 0, candidate));
     snprintf(text, sizeof text, x->sample_count ? "%d" : "stored", x->sample_count);
     cells_add(c, "samples", 7, false, text);
 }
 
 static void print_table(const struct tuning *t, const int *order, int count)
 {
-    const struct candidate *all = t->candidates.list;
-    int width = 6;
-    for (int i = 0; i < count; i++)
-        if ((int)strlen(all[order[i]].text) > width)
-            width = (int)strlen(all[order[i]].text);
+    struct widths w = {6, 6};
+    for (int i = 0; i < count; i++) {
+        widen(&w.values, t->candidates[order[i]].text);
+        widen(&w.kernel, kernel_of(t, order[i]));
+    }
     for (int i = 0; i < count; i++) {
         struct cells c = {0};
-        add_row(&c, t, &all[order[i]], i + 1, &all[order[0]], width);
+        add_row(&c, t, order[i], i + 1, &t->problems[0].trials[order[0]], w);
         if (i == 0)
             cells_header(stdout, &c);
         cells_row(stdout, &c);
@@ -125,10 +122,10 @@ static void print_table(const struct tuning *t, const int *order, int count)
 }
 
 /* Prints whether the order of the first ranks is significant. */
-static void print_noise(const struct tuning *t, const int *order, int measured)
+static void print_noise(const struct problem *p, const int *order, int measured)
 {
-    const struct candidate *all = t->candidates.list;
-    int alike = within_noise(t, order, measured);
+    const struct trial *all = p->trials;
+    int alike = report_within_noise(p, order, measured);
     if (alike > 1)
         printf("the first %d differ by no more than their noise: each of them may be the fastest\n",
                alike);
@@ -137,38 +134,63 @@ static void print_noise(const struct tuning *t, const int *order, int measured)
         printf("the first two are close, and timed too few times to say that one is faster\n");
 }
 
-static int count_state(const struct tuning *t, enum candidate_state state, bool stored)
+/* --- the others --- */
+
+/* Counts the trials with the state, or those of them that were measured earlier. */
+static int count_state(const struct tuning *t, enum trial_state state, bool stored)
 {
     int n = 0;
-    for (int i = 0; i < t->candidates.count; i++)
-        n += t->candidates.list[i].state == state && (!stored || t->candidates.list[i].stored);
+    for (int i = 0; i < t->problem_count; i++)
+        for (int c = 0; c < t->candidate_count; c++) {
+            const struct trial *x = trial_at(t, i, c);
+            bool meant = t->problems[i].facts[t->candidates[c].member] >= 0;
+            n += meant && x->state == state && (!stored || x->stored);
+        }
     return n;
 }
 
-/* Counts the candidates from `first` to `end` - 1 that have the state of candidate `of`, for the
+/* A trial by its number, over all problems. */
+static const struct trial *trial_number(const struct tuning *t, int number)
+{
+    return trial_at(t, number / t->candidate_count, number % t->candidate_count);
+}
+
+/* Counts the trials from number `first` to `end` - 1 that have the state of trial `of`, for the
  * same reason. */
 static int count_alike(const struct tuning *t, int of, int first, int end)
 {
-    const struct candidate *list = t->candidates.list;
+    const struct trial *x = trial_number(t, of);
     int n = 0;
-    for (int i = first; i < end; i++)
-        n += list[i].state == list[of].state && list[i].why && list[of].why &&
-             strcmp(list[i].why, list[of].why) == 0;
+    for (int i = first; i < end; i++) {
+        const struct trial *other = trial_number(t, i);
+        n += other->state == x->state && other->why && x->why && strcmp(other->why, x->why) == 0;
+    }
     return n;
 }
 
-static void print_some(const struct tuning *t, enum candidate_state state, const char *what)
+static void print_reason(const struct tuning *t, int number)
+{
+    char *name = candidate_name(t, number % t->candidate_count);
+    const struct problem *p = &t->problems[number / t->candidate_count];
+    const char *sizes = p->keys[t->candidates[number % t->candidate_count].member].sizes;
+    print_text(stdout, "  %s%s%s%s%s\n", name, t->problem_count > 1 ? " at " : "",
+               t->problem_count > 1 ? sizes : "", *name || t->problem_count > 1 ? ": " : "",
+               trial_number(t, number)->why);
+    free(name);
+}
+
+static void print_some(const struct tuning *t, enum trial_state state, const char *what)
 {
     int count = count_state(t, state, false), shown = 0, lines = 0;
+    int all = t->problem_count * t->candidate_count;
     if (count == 0)
         return;
     printf("%d %s:\n", count, what);
-    for (int i = 0; i < t->candidates.count && lines < REASONS; i++) {
-        const struct candidate *c = &t->candidates.list[i];
-        if (c->state != state || count_alike(t, i, 0, i) > 0)
+    for (int i = 0; i < all && lines < REASONS; i++) {
+        if (trial_number(t, i)->state != state || count_alike(t, i, 0, i) > 0)
             continue;
-        int alike = count_alike(t, i, i + 1, t->candidates.count);
-        print_text(stdout, "  %s%s%s\n", c->text, *c->text ? ": " : "", c->why);
+        int alike = count_alike(t, i, i + 1, all);
+        print_reason(t, i);
         if (alike > 0)
             printf("    %d other%s for the same reason (--json lists all)\n", alike,
                    alike > 1 ? "s" : "");
@@ -182,44 +204,149 @@ static void print_some(const struct tuning *t, enum candidate_state state, const
 /* Prints the candidates that the budget cut off. */
 static void print_unfinished(const struct tuning *t)
 {
-    for (int i = 0; i < t->candidates.count; i++) {
-        const struct candidate *c = &t->candidates.list[i];
-        if (c->state == CANDIDATE_READY && c->why)
-            print_text(stdout, "%s%s%s\n", c->text, *c->text ? ": " : "", c->why);
-    }
+    for (int i = 0; i < t->problem_count; i++)
+        for (int c = 0; c < t->candidate_count; c++) {
+            const struct trial *x = trial_at(t, i, c);
+            if (x->state != TRIAL_PROMISING || !x->why)
+                continue;
+            char *name = candidate_name(t, c);
+            print_text(stdout, "%s%s%s\n", name, *name ? ": " : "", x->why);
+            free(name);
+        }
 }
 
-static void print_report(const struct tuning *t, const int *order, int measured)
+/* --- the lines of many problems --- */
+
+static const tw_tuned *key_of(const struct tuning *t, const struct problem *p)
 {
-    int unmeasured = count_state(t, CANDIDATE_NEW, false) +
-                     count_state(t, CANDIDATE_PROMISING, false) +
-                     count_state(t, CANDIDATE_READY, false);
-    int stored = count_state(t, CANDIDATE_MEASURED, true);
-    print_text(stdout, "%s on %s\n%s%s%s\n", t->key.kernel, t->key.device, t->key.types,
-               *t->key.types ? ", " : "", t->key.sizes);
-    if (measured > 0) {
-        print_table(t, order, measured < ROWS ? measured : ROWS);
-        if (measured > ROWS)
-            printf("and %d more (--json lists all)\n", measured - ROWS);
-        print_noise(t, order, measured);
-    }
-    printf("%d combination%s: %d measured", t->candidates.count,
-           t->candidates.count == 1 ? "" : "s", measured);
+    for (int i = 0; i < t->member_count; i++)
+        if (p->facts[i] >= 0)
+            return &p->keys[i];
+    return NULL;
+}
+
+/* Returns the width of the column of sizes. */
+static int sizes_width(const struct tuning *t)
+{
+    int width = 5;
+    for (int i = 0; i < t->problem_count; i++)
+        widen(&width, key_of(t, &t->problems[i])->sizes);
+    return width;
+}
+
+static int kernel_width(const struct tuning *t)
+{
+    int width = 6;
+    for (int i = 0; i < t->member_count; i++)
+        widen(&width, tw_kernel_name(t->members[i].kernel));
+    return width;
+}
+
+static void line_cells(const struct tuning *t, const struct problem *p, struct cells *c)
+{
+    char text[64] = "-";
+    int best = p->best, second = problem_fastest(t, p, best);
+    double ms = best >= 0 ? p->trials[best].ms : 0;
+    cells_add(c, "sizes", sizes_width(t), true, key_of(t, p)->sizes);
+    cells_add(c, "kernel", kernel_width(t), true, best >= 0 ? kernel_of(t, best) : "-");
+    if (best >= 0)
+        snprintf(text, sizeof text, "%.4g", ms);
+    cells_add(c, "ms", 10, false, text);
+    snprintf(text, sizeof text, p->operations > 0 && ms > 0 ? "%.4g" : "-",
+             p->operations / ms * 1e-9);
+    cells_add(c, "TFLOP/s", 8, false, text);
+    cells_add_number(c, "second", 6, 3, second >= 0 ? p->trials[second].ms / ms : 0);
+    cells_add_number(c, "seconds", 7, 2, p->seconds);
+    cells_add(c, "values", 6, true, best >= 0 ? t->candidates[best].text : "");
+}
+
+void report_problem(struct tuning *t, int problem)
+{
+    struct cells c = {0};
+    if (t->to_json || t->problem_count == 1)
+        return;
+    progress_clear(&t->progress);
+    line_cells(t, &t->problems[problem], &c);
+    if (!t->headed)
+        cells_header(stdout, &c);
+    t->headed = true;
+    cells_row(stdout, &c);
+    fflush(stdout);
+}
+
+/* --- all of it --- */
+
+static void print_heading(const struct tuning *t)
+{
+    const tw_tuned *key = key_of(t, &t->problems[0]);
+    const char *sizes = t->problem_count == 1 ? key->sizes : "";
+    char *names = need_text("%s", tw_kernel_name(t->members[0].kernel));
+    for (int i = 1; i < t->member_count; i++)
+        append_text(&names, ", %s", tw_kernel_name(t->members[i].kernel));
+    print_text(stdout, "%s on %s\n", names, key->device);
+    if (*key->types || *sizes)
+        print_text(stdout, "%s%s%s\n", key->types, *key->types && *sizes ? ", " : "", sizes);
+    free(names);
+}
+
+void report_begin(const struct tuning *t)
+{
+    if (!t->to_json && t->problem_count > 1)
+        print_heading(t);
+}
+
+static void print_counts(const struct tuning *t, int unmeasured)
+{
+    int stored = count_state(t, TRIAL_MEASURED, true), count = t->candidate_count;
+    printf("%d combination%s%s: %d measured", count, count == 1 ? "" : "s",
+           t->problem_count > 1 ? ", at all sizes" : "", count_state(t, TRIAL_MEASURED, false));
     if (stored > 0)
         printf(" (%d from the store)", stored);
     printf(
         ", %d failed, %d the same program as another, %d refused by the target, %d not measured; "
         "%.1f s\n",
-        count_state(t, CANDIDATE_FAILED, false), count_state(t, CANDIDATE_SAME, false),
-        count_state(t, CANDIDATE_REFUSED, false), unmeasured, seconds_now() - t->started);
-    if (tw_kernel_tune_count(t->kernel) == 0)
+        count_state(t, TRIAL_FAILED, false), count_state(t, TRIAL_SAME, false),
+        count_state(t, TRIAL_REFUSED, false), unmeasured, seconds_now() - t->started);
+}
+
+static void print_best(const struct tuning *t)
+{
+    int measured;
+    int *order = report_ranking(t, &t->problems[0], &measured);
+    print_heading(t);
+    if (measured > 0) {
+        print_table(t, order, measured < ROWS ? measured : ROWS);
+        if (measured > ROWS)
+            printf("and %d more (--json lists all)\n", measured - ROWS);
+        print_noise(&t->problems[0], order, measured);
+    }
+    free(order);
+}
+
+static int count_forbidden(const struct tuning *t)
+{
+    int forbidden = 0;
+    for (int i = 0; i < t->member_count; i++)
+        forbidden += t->members[i].forbidden;
+    return forbidden;
+}
+
+static void print_report(const struct tuning *t)
+{
+    int unmeasured = count_state(t, TRIAL_NEW, false) + count_state(t, TRIAL_PROMISING, false);
+    int measured = count_state(t, TRIAL_MEASURED, false);
+    const char *kernel = tw_kernel_name(t->members[0].kernel);
+    if (t->problem_count == 1)
+        print_best(t);
+    print_counts(t, unmeasured);
+    if (t->member_count == 1 && tw_kernel_tune_count(t->members[0].kernel) == 0)
         printf("%s has no tuned values (`tune BM = {64, 128};`), so there is nothing to choose "
                "or to keep\n",
-               t->key.kernel);
-    if (t->candidates.forbidden > 0)
-        printf("%d more do not meet a `require`\n", t->candidates.forbidden);
-    print_some(t, CANDIDATE_FAILED, "failed");
-    print_some(t, CANDIDATE_REFUSED, "refused");
+               kernel);
+    if (count_forbidden(t) > 0)
+        printf("%d more do not meet a `require`\n", count_forbidden(t));
+    print_some(t, TRIAL_FAILED, "failed");
+    print_some(t, TRIAL_REFUSED, "refused");
     print_unfinished(t);
     if (measured > 0 && t->store)
         print_text(stdout, "kept in %s\n", tw_store_path(t->store));
@@ -230,112 +357,10 @@ static void print_report(const struct tuning *t, const int *order, int measured)
                       : "not all were measured");
 }
 
-/* --- for scripts --- */
-
-static const char *const state_names[] = {"not measured", "refused",  "same",  "not measured",
-                                          "not measured", "measured", "failed"};
-
-static void json_tuned(const struct tuning *t, const struct candidate *c, struct json *j)
+void report_all(struct tuning *t)
 {
-    tw_tune tune = tw_tune_init();
-    char value[32];
-    json_key(j, "tune");
-    json_open(j, '{');
-    for (int i = 0; tw_kernel_tune(t->kernel, i, &tune) == TW_OK; i++) {
-        json_key(j, tune.name);
-        format_scalar(value, sizeof value, c->tuned[i], TW_DTYPE_NONE);
-        json_number(j, value);
-    }
-    json_close(j, '}');
-}
-
-static void json_occupancy(const struct candidate *c, struct json *j)
-{
-    bool loaded = c->occupancy.threads > 0;
-    json_key(j, "shared_bytes");
-    json_integer(j, c->estimate.shared_bytes);
-    json_key(j, "registers");
-    json_integer(j, loaded ? c->occupancy.registers : c->estimate.registers);
-    if (loaded) {
-        json_key(j, "local_bytes");
-        json_integer(j, c->occupancy.local_bytes);
-    }
-    json_key(j, "resident");
-    json_integer(j, resident(c));
-    json_key(j, "cost");
-    json_real(j, c->estimate.cost);
-}
-
-static void json_candidate(const struct tuning *t, const struct candidate *c, struct json *j)
-{
-    json_open(j, '{');
-    json_tuned(t, c, j);
-    json_key(j, "result");
-    json_string(j, state_names[c->state]);
-    if (c->why) {
-        json_key(j, "why");
-        json_string(j, c->why);
-    }
-    if (c->state == CANDIDATE_MEASURED) {
-        json_key(j, "ms");
-        json_real(j, c->ms);
-        json_key(j, "samples");
-        json_integer(j, c->sample_count);
-        if (candidate_noise(c) >= 0) {
-            json_key(j, "noise_ms");
-            json_real(j, candidate_noise(c));
-        }
-        json_key(j, "stored");
-        json_bool(j, c->stored);
-    }
-    if (t->on_gpu && c->estimate.threads > 0)
-        json_occupancy(c, j);
-    json_close(j, '}');
-}
-
-static void json_text(struct json *j, const char *key, const char *text)
-{
-    json_key(j, key);
-    json_string(j, text);
-}
-
-static void json_report(const struct tuning *t, const int *order, int measured)
-{
-    struct json j = {.out = stdout};
-    json_open(&j, '{');
-    json_text(&j, "kernel", t->key.kernel);
-    json_text(&j, "device", t->key.device);
-    json_text(&j, "program", t->key.program);
-    json_text(&j, "types", t->key.types);
-    json_text(&j, "shape", t->key.shape);
-    json_text(&j, "sizes", t->key.sizes);
-    json_text(&j, "store", t->store ? tw_store_path(t->store) : NULL);
-    json_key(&j, "seconds");
-    json_real(&j, seconds_now() - t->started);
-    json_key(&j, "interrupted");
-    json_bool(&j, t->interrupted);
-    json_key(&j, "verified");
-    json_bool(&j, t->expected != NULL);
-    json_key(&j, "within_noise");
-    json_integer(&j, within_noise(t, order, measured));
-    json_key(&j, "forbidden");
-    json_integer(&j, t->candidates.forbidden);
-    json_key(&j, "candidates");
-    json_open(&j, '[');
-    for (int i = 0; i < t->candidates.count; i++)
-        json_candidate(t, &t->candidates.list[order[i]], &j);
-    json_close(&j, ']');
-    json_close(&j, '}');
-    json_end(&j);
-}
-
-void tune_report(const struct tuning *t)
-{
-    int measured;
-    int *order = ranking(t, &measured);
     if (t->to_json)
-        json_report(t, order, measured);
+        json_report(t);
     else
-        print_report(t, order, measured);
-    free(order);
+        print_report(t);
 }

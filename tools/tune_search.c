@@ -1,37 +1,24 @@
 /* The parent process: gives jobs to its children.
  *
- * All candidates are estimated. Then the children compile them in the order of their estimates;
- * meanwhile, a separate process verifies and times the compiled ones, one at a time. At the end,
- * the best few are timed again in turn, while nothing else runs. Each measurement is stored at
- * once. */
+ * All candidates are estimated at all problems. Then the children compile them, those of the first
+ * problem first, in the order of their estimates; meanwhile, a separate process verifies and times
+ * the compiled ones, one at a time (tune_stages.c). While the programs of a problem are still being
+ * compiled, that process measures the next problem's. Each measurement is stored at once. */
 #include "tune.h"
 
 #include <errno.h>
-#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 12, ROUNDS_BEFORE_DROPPING = 4 };
-static const double near_enough = 1.15; /* times the best: up to here, time again */
-static const double too_far = 1.03;     /* times the best: dropped after some rounds */
-static const double final_sample_ms = 10;
-static const double final_share = 0.5; /* of the time until then, and at least … */
-static const double final_seconds = 2;
-static const double first_share = 0.85; /* of the budget, until the finals */
-static const double long_seconds = 1;   /* the cut-off measurement is named if longer */
+static const double long_seconds = 1; /* the cut-off measurement is named if longer */
 
 struct search {
     struct tuning *tuning;
-    int *order; /* candidates to measure, the most promising first */
-    int order_count;
     struct job *todo; /* for compiling processes, from `next` on */
-    int todo_count, next;
-    int estimated, compiled, measured, failed;
-    int best; /* -1: none */
-    double deadline;
-    bool anew;   /* new samples replace the candidate's old ones */
+    int todo_count, next, room;
+    int to_measure, measured, compiled, failed;
     bool broken; /* a process cannot start, or storing fails */
 };
 
@@ -45,41 +32,11 @@ static void ask_to_stop(int signal_number)
 
 static bool is_over(const struct search *s)
 {
-    return s->broken || stop_asked || (s->deadline > 0 && seconds_now() > s->deadline);
-}
-
-static struct candidate *candidate_at(const struct search *s, int index)
-{
-    return &s->tuning->candidates.list[index];
+    const struct tuning *t = s->tuning;
+    return s->broken || stop_asked || (t->budget > 0 && seconds_now() > t->started + t->budget);
 }
 
 /* --- what came out --- */
-
-static void add_samples(struct candidate *c, const double *samples, int count)
-{
-    c->samples =
-        need_more_memory(c->samples, (size_t)(c->sample_count + count) * sizeof *c->samples);
-    memcpy(c->samples + c->sample_count, samples, (size_t)count * sizeof *samples);
-    c->sample_count += count;
-    c->ms = median_of(c->samples, c->sample_count);
-}
-
-static void store(struct search *s, const struct candidate *c)
-{
-    struct tuning *t = s->tuning;
-    tw_tuned row = t->key;
-    row.tune = c->text;
-    row.status = c->status;
-    row.why = c->why ? c->why : "";
-    row.milliseconds = c->status == TW_OK ? c->ms : 0;
-    row.samples = c->sample_count;
-    tw_status status = t->store ? tw_store_put(t->store, &row) : TW_OK;
-    if (status == TW_OK)
-        return;
-    progress_clear(&t->progress);
-    complain_library(NULL, t->program.ctx, status);
-    s->broken = true;
-}
 
 /* Refusals by a target or a launch are not worth storing: a new run would find them at once. */
 static bool is_worth_storing(tw_status status)
@@ -88,62 +45,83 @@ static bool is_worth_storing(tw_status status)
            status == TW_CANCELLED || status == TW_UNSUPPORTED;
 }
 
-static void find_best(struct search *s)
+static void fail_trial(struct search *s, int problem, const struct answer *a)
 {
-    s->best = -1;
-    for (int i = 0; i < s->tuning->candidates.count; i++) {
-        const struct candidate *c = candidate_at(s, i);
-        if (c->state == CANDIDATE_MEASURED && (s->best < 0 || c->ms < candidate_at(s, s->best)->ms))
-            s->best = i;
+    struct tuning *t = s->tuning;
+    struct trial *x = trial_at(t, problem, a->job.candidate);
+    x->state = a->status == TW_BAD_PROGRAM ? TRIAL_REFUSED : TRIAL_FAILED;
+    x->status = a->status;
+    free(x->why);
+    x->why = need_text("%s", a->why);
+    s->failed += x->state == TRIAL_FAILED;
+    if (is_worth_storing(a->status) && !a->on_zeros)
+        keep_result(t, problem, a->job.candidate);
+    t->problems[problem].best = problem_fastest(t, &t->problems[problem], -1);
+}
+
+/* Marks all trials of a program that is refused, or wrong. */
+static void fail_build(struct search *s, const struct answer *a)
+{
+    struct tuning *t = s->tuning;
+    int member = t->candidates[a->job.candidate].member;
+    int facts = t->problems[a->job.problem].facts[member];
+    build_at(t, a->job.problem, a->job.candidate)->state = BUILD_BAD;
+    for (int i = 0; i < t->problem_count; i++) {
+        const struct trial *x = trial_at(t, i, a->job.candidate);
+        if (t->problems[i].facts[member] == facts &&
+            (x->state == TRIAL_NEW || x->state == TRIAL_PROMISING))
+            fail_trial(s, i, a);
     }
 }
 
-static void fail_candidate(struct search *s, const struct answer *a)
+static void fail(struct search *s, const struct answer *a)
 {
-    struct candidate *c = candidate_at(s, a->job.index);
-    c->state = a->status == TW_BAD_PROGRAM ? CANDIDATE_REFUSED : CANDIDATE_FAILED;
-    c->status = a->status;
-    free(c->why);
-    c->why = need_text("%s", a->why);
-    s->failed += c->state == CANDIDATE_FAILED;
-    if (is_worth_storing(a->status) && !a->on_zeros)
-        store(s, c);
-    find_best(s);
+    bool timed = a->job.kind == JOB_TIME || a->job.kind == JOB_VERIFY ||
+                 (a->job.kind == JOB_MEASURE && (!a->job.verify || a->verified));
+    if (timed)
+        fail_trial(s, a->job.problem, a);
+    else
+        fail_build(s, a);
 }
 
 static void take_answer(struct search *s, const struct answer *a)
 {
-    struct candidate *c = candidate_at(s, a->job.index);
-    s->estimated += a->job.kind == JOB_ESTIMATE;
+    struct tuning *t = s->tuning;
+    struct trial *x = trial_at(t, a->problem, a->job.candidate);
+    struct build *b = build_at(t, a->problem, a->job.candidate);
     s->compiled += a->job.kind == JOB_COMPILE;
+    if (a->verified) {
+        b->verified = true;
+        b->occupancy = a->occupancy;
+    }
+    t->problems[a->problem].verified |= a->judged;
     if (a->status != TW_OK) {
-        fail_candidate(s, a);
+        fail(s, a);
         return;
     }
     switch (a->job.kind) {
     case JOB_ESTIMATE:
-        c->estimate = a->estimate;
-        if (c->state == CANDIDATE_NEW)
-            c->state = CANDIDATE_PROMISING;
+        x->estimate = a->estimate;
+        if (x->state == TRIAL_NEW)
+            x->state = TRIAL_PROMISING;
         break;
-    case JOB_COMPILE: c->state = CANDIDATE_READY; break;
-    case JOB_MEASURE:
-        c->state = CANDIDATE_MEASURED;
-        c->status = TW_OK;
-        c->occupancy = a->occupancy;
-        add_samples(c, a->samples, a->sample_count);
-        s->measured++;
-        store(s, c);
-        find_best(s);
-        break;
-    case JOB_TIME:
-        c->sample_count = s->anew ? 0 : c->sample_count;
-        add_samples(c, a->samples, a->sample_count);
-        break;
+    case JOB_COMPILE: b->state = BUILD_READY; break;
+    case JOB_MEASURE: s->measured++; /* fall through */
+    case JOB_TIME: stage_take(t, a); break;
+    case JOB_VERIFY: break;
     }
 }
 
 /* --- processes --- */
+
+static void add_todo(struct search *s, const struct job *job)
+{
+    if (s->todo_count == s->room) {
+        s->room = s->room ? 2 * s->room : 64;
+        s->todo = need_more_memory(s->todo, (size_t)s->room * sizeof *s->todo);
+    }
+    s->todo[s->todo_count++] = *job;
+}
 
 static bool start(struct search *s, struct process *p)
 {
@@ -161,11 +139,11 @@ static void take_end(struct search *s, struct process *p, tw_status status, cons
     struct job at = p->jobs[0];
     int count = p->job_count;
     for (int i = 1; i < count; i++)
-        s->todo[s->todo_count++] = p->jobs[i];
+        add_todo(s, &p->jobs[i]);
     p->job_count = 0;
     if (count == 0)
         return;
-    struct answer a = {.job = at, .status = status};
+    struct answer a = {.job = at, .problem = at.problem, .status = status};
     snprintf(a.why, sizeof a.why, "%s", why);
     take_answer(s, &a);
 }
@@ -174,10 +152,14 @@ static void take_from(struct search *s, struct process *p)
 {
     struct answer a = {0};
     char *ended = NULL;
-    if (!process_take(p, &a, &ended))
+    double since = p->since;
+    if (!process_take(p, &a, &ended)) {
         take_end(s, p, TW_FAULT, ended);
-    else
+    } else {
+        if (p->measures)
+            s->tuning->problems[a.problem].seconds += seconds_now() - since;
         take_answer(s, &a);
+    }
     free(ended);
     if (p->pid > 0 && p->job_count == 0 && a.leaves)
         process_kill(p);
@@ -198,16 +180,30 @@ static void stop_late(struct search *s, struct process *p)
     free(why);
 }
 
+/* Returns the first problem that is not done; the last one if all are. */
+static int current(const struct tuning *t)
+{
+    int i = 0;
+    while (i + 1 < t->problem_count && t->problems[i].stage == STAGE_DONE)
+        i++;
+    return i;
+}
+
 static void show_progress(const struct search *s)
 {
     struct tuning *t = s->tuning;
-    char best[200] = "";
-    if (s->best >= 0)
-        snprintf(best, sizeof best, "; best %.4g ms (%s)", candidate_at(s, s->best)->ms,
-                 candidate_at(s, s->best)->text);
-    progress_step(&t->progress, "%s: %d of %d measured, %d compiled, %d failed%s; %.0f s",
-                  tw_kernel_name(t->kernel), s->measured, s->order_count, s->compiled, s->failed,
-                  best, seconds_now() - t->started);
+    int at = current(t), best = t->problems[at].best;
+    char text[200] = "", part[64] = "";
+    if (best >= 0) {
+        char *name = candidate_name(t, best);
+        snprintf(text, sizeof text, "; best %.4g ms (%s)", trial_at(t, at, best)->ms, name);
+        free(name);
+    }
+    if (t->problem_count > 1)
+        snprintf(part, sizeof part, " size %d of %d,", at + 1, t->problem_count);
+    progress_step(&t->progress, "%s:%s %d of %d measured, %d compiled, %d failed%s; %.0f s",
+                  tw_kernel_name(t->members[0].kernel), part, s->measured, s->to_measure,
+                  s->compiled, s->failed, text, seconds_now() - t->started);
 }
 
 /* Waits for answers, at most a tenth of a second. */
@@ -225,12 +221,8 @@ static void wait_for_answers(struct search *s)
     free(list);
     for (int i = 0; i < t->process_count; i++)
         stop_late(s, &t->processes[i]);
+    s->broken |= !keep_write(t, false);
     show_progress(s);
-}
-
-static void add_todo(struct search *s, enum job_kind kind, int index)
-{
-    s->todo[s->todo_count++] = (struct job){.kind = kind, .index = index};
 }
 
 /* Gives compile jobs to the processes that have few. */
@@ -261,8 +253,13 @@ static bool is_busy(const struct search *s, int from)
 
 static void estimate_all(struct search *s)
 {
-    for (int i = 0; i < s->tuning->candidates.count; i++)
-        add_todo(s, JOB_ESTIMATE, i);
+    struct tuning *t = s->tuning;
+    for (int f = 0; f < t->facts_count; f++) {
+        const struct member *m = &t->members[t->facts[f].member];
+        for (int i = m->first; i < m->first + m->count; i++)
+            add_todo(s, &(struct job){
+                            .kind = JOB_ESTIMATE, .candidate = i, .problem = t->facts[f].problem});
+    }
     while ((s->next < s->todo_count || is_busy(s, 1)) && !is_over(s)) {
         give_todo(s);
         wait_for_answers(s);
@@ -270,39 +267,33 @@ static void estimate_all(struct search *s)
 }
 
 /* Drops candidates that compile to the same program as an earlier one, which is measured. */
-static void drop_copies(struct search *s)
+static void drop_copies(const struct tuning *t, struct problem *p)
 {
-    const struct candidates *all = &s->tuning->candidates;
-    for (int i = 0; i < all->count; i++) {
-        struct candidate *c = &all->list[i];
-        for (int j = 0; j < i && c->state == CANDIDATE_PROMISING; j++) {
-            const struct candidate *other = &all->list[j];
-            bool taken = other->state == CANDIDATE_PROMISING || other->state == CANDIDATE_MEASURED;
-            if (!taken || other->estimate.program != c->estimate.program)
+    for (int i = 0; i < t->candidate_count; i++) {
+        struct trial *x = &p->trials[i];
+        for (int j = 0; j < i && x->state == TRIAL_PROMISING; j++) {
+            const struct trial *other = &p->trials[j];
+            bool taken = other->state == TRIAL_PROMISING || other->state == TRIAL_MEASURED;
+            if (!taken || other->estimate.program != x->estimate.program)
                 continue;
-            c->state = CANDIDATE_SAME;
-            c->why = need_text("the same program as %s", other->text);
+            char *name = candidate_name(t, j);
+            x->state = TRIAL_SAME;
+            x->same = j;
+            x->why = need_text("the same program as %s", name);
+            free(name);
         }
     }
 }
 
-static const struct candidate *sorted; /* qsort has no argument for it */
-
-static int compare_costs(const void *a, const void *b)
+static void put_in_order(struct search *s, int problem)
 {
-    int i = *(const int *)a, j = *(const int *)b;
-    double x = sorted[i].estimate.cost, y = sorted[j].estimate.cost;
-    return x != y ? (x > y) - (x < y) : (i > j) - (i < j);
-}
-
-static void put_in_order(struct search *s)
-{
-    const struct candidates *all = &s->tuning->candidates;
-    for (int i = 0; i < all->count; i++)
-        if (all->list[i].state == CANDIDATE_PROMISING)
-            s->order[s->order_count++] = i;
-    sorted = all->list;
-    qsort(s->order, (size_t)s->order_count, sizeof *s->order, compare_costs);
+    struct tuning *t = s->tuning;
+    struct problem *p = &t->problems[problem];
+    for (int i = 0; i < t->candidate_count; i++)
+        if (p->trials[i].state == TRIAL_PROMISING)
+            p->order[p->order_count++] = i;
+    s->to_measure += p->order_count;
+    stage_order(t, problem);
 }
 
 /* --- measuring --- */
@@ -311,265 +302,152 @@ static void put_in_order(struct search *s)
  * too little time for separate processes. */
 static void begin_compiling(struct search *s)
 {
-    for (int i = 0; i < s->order_count; i++)
-        if (s->tuning->on_gpu)
-            add_todo(s, JOB_COMPILE, s->order[i]);
-        else
-            candidate_at(s, s->order[i])->state = CANDIDATE_READY;
-    if (s->tuning->on_gpu)
-        give_todo(s);
+    struct tuning *t = s->tuning;
+    for (int p = 0; p < t->problem_count; p++)
+        for (int i = 0; i < t->problems[p].order_count; i++) {
+            int c = t->problems[p].order[i];
+            struct build *b = build_at(t, p, c);
+            if (b->state != BUILD_NEW)
+                continue;
+            b->state = t->on_gpu ? BUILD_QUEUED : BUILD_READY;
+            if (t->on_gpu)
+                add_todo(s, &(struct job){.kind = JOB_COMPILE, .candidate = c, .problem = p});
+        }
+    give_todo(s);
 }
 
-static int next_ready(const struct search *s)
+/* Starts the measuring process. Its judged values are made before, so that a process that replaces it
+ * need not make them again. */
+static bool start_measuring(struct search *s, const struct job *job)
 {
-    for (int i = 0; i < s->order_count; i++)
-        if (candidate_at(s, s->order[i])->state == CANDIDATE_READY)
-            return s->order[i];
-    return -1;
+    struct tuning *t = s->tuning;
+    struct process *p = &t->processes[0];
+    if (p->pid == 0 && job->verify && judged_for(t, job->problem, job->candidate)->status != TW_OK)
+        s->broken = true;
+    return !s->broken && start(s, p);
 }
 
-static void give_measurement(struct search *s)
+static void end_problem(struct search *s, int problem)
 {
-    struct process *p = &s->tuning->processes[0];
-    int index = next_ready(s);
-    if (p->job_count > 0 || index < 0 || !start(s, p))
+    struct tuning *t = s->tuning;
+    struct problem *p = &t->problems[problem];
+    if (p->reported)
         return;
-    double best = s->best >= 0 ? candidate_at(s, s->best)->ms : 0;
-    process_give(p, &(struct job){.kind = JOB_MEASURE, .index = index, .best_ms = best});
+    p->reported = true;
+    if (t->many)
+        report_problem(t, problem);
+    for (int i = problem + 1; i < t->problem_count; i++)
+        if (t->problems[i].stage == STAGE_SAMPLE)
+            stage_order(t, i);
 }
 
-static void measure_all(struct search *s)
+/* Gives the measuring process its next job. Returns false if nothing is left to measure. */
+static bool give_measurement(struct search *s)
 {
-    while ((s->next < s->todo_count || is_busy(s, 0) || next_ready(s) >= 0) && !is_over(s)) {
-        give_todo(s);
-        give_measurement(s);
-        wait_for_answers(s);
+    struct tuning *t = s->tuning;
+    struct process *p = &t->processes[0];
+    bool waits = false, compiles = s->next < s->todo_count || is_busy(s, 1);
+    struct job job;
+    if (p->job_count > 0)
+        return true;
+    stage_share(t, current(t));
+    for (int i = 0; i < t->problem_count; i++) {
+        enum next n = stage_next(t, i, compiles, &job);
+        if (n == NEXT_JOB) {
+            if (start_measuring(s, &job))
+                process_give(p, &job);
+            return true;
+        }
+        waits |= n == NEXT_WAITS;
+        if (n == NEXT_DONE)
+            end_problem(s, i);
     }
-    for (int i = 1; i < s->tuning->process_count; i++)
-        process_kill(&s->tuning->processes[i]);
+    return waits;
 }
 
-/* Ends the measurements that still run when the budget is over, and names the long ones, so that
- * the finals need not wait. Such a candidate may be slow or never end; only --timeout marks it
- * as failed. */
-static void end_unfinished(struct search *s)
+/* Ends the measurement that still runs when the budget of its problem is over, and names it if it
+ * is long. Such a candidate may be slow or never end; only --timeout marks it as failed. */
+static void end_unfinished(struct search *s, bool now)
 {
-    struct process *p = &s->tuning->processes[0];
-    double took = seconds_now() - p->since;
-    if (stop_asked || s->broken || p->job_count == 0 || took < long_seconds)
+    struct tuning *t = s->tuning;
+    struct process *p = &t->processes[0];
+    if (stop_asked || s->broken || p->job_count == 0 || t->budget == 0)
         return;
-    struct candidate *c = candidate_at(s, p->jobs[0].index);
-    if (c->state == CANDIDATE_READY && !c->why)
-        c->why = need_text("not done after %.1f s of measuring, when the budget ended (--timeout "
+    const struct problem *of = &t->problems[p->jobs[0].problem];
+    double took = seconds_now() - p->since;
+    bool late = now || (of->sampled_until > 0 && seconds_now() > of->sampled_until);
+    if (!late || took < long_seconds)
+        return;
+    struct trial *x = trial_at(t, p->jobs[0].problem, p->jobs[0].candidate);
+    if (x->state == TRIAL_PROMISING && !x->why)
+        x->why = need_text("not done after %.1f s of measuring, when the budget ended (--timeout "
                            "ends one sooner)",
                            took);
     process_kill(p);
     p->job_count = 0;
 }
 
-/* --- the finals --- */
-
-/* Returns the least sample. Disturbances only lengthen a measurement, so of few samples the
- * shortest is the best estimate. */
-static double least_ms(const struct candidate *c)
+static void measure_all(struct search *s)
 {
-    double least = c->sample_count ? c->samples[0] : c->ms;
-    for (int i = 1; i < c->sample_count; i++)
-        least = fmin(least, c->samples[i]);
-    return least;
-}
-
-static int compare_times(const void *a, const void *b)
-{
-    double x = least_ms(&sorted[*(const int *)a]), y = least_ms(&sorted[*(const int *)b]);
-    return (x > y) - (x < y);
-}
-
-/* Chooses the candidates near the best, and at least a few. */
-static int choose_finalists(const struct search *s, int *list)
-{
-    const struct candidates *all = &s->tuning->candidates;
-    int count = 0, most = (int)s->tuning->finalists;
-    for (int i = 0; i < all->count; i++)
-        if (all->list[i].state == CANDIDATE_MEASURED)
-            list[count++] = i;
-    sorted = all->list;
-    qsort(list, (size_t)count, sizeof *list, compare_times);
-    int few = count < 4 ? count : 4, near = few;
-    while (near < count && near < most &&
-           least_ms(&all->list[list[near]]) <= near_enough * least_ms(&all->list[list[0]]))
-        near++;
-    return s->tuning->exhaustive ? count : most < near ? most : near;
-}
-
-static int final_runs(double ms)
-{
-    double runs = ms > 0 ? ceil(final_sample_ms / ms) : 1;
-    return runs > 1000 ? 1000 : (int)runs;
-}
-
-/* Takes one sample. Returns false if the time is over or the candidate failed. */
-static bool time_again(struct search *s, int index)
-{
-    struct candidate *c = candidate_at(s, index);
-    struct process *p = &s->tuning->processes[0];
-    if (!start(s, p) ||
-        !process_give(p,
-                      &(struct job){.kind = JOB_TIME, .index = index, .runs = final_runs(c->ms)}))
-        return false;
-    while (p->job_count > 0 && !is_over(s))
-        wait_for_answers(s);
-    return p->job_count == 0 && c->state == CANDIDATE_MEASURED;
-}
-
-/* Returns the noise, or 0 if there are too few samples. */
-static double noise_of(const struct candidate *c)
-{
-    return fmax(candidate_noise(c), 0);
-}
-
-/* Drops the candidates that are slower by more than noise. */
-static int drop_far(const struct search *s, int *list, int count)
-{
-    const struct candidate *best = candidate_at(s, list[0]);
-    int kept = 0;
-    for (int i = 1; i < count; i++)
-        if (candidate_at(s, list[i])->ms < best->ms)
-            best = candidate_at(s, list[i]);
-    for (int i = 0; i < count; i++) {
-        const struct candidate *c = candidate_at(s, list[i]);
-        if (c->ms - noise_of(c) <= too_far * best->ms + noise_of(best))
-            list[kept++] = list[i];
-    }
-    return kept;
-}
-
-/* Times the finalists in turn, so that all see the device in the same state; only samples of
- * these rounds enter the median. Returns how many finalists are left. */
-static int play_round(struct search *s, int round, int *list, int count)
-{
-    s->anew = round == 0;
-    for (int i = 0; i < count && !is_over(s); i++)
-        if (!time_again(s, list[i]))
-            list[i--] = list[--count];
-    bool drops = !s->tuning->exhaustive && round + 1 >= ROUNDS_BEFORE_DROPPING && count > 0;
-    return drops ? drop_far(s, list, count) : count;
-}
-
-static void play_rounds(struct search *s, int *list, int count, double until)
-{
-    const struct tuning *t = s->tuning;
-    for (int round = 0; round < ROUNDS && count > 1 && !is_over(s); round++) {
-        count = play_round(s, round, list, count);
-        if (!t->exhaustive && seconds_now() > until)
+    while (!is_over(s)) {
+        give_todo(s);
+        if (!give_measurement(s))
             break;
+        wait_for_answers(s);
+        end_unfinished(s, false);
     }
-}
-
-static bool is_listed(int index, const int *list, int count)
-{
-    for (int i = 0; i < count; i++)
-        if (list[i] == index)
-            return true;
-    return false;
-}
-
-/* Returns the fastest in the list; -1: all failed. */
-static int fastest_of(const struct search *s, const int *list, int count)
-{
-    int best = -1;
-    for (int i = 0; i < count; i++) {
-        const struct candidate *c = candidate_at(s, list[i]);
-        if (c->state == CANDIDATE_MEASURED && (best < 0 || c->ms < candidate_at(s, best)->ms))
-            best = list[i];
-    }
-    return best;
-}
-
-/* Adds to the finalists the other candidates whose earlier time beats the winner's new time, for
- * instance because the device has become slower. Returns how many it added. */
-static int add_challengers(const struct search *s, int winner, int *finalists, int count)
-{
-    int added = 0;
-    for (int i = 0; i < s->tuning->candidates.count; i++) {
-        const struct candidate *c = candidate_at(s, i);
-        if (c->state == CANDIDATE_MEASURED && c->ms < candidate_at(s, winner)->ms &&
-            !is_listed(i, finalists, count))
-            finalists[count + added++] = i;
-    }
-    return added;
-}
-
-static void store_finalists(struct search *s, const int *list, int count)
-{
-    for (int i = 0; i < count; i++) {
-        const struct candidate *c = candidate_at(s, list[i]);
-        if (c->state == CANDIDATE_MEASURED && c->sample_count > 0)
-            store(s, c);
-    }
-}
-
-static void hold_finals(struct search *s)
-{
-    size_t room = (size_t)s->tuning->candidates.count + 1;
-    int *finalists = need_memory(room * sizeof *finalists),
-        *list = need_memory(room * sizeof *list);
-    double now = seconds_now(), share = final_share * (now - s->tuning->started);
-    double until = now + (share > final_seconds ? share : final_seconds);
-    int count = choose_finalists(s, finalists);
-    memcpy(list, finalists, (size_t)count * sizeof *list);
-    if (count > 1)
-        play_rounds(s, list, count, until);
-    int winner = fastest_of(s, finalists, count), more = 0;
-    if (count > 1 && winner >= 0 && !is_over(s))
-        more = add_challengers(s, winner, finalists, count);
-    memcpy(list, finalists + count, (size_t)more * sizeof *list);
-    list[more] = winner;
-    if (more > 0)
-        play_rounds(s, list, more + 1, until);
-    store_finalists(s, finalists, count + more);
-    find_best(s);
-    free(finalists);
-    free(list);
+    end_unfinished(s, true);
 }
 
 /* --- all of it --- */
 
-static void set_deadline(struct search *s, double share)
+static void say_unverified(const struct tuning *t)
 {
-    const struct tuning *t = s->tuning;
-    s->deadline = t->budget > 0 ? t->started + share * t->budget : 0;
+    for (int i = 0; i < t->member_count; i++)
+        if (!tw_kernel_has_ensures(t->members[i].kernel))
+            complain(NULL, "%s has no `ensures`: values are not verified",
+                     tw_kernel_name(t->members[i].kernel));
+}
+
+/* Checks for a cache. Without it, the compiling processes have no place for their results. */
+static void look_for_cache(const struct tuning *t)
+{
+    tw_cache cache = tw_cache_init();
+    if (!t->on_gpu || tw_context_cache(t->ctx, &cache) != TW_OK || (cache.folder && !cache.trouble))
+        return;
+    complain(NULL,
+             "assembled kernels are not kept%s%s (TILEWRIGHT_CACHE names a folder): each is "
+             "assembled again where it is measured",
+             cache.trouble ? ", " : "", cache.trouble ? cache.trouble : "");
 }
 
 static int search(struct search *s)
 {
-    set_deadline(s, first_share);
+    struct tuning *t = s->tuning;
     estimate_all(s);
-    drop_copies(s);
-    put_in_order(s);
-    if (s->order_count == 0 || is_over(s))
-        return s->broken ? STATUS_FAILED : STATUS_OK;
-    begin_compiling(s);
-    int status = tune_prepare_values(s->tuning, candidate_at(s, s->order[0]));
-    if (status != STATUS_OK)
-        return status;
-    measure_all(s);
-    end_unfinished(s);
-    set_deadline(s, 1);
-    if (s->measured > 0 && !is_over(s))
-        hold_finals(s);
-    end_unfinished(s);
+    for (int i = 0; i < t->problem_count; i++) {
+        drop_copies(t, &t->problems[i]);
+        put_in_order(s, i);
+        t->problems[i].best = problem_fastest(t, &t->problems[i], -1);
+    }
+    if (s->to_measure > 0 && !is_over(s)) {
+        begin_compiling(s);
+        look_for_cache(t);
+        int status = pool_plan(t);
+        if (status != STATUS_OK)
+            return status;
+        say_unverified(t);
+        measure_all(s);
+    }
+    for (int i = 0; i < t->problem_count && !s->broken; i++)
+        end_problem(s, i);
+    s->broken |= !keep_write(t, true);
     return s->broken ? STATUS_FAILED : STATUS_OK;
 }
 
 int tune_search(struct tuning *t)
 {
-    struct search s = {.tuning = t, .best = -1};
-    size_t count = (size_t)t->candidates.count + 1;
-    s.order = need_memory(count * sizeof *s.order);
-    /* Each candidate is estimated and compiled. When a process ends, its open jobs are added
-     * again: at most JOBS_AHEAD - 1 for each failure. */
-    s.todo = need_memory(2 * JOBS_AHEAD * count * sizeof *s.todo);
+    struct search s = {.tuning = t};
     t->process_count = (int)t->jobs + 1;
     t->processes = need_memory((size_t)t->process_count * sizeof *t->processes);
     t->processes[0].measures = true;
@@ -587,7 +465,9 @@ int tune_search(struct tuning *t)
     sigaction(SIGTERM, &before_term, NULL);
     t->interrupted = stop_asked;
     free(t->processes);
+    t->processes = NULL;
+    t->process_count = 0;
     free(s.todo);
-    free(s.order);
+    pool_close(t);
     return status;
 }

@@ -20,7 +20,8 @@ struct row_group {
 };
 
 struct space_maker {
-    const tw_context *ctx;
+    struct tuning *tuning;
+    struct member *member;
     tw_kernel *kernel;
     const struct options *given;
     int tune_count, group_count;
@@ -51,40 +52,66 @@ static int find_tune(const struct space_maker *m, const char *name, size_t lengt
 
 static int unknown_name(const struct space_maker *m, const char *name, size_t length)
 {
-    const char **names = need_memory((size_t)(m->tune_count + 1) * sizeof *names);
-    for (int t = 0; t < m->tune_count; t++)
-        names[t] = m->tunes[t].name;
+    const struct tuning *t = m->tuning;
+    const char **names = NULL;
+    size_t count = 0;
+    tw_tune tune = tw_tune_init();
+    for (int i = 0; i < t->member_count; i++)
+        for (int j = 0; tw_kernel_tune(t->members[i].kernel, j, &tune) == TW_OK; j++) {
+            names = need_more_memory(names, (count + 1) * sizeof *names);
+            names[count++] = tune.name;
+        }
+    names = need_more_memory(names, (count + 1) * sizeof *names);
+    names[count] = NULL;
     char *wrong = need_text("%.*s", (int)length, name);
     char *hint = name_hint(wrong, names);
-    usage_error(NULL, m->given->command, "--tune %s: %s has no tuned value '%s'%s", wrong,
-                tw_kernel_name(m->kernel), wrong, hint);
+    bool one = t->member_count == 1;
+    usage_error(NULL, m->given->command, "--tune %s: %s has %s tuned value '%s'%s", wrong,
+                one ? tw_kernel_name(m->kernel) : "none of the kernels", one ? "no" : "a", wrong,
+                hint);
     free(hint);
     free(wrong);
     free(names);
     return STATUS_USAGE;
 }
 
-/* Reads "BM=64,128,WARPS=4": a word with '=' begins another name's list. */
+/* Returns whether another member has the tuned name. */
+static bool is_of_another(const struct space_maker *m, const char *name, size_t length)
+{
+    const struct tuning *t = m->tuning;
+    tw_tune tune = tw_tune_init();
+    for (int i = 0; i < t->member_count; i++)
+        for (int j = 0; tw_kernel_tune(t->members[i].kernel, j, &tune) == TW_OK; j++)
+            if (strlen(tune.name) == length && strncmp(tune.name, name, length) == 0)
+                return true;
+    return false;
+}
+
+/* Reads "BM=64,128,WARPS=4": a word with '=' begins another name's list. Lists of names that only
+ * other members have are read and not used. */
 static int take_wanted(struct space_maker *m, const char *text)
 {
     int tune = -1;
+    bool skips = false;
     for (const char *at = text; *at;) {
         size_t length = strcspn(at, ",");
         const char *equals = memchr(at, '=', length);
         if (equals) {
             tune = find_tune(m, at, (size_t)(equals - at));
-            if (tune < 0)
+            skips = tune < 0 && is_of_another(m, at, (size_t)(equals - at));
+            if (tune < 0 && !skips)
                 return unknown_name(m, at, (size_t)(equals - at));
         }
         const char *from = equals ? equals + 1 : at;
         char *value = need_text("%.*s", (int)(at + length - from), from);
         tw_value v;
-        bool good = tune >= 0 && parse_scalar(value, &v);
+        bool good = (tune >= 0 || skips) && parse_scalar(value, &v);
         free(value);
         if (!good)
             return usage_error(NULL, m->given->command, "--tune %s: expected NAME=VALUE[,VALUE…]",
                                text);
-        want_value(&m->wanted[tune], v);
+        if (!skips)
+            want_value(&m->wanted[tune], v);
         at += length + (at[length] == ',');
     }
     return STATUS_OK;
@@ -199,15 +226,20 @@ static char *values_text(const struct space_maker *m)
     return text;
 }
 
-static void add_candidate(struct candidates *c, const struct space_maker *m)
+static void add_candidate(struct space_maker *m)
 {
+    struct tuning *t = m->tuning;
     size_t bytes = (size_t)(m->tune_count + 1) * sizeof *m->tuned;
-    if ((c->count & (c->count - 1)) == 0)
-        c->list =
-            need_more_memory(c->list, (size_t)(c->count ? 2 * c->count : 1) * sizeof *c->list);
-    struct candidate *x = &c->list[c->count++];
-    *x = (struct candidate){.tuned = need_memory(bytes), .text = values_text(m)};
+    int count = t->candidate_count;
+    if ((count & (count - 1)) == 0)
+        t->candidates = need_more_memory(t->candidates,
+                                         (size_t)(count ? 2 * count : 1) * sizeof *t->candidates);
+    struct candidate *x = &t->candidates[t->candidate_count++];
+    *x = (struct candidate){.member = (int)(m->member - t->members),
+                            .tuned = need_memory(bytes),
+                            .text = values_text(m)};
     memcpy(x->tuned, m->tuned, (size_t)m->tune_count * sizeof *m->tuned);
+    m->member->count++;
 }
 
 static void take_rows(struct space_maker *m)
@@ -249,7 +281,7 @@ static int skip_rest(struct space_maker *m, int decided)
     return left_out < INT32_MAX ? (int)left_out : INT32_MAX;
 }
 
-static int combine(struct candidates *c, struct space_maker *m)
+static int combine(struct space_maker *m)
 {
     int tried = 0;
     do {
@@ -259,16 +291,16 @@ static int combine(struct candidates *c, struct space_maker *m)
         tw_status s =
             m->tune_count == 0 ? TW_OK : tw_kernel_decides(m->kernel, m->tuned, &allowed, &decided);
         if (s != TW_OK) { /* the name does not have this value */
-            complain_library(NULL, m->ctx, s);
+            complain_library(NULL, m->tuning->ctx, s);
             return STATUS_USAGE;
         }
         if (allowed) {
-            add_candidate(c, m);
+            add_candidate(m);
         } else {
             /* values of --tune need not be listed */
             int left_out = skip_rest(m, options_has(m->given, "tune") ? m->tune_count : decided);
-            c->forbidden =
-                c->forbidden < INT32_MAX - left_out ? c->forbidden + left_out : INT32_MAX;
+            int *forbidden = &m->member->forbidden;
+            *forbidden = *forbidden < INT32_MAX - left_out ? *forbidden + left_out : INT32_MAX;
         }
     } while (next_rows(m) && ++tried < MOST_COMBINATIONS);
     if (tried < MOST_COMBINATIONS)
@@ -290,50 +322,52 @@ static void maker_close(struct space_maker *m)
     free(m->tuned);
 }
 
-int candidates_make(struct candidates *c, const tw_context *ctx, tw_kernel *k,
-                    const struct options *o)
+int candidates_make(struct tuning *t, int member)
 {
-    *c = (struct candidates){0};
-    struct space_maker m = {
-        .ctx = ctx, .kernel = k, .given = o, .tune_count = tw_kernel_tune_count(k)};
+    struct member *own = &t->members[member];
+    tw_kernel *k = own->kernel;
+    struct space_maker m = {.tuning = t,
+                            .member = own,
+                            .kernel = k,
+                            .given = t->given,
+                            .tune_count = tw_kernel_tune_count(k)};
     size_t tunes = (size_t)m.tune_count + 1;
     m.tunes = need_memory(tunes * sizeof *m.tunes);
     m.wanted = need_memory(tunes * sizeof *m.wanted);
     m.tuned = need_memory(tunes * sizeof *m.tuned);
-    for (int t = 0; t < m.tune_count; t++) {
-        m.tunes[t] = tw_tune_init();
-        tw_kernel_tune(k, t, &m.tunes[t]);
+    for (int i = 0; i < m.tune_count; i++) {
+        m.tunes[i] = tw_tune_init();
+        tw_kernel_tune(k, i, &m.tunes[i]);
     }
+    own->first = t->candidate_count;
     int status = STATUS_OK;
     for (const struct option_use *u = NULL;
-         status == STATUS_OK && (u = options_next(o, "tune", u));)
+         status == STATUS_OK && (u = options_next(t->given, "tune", u));)
         status = take_wanted(&m, u->values[0]);
     if (status == STATUS_OK) {
         make_groups(&m);
-        status = combine(c, &m);
+        status = combine(&m);
     }
     maker_close(&m);
     return status;
 }
 
-void candidates_free(struct candidates *c)
+tw_status candidate_apply(const struct tuning *t, int candidate, tw_launch *l)
 {
-    for (int i = 0; i < c->count; i++) {
-        free(c->list[i].tuned);
-        free(c->list[i].text);
-        free(c->list[i].why);
-        free(c->list[i].samples);
-    }
-    free(c->list);
-}
-
-tw_status candidate_apply(const struct candidate *c, tw_kernel *k, tw_launch *l)
-{
+    const struct candidate *c = &t->candidates[candidate];
+    tw_kernel *k = t->members[c->member].kernel;
     tw_tune tune = tw_tune_init();
     tw_status status = TW_OK;
-    for (int t = 0; t < tw_kernel_tune_count(k) && status == TW_OK; t++) {
-        tw_kernel_tune(k, t, &tune);
-        status = tw_launch_tune(l, tune.name, c->tuned[t]);
+    for (int i = 0; i < tw_kernel_tune_count(k) && status == TW_OK; i++) {
+        tw_kernel_tune(k, i, &tune);
+        status = tw_launch_tune(l, tune.name, c->tuned[i]);
     }
     return status;
+}
+
+char *candidate_name(const struct tuning *t, int candidate)
+{
+    const struct candidate *c = &t->candidates[candidate];
+    const char *kernel = t->member_count > 1 ? tw_kernel_name(t->members[c->member].kernel) : "";
+    return need_text("%s%s%s", kernel, *kernel && *c->text ? " " : "", c->text);
 }

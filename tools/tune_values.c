@@ -1,18 +1,28 @@
-/* Creates the arrays for tuning, and computes their expected values.
+/* Runs that judge programs: arrays, and the values that `ensures` expects.
  *
- * `ensures` judges the values of every candidate. The expected values are computed once, here,
- * before the measuring processes are forked. If that would take too long at the sizes to tune
- * for, the run-time sizes that are axes of arrays are made smaller. The judged program is the
- * same, because only static values and the divisibility of sizes by 16 are compiled in. */
+ * `ensures` judges the values of every candidate. The expected values for some facts are computed
+ * once: those of the first problem before the measuring process is forked, others when a program
+ * with these facts is first verified. If that would take too long at the sizes to tune for, the
+ * run-time sizes that are axes of arrays are made smaller. The judged program is the same, because
+ * only static values and the divisibility of sizes by 16 are compiled in. Among many candidates
+ * and sizes, a run has some tiles of most kernels and a partial one; at the end the winner of each
+ * problem is judged again at the problem's own sizes. */
 #include "settings.h"
 #include "tune.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const double most_work = 4e9;     /* product of all sizes: about a second on a few cores */
-static const double most_results = 2e6;  /* compared elements for each candidate */
 enum { LEAST_SIZE = 272, DIVISOR = 16 }; /* some tiles of most kernels, and a partial one */
+
+/* The most that a run may take. */
+struct limits {
+    double work;    /* product of all sizes */
+    double results; /* compared elements */
+};
+static const struct limits usual = {4e9, 2e6}; /* about a second on a few cores */
+static const struct limits of_winner = {2e9, 2e6};
+static const struct limits small = {2.5e7, 3e5};
 
 static bool is_axis(tw_kernel *k, const char *name)
 {
@@ -72,114 +82,118 @@ static bool shrink(tw_launch *l, tw_kernel *k)
     return tw_launch_set(l, name, largest) == TW_OK;
 }
 
-static bool is_large(tw_launch *l, tw_kernel *k)
+static bool is_large(tw_launch *l, tw_kernel *k, const struct limits *most)
 {
-    return work(l, k) > most_work || results(l, k) > most_results;
+    return work(l, k) > most->work || results(l, k) > most->results;
 }
 
-/* Omits --tune, which lists candidates; only the other options go to a launch. */
-int tune_settings(const struct tuning *t, tw_launch *l)
+/* --- making one --- */
+
+/* Notes the library's message as the reason why the run cannot be made. The parent prints it. */
+static bool fail(const struct tuning *t, struct judged *j, tw_status s)
 {
-    struct options some = *t->given;
-    some.uses = need_memory((size_t)(some.use_count + 1) * sizeof *some.uses);
-    some.use_count = 0;
-    for (int i = 0; i < t->given->use_count; i++)
-        if (strcmp(t->given->uses[i].spec->name, "tune") != 0)
-            some.uses[some.use_count++] = t->given->uses[i];
-    int status = apply_settings(l, t->kernel, &t->program, &some, false);
-    free(some.uses);
-    return status;
+    tw_message m = {.size = sizeof m, .text = tw_status_text(s)};
+    tw_context_message(t->ctx, 0, &m);
+    j->status = s;
+    snprintf(j->why, sizeof j->why, "%s", m.text);
+    if (!t->in_child)
+        complain_library(NULL, t->ctx, s);
+    return false;
 }
 
-/* Prepares t->judged, a launch at the sizes for verification. Sets *smaller if these are smaller
- * than the sizes to tune for. */
-static int choose_sizes(struct tuning *t, const struct candidate *c, bool *smaller)
+/* Makes the launch at the problem's sizes. */
+static bool make_launch(const struct tuning *t, struct judged *j, int problem, int candidate)
 {
-    *smaller = false;
-    tw_launch_free(t->judged);
-    tw_status s = tw_launch_new(t->kernel, &t->judged);
-    int status = s == TW_OK ? tune_settings(t, t->judged) : STATUS_FAILED;
-    if (status == STATUS_OK)
-        s = candidate_apply(c, t->kernel, t->judged);
-    if (s != TW_OK)
-        complain_library(NULL, t->program.ctx, s);
-    while (status == STATUS_OK && s == TW_OK && !t->exact && is_large(t->judged, t->kernel) &&
-           shrink(t->judged, t->kernel))
-        *smaller = true;
-    if (status != STATUS_OK || s != TW_OK || !*smaller || tw_launch_prepare(t->judged) == TW_OK)
-        return s == TW_OK ? status : STATUS_FAILED;
-    t->exact = true; /* the kernel refuses smaller sizes */
-    return choose_sizes(t, c, smaller);
-}
-
-static int make_operands(struct tuning *t, tw_launch *l, struct operands *x)
-{
-    tw_status s = operands_make(x, l, t->kernel, 1, 1);
+    int member = t->candidates[candidate].member;
+    const struct member *m = &t->members[member];
+    tw_launch_free(j->launch);
+    j->launch = NULL;
+    tw_status s = tw_launch_new(m->kernel, &j->launch);
+    if (s == TW_OK && member_settings(t, m, j->launch) != STATUS_OK)
+        s = TW_BAD_ARGUMENT;
     if (s == TW_OK)
-        return STATUS_OK;
-    if (s != TW_NO_MEMORY || !operands_say_no_memory(x, NULL))
-        complain_library(NULL, t->program.ctx, s);
-    return STATUS_USAGE;
+        s = problem_set(t, problem, member, j->launch);
+    if (s == TW_OK)
+        s = candidate_apply(t, candidate, j->launch);
+    j->own = true;
+    return s == TW_OK || fail(t, j, s);
 }
 
-static int share_operands(struct tuning *t)
+/* Makes the launch, at sizes within the limits if the kernel accepts such sizes. */
+static bool choose_sizes(const struct tuning *t, struct judged *j, int problem, int candidate,
+                         const struct limits *most)
 {
-    tw_status s = TW_OK;
-    for (int i = 0; i < t->arrays.count && s == TW_OK; i++)
-        s = tw_launch_array(t->judged, t->arrays.list[i].param.name, &t->arrays.list[i].array);
-    if (s != TW_OK)
-        complain_library(NULL, t->program.ctx, s);
-    return s == TW_OK ? STATUS_OK : STATUS_FAILED;
+    tw_kernel *k = t->members[t->candidates[candidate].member].kernel;
+    if (!make_launch(t, j, problem, candidate))
+        return false;
+    while (is_large(j->launch, k, most) && shrink(j->launch, k))
+        j->own = false;
+    return j->own || tw_launch_prepare(j->launch) == TW_OK ||
+           make_launch(t, j, problem, candidate); /* the kernel refuses smaller sizes */
+}
+
+static bool make_operands(const struct tuning *t, struct judged *j, tw_kernel *k)
+{
+    tw_status s = operands_make(&j->arrays, j->launch, k, 1, 1);
+    if (s == TW_OK)
+        return true;
+    if (s != TW_NO_MEMORY || t->in_child || !operands_say_no_memory(&j->arrays, NULL))
+        return fail(t, j, s);
+    j->status = s;
+    return false;
 }
 
 /* Computes the expected values. The verdict on arrays that no kernel has written does not
  * matter, but the computation yields the values. */
-static int find_expected(struct tuning *t)
+static bool find_expected(const struct tuning *t, struct judged *j, tw_kernel *k)
 {
-    if (!tw_kernel_has_ensures(t->kernel)) {
-        complain(NULL, "%s has no `ensures`: values are not verified", tw_kernel_name(t->kernel));
-        return STATUS_OK;
-    }
-    tw_status s = tw_expected_new(t->program.ctx, &t->expected);
+    if (!tw_kernel_has_ensures(k))
+        return true;
+    tw_status s = tw_expected_new(t->ctx, &j->expected);
     if (s == TW_OK)
-        s = tw_launch_verify_by(t->judged, t->expected, NULL);
+        s = tw_launch_verify_by(j->launch, j->expected, NULL);
     if (s == TW_OK || s == TW_WRONG_VALUES)
-        return STATUS_OK;
-    complain_library(NULL, t->program.ctx, s);
+        return true;
     if (s != TW_UNSUPPORTED)
-        return STATUS_FAILED;
-    complain_more(NULL, "values are not verified");
-    tw_expected_free(t->expected);
-    t->expected = NULL;
-    return STATUS_OK;
+        return fail(t, j, s);
+    fail(t, j, s);
+    if (!t->in_child)
+        complain_more(NULL, "values are not verified");
+    j->status = TW_OK;
+    tw_expected_free(j->expected);
+    j->expected = NULL;
+    return true;
 }
 
-/* Checks for a cache. Without it, the compiling processes have no place for their results. */
-static void look_for_cache(const struct tuning *t)
+static struct judged *judged_make(const struct tuning *t, int problem, int candidate,
+                                  const struct limits *most)
 {
-    tw_cache cache = tw_cache_init();
-    if (!t->on_gpu || tw_context_cache(t->program.ctx, &cache) != TW_OK ||
-        (cache.folder && !cache.trouble))
+    struct judged *j = need_memory(sizeof *j);
+    tw_kernel *k = t->members[t->candidates[candidate].member].kernel;
+    if (choose_sizes(t, j, problem, candidate, most) && make_operands(t, j, k))
+        find_expected(t, j, k);
+    return j;
+}
+
+void judged_free(struct judged *j)
+{
+    if (!j)
         return;
-    complain(NULL,
-             "assembled kernels are not kept%s%s (TILEWRIGHT_CACHE names a folder): each is "
-             "assembled again where it is measured",
-             cache.trouble ? ", " : "", cache.trouble ? cache.trouble : "");
+    tw_launch_free(j->launch);
+    tw_expected_free(j->expected);
+    operands_free(&j->arrays);
+    free(j);
 }
 
-int tune_prepare_values(struct tuning *t, const struct candidate *c)
+struct judged *judged_for(struct tuning *t, int problem, int candidate)
 {
-    tw_status s = candidate_apply(c, t->kernel, t->launch);
-    if (s != TW_OK) {
-        complain_library(NULL, t->program.ctx, s);
-        return STATUS_FAILED;
-    }
-    bool smaller;
-    look_for_cache(t);
-    int status = choose_sizes(t, c, &smaller);
-    if (status == STATUS_OK)
-        status = make_operands(t, t->launch, &t->arrays);
-    if (status == STATUS_OK)
-        status = smaller ? make_operands(t, t->judged, &t->judged_arrays) : share_operands(t);
-    return status == STATUS_OK ? find_expected(t) : status;
+    struct facts *f = &t->facts[t->problems[problem].facts[t->candidates[candidate].member]];
+    if (!f->judged)
+        f->judged = judged_make(t, problem, candidate, t->many ? &small : &usual);
+    return f->judged;
+}
+
+struct judged *judged_own(struct tuning *t, int problem, int candidate)
+{
+    return judged_make(t, problem, candidate, &of_winner);
 }

@@ -1,5 +1,4 @@
 /* The work of the children: estimate, compile, verify, time. */
-#include "tensor.h"
 #include "tune.h"
 
 #include <errno.h>
@@ -8,21 +7,18 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SAMPLES = 3, MOST_RUNS = 1000 };
-static const double sample_ms = 2;    /* target length of a sample */
-static const double slow_ms = 200;    /* from here on one sample is enough … */
-static const double near_best = 1.15; /* … unless within this factor of the best */
-static const double hopeless = 3;     /* times the best: two samples are enough */
+static const double near_best = 1.3; /* times the best: a slower single sample is confirmed */
 
 struct worker {
-    const struct tuning *tuning;
+    struct tuning *tuning;
     struct answer answer;
-    bool on_device; /* the arrays for timing are on the GPU */
+    struct timer *timer;
+    int out;
 };
 
 static void say(struct worker *w, tw_status status)
 {
-    const tw_context *ctx = w->tuning->program.ctx;
+    const tw_context *ctx = w->tuning->ctx;
     tw_message m = {.size = sizeof m, .text = tw_status_text(status)};
     tw_context_message(ctx, 0, &m);
     w->answer.status = status;
@@ -32,144 +28,164 @@ static void say(struct worker *w, tw_status status)
         snprintf(w->answer.why, sizeof w->answer.why, "%s", m.text);
 }
 
-static bool apply(struct worker *w, tw_launch *l)
+static bool write_answer(int out, const struct answer *a)
 {
-    const struct tuning *t = w->tuning;
-    tw_status s = candidate_apply(&t->candidates.list[w->answer.job.index], t->kernel, l);
-    if (s != TW_OK)
-        say(w, s);
-    return s == TW_OK;
+    ssize_t put;
+    do
+        put = write(out, a, sizeof *a); /* below PIPE_BUF: written whole or not at all */
+    while (put < 0 && errno == EINTR);
+    return put == sizeof *a;
 }
 
+static int member_of(const struct worker *w)
+{
+    return w->tuning->candidates[w->answer.job.candidate].member;
+}
+
+/* Returns the launch of the job's member, with the candidate and the sizes of a problem; NULL: that
+ * fails, and the answer tells why. */
+static tw_launch *apply(struct worker *w, int problem)
+{
+    const struct tuning *t = w->tuning;
+    int member = member_of(w);
+    tw_launch *l = t->members[member].launch;
+    tw_status s = problem_set(t, problem, member, l);
+    if (s == TW_OK)
+        s = candidate_apply(t, w->answer.job.candidate, l);
+    if (s == TW_OK)
+        return l;
+    say(w, s);
+    return NULL;
+}
+
+/* Estimates the candidate at the problems with the same facts, each in an answer of its own. The
+ * caller writes the last one. A refusal applies to all of them. */
 static void estimate(struct worker *w)
 {
     const struct tuning *t = w->tuning;
-    w->answer.estimate = tw_estimate_init();
-    tw_status s = tw_launch_estimate(t->launch, t->multiprocessors, &w->answer.estimate);
-    if (s != TW_OK)
-        say(w, s);
+    struct answer *a = &w->answer;
+    int member = member_of(w), facts = t->problems[a->job.problem].facts[member];
+    int last = a->job.problem;
+    for (int i = last; i < t->problem_count; i++)
+        last = t->problems[i].facts[member] == facts ? i : last;
+    for (int i = a->job.problem; i <= last && a->status == TW_OK; i++) {
+        if (t->problems[i].facts[member] != facts)
+            continue;
+        tw_launch *l = apply(w, i);
+        a->problem = i;
+        a->estimate = tw_estimate_init();
+        tw_status s = l ? tw_launch_estimate(l, t->multiprocessors, &a->estimate) : a->status;
+        if (l && s != TW_OK)
+            say(w, s);
+        a->more = s == TW_OK && i < last;
+        if (a->more)
+            write_answer(w->out, a);
+    }
 }
 
 /* Compiles into the cache of assembled kernels, from which the measuring process loads the
  * result. */
 static void compile(struct worker *w)
 {
-    tw_status s = tw_launch_assemble(w->tuning->launch);
+    tw_launch *l = apply(w, w->answer.job.problem);
+    tw_status s = l ? tw_launch_assemble(l) : TW_OK;
     if (s != TW_OK)
         say(w, s);
 }
 
-/* Runs at the sizes for verification, each time with the same inputs, and judges the values. */
-static bool verify(struct worker *w)
+/* --- verifying --- */
+
+/* Runs with the inputs of `j`, and judges the values. */
+static bool verify_by(struct worker *w, struct judged *j)
 {
     const struct tuning *t = w->tuning;
-    struct operands x = t->judged_arrays.count ? t->judged_arrays : t->arrays;
-    if (!apply(w, t->judged))
+    struct answer *a = &w->answer;
+    if (j->status != TW_OK) {
+        a->status = j->status;
+        snprintf(a->why, sizeof a->why, "%s", j->why);
         return false;
-    operands_start(&x, t->given);
-    tw_status s = tw_launch_run(t->judged);
-    if (s == TW_OK && t->expected)
-        s = tw_launch_verify_by(t->judged, t->expected, NULL);
+    }
+    tw_status s = candidate_apply(t, a->job.candidate, j->launch);
+    operands_start(&j->arrays, t->given);
+    if (s == TW_OK)
+        s = tw_launch_run(j->launch);
+    if (s == TW_OK && j->expected)
+        s = tw_launch_verify_by(j->launch, j->expected, NULL);
     if (s != TW_OK)
         say(w, s);
     if (s == TW_WRONG_VALUES)
-        w->answer.on_zeros =
-            operands_right_on_zeros(&x, t->judged, t->given, w->answer.why, sizeof w->answer.why);
+        a->on_zeros =
+            operands_right_on_zeros(&j->arrays, j->launch, t->given, a->why, sizeof a->why);
+    a->judged = j->expected != NULL;
     return s == TW_OK;
 }
 
-/* Copies each array to the GPU, in this process alone; the copies end with the process. */
-static bool place_arrays(struct worker *w)
+/* Verifies the program, and loads it. */
+static bool verify(struct worker *w)
 {
-    const struct tuning *t = w->tuning;
-    tw_context *ctx = t->program.ctx;
-    tw_status s = TW_OK;
-    for (int i = 0; i < t->arrays.count && s == TW_OK && !w->on_device; i++) {
-        tw_array x = t->arrays.list[i].array;
-        const void *from = x.data;
-        size_t bytes = tensor_bytes(&x);
-        x.place = TW_ON_DEVICE;
-        s = tw_device_allocate(ctx, bytes ? bytes : 1, &x.data);
-        if (s == TW_OK)
-            s = tw_device_copy_in(ctx, x.data, from, bytes, NULL);
-        if (s == TW_OK)
-            s = tw_launch_array(t->launch, t->arrays.list[i].param.name, &x);
-    }
-    w->on_device = s == TW_OK;
-    if (s != TW_OK)
-        say(w, s);
-    return s == TW_OK;
-}
-
-static int runs_for(double ms)
-{
-    double runs = ms > 0 ? ceil(sample_ms / ms) : 1;
-    return runs < 1 ? 1 : runs > MOST_RUNS ? MOST_RUNS : (int)runs;
-}
-
-static bool take_sample(struct worker *w, int runs)
-{
-    double ms;
-    tw_status s = tw_launch_time(w->tuning->launch, runs, &ms);
-    if (s != TW_OK) {
-        say(w, s);
+    struct answer *a = &w->answer;
+    struct judged *j = judged_for(w->tuning, a->job.problem, a->job.candidate);
+    if (!verify_by(w, j))
         return false;
-    }
-    w->answer.samples[w->answer.sample_count++] = ms;
+    a->occupancy = tw_occupancy_init();
+    if (w->tuning->on_gpu)
+        tw_launch_occupancy(j->launch, &a->occupancy);
+    a->verified = true;
     return true;
 }
 
-static double least_sample(const struct answer *a)
+/* Verifies the candidate at the problem's own sizes, unless its program was verified at these. */
+static void verify_winner(struct worker *w)
 {
-    double least = a->samples[0];
-    for (int i = 1; i < a->sample_count; i++)
-        least = fmin(least, a->samples[i]);
-    return least;
+    struct tuning *t = w->tuning;
+    int problem = w->answer.job.problem, candidate = w->answer.job.candidate;
+    const struct facts *f = &t->facts[t->problems[problem].facts[member_of(w)]];
+    if (f->judged && f->judged->own && f->problem == problem)
+        return;
+    struct judged *j = judged_own(t, problem, candidate);
+    verify_by(w, j);
+    judged_free(j);
 }
 
-/* Compares the least of all samples so far, because a single sample may have been disturbed. */
-static bool is_slower(const struct answer *a, double times)
+/* --- timing --- */
+
+static bool take_samples(struct worker *w, const struct job *job)
 {
-    return a->job.best_ms > 0 && least_sample(a) > times * a->job.best_ms;
+    struct answer *a = &w->answer;
+    int count;
+    tw_status s = timer_sample(w->timer, job, a->samples + a->sample_count, &count);
+    a->sample_count += count;
+    if (s == TW_OK)
+        return true;
+    a->status = s;
+    snprintf(a->why, sizeof a->why, "%s", timer_why(w->timer));
+    return false;
 }
 
-/* Measures a candidate. A first run determines the number of runs per sample. The first run
- * itself counts as a sample if it is long enough, or so slow that another run must confirm it. */
+/* Measures a candidate for the first time. A single sample that is slow is confirmed by another,
+ * because it may have been disturbed. */
 static void measure(struct worker *w)
 {
     struct answer *a = &w->answer;
-    if (!verify(w) || !take_sample(w, 1))
+    const struct job *job = &a->job;
+    if ((job->verify && !verify(w)) || !take_samples(w, job))
         return;
-    a->occupancy = tw_occupancy_init();
-    if (w->on_device)
-        tw_launch_occupancy(w->tuning->launch, &a->occupancy);
-    if (a->samples[0] >= slow_ms) {
-        if (is_slower(a, near_best))
-            take_sample(w, 1);
+    if (a->sample_count > 1 || job->best_ms <= 0 || a->samples[0] <= near_best * job->best_ms)
         return;
-    }
-    int runs = runs_for(a->samples[0]);
-    if (a->samples[0] <= sample_ms || !is_slower(a, hopeless))
-        a->sample_count = 0;
-    while (a->sample_count < SAMPLES) {
-        if (!take_sample(w, runs) || (a->sample_count > 1 && is_slower(a, hopeless)))
-            return;
-        runs = runs_for(least_sample(a));
-    }
+    struct job again = *job;
+    again.count = 1;
+    again.known_ms = a->samples[0];
+    take_samples(w, &again);
 }
 
 static void do_job(struct worker *w)
 {
-    bool times = w->answer.job.kind == JOB_MEASURE || w->answer.job.kind == JOB_TIME;
-    if (times && w->tuning->on_gpu && !place_arrays(w))
-        return;
-    if (!apply(w, w->tuning->launch))
-        return;
     switch (w->answer.job.kind) {
     case JOB_ESTIMATE: estimate(w); break;
     case JOB_COMPILE: compile(w); break;
     case JOB_MEASURE: measure(w); break;
-    case JOB_TIME: take_sample(w, w->answer.job.runs); break;
+    case JOB_TIME: take_samples(w, &w->answer.job); break;
+    case JOB_VERIFY: verify_winner(w); break;
     }
 }
 
@@ -185,21 +201,13 @@ static bool read_job(int in, struct job *job)
     return true;
 }
 
-static bool write_answer(int out, const struct answer *a)
+void tune_work(struct tuning *t, int in, int out, bool measures)
 {
-    ssize_t put;
-    do
-        put = write(out, a, sizeof *a); /* below PIPE_BUF: written whole or not at all */
-    while (put < 0 && errno == EINTR);
-    return put == sizeof *a;
-}
-
-void tune_work(const struct tuning *t, int in, int out, bool measures)
-{
-    struct worker w = {.tuning = t};
+    t->in_child = true;
+    struct worker w = {.tuning = t, .timer = timer_new(t), .out = out};
     struct job job;
     while (read_job(in, &job)) {
-        w.answer = (struct answer){.job = job};
+        w.answer = (struct answer){.job = job, .problem = job.problem};
         do_job(&w);
         /* a GPU fault persists in the process */
         w.answer.leaves = measures && t->on_gpu && w.answer.status == TW_FAULT;

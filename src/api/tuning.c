@@ -229,13 +229,13 @@ static tw_status compile_estimate(tw_launch *l)
         return status;
     struct text text;
     text_init(&text, &l->ctx->scratch);
-    kept->needs.threads = kernel_block_threads(ir);
     if (l->kernel->device)
         status = lower_quietly(l, ir, &text, &kept->needs);
     else
         print_for_host(&text, ir);
     if (status != TW_OK)
         return status;
+    kept->needs.threads = kernel_block_threads(ir);
     kept->ir = ir;
     kept->text = hash_of(14695981039346656037u, text.data, text.length);
     l->estimate = kept;

@@ -11,6 +11,7 @@ import tempfile
 import time
 
 from tile_runner import PATIENCE, call, expect, fail
+from tuner import Tuner, of_result
 
 # W = 3 gives wrong values, LOOP = 1 never ends, EDGE = 1 reads beyond its view.
 TWINS = """
@@ -74,39 +75,6 @@ int main(void)
 TUNED = ["kernels/matmul/tuned.tile", "--set", "m=96,n=64,k=64"]
 # Seconds for a candidate when one of them never ends. Larger limits are tried if the others need them on a busy machine.
 CANDIDATE_SECONDS = (0.7, 4, 20)
-
-
-class Tuner:
-    def __init__(self, tool, folder):
-        self.tool, self.folder = tool, folder
-        self.store = os.path.join(folder, "tuned.db")
-        self.environment = {**os.environ, "TILEWRIGHT_STORE": self.store}
-
-    def write(self, name, text):
-        path = os.path.join(self.folder, name)
-        with open(path, "w") as out:
-            out.write(text)
-        return path
-
-    def command(self, status, *arguments, program="tune", **more):
-        result = call([self.tool, program, *arguments], env={**self.environment, **more})
-        if status is not None and result.status != status:
-            fail(f"{program} {arguments}: expected status {status}: {result}")
-        return result
-
-    def tune(self, status, *arguments, **more):
-        """On a busy machine a candidate takes longer."""
-        return json.loads(self.command(status, "--timeout", "100s", *arguments, "--json", **more).out)
-
-    def rows(self, where="1"):
-        with sqlite3.connect(self.store, timeout=20) as db:
-            if db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
-                fail("the store is damaged")
-            return db.execute(f"SELECT tune, status, milliseconds, why FROM result WHERE {where}").fetchall()
-
-
-def of_result(report, result):
-    return [c for c in report["candidates"] if c["result"] == result]
 
 
 def check_space(t):
@@ -518,14 +486,14 @@ def check_noise(t):
     noise hides."""
     gpu = {"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_SM": "90"}
     arguments = ["kernels/matmul/split_k.tile", "--device", "cuda", "--type", "f16", "--set", "m=40,n=64,k=64", "--tune", "BM=64,BK=16,STAGES=3", "--no-store"]
-    # a candidate has a verified run and four timed samples, a slow one the verified run and one sample
-    for usual, count, disturbed in (("20", 25, "20,100"), ("20", 25, "20,20,100"), ("250", 10, "250,900")):
+    # a candidate has a verified run and a short sample; then come longer samples, and the finals
+    for usual, count, disturbed in (("20", 14, "20,100"), ("20", 16, "20,20,100"), ("250", 14, "250,900")):
         times = ",".join([usual] * count + [disturbed, usual])
         report = t.tune(0, *arguments, *(["--finalists", "2"] if usual == "20" else []), FAKE_CUDA_TIMES=times, **gpu)
         expect([c["ms"] for c in report["candidates"]] == [float(usual)] * 8, (times, report))
     said = t.command(0, *arguments, FAKE_CUDA_TIMES="20", **gpu).out
     expect("the first 8 differ by no more than their noise: each of them may be the fastest" in said and " 0.0 % " in said, said)
-    slow = t.tune(0, *arguments, FAKE_CUDA_TIMES="20,20,20,20,20,20,90,90,20", **gpu)
+    slow = t.tune(0, *arguments, FAKE_CUDA_TIMES="20,20,20,20,20,20,20,90,90,20", **gpu)
     expect(sorted(c["samples"] for c in slow["candidates"])[0] == 2 and slow["within_noise"] == 7, slow)
 
 

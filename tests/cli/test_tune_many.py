@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""`tune` for several kernels, sizes and types at once: the winner of each size, wrong candidates, results that are kept when the
+program is killed, the budget, and programs that sizes share."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from tile_runner import PATIENCE, expect, fail
+from tuner import Tuner, of_result
+
+# The same product in two ways. W = 3 gives wrong values in `rows`. `cells` is wrong where m is above 300, which only the
+# verification of a winner sees, because the others have smaller sizes.
+ROWS = """
+type T = {f32, f16};
+tune W = {1, 3};
+tune B = {16, 32};
+
+kernel rows(i32 m, i32 n, i32 k, const T *a, const T *b, T *c) grid(cdiv(m, B)) warps(1)
+{
+    global T A[m][k] = a, B_[k][n] = b, C[m][n] = c;
+    for (i32 j = 0; j < n; j += 16) {
+        reg f32 acc[B][16] = 0;
+        for (i32 p = 0; p < k; p += 16)
+            acc += dot(A[block.x * B +: B][p +: 16], B_[p +: 16][j +: 16]);
+        C[block.x * B +: B][j +: 16] = (T) (acc * W);
+    }
+    ensures C == dot(A, B_);
+}
+"""
+CELLS = """
+type T = {f32, f16};
+tune LATE = {0, 1};
+
+kernel cells(i32 m, i32 n, i32 k, const T *a, const T *b, T *c) grid(cdiv(m, 16), cdiv(n, 16)) warps(1)
+{
+    global T A[m][k] = a, B[k][n] = b, C[m][n] = c;
+    reg f32 acc[16][16] = 0;
+    i32 i = block.x * 16, j = block.y * 16;
+    for (i32 p = 0; p < k; p += 16)
+        acc += dot(A[i +: 16][p +: 16], B[p +: 16][j +: 16]);
+    if (LATE == 1 && i >= 300)
+        acc = acc + 1;
+    C[i +: 16][j +: 16] = (T) acc;
+    ensures C == dot(A, B);
+}
+"""
+# 40 candidates of some tenths of a second each at two sizes.
+SLOW = """
+tune ROUNDS = {%s};
+
+kernel slow(i32 m, i32 n, i32 k, const f32 *a, f32 *c) grid(cdiv(m, 64)) warps(1)
+{
+    global f32 A[m] = a, C[m] = c;
+    reg f32 x[64] = A[block.x * 64 +: 64];
+    for (i32 i = 0; i < ROUNDS; i++)
+        x = max(x, -x);
+    C[block.x * 64 +: 64] = x;
+    ensures C == max(A, -A);
+}
+""" % ", ".join(str(4000 + i) for i in range(40))
+
+
+def name_of(candidate):
+    return candidate["kernel"] + " " + ",".join(f"{k}={v}" for k, v in candidate["tune"].items())
+
+
+def check_winners(t):
+    """Each size has a winner among all kernels; wrong candidates fail; the store serves the next run."""
+    files = [t.write("rows.tile", ROWS), t.write("cells.tile", CELLS)]
+    sizes = ["-m", "32,48", "-n", "32", "-k", "40"]
+    report = t.tune(0, *files, *sizes)
+    expect(report["kernels"] == ["rows", "cells"] and not report["interrupted"], report)
+    expect([p["sizes"] for p in report["problems"]] == ["m=32,n=32,k=40", "m=48,n=32,k=40"], report)
+    for p in report["problems"]:
+        failed = {name_of(c) for c in of_result(p, "failed")}
+        expect(failed == {"rows W=3,B=16", "rows W=3,B=32"}, failed)
+        measured = of_result(p, "measured")
+        expect(len(measured) == 4 and p["verified"], p)
+        expect({k: p["winner"][k] for k in ("kernel", "tune", "ms")} == {k: measured[0][k] for k in ("kernel", "tune", "ms")}, p)
+        expect(p["winner"]["ms"] == min(c["ms"] for c in measured), p)
+        flops = 2 * int(p["sizes"].split(",")[0][2:]) * 32 * 40
+        expect(abs(p["winner"]["tflops"] / (flops / p["winner"]["ms"] * 1e-9) - 1) < 1e-6, p)
+    again = t.tune(0, *files, *sizes)
+    expect(all(c["stored"] for p in again["problems"] for c in of_result(p, "measured")), again)
+    more = t.tune(0, *files, "-m", "32,80", "-n", "32", "-k", "40")
+    stored = [[c["stored"] for c in of_result(p, "measured")] for p in more["problems"]]
+    expect(all(stored[0]) and not any(stored[1]), more)
+    lines = t.command(0, *files, *sizes).out.splitlines()
+    expect(lines[0].startswith("rows, cells on ") and lines[1] == "T=f32", lines)
+    expect(lines[2].split() == ["sizes", "kernel", "ms", "TFLOP/s", "second", "seconds", "values"], lines)
+    expect([line.split()[0] for line in lines[3:5]] == ["m=32,n=32,k=40", "m=48,n=32,k=40"], lines)
+    one = t.command(0, *files, "-m", "32", "-n", "32", "-k", "40").out
+    expect(re.search(r"^rank +kernel +values", one, re.M) and re.search(r"^ +1 +(rows|cells) ", one, re.M), one)
+    ran = t.command(0, files[1], "--set", "m=48,n=32,k=40", "--fill", "rand", "--tuned", program="run").out
+    expect("tuned: LATE=" in ran, ran)
+
+
+def check_own_sizes(t):
+    """A winner whose values are wrong at the sizes of its problem only is not the winner."""
+    path = t.write("cells.tile", CELLS)
+    report = t.tune(0, path, "-m", "80,624", "-n", "160", "-k", "272", "--no-store")
+    small, large = report["problems"]
+    expect(len(of_result(small, "failed")) == 0, small)
+    expect(large["winner"]["tune"] == {"LATE": 0} or not of_result(large, "failed"), large)
+    wrong = t.tune(1, path, "-m", "80,624", "-n", "160", "-k", "272", "--no-store", "--tune", "LATE=1")
+    expect([c["result"] for p in wrong["problems"] for c in p["candidates"]] == ["measured", "failed"], wrong)
+    expect(wrong["problems"][1]["winner"] is None and "expected" in wrong["problems"][1]["candidates"][0]["why"], wrong)
+
+
+def check_types(t):
+    """Types are tuned for one after the other; a name that only one kernel has narrows that one."""
+    files = [t.write("rows.tile", ROWS), t.write("cells.tile", CELLS)]
+    report = t.tune(0, *files, "-m", "32", "-n", "32", "-k", "32", "--type", "f16,f32", "--tune", "W=1,B=16", "--tune", "LATE=0")
+    expect([p["types"] for p in report["problems"]] == ["T=f16", "T=f32"], report)
+    expect([len(p["candidates"]) for p in report["problems"]] == [2, 2], report)
+    listed = t.command(0, "--list").out
+    expect(len(re.findall("T=f16", listed)) == 2 and len(re.findall("T=f32", listed)) == 2, listed)
+
+
+def slow_command(t):
+    return [t.tool, "tune", t.write("slow.tile", SLOW), "-m", "20000,30000", "-n", "1", "-k", "1", "--timeout", "100s"]
+
+
+def stored_rows(t, count):
+    """Waits until `count` results are stored."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        try:
+            rows = len(t.rows()) if os.path.exists(t.store) else 0
+        except Exception:  # no tables yet
+            rows = 0
+        if rows >= count:
+            return rows
+        time.sleep(0.05)
+    fail(f"less than {count} results are stored within {PATIENCE} s")
+
+
+def check_killed(t):
+    """After kill -9, the same command measures only what was not stored; Ctrl-C reports what there is."""
+    tuner = subprocess.Popen(slow_command(t), env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    stored_rows(t, 5)
+    tuner.send_signal(signal.SIGKILL)
+    tuner.communicate()
+    kept = len(t.rows())
+    expect(5 <= kept < 80, kept)
+    tuner = subprocess.Popen([*slow_command(t), "--json"], env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    stored_rows(t, kept + 5)
+    tuner.send_signal(signal.SIGINT)
+    out, err = tuner.communicate(timeout=PATIENCE)
+    report = json.loads(out)
+    expect(tuner.returncode == 1 and report["interrupted"], out + err)
+    expect(sum(c.get("stored", False) for p in report["problems"] for c in p["candidates"]) == kept, report)
+    expect(len(t.rows()) >= kept + 5, t.rows())
+
+
+def check_budget(t):
+    """The sizes share the budget."""
+    began = time.monotonic()
+    report = json.loads(t.command(0, *slow_command(t)[2:], "--no-store", "--budget", "3s", "--json").out)
+    expect(time.monotonic() - began < 60, "the budget is 3 s")
+    for p in report["problems"]:
+        expect(of_result(p, "measured") and p["winner"], report)
+    expect(of_result(report["problems"][1], "not measured"), report)
+
+
+def check_gpu(t):
+    """On a GPU, sizes with the same facts share a program, which is compiled and verified once."""
+    gpu = {"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_SM": "90", "TILEWRIGHT_CACHE": os.path.join(t.folder, "cache")}
+    path = t.write("cells.tile", CELLS)
+    files = [path, t.write("rows.tile", ROWS)]
+    arguments = ["--device", "cuda", "--type", "f16", "-m", "16,32,40", "-n", "16", "-k", "32", "--tune", "LATE=0", "--tune", "B=16"]
+    report = t.tune(0, *files, *arguments, **gpu)
+    expect([len(of_result(p, "measured")) for p in report["problems"]] == [2, 2, 2], report)
+    expect([len(of_result(p, "failed")) for p in report["problems"]] == [1, 1, 1], report)
+    expect(all(c["resident"] > 0 for p in report["problems"] for c in of_result(p, "measured")), report)
+    cubins = [name for name in os.listdir(gpu["TILEWRIGHT_CACHE"]) if not name.startswith(".")]
+    expect(len(cubins) == 2 * 3, cubins)  # 16 does not divide m = 40
+    for pattern in ("20", "20,20,20,20,20,20,20,20,40,20"):
+        times = t.tune(0, *files, *arguments, "--no-store", FAKE_CUDA_TIMES=pattern, **gpu)
+        expect(all(p["winner"]["ms"] == 20 for p in times["problems"]), times)
+
+
+def check_usage(t):
+    rows, cells = t.write("rows.tile", ROWS), t.write("cells.tile", CELLS)
+    slow = t.write("slow.tile", SLOW)
+    expect("their parameters differ" in t.command(2, rows, slow, "-m", "16", "-n", "16", "-k", "16").err, "parameters")
+    expect("-k is missing" in t.command(2, rows, "-m", "16", "-n", "16").err, "sizes go together")
+    expect("given twice" in t.command(2, rows, "-m", "16", "-n", "16", "-k", "16", "--set", "m=3").err, "sizes given twice")
+    expect("has no size `m`" in t.command(2, "kernels/recipes/argmax.tile", "-m", "16", "-n", "16", "-k", "16").err, "no such size")
+    expect("there is no suite 'squars'" in t.command(2, rows, "--suite", "squars").err, "suites")
+    expect("none of the kernels has a tuned value 'LAT'; did you mean 'LATE'?" in t.command(2, rows, cells, "-m", "16", "-n", "16", "-k", "16", "--tune", "LAT=1").err, "names")
+    expect("none of the kernels has a type variable 'U'" in t.command(2, rows, cells, "-m", "16", "-n", "16", "-k", "16", "--type", "U=f16").err, "types")
+    other = t.write("other.tile", CELLS.replace("{f32, f16}", "{bf16, f16}").replace("cells", "others"))
+    expect("choose types that all have with --type" in t.command(2, rows, other, "-m", "16", "-n", "16", "-k", "16").err, "types")
+    expect("no kernel here takes elements of that type" in t.command(2, rows, "-m", "16", "-n", "16", "-k", "16", "--type", "bf16,fp8").err, "types")
+    t.command(0, rows, "-m", "16", "-n", "16", "-k", "16", "--no-store", "--tune", "W=1")
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    for check in (check_winners, check_own_sizes, check_types, check_killed, check_budget, check_gpu, check_usage):
+        with tempfile.TemporaryDirectory() as folder:
+            check(Tuner(tool, folder))
+
+
+if __name__ == "__main__":
+    main()

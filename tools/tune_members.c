@@ -1,0 +1,196 @@
+/* The kernels that are tuned together, their element types and settings. */
+#include "tune.h"
+
+#include "bench_settings.h"
+#include "product.h"
+#include "settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- opening --- */
+
+static void add_member(struct tuning *t, const struct program *p, tw_kernel *k)
+{
+    t->members = need_more_memory(t->members, (size_t)(t->member_count + 1) * sizeof *t->members);
+    t->members[t->member_count++] =
+        (struct member){.program = p, .kernel = k, .batched = takes_extent(k, "batch")};
+}
+
+/* Opens FILE[:KERNEL] and adds its kernel. */
+static int open_word(struct tuning *t, const char *word)
+{
+    struct program *p = &t->programs[t->program_count++];
+    int status = program_open_in(p, word, t->ctx, NULL);
+    if (status != STATUS_OK)
+        return status;
+    tw_kernel *k = program_kernel(p, t->self);
+    if (!k)
+        return STATUS_USAGE;
+    add_member(t, p, k);
+    return STATUS_OK;
+}
+
+static bool same_param(const tw_param *a, const tw_param *b)
+{
+    const char *type_a = a->type_name ? a->type_name : "",
+               *type_b = b->type_name ? b->type_name : "";
+    return strcmp(a->name, b->name) == 0 && a->is_pointer == b->is_pointer &&
+           a->is_const == b->is_const && a->dtype == b->dtype && strcmp(type_a, type_b) == 0 &&
+           !a->derived == !b->derived;
+}
+
+/* Checks that the member has the parameters of the first one, because all get the same sizes and
+ * arrays. */
+static int check_parameters(const struct tuning *t, const struct member *m)
+{
+    const struct member *first = &t->members[0];
+    tw_param a = tw_param_init();
+    tw_param b = tw_param_init();
+    int count = tw_kernel_param_count(first->kernel);
+    bool same = count == tw_kernel_param_count(m->kernel);
+    for (int i = 0; i < count && same; i++) {
+        tw_kernel_param(first->kernel, i, &a);
+        tw_kernel_param(m->kernel, i, &b);
+        same = same_param(&a, &b);
+    }
+    if (same)
+        return STATUS_OK;
+    complain(NULL,
+             "%s and %s cannot be tuned together, because their parameters differ: kernels that "
+             "are tuned together declare the same names and types in the same order",
+             tw_kernel_name(first->kernel), tw_kernel_name(m->kernel));
+    return STATUS_USAGE;
+}
+
+static int check_names(const struct tuning *t)
+{
+    struct known_kernel *known = need_memory((size_t)t->member_count * sizeof *known);
+    for (int i = 0; i < t->member_count; i++)
+        known[i] = (struct known_kernel){t->members[i].program, t->members[i].kernel};
+    int status = t->member_count == 1 ? settings_fills_known(known, t->given)
+                                      : settings_known(known, t->member_count, &t->settings);
+    free(known);
+    return status;
+}
+
+/* Splits --type f16,f32 into types to tune for one after the other. One type, or types with names,
+ * stay settings. */
+static int split_types(struct tuning *t)
+{
+    bool lists = false;
+    for (const struct option_use *u = NULL; (u = options_next(t->given, "type", u));)
+        lists = lists || (strchr(u->values[0], ',') && !strchr(u->values[0], '='));
+    if (!lists) {
+        t->types[t->type_count++] = TW_DTYPE_NONE;
+        t->settings = *t->given;
+        t->settings.uses = need_memory((size_t)(t->given->use_count + 1) * sizeof *t->given->uses);
+        memcpy(t->settings.uses, t->given->uses,
+               (size_t)t->given->use_count * sizeof *t->given->uses);
+        return STATUS_OK;
+    }
+    struct bench_types found = {.count = 0};
+    int status = bench_split_types(&found, &t->settings, t->self, t->given);
+    for (int i = 0; i < found.count && status == STATUS_OK; i++)
+        t->types[t->type_count++] = found.list[i];
+    return status;
+}
+
+/* Removes --tune from the settings: it lists candidates. */
+static void drop_tune(struct options *o)
+{
+    int kept = 0;
+    for (int i = 0; i < o->use_count; i++)
+        if (strcmp(o->uses[i].spec->name, "tune") != 0)
+            o->uses[kept++] = o->uses[i];
+    o->use_count = kept;
+}
+
+int members_open(struct tuning *t)
+{
+    int words = t->given->word_count, status = STATUS_OK;
+    if (words == 0)
+        return no_one_file(NULL, t->self, 0);
+    const struct program_config config = {.threads = (int)t->threads,
+                                          .colour = on_terminal(stderr),
+                                          .device = options_value(t->given, "device")};
+    t->programs = need_memory((size_t)words * sizeof *t->programs);
+    t->types = need_memory(TYPES_MOST * sizeof *t->types);
+    status = context_open(&t->ctx, &config);
+    for (int i = 0; i < words && status == STATUS_OK; i++)
+        status = open_word(t, t->given->words[i]);
+    for (int i = 1; i < t->member_count && status == STATUS_OK; i++)
+        status = check_parameters(t, &t->members[i]);
+    if (status == STATUS_OK)
+        status = device_choose(t);
+    if (status == STATUS_OK)
+        status = split_types(t);
+    drop_tune(&t->settings);
+    for (int i = 0; i < t->member_count && status == STATUS_OK; i++)
+        status = candidates_make(t, i);
+    return status == STATUS_OK ? check_names(t) : status;
+}
+
+void members_close(struct tuning *t)
+{
+    for (int i = 0; i < t->candidate_count; i++) {
+        free(t->candidates[i].tuned);
+        free(t->candidates[i].text);
+    }
+    for (int i = 0; i < t->program_count; i++)
+        program_close(&t->programs[i]);
+    tw_context_free(t->ctx);
+    free(t->programs);
+    free(t->candidates);
+    free(t->members);
+    free(t->types);
+    free(t->settings.uses);
+    free(t->device);
+}
+
+/* --- launches --- */
+
+static void set_types(const struct tuning *t, const struct member *m, tw_launch *l)
+{
+    tw_type type = tw_type_init();
+    for (int i = 0; tw_kernel_type(m->kernel, i, &type) == TW_OK; i++)
+        for (int c = 0; c < type.count; c++)
+            if (type.choices[c] == t->type)
+                tw_launch_type(l, type.name, t->type);
+}
+
+int member_settings(const struct tuning *t, const struct member *m, tw_launch *l)
+{
+    if (t->type != TW_DTYPE_NONE)
+        set_types(t, m, l);
+    return apply_settings(l, m->kernel, m->program, &t->settings, t->member_count > 1);
+}
+
+int members_launch(struct tuning *t)
+{
+    int status = STATUS_OK, taken = 0;
+    for (int i = 0; i < t->member_count && status == STATUS_OK; i++) {
+        struct member *m = &t->members[i];
+        m->left_out =
+            m->count == 0 || (t->type != TW_DTYPE_NONE && !bench_takes_type(m->kernel, t->type));
+        taken += !m->left_out;
+        tw_status s = tw_launch_new(m->kernel, &m->launch);
+        if (s != TW_OK) {
+            complain_library(NULL, t->ctx, s);
+            return STATUS_FAILED;
+        }
+        status = m->left_out ? STATUS_OK : member_settings(t, m, m->launch);
+    }
+    if (status == STATUS_OK && taken == 0)
+        return usage_error(NULL, t->self, "--type %s: no kernel here takes elements of that type",
+                           tw_dtype_name(t->type));
+    return status;
+}
+
+void members_unlaunch(struct tuning *t)
+{
+    for (int i = 0; i < t->member_count; i++) {
+        tw_launch_free(t->members[i].launch);
+        t->members[i].launch = NULL;
+    }
+}
