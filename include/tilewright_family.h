@@ -63,6 +63,13 @@ TW_API const char *tw_family_file(const tw_family *f, int index);
  * or TW_UNSUPPORTED after the first start. */
 TW_API tw_status tw_family_type(tw_family *f, const char *name, tw_dtype type);
 
+/* Adds the results of a store (tw_store_open_existing), or of a table's file. Results that are
+ * added later replace earlier ones of the same variant and sizes. device: NULL for the family's own
+ * device; else its results count as if they were the own device's. Returns TW_OK, TW_NO_FILE,
+ * TW_BAD_PROGRAM with the line of the file, TW_UNSUPPORTED after the first start. */
+TW_API tw_status tw_family_add_store(tw_family *f, tw_store *store, const char *device);
+TW_API tw_status tw_family_add_table(tw_family *f, const char *path, const char *device);
+
 /* How a choice was made. */
 typedef enum tw_chosen_by {
     TW_BY_RESULT,  /* the fastest of those measured at these sizes on this device */
@@ -85,9 +92,22 @@ typedef struct tw_choice {
 } tw_choice;
 TW_SIZED(tw_choice);
 
+/* Chooses for arguments by position. Addresses may be NULL. error: NULL, or filled on failure.
+ * Returns TW_OK or the statuses of tw_entry_start. Any thread. */
+TW_API tw_status tw_family_choose(tw_family *f, const tw_value *arguments, int count,
+                                  tw_choice *out, tw_error *error);
+
+/* Chooses for a launch of any kernel of the family, whose sizes are known: for programs that set
+ * arguments by name. */
+TW_API tw_status tw_family_choose_for(tw_family *f, tw_launch *l, tw_choice *out);
+
 /* Makes a launch of the chosen kernel, with the family's types and the choice's tuned values set;
  * the caller sets sizes and arrays. The context owns the launch. */
 TW_API tw_status tw_family_launch(tw_family *f, const tw_choice *choice, tw_launch **out);
+
+/* Variants that the tables name, for builds and tests: number `index` for the family's device (any
+ * device: all = true). Returns false past the last. */
+TW_API bool tw_family_variant(tw_family *f, int index, bool all, tw_choice *out);
 
 #ifdef __cplusplus
 }

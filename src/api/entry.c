@@ -530,18 +530,17 @@ static tw_status slow_body(void *user)
     return status == TW_OK && !c->entry->on_host ? enqueue(c, &g, v) : status;
 }
 
-/* Fills the caller's error with the first message of the entry's context. */
-static void fill_error(const tw_entry *e, tw_status status, tw_error *error)
+void context_fill_error(const tw_context *ctx, tw_status status, tw_error *error)
 {
     tw_error found = {.status = status};
-    const tw_message *first = e->ctx->message_count ? e->ctx->messages : NULL;
+    const tw_message *first = ctx->message_count ? ctx->messages : NULL;
     if (first) {
         found.code = first->code;
         found.line = first->line;
         found.column = first->column;
         snprintf(found.file, sizeof found.file, "%s", first->file ? first->file : "");
     }
-    snprintf(found.text, sizeof found.text, "%s", e->ctx->rendered);
+    snprintf(found.text, sizeof found.text, "%s", ctx->rendered);
     FILL_SIZED(error, found);
 }
 
@@ -552,7 +551,7 @@ static tw_status locked_call(tw_entry *e, tw_error *error, tw_status (*body)(voi
     platform_lock(e->lock);
     tw_status status = context_call(e->ctx, body, call);
     if (status != TW_OK && error)
-        fill_error(e, status, error);
+        context_fill_error(e->ctx, status, error);
     platform_unlock(e->lock);
     return status;
 }

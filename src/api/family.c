@@ -60,12 +60,78 @@ static tw_status aim(tw_family *f, const char *target)
     return status;
 }
 
+/* Describes the arguments of a start: the parameters that the caller gives, and the integers among
+ * them, by which choices are made. */
+static void describe_arguments(tw_family *f)
+{
+    const struct lang_kernel *info = f->members[0].kernel->info;
+    struct derived_param *derived = arena_array(&f->arena, struct derived_param, info->param_count);
+    for (int i = 0; i < info->param_count; i++) {
+        const struct lang_param *p = &info->params[i];
+        bool is_size = !p->is_pointer && p->type_variable < 0 && dtype_is_int(p->dtype);
+        derived[i] = (struct derived_param){p->dtype, p->derived};
+        f->derives = f->derives || p->derived;
+        if (p->derived)
+            continue;
+        if (is_size) {
+            f->size_argument[f->size_count] = f->argument_count;
+            f->size_param[f->size_count++] = i;
+        }
+        f->argument_of[f->argument_count++] = i;
+        if (!p->has_default)
+            f->least_arguments = f->argument_count;
+    }
+    if (f->derives)
+        launch_derived_compile(&f->derive, &f->arena, derived, info->param_count);
+}
+
+/* Finds the device that the family's kernels run on, if it is here. */
+static void find_device(tw_family *f)
+{
+    const struct lower_target *target = f->members[0].kernel->device;
+    struct cuda_device d;
+    char why[CUDA_WHY];
+    if (!target) {
+        f->device = host_text(&f->arena, f->ctx);
+        return;
+    }
+    f->capability = target->ptx.number;
+    if (!cuda_look(f->ctx->config.device, &d, why) || d.capability < f->capability)
+        return;
+    f->device = arena_string(&f->arena, d.name, strlen(d.name));
+    f->capability = d.capability;
+    f->multiprocessors = d.multiprocessors;
+}
+
+static tw_status describe_call(void *user)
+{
+    tw_family *f = user;
+    tw_context *ctx = f->ctx;
+    const struct lang_kernel *info = f->members[0].kernel->info;
+    if (info->param_count > ENTRY_PARAMS) {
+        diag_error(&ctx->diag, info->loc,
+                   "kernel `%s` has %d parameters; a family's kernel has %d at most", info->name,
+                   info->param_count, ENTRY_PARAMS);
+        return TW_UNSUPPORTED;
+    }
+    describe_arguments(f);
+    find_device(f);
+    name_table_init(&f->variant_of, &f->arena);
+    for (int i = 0; i < f->member_count; i++)
+        f->members[i].program = kernel_program(&f->arena, &ctx->scratch, f->members[i].kernel);
+    const char *table = arena_printf(&ctx->scratch, "%s%s.table", f->folder, f->name);
+    return platform_file_exists(table) ? family_read_table(f, table, NULL) : TW_OK;
+}
+
 static void family_destroy(tw_family *f)
 {
+    family_close_own(f);
+    platform_lock_free(&f->ctx->allocator, f->lock);
     for (int i = 0; i < f->file_count; i++)
         if (!f->files[i].shares)
             tw_module_free(f->files[i].module);
     arena_free(&f->arena);
+    arena_free(&f->loading);
     context_object_free(f->ctx, f, sizeof *f);
 }
 
@@ -84,14 +150,18 @@ tw_status tw_family_from_file(tw_context *ctx, const char *path, const char *nam
         return context_no_memory(ctx);
     f->ctx = ctx;
     context_arena(ctx, &f->arena);
+    context_arena(ctx, &f->loading);
+    f->lock = platform_lock_new(&ctx->allocator);
     struct load_call call = {f, path, name};
-    tw_status status = context_call(ctx, find_call, &call);
+    tw_status status = f->lock ? context_call(ctx, find_call, &call) : context_no_memory(ctx);
     if (status == TW_OK)
         status = read_files(f);
     if (status == TW_OK)
         status = context_call(ctx, members_call, f);
     if (status == TW_OK)
         status = aim(f, target ? target : "cpu");
+    if (status == TW_OK)
+        status = context_call(ctx, describe_call, f);
     if (status != TW_OK) {
         family_destroy(f);
         return status;
@@ -189,11 +259,21 @@ tw_status tw_family_type(tw_family *f, const char *name, tw_dtype type)
         return TW_BAD_ARGUMENT;
     if (!name)
         return context_refuse(f->ctx, "tw_family_type: `name` is NULL");
-    struct type_call call = {f, name, type};
-    return context_call(f->ctx, set_type, &call);
+    return family_change(f, set_type, &(struct type_call){f, name, type});
 }
 
 /* --- launches --- */
+
+bool family_takes_types(const tw_family *f, const struct lang_kernel *info)
+{
+    const struct lang_kernel *first = f->members[0].kernel->info;
+    for (int t = 0; t < first->type_count; t++) {
+        int index = type_named(info, first->types[t].name);
+        if (index >= 0 && !takes_type(&info->types[index], f->types[t]))
+            return false;
+    }
+    return true;
+}
 
 tw_status family_set_up(const tw_family *f, tw_launch *l, const char *tune)
 {
@@ -234,7 +314,7 @@ static tw_status set_up(void *user)
     return family_set_up(c->family, c->launch, c->tune);
 }
 
-static bool has_kernel(const tw_family *f, const tw_kernel *k)
+bool family_has_kernel(const tw_family *f, const tw_kernel *k)
 {
     for (int i = 0; i < f->member_count; i++)
         if (f->members[i].kernel == k)
@@ -253,7 +333,7 @@ tw_status tw_family_launch(tw_family *f, const tw_choice *choice, tw_launch **ou
     if (!choice || !out)
         return context_refuse(f->ctx, "tw_family_launch: `choice` or `out` is NULL");
     tw_status status = READ_SIZED(f->ctx, tw_choice, &own, choice);
-    if (status == TW_OK && (!own.tune || !has_kernel(f, own.kernel)))
+    if (status == TW_OK && (!own.tune || !family_has_kernel(f, own.kernel)))
         return context_refuse(f->ctx, "tw_family_launch: `choice` is not one of this family");
     if (status == TW_OK)
         status = tw_launch_new(own.kernel, &l);
@@ -266,4 +346,61 @@ tw_status tw_family_launch(tw_family *f, const tw_choice *choice, tw_launch **ou
     else
         tw_launch_free(l);
     return status;
+}
+
+/* --- variants of the tables --- */
+
+/* Returns true if a group before `end` has the variant, of those that tw_family_variant lists. */
+static bool listed_before(const tw_family *f, const struct family_group *end, int variant,
+                          bool (*lists)(const tw_family *f, const struct family_group *g))
+{
+    for (const struct family_group *g = f->groups; g != end; g = g->next)
+        for (size_t c = 0; c < g->columns.count && lists(f, g); c++)
+            if (g->columns.data[c] == variant)
+                return true;
+    return false;
+}
+
+/* Returns true if the results are of the family's types. */
+static bool is_of_types(const tw_family *f, const struct family_group *g)
+{
+    const struct lang_kernel *first = f->members[0].kernel->info;
+    const char *at = g->types;
+    for (int t = 0; t < first->type_count; t++) {
+        const char *name = first->types[t].name, *type = tw_dtype_name(f->types[t]);
+        size_t length = strlen(name), rest = strlen(type);
+        if (strncmp(at, name, length) != 0 || at[length] != '=' ||
+            strncmp(at + length + 1, type, rest) != 0)
+            return false;
+        at += length + 1 + rest;
+        at += *at == ',';
+    }
+    return !*at;
+}
+
+static bool is_of_device(const tw_family *f, const struct family_group *g)
+{
+    return f->device && strcmp(g->device, f->device) == 0 && is_of_types(f, g);
+}
+
+bool tw_family_variant(tw_family *f, int index, bool all, tw_choice *out)
+{
+    if (!f || index < 0 || !out || !SIZED_FITS(NULL, tw_choice, out))
+        return false;
+    bool (*lists)(const tw_family *, const struct family_group *) =
+        all ? is_of_types : is_of_device;
+    for (const struct family_group *g = f->groups; g; g = g->next)
+        for (size_t c = 0; c < g->columns.count && lists(f, g); c++) {
+            const struct family_variant *v = f->variants.data[g->columns.data[c]];
+            if (listed_before(f, g, g->columns.data[c], lists) || index-- > 0)
+                continue;
+            tw_choice found = {.kernel = f->members[v->member].kernel,
+                               .variant = v->name,
+                               .tune = v->tune,
+                               .by = TW_BY_RESULT,
+                               .device = g->device};
+            FILL_SIZED(out, found);
+            return true;
+        }
+    return false;
 }

@@ -99,6 +99,8 @@ void *context_object(tw_context *ctx, size_t size);
 tw_status context_no_memory(tw_context *ctx); /* reports it; TW_NO_MEMORY */
 /* Reports an error in a call's arguments. Returns TW_BAD_ARGUMENT. */
 tw_status context_refuse(tw_context *ctx, const char *why);
+/* Fills a caller's error, which fits, with the first message of the context. entry.c */
+void context_fill_error(const tw_context *ctx, tw_status status, tw_error *error);
 void context_object_free(tw_context *ctx, void *object, size_t size);
 void context_arena(tw_context *ctx, struct arena *a); /* an arena that recovers to context_call */
 
@@ -418,6 +420,18 @@ tw_status launch_verify(tw_launch *l, struct ensures_kept *kept, tw_verdict *ver
 /* Resolves the launch and gives the key of its tuned values, in the launch's memory. Returns
  * TW_OK, or reports. tuning.c */
 tw_status launch_key(tw_launch *l, const char *device, tw_tuned *out);
+/* Returns the tuned values of a resolved launch: "BM=128,BN=64". */
+const char *launch_tunes_text(struct arena *a, const tw_launch *l);
+/* Returns the host as results name it: its description, and its number of threads if that differs
+ * from the default, all cores. */
+const char *host_text(struct arena *a, const tw_context *ctx);
+/* Returns the hash of the kernel's program as results have it (tw_tuned). */
+const char *kernel_program(struct arena *a, struct arena *scratch, const tw_kernel *k);
+const tw_context *store_context(const tw_store *s);
+/* Finds the results of a store as tw_store_find does, and leaves those that it found before. The
+ * rows live in `a`, which is freed before. tuning_store.c */
+tw_status store_rows(tw_store *s, struct arena *a, const tw_tuned *filter, tw_tuned **rows,
+                     int *count);
 
 /* A tuned value that a text gives, or not. */
 struct stored_value {

@@ -16,8 +16,7 @@ static void add_value(struct text *out, const char *name, struct literal v)
     add_literal(out, v);
 }
 
-/* "BM=128,BN=64" */
-static const char *choice_text(struct arena *a, const tw_launch *l)
+const char *launch_tunes_text(struct arena *a, const tw_launch *l)
 {
     const struct lang_kernel *info = l->kernel->info;
     struct text out;
@@ -61,21 +60,31 @@ static void shape_texts(struct arena *a, const tw_launch *l, tw_tuned *key)
     key->sizes = sizes.data;
 }
 
-/* Returns the device that the kernel is for; NULL after a report. The host's has its cores in
- * it; a number of threads is added only if it differs from the default, all cores. */
-static const char *device_text(tw_launch *l)
+const char *host_text(struct arena *a, const tw_context *ctx)
 {
     tw_device host = tw_device_init();
-    int threads = l->ctx->config.threads;
-    if (!l->kernel->device) {
-        tw_device_at(0, &host);
-        return threads > 0 && threads != host.cores
-                   ? arena_printf(&l->key, "%s, on %d thread%s", host.description, threads,
-                                  threads == 1 ? "" : "s")
-                   : arena_string(&l->key, host.description, strlen(host.description));
-    }
+    int threads = ctx->config.threads;
+    tw_device_at(0, &host);
+    return threads > 0 && threads != host.cores
+               ? arena_printf(a, "%s, on %d thread%s", host.description, threads,
+                              threads == 1 ? "" : "s")
+               : arena_string(a, host.description, strlen(host.description));
+}
+
+/* Returns the device that the kernel is for; NULL after a report. */
+static const char *device_text(tw_launch *l)
+{
     struct cuda *gpu;
+    if (!l->kernel->device)
+        return host_text(&l->key, l->ctx);
     return context_gpu(l->ctx, &gpu) == TW_OK ? cuda_describe(gpu)->name : NULL;
+}
+
+const char *kernel_program(struct arena *a, struct arena *scratch, const tw_kernel *k)
+{
+    const struct lang_sources *texts = lang_program(k->module->parsed);
+    return arena_printf(a, "%016" PRIx64,
+                        program_id(scratch, texts->data, texts->count, k->info->name));
 }
 
 tw_status launch_key(tw_launch *l, const char *device, tw_tuned *out)
@@ -91,13 +100,11 @@ tw_status launch_key(tw_launch *l, const char *device, tw_tuned *out)
         .device = device ? arena_string(a, device, strlen(device)) : device_text(l),
         .kernel = name,
         .types = types_text(a, l),
-        .tune = choice_text(a, l),
+        .tune = launch_tunes_text(a, l),
         .why = "",
         .version = TW_VERSION,
     };
-    const struct lang_sources *texts = lang_program(l->kernel->module->parsed);
-    uint64_t id = program_id(&l->ctx->scratch, texts->data, texts->count, name);
-    out->program = arena_printf(a, "%016" PRIx64, id);
+    out->program = kernel_program(a, &l->ctx->scratch, l->kernel);
     shape_texts(a, l, out);
     return out->device ? TW_OK : TW_UNSUPPORTED;
 }

@@ -282,6 +282,17 @@ static struct store_row filter_of(const tw_tuned *t)
     return filter;
 }
 
+const tw_context *store_context(const tw_store *s)
+{
+    return s->ctx;
+}
+
+tw_status store_rows(tw_store *s, struct arena *a, const tw_tuned *filter, tw_tuned **rows,
+                     int *count)
+{
+    return select_rows(s, a, filter_of(filter), rows, count);
+}
+
 static tw_status find_call(void *user)
 {
     struct store_call *call = user;

@@ -492,6 +492,24 @@ bool lang_block_threads(struct arena *a, const struct module *m, int index,
     return axis > 0;
 }
 
+struct kernel *lang_grid(struct arena *a, struct diag *d, const struct module *m, int index,
+                         const struct lang_choice *choice)
+{
+    int errors = d->errors;
+    const struct entry *e = &m->entries[m->kernels[index]];
+    struct checker c;
+    d->code = CODE_PROGRAM;
+    const struct literal *tunes = chosen_tunes(a, d, m, index, choice);
+    if (!tunes)
+        return NULL;
+    checker_init(&c, a, d, m, e->name, e->loc);
+    c.tunes = tunes;
+    c.types = chosen_types(a, m, index, choice);
+    bind_params(&c, e->node, choice);
+    check_grid(&c, e->node);
+    return d->errors > errors ? NULL : c.kernel;
+}
+
 struct kernel *lang_check(struct arena *a, struct diag *d, const struct module *m, int index,
                           const struct lang_choice *choice)
 {

@@ -243,6 +243,11 @@ bool lang_tunes_allowed(struct arena *a, const struct module *m, int index, cons
 bool lang_block_threads(struct arena *a, const struct module *m, int index,
                         const struct lang_choice *choice, int64_t threads[3]);
 
+/* Returns a kernel of the parameters and the grid of kernel `index` alone, for launch_sizes_compile:
+ * statics that are not known stay parameters. NULL: errors were reported. */
+struct kernel *lang_grid(struct arena *a, struct diag *d, const struct module *m, int index,
+                         const struct lang_choice *choice);
+
 /* Returns the typed Tile IR of kernel `index`, before any pass. NULL: errors were reported. */
 struct kernel *lang_check(struct arena *a, struct diag *d, const struct module *m, int index,
                           const struct lang_choice *choice);

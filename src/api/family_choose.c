@@ -1,0 +1,417 @@
+/* The choice of a variant for given sizes, under the family's lock.
+ *
+ *   results of the own device  the fastest at these sizes, else as predicted from the nearest
+ *   those of another device    the same; its variants may be too large for this one, so each is
+ *                              compiled up to the assembler before it is taken for the first time
+ *   none                       the members with their default values, by occupancy */
+#include "api/family.h"
+
+#include "model/devices.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the results for the family's types --- */
+
+static const char *current_types(const tw_family *f, struct arena *a)
+{
+    const struct lang_kernel *first = f->members[0].kernel->info;
+    struct text out;
+    text_init(&out, a);
+    text_add(&out, "");
+    for (int t = 0; t < first->type_count; t++)
+        text_printf(&out, "%s%s=%s", t ? "," : "", first->types[t].name,
+                    tw_dtype_name(f->types[t]));
+    return out.data;
+}
+
+/* Returns the number before " core" in the description of a CPU; 0: it is a GPU's name. */
+static int cores_of(const char *device)
+{
+    const char *end = strstr(device, " core"), *at = end;
+    while (at && at > device && text_is_digit(at[-1]))
+        at--;
+    return at && at < end ? atoi(at) : 0;
+}
+
+/* Returns the difference of another device from the family's: of 10 for another kind of
+ * processor, and the octaves between the numbers of processors; negative: the kinds differ. */
+static double difference(const tw_family *f, const char *device)
+{
+    const struct gpu *other = gpu_find(device);
+    int cores = cores_of(device), own = f->device ? cores_of(f->device) : 0;
+    bool of_host = !f->members[0].kernel->device;
+    if (of_host != (cores > 0))
+        return -1;
+    if (of_host) {
+        const char *routines = strrchr(device, ','),
+                   *own_routines = f->device ? strrchr(f->device, ',') : NULL;
+        bool same = routines && own_routines && strcmp(routines, own_routines) == 0;
+        return (own ? fabs(log2((double)cores / own)) : 0) + (same ? 0 : 10);
+    }
+    if (!other)
+        return 20;
+    return (f->multiprocessors ? fabs(log2((double)other->multiprocessors / f->multiprocessors))
+                               : 0) +
+           (other->capability == f->capability ? 0 : 10);
+}
+
+/* Returns the results to choose by: the own device's, else those of the most similar one. */
+static const struct family_group *group_for(const tw_family *f, const char *types, bool *is_own)
+{
+    const struct family_group *best = NULL;
+    double least = 0;
+    *is_own = false;
+    for (const struct family_group *g = f->groups; g; g = g->next) {
+        if (strcmp(g->types, types) != 0 || g->rows.count == 0)
+            continue;
+        *is_own = f->device && strcmp(g->device, f->device) == 0;
+        if (*is_own)
+            return g;
+        double d = difference(f, g->device);
+        if (d < 0 || (best && d >= least))
+            continue;
+        best = g;
+        least = d;
+    }
+    return best;
+}
+
+/* Compiles the grid of a variant. Tuned values that it does not name have their defaults. */
+static void compile_grid(tw_family *f, struct family_variant *v, struct arena *a)
+{
+    const tw_kernel *k = f->members[v->member].own;
+    const struct lang_kernel *info = k->info;
+    struct arena *scratch = &f->own->scratch;
+    struct literal *tunes = arena_array(scratch, struct literal, info->tune_count + 1);
+    struct stored_value *values = arena_array(scratch, struct stored_value, info->tune_count);
+    enum dtype *types = arena_array(scratch, enum dtype, info->type_count + 1);
+    struct diag quiet;
+    diag_init(&quiet, scratch);
+    v->has_grid = false;
+    for (int t = 0; t < info->type_count; t++) {
+        int own = type_named(f->members[0].kernel->info, info->types[t].name);
+        types[t] = own < 0 ? info->types[t].choices[0] : (enum dtype)f->types[own];
+    }
+    if (!lang_default_tunes(scratch, &quiet, k->module->parsed, k->index, k->target, tunes) ||
+        !tunes_read(info, v->tune, values))
+        return;
+    for (int t = 0; t < info->tune_count; t++)
+        if (values[t].given)
+            tunes[t] = values[t].value;
+    const struct lang_choice choice = {.target = k->target, .tunes = tunes, .types = types};
+    const struct kernel *grid = lang_grid(a, &quiet, k->module->parsed, k->index, &choice);
+    v->has_grid = grid != NULL;
+    if (grid)
+        launch_sizes_compile(&v->grid, a, grid);
+}
+
+/* Returns the number of blocks; 0: it is not known; negative: no GPU takes this grid. */
+static int64_t blocks_of(const struct family_variant *v, const struct family_sizes *s)
+{
+    int64_t grid[3], blocks = 1;
+    if (!v->has_grid)
+        return 0;
+    if (s->underivable || !launch_sizes_run(&v->grid, s->value, grid))
+        return -1;
+    for (int i = 0; i < 3; i++)
+        if (grid[i] < 0 || __builtin_mul_overflow(blocks, grid[i], &blocks))
+            return -1;
+    return blocks;
+}
+
+static struct family_variant *variant_at(const tw_family *f, int column)
+{
+    return f->variants.data[f->view.group->columns.data[column]];
+}
+
+static void view_rows(tw_family *f, const struct family_group *g)
+{
+    struct arena *a = &f->viewed;
+    int columns = (int)g->columns.count, rows = (int)g->rows.count;
+    struct predict_row *list = arena_array(a, struct predict_row, rows);
+    for (int r = 0; r < rows; r++) {
+        const struct family_row *from = &g->rows.data[r];
+        float *us = arena_array(a, float, columns);
+        memcpy(us, from->us.data, from->us.count * sizeof *us);
+        list[r] = (struct predict_row){.sizes = from->sizes, .us = us};
+    }
+    f->view.table = (struct predict_table){.size_count = f->size_count,
+                                           .variant_count = columns,
+                                           .row_count = rows,
+                                           .rows = list,
+                                           .multiprocessors = f->multiprocessors};
+    const struct gpu *gpu = gpu_find(g->device);
+    if (!f->view.is_own)
+        f->view.table.multiprocessors = gpu ? gpu->multiprocessors : 0;
+}
+
+static void view_facts(tw_family *f, const struct family_group *g)
+{
+    struct arena *a = &f->viewed;
+    int columns = (int)g->columns.count, rows = (int)g->rows.count;
+    f->view.facts = arena_array(a, struct predict_facts, columns + 1);
+    for (int c = 0; c < columns; c++) {
+        struct family_variant *v = variant_at(f, c);
+        int64_t *blocks = arena_array(a, int64_t, rows);
+        compile_grid(f, v, a);
+        for (int r = 0; r < rows; r++) {
+            struct family_sizes s = {0};
+            memcpy(s.size, g->rows.data[r].sizes, (size_t)f->size_count * sizeof *s.size);
+            family_derive(f, &s);
+            int64_t count = blocks_of(v, &s);
+            blocks[r] = count > 0 ? count : 0;
+        }
+        f->view.facts[c] =
+            (struct predict_facts){.resident = g->resident.data[c], .row_blocks = blocks};
+    }
+}
+
+static tw_status make_view(void *user)
+{
+    tw_family *f = user;
+    arena_free(&f->viewed);
+    f->view = (struct family_view){0};
+    f->view.group = group_for(f, current_types(f, &f->own->scratch), &f->view.is_own);
+    if (f->view.group) {
+        view_rows(f, f->view.group);
+        view_facts(f, f->view.group);
+    }
+    for (int i = 0; i < f->member_count; i++)
+        f->members[i].estimated = f->members[i].refused = false;
+    for (size_t i = 0; i < f->variants.count; i++)
+        f->variants.data[i]->accepted = f->variants.data[i]->refused = false;
+    f->has_view = true;
+    return TW_OK;
+}
+
+/* --- launches of the own context --- */
+
+struct own_launch {
+    tw_family *family;
+    int member;
+    const char *tune;
+    const struct family_sizes *sizes;
+    tw_launch *launch;
+};
+
+/* Sets all scalars: sizes as asked, others to a value that every type has. */
+static tw_status set_scalars(void *user)
+{
+    const struct own_launch *o = user;
+    tw_launch *l = o->launch;
+    const struct lang_kernel *info = l->kernel->info;
+    tw_status status = family_set_up(o->family, l, o->tune);
+    for (int p = 0; p < info->param_count; p++) {
+        const struct lang_param *param = &info->params[p];
+        bool is_float = param->type_variable >= 0 ? dtype_is_float(l->types[param->type_variable])
+                                                  : dtype_is_float(param->dtype);
+        if (param->is_pointer || param->derived || param->has_value || param->has_default)
+            continue;
+        l->values[p] = is_float ? tw_float(1) : tw_int(1);
+        l->value_set[p] = true;
+    }
+    for (int i = 0; i < o->family->size_count; i++) {
+        int p = o->family->size_param[i];
+        l->values[p] = tw_int(o->sizes->size[i]);
+        l->value_set[p] = true;
+    }
+    return status;
+}
+
+/* Estimates a variant for these sizes. */
+static tw_status estimate(tw_family *f, int member, const char *tune, const struct family_sizes *s,
+                          tw_launch **l, tw_estimate *e)
+{
+    struct own_launch o = {f, member, tune, s, NULL};
+    tw_status status = tw_launch_new(f->members[member].own, &o.launch);
+    *l = o.launch;
+    if (status == TW_OK)
+        status = context_call(f->own, set_scalars, &o);
+    if (status == TW_OK)
+        status = tw_launch_estimate(o.launch, f->multiprocessors, e);
+    return status;
+}
+
+static bool is_refusal(tw_status status)
+{
+    return status == TW_BAD_PROGRAM || status == TW_UNSYNCHRONISED || status == TW_UNSUPPORTED;
+}
+
+/* Returns true if the target takes the variant. Other errors than a refusal come back in *status. */
+static bool accepts(tw_family *f, struct family_variant *v, const struct family_sizes *s,
+                    tw_status *status)
+{
+    tw_launch *l;
+    tw_estimate e = tw_estimate_init();
+    if (v->accepted)
+        return true;
+    *status = estimate(f, v->member, v->tune, s, &l, &e);
+    tw_launch_free(l);
+    v->accepted = *status == TW_OK;
+    v->refused = is_refusal(*status);
+    return v->accepted;
+}
+
+/* --- by results --- */
+
+/* Marks the variants that may run at these sizes. */
+static void mark_usable(tw_family *f, const struct family_sizes *s)
+{
+    struct family_view *view = &f->view;
+    for (int c = 0; c < view->table.variant_count; c++) {
+        const struct family_variant *v = variant_at(f, c);
+        int64_t blocks = blocks_of(v, s);
+        view->facts[c].blocks = blocks > 0 ? blocks : 0;
+        view->facts[c].usable =
+            !v->refused && blocks >= 0 && family_takes_types(f, f->members[v->member].kernel->info);
+    }
+}
+
+static void fill(const tw_family *f, const struct family_variant *v, tw_choice *out)
+{
+    out->kernel = f->members[v->member].kernel;
+    out->variant = v->name;
+    out->tune = v->tune;
+}
+
+/* Chooses by results. Returns false if none of them tells. */
+static bool choose_by_results(tw_family *f, const struct family_sizes *s, tw_choice *out,
+                              struct family_variant **variant, tw_status *status)
+{
+    const struct family_view *view = &f->view;
+    *status = TW_OK;
+    while (view->group) {
+        mark_usable(f, s);
+        struct predicted p = predict_best(&view->table, s->size, view->facts);
+        if (p.variant < 0)
+            return false;
+        struct family_variant *v = *variant = variant_at(f, p.variant);
+        if (!view->is_own && !accepts(f, v, s, status)) {
+            if (!v->refused)
+                return false;
+            continue;
+        }
+        fill(f, v, out);
+        out->by = !view->is_own ? TW_BY_MODEL : p.exact ? TW_BY_RESULT : TW_BY_NEAREST;
+        out->device = view->group->device;
+        out->nearest = view->group->rows.data[p.nearest].text;
+        out->distance = p.distance;
+        out->milliseconds = p.us / 1000;
+        out->compared = p.compared;
+        *status = TW_OK;
+        return true;
+    }
+    return false;
+}
+
+/* --- by occupancy --- */
+
+struct plain_call {
+    tw_family *family;
+    struct family_member *member;
+    const tw_launch *launch;
+    const tw_estimate *estimate;
+};
+
+/* Describes the variant of a member with its default values, from a launch that is resolved. */
+static tw_status describe_plain(void *user)
+{
+    const struct plain_call *c = user;
+    tw_family *f = c->family;
+    struct family_member *m = c->member;
+    const char *tune = launch_tunes_text(&f->kept, c->launch), *name = m->kernel->info->name;
+    if (!m->plain) {
+        m->plain = arena_new(&f->kept, struct family_variant);
+        m->plain->member = (int)(m - f->members);
+        m->plain->tune = tune;
+        m->plain->name = arena_printf(&f->kept, "%s%s%s", name, *tune ? " " : "", tune);
+    }
+    compile_grid(f, m->plain, &f->viewed);
+    m->needs = (struct block_needs){.shared = c->estimate->shared_bytes,
+                                    .registers = c->estimate->registers,
+                                    .threads = c->estimate->threads};
+    m->estimated = true;
+    return TW_OK;
+}
+
+/* Estimates a member once. */
+static tw_status estimate_plain(tw_family *f, struct family_member *m, const struct family_sizes *s)
+{
+    tw_launch *l;
+    tw_estimate e = tw_estimate_init();
+    if (m->estimated)
+        return TW_OK;
+    tw_status status = estimate(f, (int)(m - f->members), "", s, &l, &e);
+    if (status == TW_OK)
+        status = context_call(f->own, describe_plain, &(struct plain_call){f, m, l, &e});
+    tw_launch_free(l);
+    return status;
+}
+
+static double cost_of(const tw_family *f, const struct family_member *m, int64_t blocks)
+{
+    const struct lower_target *t = m->kernel->device;
+    struct block_needs needs = m->needs;
+    if (!t)
+        return 0;
+    needs.blocks = blocks;
+    return occupancy_cost(&(struct occupancy_limits){f->multiprocessors, t->shared_of_sm,
+                                                     t->registers, t->threads_of_sm, 0},
+                          &needs);
+}
+
+/* Chooses among the members with their default values. */
+static tw_status choose_plain(tw_family *f, const struct family_sizes *s, tw_choice *out,
+                              struct family_variant **variant)
+{
+    tw_status status = TW_BAD_ARGUMENT, failed = TW_OK;
+    struct family_variant *best = NULL;
+    double least = 0;
+    *out = (tw_choice){.by = TW_BY_MODEL};
+    for (int i = 0; i < f->member_count; i++) {
+        struct family_member *m = &f->members[i];
+        if (!family_takes_types(f, m->kernel->info) || m->refused ||
+            (m->plain && m->plain->refused))
+            continue;
+        status = estimate_plain(f, m, s);
+        m->refused = is_refusal(status);
+        if (status == TW_NO_MEMORY || status == TW_CANCELLED)
+            return status;
+        failed = status != TW_OK ? status : failed;
+        int64_t blocks = status == TW_OK ? blocks_of(m->plain, s) : -1;
+        if (blocks < 0)
+            continue;
+        out->compared++;
+        double cost = cost_of(f, m, blocks);
+        if (best && cost >= least)
+            continue;
+        best = m->plain;
+        least = cost;
+    }
+    *variant = best;
+    if (best) {
+        fill(f, best, out);
+        return TW_OK;
+    }
+    if (failed != TW_OK && f->own->message_count)
+        return failed; /* the message is that of the last member */
+    return family_refuse(f, TW_BAD_ARGUMENT,
+                         "no kernel of the family `%s` takes these types and sizes on %s", f->name,
+                         f->members[0].kernel->target);
+}
+
+tw_status family_choose(tw_family *f, const struct family_sizes *s, tw_choice *out,
+                        struct family_variant **variant)
+{
+    tw_status status = TW_OK;
+    if (!f->has_view)
+        status = context_call(f->own, make_view, f);
+    if (status != TW_OK)
+        return status;
+    if (choose_by_results(f, s, out, variant, &status))
+        return TW_OK;
+    return status == TW_NO_MEMORY || status == TW_CANCELLED ? status
+                                                            : choose_plain(f, s, out, variant);
+}

@@ -1,0 +1,251 @@
+/* The family's own context, for calls from any thread: under the lock, one at a time. It has copies
+ * of the kernels, so that calls on the context that made the family never interfere. */
+#include "api/family.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- opening --- */
+
+static tw_status copy_kernels(tw_family *f)
+{
+    tw_status status = TW_OK;
+    for (int i = 0; i < f->member_count && status == TW_OK; i++) {
+        const tw_kernel *k = f->members[i].kernel;
+        tw_module *m = NULL;
+        for (int e = 0; e < i && !m; e++)
+            if (f->members[e].kernel->module == k->module)
+                m = f->members[e].own->module;
+        if (!m)
+            status = module_again(f->own, k->module, &m);
+        if (status == TW_OK)
+            status = tw_kernel_for_target(tw_module_kernel_at(m, k->index), k->target,
+                                          &f->members[i].own);
+    }
+    return status;
+}
+
+tw_status family_open_own(tw_family *f)
+{
+    const tw_context *owner = f->ctx;
+    tw_config config = owner->config;
+    if (f->own)
+        return TW_OK;
+    config.cache = cuda_cache_folder(owner->cache);
+    config.import_path = owner->import_path;
+    config.parallel = owner->parallel.run;
+    config.parallel_user = owner->parallel.user;
+    config.threads = owner->parallel.threads;
+    tw_status status = tw_context_new(&config, &f->own);
+    if (status == TW_OK)
+        status = copy_kernels(f);
+    if (status == TW_OK) {
+        context_arena(f->own, &f->kept);
+        context_arena(f->own, &f->viewed);
+        return TW_OK;
+    }
+    tw_context_free(f->own); /* the texts compiled before, so only memory can be missing */
+    f->own = NULL;
+    return TW_NO_MEMORY;
+}
+
+void family_close_own(tw_family *f)
+{
+    if (!f->own)
+        return;
+    arena_free(&f->kept);
+    arena_free(&f->viewed);
+    tw_context_free(f->own);
+}
+
+/* --- errors --- */
+
+struct refusal {
+    tw_context *ctx;
+    tw_status status;
+    char text[512];
+};
+
+static tw_status say(void *user)
+{
+    const struct refusal *r = user;
+    diag_error(&r->ctx->diag, LOC_NONE, "%s", r->text);
+    diag_code(&r->ctx->diag, CODE_ARGUMENT);
+    return r->status;
+}
+
+tw_status family_refuse(tw_family *f, tw_status status, const char *format, ...)
+{
+    struct refusal r = {.ctx = f->own, .status = status};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(r.text, sizeof r.text, format, args);
+    va_end(args);
+    return context_call(f->own, say, &r);
+}
+
+/* --- what is given --- */
+
+static const char *kind_text(tw_value_kind kind)
+{
+    switch (kind) {
+    case TW_INTEGER: return "an integer";
+    case TW_FLOAT: return "a float";
+    case TW_POINTER: return "an address";
+    }
+    return "a value without a kind";
+}
+
+static bool fits(enum dtype t, int64_t v)
+{
+    return t == DT_BOOL ? v == 0 || v == 1 : t == DT_U64 || dtype_wrap(t, v) == v;
+}
+
+void family_derive(const tw_family *f, struct family_sizes *s)
+{
+    memset(s->value, 0, sizeof s->value);
+    for (int i = 0; i < f->size_count; i++)
+        s->value[f->size_param[i]] = (uint64_t)s->size[i];
+    if (f->derives && !launch_derived_run(&f->derive, s->value))
+        s->underivable = true;
+}
+
+tw_status family_take(tw_family *f, const tw_value *arguments, int count, struct family_sizes *s)
+{
+    const struct lang_kernel *info = f->members[0].kernel->info;
+    if (count < f->least_arguments || count > f->argument_count)
+        return family_refuse(f, TW_BAD_ARGUMENT,
+                             "the family `%s` takes %d arguments; %d were given", f->name,
+                             f->argument_count, count);
+    for (int i = 0; i < f->size_count; i++) {
+        int at = f->size_argument[i];
+        const struct lang_param *p = &info->params[f->size_param[i]];
+        if (at < count && arguments[at].kind != TW_INTEGER)
+            return family_refuse(
+                f, TW_BAD_ARGUMENT, "argument %d, `%s` (%s): %s was given, expected an integer",
+                at + 1, p->name, dtype_table[p->dtype].name, kind_text(arguments[at].kind));
+        s->size[i] = at < count ? arguments[at].i : p->value.i;
+        if (!fits(p->dtype, s->size[i]))
+            return family_refuse(f, TW_BAD_ARGUMENT, "argument %d, `%s`: %s cannot hold %lld",
+                                 at + 1, p->name, dtype_table[p->dtype].name,
+                                 (long long)s->size[i]);
+    }
+    family_derive(f, s);
+    return TW_OK;
+}
+
+/* --- calls --- */
+
+/* Fills the caller's error with the first message of the own context. */
+static void fill_error(const tw_family *f, tw_status status, tw_error *error)
+{
+    if (f->own) {
+        context_fill_error(f->own, status, error);
+        return;
+    }
+    tw_error found = {.status = status};
+    snprintf(found.text, sizeof found.text, "error: %s\n", tw_status_text(status));
+    FILL_SIZED(error, found);
+}
+
+/* Refuses calls without a family, and arguments that are NULL. */
+static tw_status check_call(const tw_family *f, const tw_value *arguments, int count,
+                            tw_error *error, const char *call)
+{
+    if (f && (count <= 0 || arguments))
+        return TW_OK;
+    tw_error found = {.status = TW_BAD_ARGUMENT, .code = TW_CODE_ARGUMENT};
+    snprintf(found.text, sizeof found.text, "error: %s: `%s` is NULL\n", call,
+             f ? "arguments" : "f");
+    if (error)
+        FILL_SIZED(error, found);
+    return TW_BAD_ARGUMENT;
+}
+
+tw_status tw_family_choose(tw_family *f, const tw_value *arguments, int count, tw_choice *out,
+                           tw_error *error)
+{
+    struct family_sizes s = {0};
+    struct family_variant *v;
+    tw_choice made = {0};
+    error = error && SIZED_FITS(NULL, tw_error, error) ? error : NULL;
+    tw_status status = check_call(f, arguments, count, error, "tw_family_choose");
+    if (status != TW_OK)
+        return status;
+    if (!out || !SIZED_FITS(NULL, tw_choice, out))
+        return TW_BAD_ARGUMENT;
+    platform_lock(f->lock);
+    status = family_open_own(f);
+    if (status == TW_OK)
+        status = family_take(f, arguments, count, &s);
+    if (status == TW_OK)
+        status = family_choose(f, &s, &made, &v);
+    if (status != TW_OK && error)
+        fill_error(f, status, error);
+    platform_unlock(f->lock);
+    if (status == TW_OK)
+        FILL_SIZED(out, made);
+    return status;
+}
+
+/* --- for a launch --- */
+
+struct launch_call {
+    tw_family *family;
+    tw_launch *launch;
+    struct family_sizes sizes;
+    const char *why; /* the own context's messages */
+    tw_status status;
+};
+
+/* Takes the integers of a launch by the names of the family's. */
+static tw_status take_launch(void *user)
+{
+    struct launch_call *c = user;
+    tw_launch *l = c->launch;
+    const tw_family *f = c->family;
+    tw_status status = l->prepared ? TW_OK : launch_resolve(l, true);
+    for (int i = 0; i < f->size_count && status == TW_OK; i++)
+        c->sizes.size[i] = l->choice.values[f->size_param[i]].i;
+    return status;
+}
+
+static tw_status pass_on(void *user)
+{
+    const struct launch_call *c = user;
+    struct diag *d = &c->launch->ctx->diag;
+    diag_error(d, LOC_NONE, "the family `%s` has no choice for this launch: %s", c->family->name,
+               c->why);
+    return c->status;
+}
+
+tw_status tw_family_choose_for(tw_family *f, tw_launch *l, tw_choice *out)
+{
+    struct family_variant *v;
+    tw_choice made = {0};
+    if (!f || !l)
+        return TW_BAD_ARGUMENT;
+    if (!out)
+        return context_refuse(l->ctx, "tw_family_choose_for: `out` is NULL");
+    if (!SIZED_FITS(l->ctx, tw_choice, out))
+        return TW_BAD_ARGUMENT;
+    if (!family_has_kernel(f, l->kernel))
+        return context_refuse(l->ctx, "tw_family_choose_for: the launch is not one of this family");
+    struct launch_call call = {.family = f, .launch = l};
+    call.status = context_call(l->ctx, take_launch, &call);
+    if (call.status != TW_OK)
+        return call.status;
+    family_derive(f, &call.sizes);
+    platform_lock(f->lock);
+    call.status = family_open_own(f);
+    if (call.status == TW_OK)
+        call.status = family_choose(f, &call.sizes, &made, &v);
+    call.why = f->own ? f->own->rendered : "out of memory";
+    if (call.status != TW_OK)
+        context_call(l->ctx, pass_on, &call);
+    platform_unlock(f->lock);
+    if (call.status == TW_OK)
+        FILL_SIZED(out, made);
+    return call.status;
+}

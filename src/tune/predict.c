@@ -1,0 +1,162 @@
+#include "tune/predict.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Rows that are averaged, and the octaves by which a row counts as further away for each size
+ * whose divisor differs: a program for multiples of 16 copies more bytes at once. */
+enum { NEAREST_ROWS = 8, DIVISOR_OCTAVES = 2 };
+
+/* The octaves at which a row's weight is a quarter of that at distance 0. */
+#define WEIGHT_OCTAVES 0.5
+
+/* The ratio to a row's fastest that counts for a variant without a time there. */
+#define MISSING_RATIO 4.0
+
+struct near_row {
+    int row;
+    double squared;  /* distance in octaves, */
+    double weighted; /* and with the divisors */
+    double least;    /* microseconds of the row's fastest usable variant */
+};
+
+static double octave(int64_t size)
+{
+    return size > 0 ? log2((double)size) : -1;
+}
+
+/* The largest of 16, 8 and 1 that divides the size. */
+static int divisor(int64_t size)
+{
+    return size % 16 == 0 ? 16 : size % 8 == 0 ? 8 : 1;
+}
+
+static struct near_row distance_to(const struct predict_table *t, int row, const int64_t *sizes)
+{
+    struct near_row n = {.row = row};
+    int other = 0;
+    for (int i = 0; i < t->size_count; i++) {
+        double d = octave(sizes[i]) - octave(t->rows[row].sizes[i]);
+        n.squared += d * d;
+        other += divisor(sizes[i]) != divisor(t->rows[row].sizes[i]);
+    }
+    n.weighted = n.squared + other * DIVISOR_OCTAVES * DIVISOR_OCTAVES;
+    return n;
+}
+
+static float least_of(const struct predict_table *t, int row, const struct predict_facts *facts)
+{
+    float least = 0;
+    for (int v = 0; v < t->variant_count; v++) {
+        float us = facts[v].usable ? t->rows[row].us[v] : 0;
+        if (us > 0 && (least <= 0 || us < least))
+            least = us;
+    }
+    return least;
+}
+
+/* Adds a row to the nearest ones, which are sorted. */
+static int keep_nearest(struct near_row *near, int count, struct near_row n)
+{
+    int at = count < NEAREST_ROWS ? count : NEAREST_ROWS - 1;
+    if (count == NEAREST_ROWS && n.weighted >= near[at].weighted)
+        return count;
+    while (at > 0 && near[at - 1].weighted > n.weighted) {
+        near[at] = near[at - 1];
+        at--;
+    }
+    near[at] = n;
+    return count < NEAREST_ROWS ? count + 1 : count;
+}
+
+static int exact_row(const struct predict_table *t, const int64_t *sizes)
+{
+    size_t bytes = (size_t)t->size_count * sizeof *sizes;
+    for (int r = 0; r < t->row_count; r++)
+        if (memcmp(t->rows[r].sizes, sizes, bytes) == 0)
+            return r;
+    return -1;
+}
+
+static struct predicted fastest_of(const struct predict_table *t, int row,
+                                   const struct predict_facts *facts)
+{
+    struct predicted p = {.variant = -1, .nearest = row, .exact = true};
+    for (int v = 0; v < t->variant_count; v++) {
+        float us = facts[v].usable ? t->rows[row].us[v] : 0;
+        if (us <= 0)
+            continue;
+        p.compared++;
+        if (p.variant < 0 || (double)us < p.us) {
+            p.variant = v;
+            p.us = (double)us;
+        }
+    }
+    return p;
+}
+
+/* Returns the weighted mean of a variant's log ratios, or a negative number if no row has a time of
+ * it. */
+static double mean_of(const struct predict_table *t, const struct near_row *near, int count,
+                      int variant)
+{
+    double sum = 0, weights = 0;
+    bool measured = false;
+    for (int i = 0; i < count; i++) {
+        double us = (double)t->rows[near[i].row].us[variant];
+        double weight = 1 / (1 + near[i].weighted / (WEIGHT_OCTAVES * WEIGHT_OCTAVES));
+        measured = measured || us > 0;
+        sum += weight * weight * log(us > 0 ? us / near[i].least : MISSING_RATIO);
+        weights += weight * weight;
+    }
+    return measured ? sum / weights : -1;
+}
+
+/* Estimates the time from the nearest row that has one, as if time grew with the product of the
+ * sizes. */
+static double time_of(const struct predict_table *t, const struct near_row *near, int count,
+                      const int64_t *sizes, int variant)
+{
+    for (int i = 0; i < count; i++) {
+        const struct predict_row *row = &t->rows[near[i].row];
+        double octaves = 0;
+        for (int s = 0; s < t->size_count; s++)
+            octaves += octave(sizes[s]) - octave(row->sizes[s]);
+        if (row->us[variant] > 0)
+            return (double)row->us[variant] * exp2(octaves);
+    }
+    return 0;
+}
+
+struct predicted predict_best(const struct predict_table *t, const int64_t *sizes,
+                              const struct predict_facts *facts)
+{
+    int exact = exact_row(t, sizes), count = 0;
+    struct predicted p = {.variant = -1, .nearest = -1};
+    if (exact >= 0)
+        p = fastest_of(t, exact, facts);
+    if (p.variant >= 0)
+        return p;
+    struct near_row near[NEAREST_ROWS];
+    for (int r = 0; r < t->row_count; r++) {
+        struct near_row n = distance_to(t, r, sizes);
+        n.least = (double)least_of(t, r, facts);
+        if (n.least > 0)
+            count = keep_nearest(near, count, n);
+    }
+    p = (struct predicted){.variant = -1, .nearest = count ? near[0].row : -1};
+    double least = 0;
+    for (int v = 0; v < t->variant_count && count; v++) {
+        double mean = facts[v].usable ? mean_of(t, near, count, v) : -1;
+        p.compared += mean >= 0;
+        if (mean < 0 || (p.variant >= 0 && mean >= least))
+            continue;
+        p.variant = v;
+        least = mean;
+    }
+    if (p.variant >= 0) {
+        p.distance = sqrt(near[0].squared);
+        p.us = time_of(t, near, count, sizes, p.variant);
+    }
+    return p;
+}

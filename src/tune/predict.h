@@ -1,0 +1,48 @@
+/* The choice among variants from times that were measured at other sizes.
+ *
+ * A pure function of numbers: no devices, no kernels, no memory. */
+#ifndef TW_TUNE_PREDICT_H
+#define TW_TUNE_PREDICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PREDICT_SIZES = 64 }; /* most sizes of a table */
+
+/* The times of all variants at some sizes. */
+struct predict_row {
+    const int64_t *sizes; /* in the order of the table's */
+    const float *us;      /* microseconds by variant; 0: not measured, or it failed */
+};
+
+/* Facts of a variant, for the sizes that are asked and for each row. */
+struct predict_facts {
+    bool usable;               /* it may be chosen */
+    int resident;              /* blocks that a multiprocessor holds at a time; 0: not known */
+    int64_t blocks;            /* of the grid at the sizes asked; 0: not known */
+    const int64_t *row_blocks; /* of the grid at each row's sizes */
+};
+
+struct predict_table {
+    int size_count, variant_count, row_count;
+    const struct predict_row *rows;
+    int multiprocessors; /* of the device that was measured; 0: a CPU, or not known */
+};
+
+struct predicted {
+    int variant;     /* -1: none is usable, or no row has a time of a usable one */
+    bool exact;      /* a row has these sizes and a time of the variant */
+    int nearest;     /* the nearest row; -1: none */
+    double distance; /* to that row in octaves: the root of the sum of squares of log2 ratios */
+    double us;       /* measured if exact, else estimated */
+    int compared;    /* number of usable variants with a time in a row that counted */
+};
+
+/* Chooses for `sizes`. facts: by variant. If a row has these sizes, its fastest usable variant
+ * wins. Else the rows near the sizes are averaged: of each variant the logarithm of its time
+ * divided by the row's least. Equal variants: the first. Multiplying all times of a row changes
+ * nothing. */
+struct predicted predict_best(const struct predict_table *t, const int64_t *sizes,
+                              const struct predict_facts *facts);
+
+#endif
