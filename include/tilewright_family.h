@@ -63,6 +63,12 @@ TW_API const char *tw_family_file(const tw_family *f, int index);
  * or TW_UNSUPPORTED after the first start. */
 TW_API tw_status tw_family_type(tw_family *f, const char *name, tw_dtype type);
 
+/* Makes the family choose for another GPU than this machine's. device: a name that tw_gpu_find knows,
+ * "h100", or the driver's name of any GPU; it is the family's own device from now on. Returns TW_OK,
+ * TW_BAD_ARGUMENT if that GPU does not run the family's target, or TW_UNSUPPORTED after the first
+ * start. */
+TW_API tw_status tw_family_device(tw_family *f, const char *device);
+
 /* Adds the results of a store (tw_store_open_existing), or of a table's file. Results that are
  * added later replace earlier ones of the same variant and sizes. device: NULL for the family's own
  * device; else its results count as if they were the own device's. Returns TW_OK, TW_NO_FILE,

@@ -1,6 +1,8 @@
 /* Families: loading, their kernels and types, launches of a choice. */
 #include "api/family.h"
 
+#include "model/devices.h"
+
 #include <string.h>
 
 /* --- loading --- */
@@ -101,6 +103,42 @@ static void find_device(tw_family *f)
     f->device = arena_string(&f->arena, d.name, strlen(d.name));
     f->capability = d.capability;
     f->multiprocessors = d.multiprocessors;
+}
+
+struct device_call {
+    tw_family *family;
+    const char *device;
+};
+
+static tw_status set_device(void *user)
+{
+    const struct device_call *c = user;
+    tw_family *f = c->family;
+    struct diag *d = &f->ctx->diag;
+    const struct lower_target *target = f->members[0].kernel->device;
+    const struct gpu *gpu = gpu_find(c->device);
+    if (!target || (gpu && gpu->capability < target->ptx.number)) {
+        diag_error(d, LOC_NONE, "%s does not run the family `%s`, which is for %s",
+                   gpu ? gpu->name : c->device, f->name, target ? target->name : "the CPU");
+        diag_code(d, CODE_ARGUMENT);
+        return TW_BAD_ARGUMENT;
+    }
+    const char *driver = gpu ? strrchr(gpu->aliases, ',') : NULL; /* its name is the last one */
+    const char *name = driver ? driver + 1 : gpu ? gpu->aliases : c->device;
+    f->device = arena_string(&f->arena, name, strlen(name));
+    f->capability = gpu ? gpu->capability : target->ptx.number;
+    f->multiprocessors = gpu ? gpu->multiprocessors : 0;
+    f->is_named = true;
+    return TW_OK;
+}
+
+tw_status tw_family_device(tw_family *f, const char *device)
+{
+    if (!f)
+        return TW_BAD_ARGUMENT;
+    if (!device)
+        return context_refuse(f->ctx, "tw_family_device: `device` is NULL");
+    return family_change(f, set_device, &(struct device_call){f, device});
 }
 
 static tw_status describe_call(void *user)

@@ -102,6 +102,7 @@ struct tw_family {
     bool derives;
     /* The device. */
     const char *device; /* as results name it; NULL: there is none */
+    bool is_named;      /* the caller named it */
     int capability, multiprocessors;
     /* Results. */
     VEC(struct family_variant *) variants;

@@ -328,6 +328,28 @@ static void similar_devices_come_first(void **state)
     assert_string_equal(host.choice.device, "a CPU, 4 cores, x86-64, avx2 routines");
 }
 
+/* A GPU that is not here, by a name of the model's table or by its driver's name. */
+static void another_gpu_can_be_named(void **state)
+{
+    struct choosing c = load_products(state, "sm_90");
+    add_table(&c, HEADER("NVIDIA H200", "T=f32") ROWS HEADER("NVIDIA GH200", "T=f32") ROWS, NULL);
+    succeed(c.f, tw_family_device(c.family, "h200"));
+    chosen(&c, 16, 64, 64, "rows BM=8,WARPS=2", TW_BY_RESULT);
+    assert_string_equal(c.choice.device, "NVIDIA H200");
+    succeed(c.f, tw_family_device(c.family, "NVIDIA GH200"));
+    chosen(&c, 256, 64, 64, "columns BN=16", TW_BY_RESULT);
+    assert_string_equal(c.choice.device, "NVIDIA GH200");
+    succeed(c.f, tw_family_device(c.family, "h100"));
+    chosen(&c, 256, 64, 64, "columns BN=16", TW_BY_MODEL);
+    assert_string_equal(c.choice.device, "NVIDIA H200");
+    refused(c.f, tw_family_device(c.family, "a100"), TW_BAD_ARGUMENT,
+            "A100 SXM 80GB does not run the family `products`, which is for sm_90");
+    refused(c.f, tw_family_device(c.family, NULL), TW_BAD_ARGUMENT, "`device` is NULL");
+    assert_int_equal(tw_family_device(NULL, "h100"), TW_BAD_ARGUMENT);
+    struct choosing host = load_products(state, NULL);
+    refused(host.f, tw_family_device(host.family, "h100"), TW_BAD_ARGUMENT, "is for the CPU");
+}
+
 /* A grid that no GPU takes leaves its variant out. */
 static void grids_must_fit(void **state)
 {
@@ -458,6 +480,7 @@ int main(void)
         TEST(without_results_the_model_chooses),
         TEST(variants_that_the_target_refuses_are_left_out),
         TEST(similar_devices_come_first),
+        TEST(another_gpu_can_be_named),
         TEST(grids_must_fit),
         TEST(wrong_arguments_are_refused),
         TEST(a_launch_gets_a_choice),
