@@ -576,7 +576,7 @@ def test_unlike_blocks(tool):
     told = json.loads(explain(tool, "kernels/matmul/ragged.tile", "--set", "m=1024,n=1024,k=1024", "--device", "h200", "--json").out)["kernels"][0]
     expect(0.95 < told["flops_executed"] / told["flops"] < 1.15, f"the multiplying blocks are not seen: {told}")
     expect(told["sampled_blocks"] < told["blocks"] / 4, told)
-    for kernel in ("stream_k", "waves", "split_k", "split_sum", "split_parts"):
+    for kernel in ("stream_k", "waves", "split_k", "split_ahead", "split_sum", "split_parts"):
         told = json.loads(explain(tool, f"kernels/matmul/{kernel}.tile", "--set", "m=1024,n=1024,k=1024", "--device", "h200", "--json").out)["kernels"][0]
         expect(0.85 < told["flops_executed"] / told["flops"] < 1.15, f"{kernel}: {told}")
 

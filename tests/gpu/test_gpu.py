@@ -41,7 +41,7 @@ SHAPES = {
     "convolution": [dict(n=n, h=h, w=w, c=c, r=r, s=s, f=f, stride=t, pad=1)
                     for n, h, w, c, r, s, f, t in [(1, 5, 7, 3, 3, 2, 5, 1), (2, 9, 8, 40, 3, 3, 70, 2), (1, 16, 16, 64, 1, 1, 64, 1)]],
     **{name: [dict(m=m, n=n, k=k) for m, n, k in [(1, 1, 1), (3, 5, 700), (65, 140, 501), (16, 48, 2304), (1, 257, 4099), (384, 192, 1024)]]
-       for name in ("matmul_split_sum", "matmul_split_parts")},
+       for name in ("matmul_split_ahead", "matmul_split_sum", "matmul_split_parts")},
     "single_block": [{}],
     "tiled_3x3": [dict(size=s) for s in (1, 3, 8, 9)],
 }

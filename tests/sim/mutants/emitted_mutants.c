@@ -40,7 +40,9 @@ static const struct setting tuned[] = {{"BM", 32},    {"BN", 32},   {"BK", 16}, 
 static const struct {
     const char *kernel, *name;
     int64_t value;
-} other_tuned[] = {{"matmul_split_sum", "WAVE", 20}, {"matmul_split_parts", "WAVE", 36}};
+} other_tuned[] = {{"matmul_split_sum", "WAVE", 20},
+                   {"matmul_split_parts", "WAVE", 36},
+                   {"matmul_split_ahead", "WAVE", 20}};
 static const struct setting sizes[CONFIGURATIONS][32] = {
     {{"m", 37},      {"n", 41},     {"k", 53},     {"batch", 2}, {"heads", 2},  {"nq", 37},
      {"nk", 77},     {"d", 32},     {"causal", 1}, {"scale", 1}, {"rows", 3},   {"cols", 33},
@@ -68,6 +70,8 @@ static const struct {
                    {"matmul_v8", "n", {75, 80}},
                    {"matmul_v8", "k", {79, 80}},
                    {"matmul_split_sum", "k", {469, 320}},
+                   {"matmul_split_ahead", "n", {48, 80}},
+                   {"matmul_split_ahead", "k", {528, 560}},
                    {"matmul_split_parts", "k", {853, 432}},
                    {"matmul_v9", "n", {75, 80}},
                    {"matmul_v9", "k", {157, 160}},
