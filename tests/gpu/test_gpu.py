@@ -40,6 +40,8 @@ SHAPES = {
     "paged_attention": [dict(batch=9, heads=h, group=g, d=d, pages=9, most=7, scale=0.125) for h, g, d in [(1, 3, 32), (2, 8, 64)]],
     "convolution": [dict(n=n, h=h, w=w, c=c, r=r, s=s, f=f, stride=t, pad=1)
                     for n, h, w, c, r, s, f, t in [(1, 5, 7, 3, 3, 2, 5, 1), (2, 9, 8, 40, 3, 3, 70, 2), (1, 16, 16, 64, 1, 1, 64, 1)]],
+    **{name: [dict(batch=b, m=m, n=n, k=k) for b, m, n, k in [(1, 3, 5, 7), (300, 5, 16, 48), (3, 65, 72, 40), (2, 127, 129, 131), (9, 512, 384, 160)]]
+       for name in ("matmul_batched_waves", "matmul_batched_ahead")},
     **{name: [dict(m=m, n=n, k=k) for m, n, k in [(1, 1, 1), (3, 5, 700), (65, 140, 501), (16, 48, 2304), (1, 257, 4099), (384, 192, 1024)]]
        for name in ("matmul_split_ahead", "matmul_split_sum", "matmul_split_parts")},
     "single_block": [{}],

@@ -75,6 +75,8 @@ static const struct {
                    {"matmul_split_parts", "k", {853, 432}},
                    {"matmul_v9", "n", {75, 80}},
                    {"matmul_v9", "k", {157, 160}},
+                   {"matmul_batched_ahead", "n", {48, 80}},
+                   {"matmul_batched_ahead", "k", {144, 160}},
                    {"matmul_nt", "k", {150, 160}},
                    {"matmul_nt_i8", "k", {276, 320}},
                    {"matmul_i8", "n", {44, 80}},
