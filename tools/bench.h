@@ -7,9 +7,17 @@
 #include "peers.h"
 #include "tool.h"
 
-/* Origin of the tuned values: the kernel's defaults, --tune, or the store's entry for these
- * sizes or for the nearest sizes. */
-enum bench_from { BENCH_DEFAULT, BENCH_GIVEN, BENCH_TUNED, BENCH_TUNED_NEAR };
+/* Origin of the tuned values: the kernel's defaults, --tune, the store's entry for these sizes or
+ * for the nearest sizes, or the choice of a family (--best), by tw_choice.by. */
+enum bench_from {
+    BENCH_DEFAULT,
+    BENCH_GIVEN,
+    BENCH_TUNED,
+    BENCH_TUNED_NEAR,
+    BENCH_BEST_RESULT,
+    BENCH_BEST_NEAREST,
+    BENCH_BEST_MODEL
+};
 extern const char *const bench_from_names[]; /* their names in tables and JSON */
 
 enum bench_result { BENCH_PASS, BENCH_FAIL, BENCH_UNCHECKED, BENCH_SKIPPED };
@@ -31,6 +39,9 @@ struct bench_row {
     char sizes[96];                  /* not a product: "rows = 4, cols = 10" */
     char config[200];                /* "BM=128,BN=128" */
     enum bench_from from;            /* of `config` */
+    const char *family;              /* that chose the kernel; NULL: none */
+    char near[120];                  /* BENCH_BEST_NEAREST: the nearest sizes with results */
+    double predicted_ms;             /* by the family's choice; 0: not known */
     int runs;                        /* measured */
     double ms;                       /* median */
     double least_ms;                 /* on the CPU: least of the rounds */
@@ -75,6 +86,10 @@ void bench_print(const struct bench_row *row, const struct bench_columns *c);
 void bench_print_library(const struct bench_row *like, const struct library_row *l,
                          const struct bench_columns *c);
 void bench_json(const struct bench_row *row, struct json *j);
+/* Writes the origin of the tuned values: "tuned", "best as predicted from m=16,n=4096,k=4096". */
+void bench_origin(const struct bench_row *row, char *out, size_t size);
+/* Adds how a family chose the kernel; nothing if none did. */
+void bench_json_choice(const struct bench_row *row, struct json *j);
 /* Adds, for any device, the verdict on the values and the name of their reference. `result` is
  * the verdict as text. */
 void bench_json_values(const struct bench_row *row, const char *result, struct json *j);

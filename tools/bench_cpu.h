@@ -25,6 +25,7 @@ struct cpu_bench {
 struct cpu_job {
     struct cpu_bench *bench;
     const struct bench_entry *entry;
+    tw_kernel *kernel; /* the entry's, or the one that its family chose */
     struct bench_row row;
     tw_launch *launch; /* NULL: not timed, the row says why */
     struct operands arrays;

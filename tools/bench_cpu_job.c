@@ -1,4 +1,5 @@
 #include "bench_cpu.h"
+#include "bench_launch.h"
 #include "settings.h"
 #include "tensor.h"
 
@@ -16,8 +17,8 @@ static void explain_endless(struct cpu_job *j)
 {
     struct bench_row *r = &j->row;
     const struct options *rest = j->bench->rest;
-    bool one_type = tw_kernel_type_count(j->entry->kernel) == 1;
-    char *sets = set_options(j->launch, j->entry->kernel);
+    bool one_type = tw_kernel_type_count(j->kernel) == 1;
+    char *sets = set_options(j->launch, j->kernel);
     char *more =
         need_text("%s%s", one_type ? " --type " : "", one_type ? tw_dtype_name(r->dtype) : "");
     for (const struct option_use *u = rest->uses; u < rest->uses + rest->use_count; u++)
@@ -52,7 +53,7 @@ static void describe_sizes(struct cpu_job *j)
     tw_param p = tw_param_init();
     tw_value v;
     size_t at = 0;
-    for (int i = 0; tw_kernel_param(j->entry->kernel, i, &p) == TW_OK; i++) {
+    for (int i = 0; tw_kernel_param(j->kernel, i, &p) == TW_OK; i++) {
         char value[32];
         if (p.is_pointer || at >= sizeof row->sizes ||
             tw_launch_value(j->launch, p.name, &v) != TW_OK)
@@ -70,7 +71,7 @@ static void describe(struct cpu_job *j)
     r->n = bench_size_of(j->launch, "n", 0);
     r->k = bench_size_of(j->launch, "k", 0);
     r->batch = bench_size_of(j->launch, "batch", 1);
-    bench_write_config(r->config, sizeof r->config, j->launch, j->entry->kernel);
+    bench_write_config(r->config, sizeof r->config, j->launch, j->kernel);
     describe_sizes(j);
 }
 
@@ -99,8 +100,8 @@ static tw_status fill(struct cpu_job *j)
     tw_status s = tw_launch_prepare(j->launch);
     if (s != TW_OK)
         return s;
-    r->dtype = bench_type_read(j->launch, j->entry->kernel);
-    s = operands_make(&j->arrays, j->launch, j->entry->kernel, 1,
+    r->dtype = bench_type_read(j->launch, j->kernel);
+    s = operands_make(&j->arrays, j->launch, j->kernel, 1,
                       bench_scale(j->entry->takes_sizes ? r->k : 0, r->dtype));
     if (s == TW_OK && j->entry->is_product)
         find_operands(j);
@@ -117,24 +118,16 @@ int cpu_job_open(struct cpu_job *j, struct cpu_bench *b, const struct bench_entr
                  const struct shape *shape, tw_dtype dtype)
 {
     *j = (struct cpu_job){.bench = b, .entry = e};
-    j->row = (struct bench_row){.kernel = tw_kernel_name(e->kernel),
-                                .file = e->program->path,
-                                .is_product = e->is_product,
-                                .dtype = dtype,
-                                .batch = 1,
-                                .best = -1};
-    tw_status s = tw_launch_new(e->kernel, &j->launch);
-    int status = STATUS_OK;
-    if (s == TW_OK)
-        status = bench_set_up(j->launch, e->kernel, e->program, b->rest, shape, dtype);
+    j->row =
+        (struct bench_row){.is_product = e->is_product, .dtype = dtype, .batch = 1, .best = -1};
+    int status;
+    tw_status s = bench_launch(e, b->rest, shape, dtype, &j->row, &j->kernel, &j->launch, &status);
     progress_clear(&b->progress);
-    if (s == TW_OK && status == STATUS_OK)
-        status = bench_take_tuned(j->launch, e->kernel, e->program, b->rest, &j->row.from);
     if (status != STATUS_OK)
         return status;
     if (s == TW_OK)
         describe(j);
-    char *missing = s == TW_OK ? missing_scalars(j->launch, e->kernel) : NULL;
+    char *missing = s == TW_OK ? missing_scalars(j->launch, j->kernel) : NULL;
     if (missing) {
         snprintf(j->row.why, sizeof j->row.why, "needs --set %s", missing);
         j->row.result = BENCH_SKIPPED;
@@ -288,7 +281,7 @@ static void check_ours(struct cpu_job *j)
     double work = (double)g->m * (double)g->n * (double)g->k * (double)g->batch;
     tw_verdict v = tw_verdict_init();
     r->result = BENCH_UNCHECKED;
-    if (!tw_kernel_has_ensures(j->entry->kernel))
+    if (!tw_kernel_has_ensures(j->kernel))
         return;
     if (!alone || work <= ensures_most || j->bench->all_ensures) {
         tw_status s = tw_launch_verify(j->launch, &v);

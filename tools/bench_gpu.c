@@ -1,4 +1,5 @@
 #include "bench_gpu_turns.h"
+#include "bench_launch.h"
 #include "bench_settings.h"
 
 #include <stdlib.h>
@@ -9,12 +10,12 @@
 static void describe(struct gpu_job *j)
 {
     struct gpu_row *row = j->row;
-    row->target = tw_kernel_target(j->entry->kernel);
+    row->target = tw_kernel_target(j->kernel);
     row->shape.m = bench_size_of(j->first, "m", row->shape.m);
     row->shape.n = bench_size_of(j->first, "n", row->shape.n);
     row->shape.k = bench_size_of(j->first, "k", row->shape.k);
     row->shape.batch = bench_size_of(j->first, "batch", 1);
-    bench_write_config(row->common.config, sizeof row->common.config, j->first, j->entry->kernel);
+    bench_write_config(row->common.config, sizeof row->common.config, j->first, j->kernel);
 }
 
 static void find_gemm(struct gpu_job *j)
@@ -63,8 +64,8 @@ static void load_job(struct gpu_job *j)
         judge_load(j, s);
         return;
     }
-    j->row->dtype = bench_type_read(j->first, j->entry->kernel);
-    j->ready = bench_arrays_find(&j->arrays, &j->b->gpu, j->first, j->entry->kernel);
+    j->row->dtype = bench_type_read(j->first, j->kernel);
+    j->ready = bench_arrays_find(&j->arrays, &j->b->gpu, j->first, j->kernel);
     if (!j->ready)
         gpu_refuse(j, TW_NO_MEMORY, j->arrays.why);
     else if (j->entry->is_product)
@@ -74,24 +75,17 @@ static void load_job(struct gpu_job *j)
 static int open_job(struct gpu_job *j, const struct shape *shape, tw_dtype dtype)
 {
     const struct bench_entry *e = j->entry;
-    *j->row = (struct gpu_row){.common = {.kernel = tw_kernel_name(e->kernel),
-                                          .file = e->program->path,
-                                          .is_product = e->is_product},
-                               .dtype = dtype};
+    int status;
+    *j->row = (struct gpu_row){.common.is_product = e->is_product, .dtype = dtype};
     if (shape)
         j->row->shape = *shape;
-    progress_step(&j->b->progress, "%s: compiling", j->row->common.kernel);
-    tw_status s = tw_launch_new(e->kernel, &j->first);
-    if (s != TW_OK) {
-        gpu_refuse(j, s, "");
-        return STATUS_OK;
-    }
-    int status = bench_set_up(j->first, e->kernel, e->program, j->b->rest, shape, dtype);
+    progress_step(&j->b->progress, "%s: compiling", tw_kernel_name(e->kernel));
+    tw_status s =
+        bench_launch(e, j->b->rest, shape, dtype, &j->row->common, &j->kernel, &j->first, &status);
     progress_clear(&j->b->progress);
-    if (status == STATUS_OK)
-        status =
-            bench_take_tuned(j->first, e->kernel, e->program, j->b->rest, &j->row->common.from);
-    if (status == STATUS_OK)
+    if (s != TW_OK)
+        gpu_refuse(j, s, "");
+    else if (status == STATUS_OK)
         load_job(j);
     return status;
 }

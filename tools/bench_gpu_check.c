@@ -140,7 +140,7 @@ static void check_job(struct gpu_turns *x, struct gpu_job *j)
     struct bench_row *r = &j->row->common;
     bool small = e->is_product ? multiply_adds(&j->row->shape) <= ensures_most
                                : j->arrays.bytes <= ensures_bytes;
-    bool ensured = (small || x->b->all_ensures) && tw_kernel_has_ensures(e->kernel);
+    bool ensured = (small || x->b->all_ensures) && tw_kernel_has_ensures(j->kernel);
     bool alone = e->is_product && e->product.alone;
     if (!run_once(j))
         return;

@@ -23,10 +23,12 @@ static void add_sizes(struct cells *c, const struct shape *s, const struct gpu_c
 static void write_config(const struct gpu_row *r, char *out, size_t size)
 {
     const char *why = r->common.why, *config = r->common.config;
+    char origin[200];
     size_t at = 0;
     out[0] = '\0';
-    if (*config && (!*why || r->common.result == BENCH_UNCHECKED))
-        at = (size_t)snprintf(out, size, "%s %s%s", config, bench_from_names[r->common.from],
+    bench_origin(&r->common, origin, sizeof origin);
+    if ((*config || r->common.family) && (!*why || r->common.result == BENCH_UNCHECKED))
+        at = (size_t)snprintf(out, size, "%s%s%s%s", config, *config ? " " : "", origin,
                               *why ? ": " : "");
     snprintf(out + at, size - at, "%s", why);
 }
@@ -166,6 +168,7 @@ void gpu_json(const struct gpu_row *r, struct json *j)
     put_sizes(r, j);
     json_put_text(j, "config", r->common.config);
     json_put_text(j, "config_from", bench_from_names[r->common.from]);
+    bench_json_choice(b, j);
     if (b->ms > 0) {
         json_put_real(j, "ms", b->ms);
         json_put_integer(j, "runs", b->runs);

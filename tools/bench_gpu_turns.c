@@ -133,11 +133,11 @@ void gpu_refuse(struct gpu_job *j, tw_status s, const char *why)
     j->ready = false;
 }
 
-static void copy_tuned(const struct bench_entry *e, tw_launch *from, tw_launch *to)
+static void copy_tuned(tw_kernel *k, tw_launch *from, tw_launch *to)
 {
     tw_tune t = tw_tune_init();
     tw_value v;
-    for (int i = 0; tw_kernel_tune(e->kernel, i, &t) == TW_OK; i++)
+    for (int i = 0; tw_kernel_tune(k, i, &t) == TW_OK; i++)
         if (tw_launch_value(from, t.name, &v) == TW_OK)
             tw_launch_tune(to, t.name, v);
 }
@@ -146,13 +146,13 @@ static tw_status make_launch(struct gpu_job *j, const struct shape *shape, tw_dt
                              tw_launch **out)
 {
     const struct bench_entry *e = j->entry;
-    tw_status s = tw_launch_new(e->kernel, out);
+    tw_status s = tw_launch_new(j->kernel, out);
     if (s != TW_OK)
         return s;
     j->launch_count++;
-    if (bench_set_up(*out, e->kernel, e->program, j->b->rest, shape, dtype) != STATUS_OK)
+    if (bench_set_up(*out, j->kernel, e->program, j->b->rest, shape, dtype) != STATUS_OK)
         return TW_BAD_ARGUMENT;
-    copy_tuned(e, j->first, *out);
+    copy_tuned(j->kernel, j->first, *out);
     return TW_OK;
 }
 

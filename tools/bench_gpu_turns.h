@@ -10,6 +10,7 @@ struct gpu_job {
     struct gpu_bench *b;
     const struct bench_entry *entry;
     struct gpu_row *row;
+    tw_kernel *kernel; /* the entry's, or the one that its family chose */
     struct bench_arrays arrays;
     tw_launch *first;     /* prepared; with the arrays of copy 0 after gpu_turns_open */
     tw_launch **launches; /* one for each copy */

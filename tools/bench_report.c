@@ -15,15 +15,15 @@ static void add_type(struct cells *c, const struct bench_row *r)
  * kernel's defaults. */
 static void add_error(struct cells *c, const struct bench_row *r, int width)
 {
-    char text[640] = "";
+    char text[840] = "", origin[200];
     size_t at = 0;
     if (r->compared)
         at = (size_t)snprintf(text, sizeof text, "%.1e", r->error);
     if (*r->why && at < sizeof text)
         at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", at ? "  " : "", r->why);
-    if (*r->config && r->from != BENCH_DEFAULT && at < sizeof text)
-        snprintf(text + at, sizeof text - at, "%s%s (%s)", at ? "  " : "", r->config,
-                 bench_from_names[r->from]);
+    bench_origin(r, origin, sizeof origin);
+    if ((*r->config || r->family) && r->from != BENCH_DEFAULT && at < sizeof text)
+        snprintf(text + at, sizeof text - at, "%s%s (%s)", at ? "  " : "", r->config, origin);
     cells_add(c, "error", width, true, text);
 }
 
@@ -192,6 +192,21 @@ void bench_json_values(const struct bench_row *r, const char *result, struct jso
         json_put_text(j, "why", r->why);
 }
 
+void bench_json_choice(const struct bench_row *r, struct json *j)
+{
+    if (!r->family)
+        return;
+    json_put_text(j, "family", r->family);
+    json_put_text(j, "chosen_by",
+                  r->from == BENCH_BEST_RESULT    ? "result"
+                  : r->from == BENCH_BEST_NEAREST ? "nearest"
+                                                  : "model");
+    if (*r->near)
+        json_put_text(j, "nearest", r->near);
+    if (r->predicted_ms > 0)
+        json_put_real(j, "predicted_ms", r->predicted_ms);
+}
+
 void bench_json(const struct bench_row *r, struct json *j)
 {
     json_open(j, '{');
@@ -205,6 +220,7 @@ void bench_json(const struct bench_row *r, struct json *j)
         json_put_text(j, "config", r->config);
         json_put_text(j, "config_from", bench_from_names[r->from]);
     }
+    bench_json_choice(r, j);
     put_speed(r, j);
     put_peers(r, j);
     bench_json_values(r, result_names[r->result], j);

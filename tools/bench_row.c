@@ -4,8 +4,19 @@
 
 #include <string.h>
 
-const char *const bench_from_names[] = {"default", "--tune", "tuned",
-                                        "tuned for the nearest sizes"};
+const char *const bench_from_names[] = {"default",
+                                        "--tune",
+                                        "tuned",
+                                        "tuned for the nearest sizes",
+                                        "best as measured",
+                                        "best as predicted",
+                                        "best by the model"};
+
+void bench_origin(const struct bench_row *row, char *out, size_t size)
+{
+    snprintf(out, size, "%s%s%s", bench_from_names[row->from], *row->near ? " from " : "",
+             row->near);
+}
 
 void bench_explain(struct bench_row *row, const tw_context *ctx, tw_status s)
 {

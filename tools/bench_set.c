@@ -1,5 +1,6 @@
 #include "bench_set.h"
 #include "settings.h"
+#include "tilewright_tuning.h"
 
 #include <glob.h>
 #include <stdlib.h>
@@ -7,22 +8,71 @@
 
 /* --- kernels --- */
 
-static int add_entry(struct bench_set *x, const struct program *p, tw_kernel *k)
+/* Adds a kernel that is compiled for the target. */
+static void add_entry(struct bench_set *x, const struct bench_entry *like)
 {
-    struct bench_entry e = {.program = p, .kernel = k};
+    struct bench_entry e = *like;
+    tw_kernel *k = e.kernel;
+    e.takes_sizes = takes_extent(k, "m") && takes_extent(k, "n") && takes_extent(k, "k");
+    e.is_product = e.takes_sizes && find_product(k, &e.product);
+    x->entries = need_more_memory(x->entries, (size_t)(x->entry_count + 1) * sizeof *x->entries);
+    x->entries[x->entry_count++] = e;
+    x->sized |= e.takes_sizes;
+}
+
+static void take_width(struct bench_set *x, tw_kernel *k)
+{
+    int width = (int)strlen(tw_kernel_name(k));
+    x->name_width = width > x->name_width ? width : x->name_width;
+}
+
+static int add_kernel(struct bench_set *x, const struct program *p, tw_kernel *k)
+{
+    struct bench_entry e = {.program = p, .kernel = k, .file = p->path};
     tw_status s = x->target ? tw_kernel_for_target(k, x->target, &e.kernel) : TW_OK;
     if (s != TW_OK) {
         complain_library(NULL, p->ctx, s);
         return STATUS_USAGE; /* as `run` does when there is no GPU */
     }
-    e.takes_sizes = takes_extent(k, "m") && takes_extent(k, "n") && takes_extent(k, "k");
-    e.is_product = e.takes_sizes && find_product(e.kernel, &e.product);
-    x->entries = need_more_memory(x->entries, (size_t)(x->entry_count + 1) * sizeof *x->entries);
-    x->entries[x->entry_count++] = e;
-    x->sized |= e.takes_sizes;
-    int width = (int)strlen(tw_kernel_name(k));
-    x->name_width = width > x->name_width ? width : x->name_width;
+    take_width(x, k);
+    add_entry(x, &e);
     return STATUS_OK;
+}
+
+/* Adds the results that `tune` has stored, with --tuned. */
+static int add_store(const struct bench_set *x, const struct program *p, tw_family *f)
+{
+    tw_store *store = NULL;
+    if (!options_has(x->given, "tuned"))
+        return STATUS_OK;
+    tw_status s = tw_store_open_existing(p->ctx, options_value(x->given, "store"), &store);
+    if (s == TW_OK)
+        s = tw_family_add_store(f, store, NULL);
+    if (s != TW_OK)
+        complain_library(NULL, p->ctx, s);
+    tw_store_close(store);
+    return s == TW_OK ? STATUS_OK : STATUS_USAGE;
+}
+
+/* Adds the kernels of a family, or the family in place of them (--best). */
+static int add_family(struct bench_set *x, const struct program *p)
+{
+    struct bench_entry e = {.program = p, .family = p->family, .best = x->best, .file = p->path};
+    tw_status s = x->target ? tw_family_from_file(p->ctx, p->path, tw_family_name(p->family),
+                                                  x->target, &e.family)
+                            : TW_OK;
+    if (s != TW_OK) {
+        complain_library(NULL, p->ctx, s);
+        return STATUS_USAGE;
+    }
+    for (int i = 0; i < tw_family_kernel_count(e.family); i++) {
+        e.kernel = tw_family_kernel(e.family, i);
+        e.file = x->best ? p->path : tw_family_file(e.family, i);
+        take_width(x, e.kernel);
+        if (i == 0 || !x->best)
+            add_entry(x, &e);
+    }
+    return x->best ? add_store(x, p, e.family) : STATUS_OK;
 }
 
 static int add_target(struct bench_set *x, const char *target, const struct program_config *config)
@@ -31,12 +81,14 @@ static int add_target(struct bench_set *x, const char *target, const struct prog
     int status = program_open(p, target, config);
     if (status != STATUS_OK)
         return status;
+    if (p->family || (x->best && program_is_family(p)))
+        return add_family(x, p);
     if (p->kernel || tw_module_kernel_count(p->module) == 0) {
         tw_kernel *k = program_kernel(p, x->self);
-        return k ? add_entry(x, p, k) : STATUS_USAGE;
+        return k ? add_kernel(x, p, k) : STATUS_USAGE;
     }
     for (int i = 0; i < tw_module_kernel_count(p->module) && status == STATUS_OK; i++)
-        status = add_entry(x, p, tw_module_kernel_at(p->module, i));
+        status = add_kernel(x, p, tw_module_kernel_at(p->module, i));
     return status;
 }
 
@@ -71,9 +123,14 @@ static int gather_entries(struct bench_set *x, const struct program_config *conf
         count = found.gl_pathc;
     }
     int status = STATUS_OK;
+    bool any_family = false;
     x->programs = need_memory(count * sizeof *x->programs);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
         status = add_target(x, targets[i], config);
+    for (int i = 0; i < x->entry_count; i++)
+        any_family |= x->entries[i].family != NULL;
+    if (status == STATUS_OK && x->best && !any_family)
+        status = usage_error(NULL, x->self, "--best is the choice of a family, and none is given");
     if (!x->files_given && x->entry_count > 0)
         qsort(x->entries, (size_t)x->entry_count, sizeof *x->entries, compare_entries);
     globfree(&found);
@@ -82,15 +139,38 @@ static int gather_entries(struct bench_set *x, const struct program_config *conf
 
 /* --- sizes --- */
 
+/* Returns the number of kernels of which one is timed, and kernel number `index`. */
+static int kernels_of(const struct bench_entry *e)
+{
+    return e->best ? tw_family_kernel_count(e->family) : 1;
+}
+
+static tw_kernel *kernel_of(const struct bench_entry *e, int index)
+{
+    return e->best ? tw_family_kernel(e->family, index) : e->kernel;
+}
+
+static bool takes_type(const struct bench_entry *e, tw_dtype type)
+{
+    for (int i = 0; i < kernels_of(e); i++)
+        if (type == TW_DTYPE_NONE || bench_takes_type(kernel_of(e, i), type))
+            return true;
+    return false;
+}
+
 /* Checks the settings once the kernels are known: reports names that no kernel has, and sizes
  * that are given twice or not at all. */
 static int check_settings(struct bench_set *x)
 {
     const struct options *o = &x->rest;
-    struct known_kernel *known = need_memory((size_t)x->entry_count * sizeof *known);
-    for (int i = 0; i < x->entry_count; i++)
-        known[i] = (struct known_kernel){x->entries[i].program, x->entries[i].kernel};
-    int status = settings_known(known, x->entry_count, o);
+    struct known_kernel *known = NULL;
+    int count = 0;
+    for (const struct bench_entry *e = x->entries; e < x->entries + x->entry_count; e++)
+        for (int i = 0; i < kernels_of(e); i++) {
+            known = need_more_memory(known, (size_t)(count + 1) * sizeof *known);
+            known[count++] = (struct known_kernel){e->program, kernel_of(e, i)};
+        }
+    int status = settings_known(known, count, o);
     free(known);
     if (status != STATUS_OK)
         return status;
@@ -115,7 +195,7 @@ bool bench_set_has(const struct bench_set *x, const struct bench_entry *e,
     bool by_shape = e->takes_sizes && !x->sizes_set;
     if (by_shape != (shape != NULL))
         return false;
-    if (type != TW_DTYPE_NONE && !bench_takes_type(e->kernel, type))
+    if (!takes_type(e, type))
         return false;
     bool batched = takes_extent(e->kernel, "batch");
     return !shape || (shape->batch > 1 ? batched : !batched || x->files_given);
@@ -124,7 +204,7 @@ bool bench_set_has(const struct bench_set *x, const struct bench_entry *e,
 static bool any_takes(const struct bench_set *x, tw_dtype type)
 {
     for (int i = 0; i < x->entry_count; i++)
-        if (type == TW_DTYPE_NONE || bench_takes_type(x->entries[i].kernel, type))
+        if (takes_type(&x->entries[i], type))
             return true;
     return false;
 }
@@ -146,6 +226,7 @@ static void say_untaken(const struct bench_set *x)
 int bench_set_open(struct bench_set *x, const struct program_config *config)
 {
     int status = shapes_gather(&x->shapes, x->self, x->given);
+    x->best = options_has(x->given, "best");
     if (status == STATUS_OK)
         status = bench_split_types(&x->types, &x->rest, x->self, x->given);
     if (status == STATUS_OK)

@@ -4,11 +4,15 @@
 
 #include "bench_settings.h"
 #include "product.h"
+#include "tilewright_family.h"
 
 /* Kernel to time. */
 struct bench_entry {
     const struct program *program;
-    tw_kernel *kernel; /* compiled for the target */
+    tw_kernel *kernel; /* compiled for the target; the first one of `family` */
+    tw_family *family; /* that has the kernel; NULL: none */
+    bool best;         /* the kernel that `family` chooses for a size is timed, not `kernel` */
+    const char *file;  /* of the kernel */
     struct product_of product;
     bool is_product; /* multiplies matrices; takes the sizes m, n and k */
     bool takes_sizes;
@@ -27,6 +31,7 @@ struct bench_set {
     int program_count;
     struct bench_entry *entries;
     int entry_count;
+    bool best;        /* --best */
     bool files_given; /* else all of kernels/matmul */
     bool sized;       /* some kernel takes m, n and k */
     bool sizes_set;   /* m, n and k come from --set: one round, without `shapes` */

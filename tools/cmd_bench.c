@@ -60,6 +60,9 @@ static const struct option_spec bench_options[] = {
      .help = "number of products in a launch (default 1)"},
     OPTION_SUITE,
     OPTION_SET,
+    {.name = "best",
+     .help = "of a family, time only the variant that it chooses for each size, by its table\n"
+             "(with --tuned, also by what `tilewright tune` stored)"},
     OPTION_TUNE,
     OPTION_TUNED,
     OPTION_STORE,

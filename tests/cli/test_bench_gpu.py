@@ -10,7 +10,7 @@ import tempfile
 from tile_runner import call, expect, fail
 
 TABLE = """# part kernel type sizes values
-small  kernels/matmul/s[hp]*.tile    f16   64x48x32    -
+small  kernels/matmul/s[hp]*[e_][dk].tile f16   64x48x32    -
 small  kernels/matmul/auto.tile      f16   64x48x32    BM=64,BN=128
 small  kernels/matmul/nosuch.tile    f16   64x48x32    -
 few    kernels/matmul/shared.tile    f16   {folder}/few.txt -
