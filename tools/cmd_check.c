@@ -490,6 +490,7 @@ const struct command command_check = {
         "A message that several configurations share is printed once, with the first of them.\n"
         "A kernel that compiles for the CPU, but not for any GPU, gets a warning; with -v a line\n"
         "says which part sm_80 or sm_90 refused, and why.\n"
+        "FILE may be a family: its kernels are compared with the first, then each is checked.\n"
         "FILE may be PTX of any compiler, or CUDA C (k.cu, k.cuh), which nvcc or clang compiles\n"
         "first: its kernel is simulated with the launch that --grid, --block and --arg say, and\n"
         "watched in the same way.\n"

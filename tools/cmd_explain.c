@@ -475,6 +475,8 @@ const struct command command_explain = {
         "row of one that does not compile gives the reason.\n"
         "Sizes that are not set are 1024, batches 8. A kernel that ships may be given by its name: "
         "tiled.\n"
+        "If FILE is a family (docs/families.md), it explains the kernel that is chosen for the "
+        "sizes.\n"
         "FILE may be PTX of any compiler, or CUDA C (k.cu, k.cuh), which nvcc or clang compiles\n"
         "first: --grid, --block and --arg say its launch, as for `run`.\n"
         "Without FILE it says what a GPU has, and its roofline. docs/explain.md explains the "

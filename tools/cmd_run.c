@@ -123,6 +123,7 @@ static void report_json(const struct run *r)
         json_key(&j, "tuned_from");
         json_string(&j, r->taken);
     }
+    chosen_json(&r->chosen, &j);
     json_key(&j, "arrays");
     json_open(&j, '{');
     for (int i = 0; i < r->array_count; i++)
@@ -238,15 +239,63 @@ static int report_stop(struct run *r)
     return STATUS_OK;
 }
 
+static int make_launch(struct run *r)
+{
+    tw_status s = tw_launch_new(r->kernel, &r->launch);
+    if (s == TW_OK && r->despite)
+        s = tw_launch_despite_races(r->launch, true);
+    if (s == TW_OK)
+        return STATUS_OK;
+    complain_library(&r->complaints, r->program.ctx, s);
+    return STATUS_FAILED;
+}
+
+/* Takes the program's kernel for the target (NULL: the CPU engine). */
+static int take_kernel(struct run *r, const char *target)
+{
+    r->kernel = program_kernel(&r->program, r->given->command);
+    if (!r->kernel)
+        return STATUS_USAGE;
+    tw_status s = target ? tw_kernel_for_target(r->kernel, target, &r->kernel) : TW_OK;
+    if (s == TW_OK)
+        return STATUS_OK;
+    complain_library(&r->complaints, r->program.ctx, s);
+    return STATUS_USAGE;
+}
+
+/* Replaces the launch of any kernel of a family, which has the sizes, by one of the chosen kernel. */
+static int take_choice(struct run *r)
+{
+    int status = chosen_take(&r->chosen, &r->program, r->launch);
+    if (status != STATUS_OK)
+        return status;
+    status = take_kernel(r, r->target);
+    if (status == STATUS_OK)
+        status = chosen_has_tuned(&r->chosen, &r->program, r->given, r->kernel);
+    if (status != STATUS_OK)
+        return status;
+    char *text = chosen_text(&r->chosen);
+    if (!r->json)
+        print_text(stdout, "chosen: %s\n", text);
+    free(text);
+    status = make_launch(r);
+    if (status == STATUS_OK)
+        status = chosen_apply(&r->chosen, &r->program, r->launch);
+    if (status == STATUS_OK)
+        status = apply_settings(r->launch, r->kernel, &r->program, r->given, true);
+    return status == STATUS_OK ? run_give_inputs(r) : status;
+}
+
 static int run_steps(struct run *r)
 {
+    bool chooses = r->chosen.family != NULL;
     int status = run_gather(r);
     if (status == STATUS_OK)
-        status = apply_settings(r->launch, r->kernel, &r->program, r->given, false);
+        status = apply_settings(r->launch, r->kernel, &r->program, r->given, chooses);
     if (status == STATUS_OK)
         status = run_read_inputs(r);
     if (status == STATUS_OK)
-        status = tuned_take(&r->program, r->launch, r->given, &r->taken);
+        status = chooses ? take_choice(r) : tuned_take(&r->program, r->launch, r->given, &r->taken);
     if (r->taken && !r->json)
         print_text(stdout, "tuned: %s\n", r->taken);
     if (status == STATUS_OK && r->probe.asked)
@@ -380,27 +429,22 @@ static int open_and_run(struct run *r, const struct command *self)
         return status;
     if (has_ptx_options(given, r->program.path))
         return STATUS_USAGE;
-    if (options_has(given, "store") && !options_has(given, "tuned"))
+    bool chooses = program_is_family(&r->program);
+    if (!chooses && options_has(given, "store") && !options_has(given, "tuned"))
         return usage_error(&r->complaints, self, "--store is where --tuned looks: give that too");
-    r->kernel = program_kernel(&r->program, self);
-    if (!r->kernel)
+    if (!chooses && !program_kernel(&r->program, self))
         return STATUS_USAGE;
-    const char *device;
-    status = choose_device(r, &asked, &device);
-    if (status != STATUS_OK)
-        return status;
-    tw_status s = device ? tw_kernel_for_target(r->kernel, device, &r->kernel) : TW_OK;
-    if (s != TW_OK) {
-        complain_library(&r->complaints, r->program.ctx, s);
-        return STATUS_USAGE;
+    status = choose_device(r, &asked, &r->target);
+    if (status == STATUS_OK && chooses) {
+        status =
+            chosen_begin(&r->chosen, &r->program, given, r->target, device_asked_model(&asked));
+        r->kernel = r->chosen.any;
+    } else if (status == STATUS_OK) {
+        status = take_kernel(r, r->target);
     }
-    s = tw_launch_new(r->kernel, &r->launch);
-    if (s == TW_OK && r->despite)
-        s = tw_launch_despite_races(r->launch, true);
-    if (s == TW_OK)
-        return run_steps(r);
-    complain_library(&r->complaints, r->program.ctx, s);
-    return STATUS_FAILED;
+    if (status == STATUS_OK)
+        status = make_launch(r);
+    return status == STATUS_OK ? run_steps(r) : status;
 }
 
 static int run_run(const struct command *self, const struct options *given)
@@ -434,6 +478,7 @@ static int run_run(const struct command *self, const struct options *given)
     free(r.found_json);
     free(r.found_report);
     sim_options_free(&r.sim);
+    chosen_free(&r.chosen);
     program_close(&r.program);
     complaints_free(&r.complaints);
     return status;
@@ -526,6 +571,10 @@ const struct command command_run = {
         "overrides the general one.\n"
         "bf16, tf32, e4m3 and e5m2 arrays are read from and written to files of f4, since NumPy\n"
         "has no such types.\n"
+        "FILE may be a family: a file that declares one, a folder, or the name of one that ships.\n"
+        "Then the kernel and the tuned values that are the fastest for the sizes run, as measured "
+        "or as\n"
+        "predicted (docs/families.md); --tuned is not needed.\n"
         "FILE may be PTX of any compiler, or CUDA C (k.cu, k.cuh), which nvcc or clang compiles\n"
         "first: then --grid and --block say the launch, and --arg each argument. It runs on the\n"
         "simulator, or with --device cuda on the GPU. The arrays that the kernel changed are\n"

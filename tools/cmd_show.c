@@ -1,5 +1,6 @@
 /* Command show: prints the typed program before, between and after the passes; layouts and PTX
  * for a GPU. */
+#include "chosen.h"
 #include "commands.h"
 #include "device_asked.h"
 #include "json.h"
@@ -53,14 +54,10 @@ static int stage_asked(const struct command *self, const struct options *given)
     return -1;
 }
 
-/* Returns the kernel for the target (NULL: the CPU, or sm_80 for a GPU's stage), or NULL after
- * printing a message. */
-static tw_kernel *kernel_for_target(const struct program *p, tw_kernel *k, const char *target,
-                                    int stage)
+/* Returns the kernel for the target, or NULL after printing a message. */
+static tw_kernel *kernel_for_target(const struct program *p, tw_kernel *k, const char *target)
 {
     tw_kernel *found = NULL;
-    if (!target)
-        target = stage == STAGE_TILE ? "cpu" : "sm_80";
     tw_status s = tw_kernel_for_target(k, target, &found);
     if (s != TW_OK)
         complain_library(NULL, p->ctx, s);
@@ -109,7 +106,7 @@ static void say_no_stages(tw_launch *l, tw_kernel *k, const struct options *give
 }
 
 static int show_kernel(const struct program *p, tw_kernel *k, const struct options *given,
-                       int stage)
+                       int stage, const struct chosen *c)
 {
     tw_launch *l;
     tw_status s = tw_launch_new(k, &l);
@@ -117,9 +114,15 @@ static int show_kernel(const struct program *p, tw_kernel *k, const struct optio
         complain_library(NULL, p->ctx, s);
         return STATUS_FAILED;
     }
-    int status = apply_settings(l, k, p, given, false);
+    int status = chosen_apply(c, p, l);
+    if (status == STATUS_OK)
+        status = apply_settings(l, k, p, given, c->variant != NULL);
     if (status != STATUS_OK)
         return status;
+    char *text = c->variant ? chosen_text(c) : NULL;
+    if (text && !options_has(given, "json"))
+        print_text(stdout, "// chosen: %s\n", text);
+    free(text);
     if (options_has(given, "json"))
         show_json(l, k, given, stage, &s);
     else
@@ -129,6 +132,39 @@ static int show_kernel(const struct program *p, tw_kernel *k, const struct optio
     if (s != TW_OK || *tw_context_messages(p->ctx))
         complain_library(NULL, p->ctx, s);
     return s == TW_OK ? STATUS_OK : STATUS_USAGE;
+}
+
+/* Chooses a kernel of the family for the sizes of --set. */
+static int choose(struct program *p, const struct options *given, const char *target,
+                  const struct device_asked *device, struct chosen *c)
+{
+    tw_launch *l = NULL;
+    int status = chosen_begin(c, p, given, target, device_asked_model(device));
+    tw_status s = status == STATUS_OK ? tw_launch_new(c->any, &l) : TW_OK;
+    if (s != TW_OK) {
+        complain_library(NULL, p->ctx, s);
+        return STATUS_FAILED;
+    }
+    if (status == STATUS_OK)
+        status = apply_settings(l, c->any, p, given, true);
+    if (status == STATUS_OK)
+        status = chosen_take(c, p, l);
+    tw_launch_free(l);
+    tw_kernel *k = status == STATUS_OK ? program_kernel(p, given->command) : NULL;
+    return k ? chosen_has_tuned(c, p, given, k) : status;
+}
+
+static int show_program(struct program *p, const struct options *given, const char *target,
+                        const struct device_asked *device, int stage)
+{
+    struct chosen c = {0};
+    const char *place = target ? target : stage == STAGE_TILE ? "cpu" : "sm_80";
+    int status = program_is_family(p) ? choose(p, given, place, device, &c) : STATUS_OK;
+    tw_kernel *k = status == STATUS_OK ? program_kernel(p, given->command) : NULL;
+    k = k ? kernel_for_target(p, k, place) : NULL;
+    status = k ? show_kernel(p, k, given, stage, &c) : STATUS_USAGE;
+    chosen_free(&c);
+    return status;
 }
 
 /* Shows the kernels of a PTX or CUDA C file; they have no stages. */
@@ -178,7 +214,7 @@ static int read_target(struct device_asked *d, const struct options *given, int 
 /* Returns whether an option asks for the program of one kernel. */
 static bool asks_stage(const struct options *given)
 {
-    static const char *const of_kernel[] = {"stage", "after", "set", "tune", "type", NULL};
+    static const char *const of_kernel[] = {"stage", "after", "set", "tune", NULL};
     return options_any(given, of_kernel) != NULL;
 }
 
@@ -214,14 +250,13 @@ static int show_run(const struct command *self, const struct options *given)
         else
             show_kernels(&p);
     } else if (status == STATUS_OK && program_is_family(&p) && !asks_stage(given)) {
-        if (options_has(given, "json"))
+        status = show_family_types(&p, given);
+        if (status == STATUS_OK && options_has(given, "json"))
             show_family_json(&p);
-        else
-            show_family(&p);
+        else if (status == STATUS_OK)
+            show_family(&p, given);
     } else if (status == STATUS_OK) {
-        tw_kernel *k = program_kernel(&p, self);
-        k = k ? kernel_for_target(&p, k, target, stage) : NULL;
-        status = k ? show_kernel(&p, k, given, stage) : STATUS_USAGE;
+        status = show_program(&p, given, target, &device, stage);
     }
     program_close(&p);
     return status;
@@ -274,6 +309,8 @@ const struct command command_show = {
         "names). The output is a program of the language: it can be saved, edited\n"
         "and compiled again. --stage layout and --stage ptx show the kernel as a GPU gets it, for\n"
         "the sizes of --set (divisibility by 16 changes the widths); no GPU is needed.\n"
+        "If FILE is a family (docs/families.md), it lists the kernels, or with --set shows the "
+        "chosen\none.\n"
         "If the target lacks something, the message lists tuned values that fit (status 2).",
     .options = show_options,
     .examples =

@@ -68,6 +68,13 @@ void device_asked_gpu(struct device_asked *d)
     d->target = d->target_text;
 }
 
+const char *device_asked_model(const struct device_asked *d)
+{
+    tw_gpu g = tw_gpu_init();
+    const char *word = d->text && strncmp(d->text, "sim:", 4) == 0 ? d->text + 4 : d->place;
+    return word && tw_gpu_find(word, &g) ? g.name : NULL;
+}
+
 bool device_is(const struct device_asked *d, const char *place)
 {
     return d->place && strcmp(d->place, place) == 0;

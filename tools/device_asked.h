@@ -29,6 +29,9 @@ void device_asked_gpu(struct device_asked *d);
 /* Returns the target for a word that is a target or the name of a GPU (a copy in `room`), else
  * NULL. */
 const char *target_called(const char *word, char room[16]);
+/* Returns the GPU that --device names, h100 or sim:h100, by its name in the model's table; NULL: it
+ * names none. */
+const char *device_asked_model(const struct device_asked *d);
 /* Prints "--device T: TEXT" and a suggestion for the word. Returns STATUS_USAGE. */
 int device_refuse(const struct device_asked *d, const struct options *o, const char *text);
 /* Returns whether --device names this place. */

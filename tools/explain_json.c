@@ -333,6 +333,7 @@ static void put_row(struct json *j, const struct explain_row *r)
     json_put_text(j, "name", r->name);
     json_put_text(j, "kernel", r->kernel ? tw_kernel_name(r->kernel) : e->kernel);
     json_put_text(j, "file", r->program.path);
+    chosen_json(&r->chosen, j);
     put_choice(j, r, false);
     put_choice(j, r, true);
     put_launch(j, e);

@@ -33,6 +33,10 @@ static void head(const struct explain *x, const struct explain_row *r)
     if (r->choice)
         print_text(stdout, "  %s%s%s\n", r->choice, r->arrays ? "; " : "",
                    r->arrays ? r->arrays : "");
+    char *chosen = r->chosen.variant ? chosen_text(&r->chosen) : NULL;
+    if (chosen)
+        print_text(stdout, "  chosen: %s\n", chosen);
+    free(chosen);
     if (r->assumed)
         print_text(stdout, "  (%s: not set, so taken to be that)\n", r->assumed);
     printf("  %s: %d multiprocessors at %s, %s, %s\n", g->name, g->multiprocessors,

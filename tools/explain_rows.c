@@ -157,7 +157,9 @@ int explain_launch(struct explain *x, struct explain_row *r, tw_kernel *k, tw_la
         complain_library(&x->complaints, x->ctx, s);
         return STATUS_FAILED;
     }
-    int status = apply_settings(*out, k, &r->program, x->given, true);
+    int status = chosen_apply(&r->chosen, &r->program, *out);
+    if (status == STATUS_OK)
+        status = apply_settings(*out, k, &r->program, x->given, true);
     if (status == STATUS_OK)
         status = apply_sweeps(x, r, *out, k);
     if (status != STATUS_OK)
@@ -208,13 +210,23 @@ static void describe(struct explain_row *r)
 static void name_row(struct explain_row *r)
 {
     const char *slash = strrchr(r->program.path, '/'), *file = slash ? slash + 1 : r->program.path;
-    if (tw_module_kernel_count(r->program.module) > 1)
+    if (r->chosen.variant || tw_module_kernel_count(r->program.module) > 1)
         r->name = need_text("%s", tw_kernel_name(r->kernel));
     else
         r->name = need_text("%.*s", (int)strcspn(file, "."), file);
     for (int i = 0; i < r->swept_count; i++)
         if (is_swept(r, r->swept[i].name))
             append_text(&r->name, " %s=%s", r->swept[i].name, r->swept[i].value);
+}
+
+/* Takes the program's kernel for the GPU's target. */
+static int take_kernel(struct explain *x, struct explain_row *r)
+{
+    tw_kernel *k = program_kernel(&r->program, x->command);
+    tw_status s = k ? tw_kernel_for_target(k, x->gpu.target, &r->kernel) : TW_OK;
+    if (s != TW_OK)
+        complain_library(&x->complaints, x->ctx, s);
+    return k && s == TW_OK ? STATUS_OK : STATUS_USAGE;
 }
 
 static int open_row(struct explain *x, const char *word, struct explain_row *r)
@@ -225,14 +237,22 @@ static int open_row(struct explain *x, const char *word, struct explain_row *r)
     int status = program_open_in(&r->program, word, x->ctx, &x->complaints);
     if (status != STATUS_OK)
         return status;
-    tw_kernel *k = program_kernel(&r->program, x->command);
-    if (!k)
-        return STATUS_USAGE;
-    tw_status s = tw_kernel_for_target(k, x->gpu.target, &r->kernel);
-    if (s == TW_OK)
-        return STATUS_OK;
-    complain_library(&x->complaints, x->ctx, s);
-    return STATUS_USAGE;
+    if (!program_is_family(&r->program))
+        return take_kernel(x, r);
+    status = chosen_begin(&r->chosen, &r->program, x->given, x->gpu.target, x->gpu.name);
+    r->kernel = r->chosen.any;
+    return status;
+}
+
+/* Chooses a kernel of a family for the row's sizes. */
+static int choose_member(struct explain *x, struct explain_row *r)
+{
+    tw_launch *l = NULL;
+    int status = explain_launch(x, r, r->kernel, &l);
+    if (status == STATUS_OK)
+        status = chosen_take(&r->chosen, &r->program, l);
+    tw_launch_free(l);
+    return status == STATUS_OK ? take_kernel(x, r) : status;
 }
 
 /* Returns whether the text can be a constant's value. Any other text would add a line that the
@@ -436,6 +456,8 @@ static int add_rows_of(struct explain *x, const char *word, const struct sweep *
         }
         if (status == STATUS_OK)
             choose(r, own, own_count, i);
+        if (status == STATUS_OK && r->chosen.family)
+            status = choose_member(x, r);
         if (status == STATUS_OK)
             status = set_consts(x, r);
     }
@@ -562,6 +584,7 @@ void explain_free_rows(struct explain *x)
 {
     for (int i = 0; i < x->row_count; i++) {
         struct explain_row *r = &x->rows[i];
+        chosen_free(&r->chosen);
         program_close(&r->program);
         free(r->name);
         free(r->choice);

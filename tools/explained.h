@@ -2,6 +2,7 @@
 #ifndef TW_EXPLAINED_H
 #define TW_EXPLAINED_H
 
+#include "chosen.h"
 #include "settings.h"
 #include "tilewright_model.h"
 
@@ -16,12 +17,13 @@ struct explain_row {
     tw_launch *launch;
     struct assignment swept[MOST_SWEEPS];
     int swept_count;
-    char *name;    /* "tiled T=16": tells rows apart */
-    char *choice;  /* "m=1024 n=1024 k=1024, T=32" */
-    size_t sizes;  /* bytes of `name` that are sizes: "m=1024 n=1024 k=1024" */
-    char *arrays;  /* "a f32[1024][1024], …"; NULL: not known */
-    char *assumed; /* "m=1024,…": assumed sizes; NULL: none */
-    char *text;    /* the program with swept constants; NULL: none */
+    char *name;           /* "tiled T=16": tells rows apart */
+    char *choice;         /* "m=1024 n=1024 k=1024, T=32" */
+    struct chosen chosen; /* of a family */
+    size_t sizes;         /* bytes of `name` that are sizes: "m=1024 n=1024 k=1024" */
+    char *arrays;         /* "a f32[1024][1024], …"; NULL: not known */
+    char *assumed;        /* "m=1024,…": assumed sizes; NULL: none */
+    char *text;           /* the program with swept constants; NULL: none */
     char *advice;  /* the explanation's own, and the size that is too large; if it does not compile,
                       the place and a hint; NULL: none of these */
     char *why_not; /* of one row of several: why it has no explanation; NULL: has one */

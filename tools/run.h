@@ -4,6 +4,7 @@
 #ifndef TW_RUN_H
 #define TW_RUN_H
 
+#include "chosen.h"
 #include "run_probe.h"
 #include "sim_options.h"
 #include "target.h"
@@ -31,6 +32,7 @@ struct run {
     const struct options *given;
     struct complaints complaints;
     struct program program;
+    const char *target; /* that the kernel is compiled for; NULL: the CPU engine */
     tw_kernel *kernel;
     tw_launch *launch;
     struct given_array *arrays;
@@ -44,8 +46,9 @@ struct run {
     tw_verdict verdict;
     struct wrong_values wrong;
     tw_status verified;
-    char *taken; /* by --tuned, in words */
-    char *view;  /* copy of the verdict's */
+    char *taken;          /* by --tuned, in words */
+    struct chosen chosen; /* of a family */
+    char *view;           /* copy of the verdict's */
     bool reported;
     bool simulated;
     bool again; /* outputs were right with zeros as their initial content; now they get other
@@ -64,6 +67,8 @@ struct run {
 /* Collects the kernel's pointer parameters and applies --in, --out and --fill to them. */
 int run_gather(struct run *r);
 int run_read_inputs(struct run *r);
+/* Gives the arrays of the files to the launch of the kernel that was chosen. */
+int run_give_inputs(struct run *r);
 /* Creates the arrays that no file provides. Requires known sizes. */
 int run_make_arrays(struct run *r);
 int run_write_outputs(struct run *r);

@@ -173,23 +173,6 @@ int run_gather(struct run *r)
     return status;
 }
 
-/* Returns the type that `--type` chose for a type variable, or TW_DTYPE_NONE. */
-static tw_dtype chosen_type(const struct run *r, const char *variable)
-{
-    tw_dtype t = TW_DTYPE_NONE;
-    for (const struct option_use *u = NULL; (u = options_next(r->given, "type", u));) {
-        const char *at = u->values[0];
-        struct assignment a;
-        bool bad;
-        if (!strchr(at, '='))
-            t = tw_dtype_from_name(at);
-        while (next_assignment(&at, &a, &bad))
-            if (strcmp(a.name, variable) == 0)
-                t = tw_dtype_from_name(a.value);
-    }
-    return t;
-}
-
 /* Returns whether the type variable may take the type. Writes its choices to `text`: "T = {f32,
  * f16}". */
 static bool is_choice(const struct run *r, const char *variable, tw_dtype t, char *text,
@@ -222,7 +205,7 @@ static tw_dtype type_wanted(const struct run *r, const struct given_array *o, ch
     tw_type type = tw_type_init();
     text[0] = '\0';
     if (wanted == TW_DTYPE_NONE && variable)
-        wanted = chosen_type(r, variable);
+        wanted = settings_type(r->given, variable);
     if (wanted != TW_DTYPE_NONE) {
         snprintf(text, size, "%s", tw_dtype_name(wanted));
         return wanted == o->array.dtype ? TW_DTYPE_NONE : wanted;
@@ -327,6 +310,21 @@ int run_read_inputs(struct run *r)
             return status;
     }
     return STATUS_OK;
+}
+
+int run_give_inputs(struct run *r)
+{
+    int status = STATUS_OK;
+    for (int i = 0, at = 0; status == STATUS_OK && at < r->array_count; i++) {
+        tw_param param = tw_param_init();
+        tw_kernel_param(r->kernel, i, &param);
+        if (!param.is_pointer)
+            continue;
+        struct given_array *o = &r->arrays[at++]; /* in the order of the parameters */
+        o->param = param;
+        status = o->is_given ? give_array(r, o) : STATUS_OK;
+    }
+    return status;
 }
 
 static int say_no_memory(struct run *r, const struct given_array *o, double all)

@@ -73,6 +73,22 @@ bool settings_give(const struct options *o, const char *option, const char *name
     return latest_assignment(o, option, name, &a);
 }
 
+tw_dtype settings_type(const struct options *o, const char *variable)
+{
+    tw_dtype t = TW_DTYPE_NONE;
+    for (const struct option_use *u = NULL; (u = options_next(o, "type", u));) {
+        const char *at = u->values[0];
+        struct assignment a;
+        bool bad;
+        if (!strchr(at, '='))
+            t = tw_dtype_from_name(at);
+        while (next_assignment(&at, &a, &bad))
+            if (strcmp(a.name, variable) == 0)
+                t = tw_dtype_from_name(a.value);
+    }
+    return t;
+}
+
 /* --- names that no kernel has --- */
 
 /* Returns the value, as text, of a program constant that the kernel uses, or NULL if the name is

@@ -41,4 +41,7 @@ int settings_fills_known(const struct known_kernel *k, const struct options *o);
 /* Returns whether the option ("set", "tune" or "type") gives a value for the name. */
 bool settings_give(const struct options *o, const char *option, const char *name);
 
+/* Returns the type that --type gives the type variable, or TW_DTYPE_NONE. */
+tw_dtype settings_type(const struct options *o, const char *variable);
+
 #endif

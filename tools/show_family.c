@@ -39,7 +39,40 @@ static char *differences(tw_kernel *k)
     return all;
 }
 
-void show_family(const struct program *p)
+int show_family_types(const struct program *p, const struct options *o)
+{
+    tw_type type = tw_type_init();
+    tw_status s = TW_OK;
+    for (int i = 0; s == TW_OK && tw_kernel_type(tw_family_kernel(p->family, 0), i, &type) == TW_OK;
+         i++) {
+        tw_dtype asked = settings_type(o, type.name);
+        s = asked == TW_DTYPE_NONE ? TW_OK : tw_family_type(p->family, type.name, asked);
+    }
+    if (s != TW_OK)
+        complain_library(p->complaints, p->ctx, s);
+    return s == TW_OK ? STATUS_OK : STATUS_USAGE;
+}
+
+/* Lists the variants that have results for the family's types. */
+static void show_variants(const struct program *p, const struct options *o)
+{
+    tw_choice c = tw_choice_init();
+    tw_type type = tw_type_init();
+    char *types = NULL;
+    for (int i = 0; tw_kernel_type(tw_family_kernel(p->family, 0), i, &type) == TW_OK; i++) {
+        tw_dtype asked = settings_type(o, type.name);
+        append_text(&types, "%s %s=%s", types ? "," : " for", type.name,
+                    tw_dtype_name(asked != TW_DTYPE_NONE ? asked : type.choices[0]));
+    }
+    for (int i = 0; tw_family_variant(p->family, i, true, &c); i++) {
+        if (i == 0)
+            print_text(stdout, "variants with results%s\n", types ? types : "");
+        print_text(stdout, "  %s\n", c.variant);
+    }
+    free(types);
+}
+
+void show_family(const struct program *p, const struct options *o)
 {
     tw_kernel *k;
     size_t width = 0, file_width = 0;
@@ -62,6 +95,7 @@ void show_family(const struct program *p)
                    rest ? rest : "");
         free(rest);
     }
+    show_variants(p, o);
 }
 
 static void json_kernel(struct json *j, tw_kernel *k, const char *file)
@@ -97,6 +131,16 @@ void show_family_json(const struct program *p)
     json_open(&j, '[');
     for (int i = 0; (k = tw_family_kernel(p->family, i)); i++)
         json_kernel(&j, k, tw_family_file(p->family, i));
+    json_close(&j, ']');
+    json_key(&j, "variants");
+    json_open(&j, '[');
+    tw_choice c = tw_choice_init();
+    for (int i = 0; tw_family_variant(p->family, i, true, &c); i++) {
+        json_open(&j, '{');
+        json_put_text(&j, "kernel", tw_kernel_name(c.kernel));
+        json_put_text(&j, "tune", c.tune);
+        json_close(&j, '}');
+    }
     json_close(&j, ']');
     json_close(&j, '}');
     json_end(&j);

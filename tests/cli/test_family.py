@@ -41,6 +41,10 @@ kernel columns(i32 m, i32 n, i32 k, const T *a, const T *b, T *c)
     ensures Z == dot(X, Y);
 }
 """
+TABLE = """{"family":"products","device":"NVIDIA H200","types":"T=f32","sizes":["m","n","k"],"variants":[{"kernel":"rows","tune":"BM=8"},{"kernel":"columns","tune":"BN=16"}]}
+{"at":[16,64,64],"us":[2.5,3.5]}
+{"at":[256,64,64],"us":[9.5,3.75]}
+"""
 SIZES = ["--set", "m=3,n=5,k=7", "--fill", "rand"]
 
 
@@ -51,6 +55,7 @@ def write(path, text):
 
 
 def write_family(folder):
+    write(f"{folder}/products.table", TABLE)
     write(f"{folder}/parts/rows.tile", ROWS)
     write(f"{folder}/parts/columns.tile", COLUMNS)
     write(f"{folder}/both.tile", ROWS + COLUMNS.replace("type T = {f16, f32};\n", ""))
@@ -123,11 +128,107 @@ def test_names(tool, folder):
     expect(got.status == 0 and "kernel mine(" in got.out, got)
 
 
+def chosen(tool, folder, *words, status=0, **environment):
+    """Runs a family and returns (the line that names the choice, the member of --json)."""
+    command = [tool, "run", "products.tile", "--fill", "rand", "--verify", *words]
+    environment = {**os.environ, "TILEWRIGHT_STORE": f"{folder}/none.db", **environment}
+    plain = call(command, cwd=folder, env=environment)
+    expect(plain.status == status, f"{words}: {plain}")
+    got = json.loads(call([*command, "--json"], cwd=folder, env=environment).out)
+    expect(got["ok"] and got["kernel"] == got["chosen"]["kernel"], got)
+    return plain.out.splitlines()[0], got["chosen"]
+
+
+def test_choice(tool, folder):
+    """A run takes the fastest variant measured at its sizes, one predicted from others, or the model's choice."""
+    small, large, between = (f"m={m},n=64,k=64" for m in (16, 256, 300))
+    line, got = chosen(tool, folder, "--set", small, "--device", "sim:h200")
+    expect(line == "chosen: rows BM=8, 0.0025 ms at these sizes on NVIDIA H200", line)
+    expect(got == {"kernel": "rows", "tune": "BM=8", "types": "T=f32", "by": "result", "device": "NVIDIA H200", "nearest": small,
+                   "distance": 0, "milliseconds": 0.0025, "compared": 2}, got)
+    line, got = chosen(tool, folder, "--set", between, "--device", "sim:h200")
+    expect(line.startswith("chosen: columns BN=16, predicted 0.00") and line.endswith(f" ms from {large}"), line)
+    expect(got["by"] == "nearest" and 0.2 < got["distance"] < 3, got)
+    line, got = chosen(tool, folder, "--set", small, "--device", "sim:h100")
+    expect(line == f"chosen: rows BM=8, by the model: no results for H100 SXM, so from those of NVIDIA H200 at {small}", line)
+    expect(got["by"] == "model" and got["device"] == "NVIDIA H200", got)
+    for more in ((), ("--device", "sim:h200")):  # other types have no results
+        line, got = chosen(tool, folder, "--set", small, "--type", "f16", *more)
+        expect(", by the model: no results for " in line and got["device"] is None and got["types"] == "T=f16", line)
+    line, got = chosen(tool, folder, "--set", small, "--device", "sim:h200", "--tune", "BM=16")
+    expect(line.startswith("chosen: rows BM=8,"), line)
+    refused = call([tool, "run", "products.tile", "--fill", "rand", "--set", small, "--device", "sim:h200", "--tune", "BN=16"], cwd=folder)
+    expect(refused.status == 2 and "the choice is `rows`" in refused.err and "that has it: `columns`" in refused.err, refused)
+    for wrong, said in ((("--tune", "BK=1"), "none of the kernels has a tuned value 'BK'"), (("--type", "i8"), "lists i8 for `T`"),
+                        (("--set", "q=1"), "none of the kernels has a scalar parameter 'q'"), (("--store", "none.db"), "none.db")):
+        refused = call([tool, "run", "products.tile", "--fill", "rand", "--set", small, *wrong], cwd=folder)
+        expect(refused.status == 2 and said in refused.err, f"{wrong}: {refused}")
+    refused = call([tool, "run", "products.tile", "--fill", "rand", "--set", "m=1,n=1"], cwd=folder)
+    expect(refused.status == 2 and "give it with --set k=…" in refused.err, refused)
+
+
+def test_inputs(tool, folder):
+    """Sizes and types that follow from arrays count for the choice."""
+    first = call([tool, "run", "parts/columns.tile", "--set", "m=16,n=64,k=64", "--type", "f32", "--fill", "rand", "--out", "c=square.npy"], cwd=folder)
+    expect(first.status == 0, first)
+    write(f"{folder}/twice.tile", """kernel twice(i32 m, i32 n, const f32 *a, f32 *c)
+    grid(m) warps(1)
+{
+    global f32 A[m][n] = a, C[n][n] = c;
+    C[block.x * 4 +: 4][0 +: 64] = A[block.x +: 1][0 +: 64] + 0;
+}
+""")
+    grown = call([tool, "run", "twice.tile", "--in", "a=square.npy", "--out", "c=large.npy"], cwd=folder)
+    expect(grown.status == 0, grown)
+    line, got = chosen(tool, folder, "--in", "a=square.npy,b=large.npy", "--device", "sim:h200")
+    expect(got["by"] == "result" and got["nearest"] == "m=16,n=64,k=64", line)
+
+
+def test_store(tool, folder):
+    """Results that `tune` stored for a member count without --tuned."""
+    store = f"{folder}/tuned.db"
+    tuned = call([tool, "tune", "products.tile:columns", "--set", "m=16,n=64,k=64", "--type", "f32", "--budget", "5", "--store", store], cwd=folder)
+    if tuned.status == 2 and "SQLite" in tuned.err:
+        return
+    expect(tuned.status == 0, tuned)
+    for given in ({"TILEWRIGHT_STORE": store}, {}):
+        words = () if given else ("--store", "tuned.db")
+        line, got = chosen(tool, folder, "--set", "m=16,n=64,k=64", "--type", "f32", *words, **given)
+        expect(got["kernel"] == "columns" and got["by"] == "result" and got["compared"] > 0, line)
+        line, got = chosen(tool, folder, "--set", "m=20,n=64,k=64", "--type", "f32", *words, **given)
+        expect(got["kernel"] == "columns" and got["by"] == "nearest", line)
+
+
+def test_gpu(tool, folder):
+    """The driver library of the tests is a GPU without results."""
+    fake = os.path.join(os.path.dirname(tool), "tests", "libfake_cuda.so")
+    line, got = chosen(tool, folder, "--set", "m=16,n=64,k=64", "--device", "cuda", TILEWRIGHT_CUDA_DRIVER=fake)
+    expect(got["by"] == "model" and "no results for simulator, so from those of NVIDIA H200" in line, line)
+
+
+def test_look(tool, folder):
+    """`explain` and `show` choose for the sizes that they are given, of each row."""
+    sizes = ["--set", "n=64,k=64", "--type", "f32", "--device", "h200"]
+    got = json.loads(call([tool, "explain", "products.tile", *sizes, "--sweep", "m=16,256", "--json"], cwd=folder).out)
+    expect([(k["kernel"], k["chosen"]["by"], k["name"]) for k in got["kernels"]] ==
+           [("rows", "result", "rows m=16"), ("columns", "result", "columns m=256")], got)
+    got = call([tool, "explain", "products.tile", "--device", "h100"], cwd=folder)
+    expect(got.status == 0 and "\n  chosen: columns BN=16, by the model: no results for H100 SXM, so from those of NVIDIA H200" in got.out, got)
+    got = call([tool, "show", "products.tile", *sizes, "--set", "m=256", "--stage", "ptx"], cwd=folder)
+    expect(got.out.startswith("// chosen: columns BN=16, 0.00375 ms at these sizes on NVIDIA H200\n// columns for sm_90"), got)
+    got = call([tool, "show", "products.tile", "--set", "m=256,n=64,k=64", "--after", "check", "--tune", "BM=8"], cwd=folder)
+    expect(got.status == 0 and "const i32 BM = 8;" in got.out, got)
+    got = call([tool, "show", "products.tile"], cwd=folder)
+    expect(got.out.endswith("variants with results for T=f32\n  rows BM=8\n  columns BN=16\n"), got)
+    got = json.loads(call([tool, "show", "products.tile", "--type", "f16", "--json"], cwd=folder).out)
+    expect(got["variants"] == [], got)
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         write_family(folder)
-        for test in (test_members, test_show, test_check, test_names):
+        for test in (test_members, test_show, test_choice, test_inputs, test_store, test_gpu, test_look, test_check, test_names):
             test(tool, folder)
 
 
