@@ -259,47 +259,52 @@ struct value_check values_check(const struct gemm *g, const struct value_samples
 
 /* --- against another result --- */
 
-/* Adds the squares of `count` elements from `from`: to one sum, or to a sum for each. */
-static void add_squares(const float *from, int64_t count, bool to_one, double *sums)
+/* Returns sums[i]: the sum of the squares of the first i elements, for i up to the period. */
+static double *square_sums(const struct factor *f)
 {
-    double lanes[LANES] = {0};
-    int64_t i = 0;
-    for (; to_one && i + LANES <= count; i += LANES)
-        for (int l = 0; l < LANES; l++)
-            lanes[l] += (double)from[i + l];
-    for (int l = 0; to_one && l < LANES; l++)
-        sums[0] += lanes[l];
-    for (; i < count; i++)
-        sums[to_one ? 0 : i] += (double)from[i];
-}
-
-/* Adds the squares of a row of `count` elements, from element `first` of the factor on. */
-static void add_row(const struct factor *f, const float *squares, int64_t first, int64_t count,
-                    bool to_one, double *sums)
-{
-    int64_t at = first % f->period;
-    for (int64_t done = 0, next; done < count; done += next, at = 0) {
-        next = least(count - done, f->period - at);
-        add_squares(squares + at, next, to_one, sums + (to_one ? 0 : done));
+    double *sums = need_memory((size_t)(f->period + 1) * sizeof *sums);
+    for (int64_t i = 0; i < f->period; i++) {
+        double v = load(f->dtype, f->data, i);
+        sums[i + 1] = sums[i] + v * v;
     }
+    return sums;
 }
 
-/* Returns the norms of the lines of `batch` matrices of `rows` × `columns` elements: of the rows,
- * or of the columns. */
-static double *norms(const struct factor *f, int64_t batch, int64_t rows, int64_t columns,
-                     bool of_rows)
+/* Returns the norms of `rows` rows of `columns` elements. */
+static double *row_norms(const struct factor *f, int64_t rows, int64_t columns)
 {
-    const int64_t lines = of_rows ? rows : columns;
-    double *sums = need_memory((size_t)(batch * lines) * sizeof *sums);
+    double *sums = square_sums(f), *out = need_memory((size_t)rows * sizeof *out);
+    const int64_t whole = columns / f->period, rest = columns % f->period;
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t first = i * columns % f->period, end = first + rest;
+        double part = end <= f->period ? sums[end] - sums[first]
+                                       : sums[f->period] - sums[first] + sums[end - f->period];
+        out[i] = sqrt((double)whole * sums[f->period] + part);
+    }
+    free(sums);
+    return out;
+}
+
+/* Returns the norms of the columns of `batch` matrices of `rows` × `columns` elements. */
+static double *column_norms(const struct factor *f, int64_t batch, int64_t rows, int64_t columns)
+{
+    double *sums = need_memory((size_t)(batch * columns) * sizeof *sums);
     float *squares = need_memory((size_t)f->period * sizeof *squares);
+    int64_t at = 0;
     for (int64_t i = 0; i < f->period; i++) {
         double v = load(f->dtype, f->data, i);
         squares[i] = (float)(v * v);
     }
-    for (int64_t y = 0; y < batch * rows; y++)
-        add_row(f, squares, y * columns, columns, of_rows,
-                sums + (of_rows ? y : y / rows * columns));
-    for (int64_t i = 0; i < batch * lines; i++)
+    for (int64_t y = 0; y < batch * rows; y++) {
+        double *own = sums + y / rows * columns;
+        for (int64_t done = 0, next; done < columns; done += next) {
+            next = least(columns - done, f->period - at);
+            for (int64_t x = 0; x < next; x++)
+                own[done + x] += (double)squares[at + x];
+            at = at + next < f->period ? at + next : 0;
+        }
+    }
+    for (int64_t i = 0; i < batch * columns; i++)
         sums[i] = sqrt(sums[i]);
     free(squares);
     return sums;
@@ -308,10 +313,12 @@ static double *norms(const struct factor *f, int64_t batch, int64_t rows, int64_
 struct value_norms values_norms(const struct gemm *g, const struct factor *a,
                                 const struct factor *b)
 {
-    return (struct value_norms){.rows = norms(a, g->batch, g->a_turned ? g->k : g->m,
-                                              g->a_turned ? g->m : g->k, !g->a_turned),
-                                .columns = norms(b, g->batch, g->b_turned ? g->n : g->k,
-                                                 g->b_turned ? g->k : g->n, g->b_turned)};
+    return (struct value_norms){
+        .rows = g->a_turned ? column_norms(a, g->batch, g->k, g->m)
+                            : row_norms(a, g->batch * g->m, g->k),
+        .columns = g->b_turned ? row_norms(b, g->batch * g->n, g->k)
+                               : column_norms(b, g->batch, g->k, g->n),
+    };
 }
 
 void values_norms_free(struct value_norms *x)

@@ -99,14 +99,27 @@ def check_merged(folder):
     expect("| llm | f16 | 16 | 4096 | 4096 | 1 | `matmul_v6` BM=64,BN=64 | measured | 0.25 | 100 | 1500 | 0.750 |" in page, page)
 
 
+def write_families(folder):
+    """Families of products and of batches; the table of the first has times at one of the sizes, in f16."""
+    for name, kernels in (("products", ("shared", "stages")), ("batches", ("batched",))):
+        with open(f"{folder}/{name}.tile", "w") as out:
+            out.write(f"family {name} {{\n" + "".join(f'    "{ROOT}/kernels/matmul/{kernel}.tile";\n' for kernel in kernels) + "}\n")
+    head = {"family": "products", "device": "simulator", "types": "T=f16", "version": "1.2.0", "sizes": ["m", "n", "k"],
+            "variants": [{"kernel": "matmul_v1", "tune": "", "resident": 1},
+                         {"kernel": "matmul_v4", "tune": "BM=64,BN=128,BK=32,WARPS=4,STAGES=3", "resident": 1}]}
+    with open(f"{folder}/products.table", "w") as out:
+        out.write(json.dumps(head) + "\n" + json.dumps({"at": [16, 16, 16], "us": [9, 5]}) + "\n")
+
+
 def check_gpu(tool, folder):
     """The whole command, at tiny sizes."""
+    write_families(folder)
     with open(f"{folder}/few.txt", "w") as suite:
         suite.write("# m n k\n16 16 16\n24 8 40\n")
     with open(f"{folder}/many.txt", "w") as suite:
         suite.write("16 16 16 3\n")
     with open(f"{folder}/table.txt", "w") as table:
-        table.write(f"suite kernels/matmul/shared.tile f16,f32 {folder}/few.txt -\nsuite kernels/matmul/batched.tile f16,f32 {folder}/many.txt -\n")
+        table.write(f"suite {folder}/products.tile f16,f32 {folder}/few.txt best\nsuite {folder}/batches.tile f16,f32 {folder}/many.txt best\n")
     with open(f"{folder}/suite.md", "w") as out:
         out.write(EMPTY)
     command = [sys.executable, "bench/gpu.py", "suite", "--tool", tool, "--out", folder, "--page", f"{folder}/suite.md", "--configurations",
@@ -116,6 +129,9 @@ def check_gpu(tool, folder):
     with open(f"{folder}/suite.md") as page:
         text = page.read()
     expect(len(re.findall(r"^\| (?:few|many) \| f(?:16|32) \|", text, re.M)) == 6 and "`matmul_batched`" in text, text)
+    expect("| few | f16 | 16 | 16 | 16 | 1 | `matmul_v4` BM=64,BN=128,BK=32,WARPS=4,STAGES=3 | measured |" in text, text)
+    expect(re.search(r"^\| few \| f16 \| 24 \| 8 \| 40 \| 1 \| `matmul_v4` .* \| nearest \|", text, re.M), text)
+    expect(re.search(r"^\| many \| f32 \| 16 \| 16 \| 16 \| 3 \| `matmul_batched` .* \| model \|", text, re.M), text)
     with open(f"{folder}/report.json") as report:
         rows = json.load(report)["parts"]["suite"]["rows"]
     expect(len(rows) == 6 and all(r["result"] == "PASS" for r in rows), rows)
