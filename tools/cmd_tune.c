@@ -13,6 +13,21 @@
 
 enum { USUAL_JOBS = 16 }; /* at most: each has its own context on the GPU */
 
+/* Refuses options that have no meaning without --table, or with --stored. */
+static int check_table(const struct tuning *t)
+{
+    static const char *const of_table[] = {"variants", "stored", NULL};
+    static const char *const of_measuring[] = {"again",     "no-store",   "budget", "timeout",
+                                               "finalists", "exhaustive", NULL};
+    const char *alone = options_any(t->given, of_table);
+    const char *other = options_any(t->given, of_measuring);
+    if (alone && !t->table.wanted)
+        return usage_error(NULL, t->self, "--%s is for --table", alone);
+    if (t->only_stored && other)
+        return usage_error(NULL, t->self, "--stored measures nothing, so it takes no --%s", other);
+    return STATUS_OK;
+}
+
 static int read_options(struct tuning *t)
 {
     const struct options *o = t->given;
@@ -27,8 +42,13 @@ static int read_options(struct tuning *t)
                 options_integer(o, "threads", 0, 4096, &t->threads);
     t->again = options_has(o, "again");
     t->exhaustive = options_has(o, "exhaustive");
+    t->only_stored = options_has(o, "stored");
+    t->table = (struct table){.wanted = options_has(o, "table"), .most = 24};
     t->to_json = options_has(o, "json");
-    return good ? STATUS_OK : STATUS_USAGE;
+    int64_t variants = t->table.most;
+    good = good && options_integer(o, "variants", 1, 10000, &variants);
+    t->table.most = (int)variants;
+    return good ? check_table(t) : STATUS_USAGE;
 }
 
 /* --- sizes --- */
@@ -38,6 +58,9 @@ static int read_sizes(struct tuning *t)
 {
     static const char *const extents[] = {"m", "n", "k", NULL};
     int status = shapes_gather(&t->shapes, t->self, t->given);
+    if (status == STATUS_OK && t->shapes.count == 0 && t->only_stored &&
+        !options_has(t->given, "set"))
+        return stored_sizes(t);
     if (status != STATUS_OK || t->shapes.count == 0)
         return status;
     for (int e = 0; extents[e]; e++) {
@@ -81,6 +104,8 @@ static int tune_type(struct tuning *t)
         t->undone += undone(t);
         report_all(t);
     }
+    if (status == STATUS_OK && t->table.wanted)
+        status = table_write(t);
     tune_problems_free(t);
     members_unlaunch(t);
     return status;
@@ -91,11 +116,16 @@ static int tune_kernels(struct tuning *t)
     int status = read_options(t);
     if (status == STATUS_OK)
         status = members_open(t);
+    if (status == STATUS_OK && t->table.wanted && !t->family)
+        status = usage_error(NULL, t->self, "--table is for a FAMILY (docs/families.md)");
+    t->many = t->table.wanted || t->member_count > 1 || t->type_count > 1;
+    if (status == STATUS_OK && t->only_stored)
+        status = keep_open(t);
     if (status == STATUS_OK)
         status = read_sizes(t);
     if (status != STATUS_OK)
         return status;
-    t->many = t->member_count > 1 || t->type_count > 1 || t->shapes.count > 1;
+    t->many |= t->shapes.count > 1;
     for (int i = 0; i < t->type_count && status == STATUS_OK && !t->interrupted; i++) {
         t->type = t->types[i];
         t->headed &= t->to_json;
@@ -116,6 +146,7 @@ static int tune_run(const struct command *self, const struct options *given)
         .self = self, .given = given, .started = seconds_now(), .json = {.out = stdout}};
     int status = tune_kernels(&t);
     members_close(&t);
+    free(t.table.chosen);
     free(t.shapes.list);
     return status;
 }
@@ -160,6 +191,16 @@ static const struct option_spec tune_options[] = {
      .value = "N",
      .help = "candidates timed again at the end, at most (default 24)"},
     {.name = "exhaustive", .help = "all candidates are finalists, and none is dropped early"},
+    {.name = "table",
+     .values = 1,
+     .value = "FILE",
+     .help = "write the times of a family's best variants at these sizes, for programs to\n"
+             "choose by; other devices' and types' times in the file stay"},
+    {.name = "variants",
+     .values = 1,
+     .value = "N",
+     .help = "variants in the table, at most (default 24)"},
+    {.name = "stored", .help = "write the table from what is stored, and measure nothing"},
     {.name = "again", .help = "measure again what the store has"},
     OPTION_THREADS,
     OPTION_STORE,
@@ -187,7 +228,8 @@ const struct command command_tune = {
         "Tries every combination of the tuned values of a kernel that its `require`s allow, at the "
         "sizes of --set,\n"
         "or at each of the sizes of -m, -n and -k or --suite. Several kernels with the same "
-        "parameters are tried together.\n"
+        "parameters are tried together,\n"
+        "such as those of a family.\n"
         "Candidates that the target does not take, or that compile to the same program as another, "
         "are left out;\n"
         "all cores compile while others are measured; a candidate with wrong values by `ensures` "
@@ -203,6 +245,8 @@ const struct command command_tune = {
         "--set m=512,n=512,k=8192 --budget 60s\n"
         "  tilewright tune kernels/matmul/tuned.tile kernels/matmul/waves.tile -m 64,128 -n 128 "
         "-k 128 --type f16\n"
+        "  tilewright tune FAMILY.tile --suite all --device cuda --type f16,f32 --table "
+        "FAMILY.table\n"
         "  tilewright tune --list\n"
         "  tilewright tune --export c > winners.h\n",
     .run = tune_run,

@@ -15,6 +15,8 @@
  *   tune_noise.c     the part of a difference that is noise
  *   tune_report.c    the table for one problem, and the lines for many
  *   tune_json.c      the same as JSON
+ *   tune_table.c     --table: a family's table; table_file.c: its file
+ *   tune_stored.c    --stored: sizes and times from the store alone
  *   tune_store.c     --list, --forget, --export
  *
  * A member is a kernel; several members have the same parameters. A candidate is a member with
@@ -129,6 +131,7 @@ struct problem {
     bool challenged; /* earlier times that beat the winner's were taken again */
     int checked;     /* candidate that was verified as the winner; -1: none */
     bool measured;   /* in this run */
+    bool fills;      /* only short samples are left to take, for a table */
     bool reported;
     int best;                    /* candidate; -1: none */
     double began;                /* when it became the first that is not done; 0: not yet */
@@ -263,17 +266,37 @@ tw_status pool_fill(struct tuning *t, int problem, tw_launch *l);
 void pool_close(struct tuning *t); /* frees the plan */
 void *pool_at(const struct pool *p, int array, int problem, int copy);
 
+/* --- a table --- */
+
+struct table {
+    bool wanted;
+    int most;    /* variants */
+    int *chosen; /* candidates */
+    int count;
+    double loss; /* the best of those chosen, in times of the best of all: geometric mean */
+};
+/* Chooses the variants from the times so far. */
+void table_choose(struct tuning *t);
+/* Lets the problems measure the chosen variants that were not measured there. Returns whether any is
+ * missing. */
+bool table_fill(struct tuning *t);
+/* Writes the section of the device and the type in turn. Returns STATUS_OK, or another status after
+ * printing a message. */
+int table_write(struct tuning *t);
+
 /* --- all of it --- */
 
 struct tuning {
     const struct command *self;
     const struct options *given;
     tw_context *ctx;
+    const char *family;       /* its name; NULL: the members are not one family */
     struct program *programs; /* of the command line */
     int program_count;
     struct member *members;
     int member_count;
     bool on_gpu;
+    bool foreign; /* --stored: the results of a device that the model does not know */
     char *device; /* name in the store; NULL: the CPU's */
     int ordinal;  /* of the GPU */
     int multiprocessors;
@@ -291,6 +314,7 @@ struct tuning {
     double timeout, budget; /* seconds; budget 0: none */
     int64_t jobs, threads, finalists;
     bool again, exhaustive, to_json;
+    bool only_stored; /* --stored: nothing is measured */
     /* for the type in turn */
     struct problem *problems;
     int problem_count;
@@ -299,6 +323,7 @@ struct tuning {
     struct build *builds;
     int build_count;
     struct pool pool;
+    struct table table;
     /* while it runs */
     struct process *processes; /* the first measures */
     int process_count;
@@ -342,6 +367,8 @@ void stage_take(struct tuning *t, const struct answer *a);
 /* Loads the stored measurements of this version of the library, which need not be repeated. */
 int keep_find(struct tuning *t);
 int keep_open(struct tuning *t);
+/* Takes the sizes for which the store has results of the members and the device. */
+int stored_sizes(struct tuning *t);
 /* Notes a result for the store. */
 void keep_result(struct tuning *t, int problem, int candidate);
 /* Writes the noted results, unless some were written less than 0.2 s ago and it is not `now`.

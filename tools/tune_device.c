@@ -63,6 +63,20 @@ static bool ask_gpu(const struct tuning *t, const char *name, struct gpu_facts *
     return got == sizeof *out;
 }
 
+/* Makes the members' kernels for the target. */
+static int take_target(struct tuning *t, const char *target)
+{
+    for (int i = 0; i < t->member_count; i++) {
+        struct member *m = &t->members[i];
+        tw_status s = tw_kernel_for_target(m->kernel, target, &m->kernel);
+        if (s != TW_OK) {
+            complain_library(NULL, t->ctx, s);
+            return STATUS_USAGE;
+        }
+    }
+    return STATUS_OK;
+}
+
 static int choose_gpu(struct tuning *t, const char *device)
 {
     struct gpu_facts gpu;
@@ -80,15 +94,21 @@ static int choose_gpu(struct tuning *t, const char *device)
     t->multiprocessors = gpu.multiprocessors;
     t->ordinal = gpu.ordinal;
     t->l2_bytes = gpu.l2_bytes;
-    for (int i = 0; i < t->member_count; i++) {
-        struct member *m = &t->members[i];
-        tw_status s = tw_kernel_for_target(m->kernel, own ? gpu.target : device, &m->kernel);
-        if (s != TW_OK) {
-            complain_library(NULL, t->ctx, s);
-            return STATUS_USAGE;
-        }
-    }
-    return STATUS_OK;
+    return take_target(t, own ? gpu.target : device);
+}
+
+/* Takes a device's name as stored. The model knows most GPUs, and so which candidates are the same
+ * program there. */
+static int choose_stored(struct tuning *t, const char *device)
+{
+    tw_gpu known = tw_gpu_init();
+    t->device = need_text("%s", device);
+    t->foreign = !tw_gpu_find(device, &known);
+    if (t->foreign)
+        return STATUS_OK;
+    t->on_gpu = true;
+    t->multiprocessors = known.multiprocessors;
+    return take_target(t, known.target);
 }
 
 int device_choose(struct tuning *t)
@@ -96,6 +116,8 @@ int device_choose(struct tuning *t)
     const char *device = options_value(t->given, "device");
     if (device && names_gpu(device))
         return choose_gpu(t, device);
+    if (device && t->only_stored && strcmp(device, "cpu") != 0)
+        return choose_stored(t, device);
     tw_gpu known = tw_gpu_init();
     if (device && tw_gpu_find(device, &known))
         return usage_error(NULL, t->self,

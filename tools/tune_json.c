@@ -150,6 +150,7 @@ static void json_begin(struct tuning *t)
 {
     struct json *j = &t->json;
     json_open(j, '{');
+    json_put_text(j, "family", t->family);
     json_put_text(j, "store", t->store ? tw_store_path(t->store) : NULL);
     json_key(j, "kernels");
     json_open(j, '[');

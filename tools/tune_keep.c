@@ -15,13 +15,16 @@ static bool keeps(const struct tuning *t)
 
 int keep_open(struct tuning *t)
 {
+    const char *path = options_value(t->given, "store");
     if (!keeps(t))
         return STATUS_OK;
-    tw_status s = tw_store_open(t->ctx, options_value(t->given, "store"), &t->store);
+    tw_status s = t->only_stored ? tw_store_open_existing(t->ctx, path, &t->store)
+                                 : tw_store_open(t->ctx, path, &t->store);
     if (s == TW_OK)
         return STATUS_OK;
     complain_library(NULL, t->ctx, s);
-    complain_more(NULL, "--no-store tunes without keeping what is found");
+    if (!t->only_stored)
+        complain_more(NULL, "--no-store tunes without keeping what is found");
     return STATUS_USAGE;
 }
 

@@ -17,13 +17,19 @@ static void add_member(struct tuning *t, const struct program *p, tw_kernel *k)
         (struct member){.program = p, .kernel = k, .batched = takes_extent(k, "batch")};
 }
 
-/* Opens FILE[:KERNEL] and adds its kernel. */
+/* Opens FILE[:KERNEL] and adds its kernel, or the kernels of a family. */
 static int open_word(struct tuning *t, const char *word)
 {
     struct program *p = &t->programs[t->program_count++];
     int status = program_open_in(p, word, t->ctx, NULL);
     if (status != STATUS_OK)
         return status;
+    if (program_is_family(p)) {
+        for (int i = 0; i < tw_family_kernel_count(p->family); i++)
+            add_member(t, p, tw_family_kernel(p->family, i));
+        t->family = t->given->word_count == 1 ? tw_family_name(p->family) : NULL;
+        return STATUS_OK;
+    }
     tw_kernel *k = program_kernel(p, t->self);
     if (!k)
         return STATUS_USAGE;
@@ -74,22 +80,38 @@ static int check_names(const struct tuning *t)
     return status;
 }
 
-/* Splits --type f16,f32 into types to tune for one after the other. One type, or types with names,
- * stay settings. */
+/* Returns whether some --type lists several types, or gives one to several members. Such types are
+ * tuned for one after the other; a type with a name stays a setting. */
+static bool lists_types(const struct tuning *t)
+{
+    for (const struct option_use *u = NULL; (u = options_next(t->given, "type", u));)
+        if (!strchr(u->values[0], '=') && (strchr(u->values[0], ',') || t->member_count > 1))
+            return true;
+    return false;
+}
+
+/* Returns the type that the members have without --type: the first one of the first member, if it
+ * has one type variable. */
+static tw_dtype usual_type(const struct tuning *t)
+{
+    tw_type type = tw_type_init();
+    bool one = t->member_count > 1 && tw_kernel_type_count(t->members[0].kernel) == 1 &&
+               !options_has(t->given, "type");
+    return one && tw_kernel_type(t->members[0].kernel, 0, &type) == TW_OK ? type.choices[0]
+                                                                          : TW_DTYPE_NONE;
+}
+
 static int split_types(struct tuning *t)
 {
-    bool lists = false;
-    for (const struct option_use *u = NULL; (u = options_next(t->given, "type", u));)
-        lists = lists || (strchr(u->values[0], ',') && !strchr(u->values[0], '='));
-    if (!lists) {
-        t->types[t->type_count++] = TW_DTYPE_NONE;
+    struct bench_types found = {.count = 0};
+    if (!lists_types(t)) {
+        size_t bytes = (size_t)(t->given->use_count + 1) * sizeof *t->given->uses;
+        t->types[t->type_count++] = usual_type(t);
         t->settings = *t->given;
-        t->settings.uses = need_memory((size_t)(t->given->use_count + 1) * sizeof *t->given->uses);
-        memcpy(t->settings.uses, t->given->uses,
-               (size_t)t->given->use_count * sizeof *t->given->uses);
+        t->settings.uses = need_memory(bytes);
+        memcpy(t->settings.uses, t->given->uses, bytes - sizeof *t->given->uses);
         return STATUS_OK;
     }
-    struct bench_types found = {.count = 0};
     int status = bench_split_types(&found, &t->settings, t->self, t->given);
     for (int i = 0; i < found.count && status == STATUS_OK; i++)
         t->types[t->type_count++] = found.list[i];
@@ -166,13 +188,25 @@ int member_settings(const struct tuning *t, const struct member *m, tw_launch *l
     return apply_settings(l, m->kernel, m->program, &t->settings, t->member_count > 1);
 }
 
+/* Leaves a member out that does not take the type in turn. */
+static bool is_left_out(const struct tuning *t, const struct member *m)
+{
+    if (m->count > 0 && (t->type == TW_DTYPE_NONE || bench_takes_type(m->kernel, t->type)))
+        return false;
+    if (t->member_count > 1)
+        complain(NULL,
+                 m->count ? "%s is left out: it takes no elements of type %s"
+                          : "%s is left out: its `require`s allow no combination",
+                 tw_kernel_name(m->kernel), tw_dtype_name(t->type));
+    return true;
+}
+
 int members_launch(struct tuning *t)
 {
     int status = STATUS_OK, taken = 0;
     for (int i = 0; i < t->member_count && status == STATUS_OK; i++) {
         struct member *m = &t->members[i];
-        m->left_out =
-            m->count == 0 || (t->type != TW_DTYPE_NONE && !bench_takes_type(m->kernel, t->type));
+        m->left_out = is_left_out(t, m);
         taken += !m->left_out;
         tw_status s = tw_launch_new(m->kernel, &m->launch);
         if (s != TW_OK) {
@@ -181,7 +215,7 @@ int members_launch(struct tuning *t)
         }
         status = m->left_out ? STATUS_OK : member_settings(t, m, m->launch);
     }
-    if (status == STATUS_OK && taken == 0)
+    if (status == STATUS_OK && taken == 0 && t->candidate_count > 0)
         return usage_error(NULL, t->self, "--type %s: no kernel here takes elements of that type",
                            tw_dtype_name(t->type));
     return status;

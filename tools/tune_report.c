@@ -280,8 +280,8 @@ static void print_heading(const struct tuning *t)
 {
     const tw_tuned *key = key_of(t, &t->problems[0]);
     const char *sizes = t->problem_count == 1 ? key->sizes : "";
-    char *names = need_text("%s", tw_kernel_name(t->members[0].kernel));
-    for (int i = 1; i < t->member_count; i++)
+    char *names = need_text("%s", t->family ? t->family : tw_kernel_name(t->members[0].kernel));
+    for (int i = 1; i < t->member_count && !t->family; i++)
         append_text(&names, ", %s", tw_kernel_name(t->members[i].kernel));
     print_text(stdout, "%s on %s\n", names, key->device);
     if (*key->types || *sizes)

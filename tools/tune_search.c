@@ -19,6 +19,7 @@ struct search {
     struct job *todo; /* for compiling processes, from `next` on */
     int todo_count, next, room;
     int to_measure, measured, compiled, failed;
+    bool fills;  /* a table is completed, also after the budget */
     bool broken; /* a process cannot start, or storing fails */
 };
 
@@ -33,7 +34,8 @@ static void ask_to_stop(int signal_number)
 static bool is_over(const struct search *s)
 {
     const struct tuning *t = s->tuning;
-    return s->broken || stop_asked || (t->budget > 0 && seconds_now() > t->started + t->budget);
+    bool late = t->budget > 0 && !s->fills && seconds_now() > t->started + t->budget;
+    return s->broken || stop_asked || late;
 }
 
 /* --- what came out --- */
@@ -202,8 +204,8 @@ static void show_progress(const struct search *s)
     if (t->problem_count > 1)
         snprintf(part, sizeof part, " size %d of %d,", at + 1, t->problem_count);
     progress_step(&t->progress, "%s:%s %d of %d measured, %d compiled, %d failed%s; %.0f s",
-                  tw_kernel_name(t->members[0].kernel), part, s->measured, s->to_measure,
-                  s->compiled, s->failed, text, seconds_now() - t->started);
+                  t->family ? t->family : tw_kernel_name(t->members[0].kernel), part, s->measured,
+                  s->to_measure, s->compiled, s->failed, text, seconds_now() - t->started);
 }
 
 /* Waits for answers, at most a tenth of a second. */
@@ -371,7 +373,7 @@ static void end_unfinished(struct search *s, bool now)
 {
     struct tuning *t = s->tuning;
     struct process *p = &t->processes[0];
-    if (stop_asked || s->broken || p->job_count == 0 || t->budget == 0)
+    if (stop_asked || s->broken || p->job_count == 0 || t->budget == 0 || s->fills)
         return;
     const struct problem *of = &t->problems[p->jobs[0].problem];
     double took = seconds_now() - p->since;
@@ -399,6 +401,16 @@ static void measure_all(struct search *s)
     end_unfinished(s, true);
 }
 
+/* Chooses the variants of a table, and measures them where they were not measured. */
+static void complete_table(struct search *s)
+{
+    struct tuning *t = s->tuning;
+    table_choose(t);
+    s->fills = true;
+    if (!is_over(s) && !t->only_stored && table_fill(t))
+        measure_all(s);
+}
+
 /* --- all of it --- */
 
 static void say_unverified(const struct tuning *t)
@@ -424,13 +436,14 @@ static void look_for_cache(const struct tuning *t)
 static int search(struct search *s)
 {
     struct tuning *t = s->tuning;
-    estimate_all(s);
+    if (!t->foreign)
+        estimate_all(s);
     for (int i = 0; i < t->problem_count; i++) {
         drop_copies(t, &t->problems[i]);
         put_in_order(s, i);
         t->problems[i].best = problem_fastest(t, &t->problems[i], -1);
     }
-    if (s->to_measure > 0 && !is_over(s)) {
+    if (s->to_measure > 0 && !is_over(s) && !t->only_stored) {
         begin_compiling(s);
         look_for_cache(t);
         int status = pool_plan(t);
@@ -441,6 +454,8 @@ static int search(struct search *s)
     }
     for (int i = 0; i < t->problem_count && !s->broken; i++)
         end_problem(s, i);
+    if (t->table.wanted)
+        complete_table(s);
     s->broken |= !keep_write(t, true);
     return s->broken ? STATUS_FAILED : STATUS_OK;
 }

@@ -144,7 +144,7 @@ static enum next next_sample(struct tuning *t, int problem, bool compiles, struc
 {
     const struct problem *p = &t->problems[problem];
     bool waits = false;
-    if (is_late(t, p->sampled_until))
+    if (!p->fills && is_late(t, p->sampled_until))
         return NEXT_DONE;
     for (int i = 0; i < p->order_count; i++) {
         int c = p->order[i];
@@ -352,7 +352,9 @@ static enum next next_winner(struct tuning *t, int problem, struct job *out)
 
 static void begin_stage(struct tuning *t, struct problem *p, enum stage stage)
 {
-    p->stage = stage;
+    p->stage = p->fills ? STAGE_DONE : stage;
+    if (p->fills)
+        return;
     if (stage == STAGE_MORE)
         begin_more(t, p);
     else if (stage == STAGE_FINALS)

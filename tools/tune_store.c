@@ -20,6 +20,8 @@ struct store_command {
     tw_context *ctx;
     tw_store *store;
     tw_tuned filter;
+    struct known_kernel *kernels; /* of FILE */
+    int kernel_count;             /* 0: all */
     char device[256];
     int wanted_count;
     struct wanted *wanted;
@@ -33,9 +35,9 @@ struct store_command {
 static int check_options(const struct store_command *c)
 {
     static const char *const ways[] = {"list", "forget", "export", NULL};
-    static const char *const of_tuning[] = {"tune",      "budget",     "timeout", "jobs",
-                                            "finalists", "exhaustive", "again",   "threads",
-                                            "no-store",  "json",       NULL};
+    static const char *const of_tuning[] = {
+        "tune",    "budget",   "timeout", "jobs",  "finalists", "exhaustive", "again",
+        "threads", "no-store", "json",    "table", "variants",  "stored",     NULL};
     const char *way = options_any(c->given, ways), *other = options_any(c->given, of_tuning);
     for (int i = 0; ways[i]; i++)
         if (options_has(c->given, ways[i]) && strcmp(ways[i], way) != 0)
@@ -61,11 +63,37 @@ static int open_filter(struct store_command *c)
     }
     int status = program_open(&c->program, c->given->words[0], &config);
     c->ctx = c->program.ctx;
-    tw_kernel *k = status == STATUS_OK ? program_kernel(&c->program, c->self) : NULL;
+    tw_kernel *k = NULL;
+    bool is_family = status == STATUS_OK && program_is_family(&c->program);
+    if (status == STATUS_OK)
+        k = is_family ? program_kernel_at(&c->program, 0) : program_kernel(&c->program, c->self);
     if (!k)
         return status == STATUS_OK ? STATUS_USAGE : status;
-    c->filter.kernel = tw_kernel_name(k);
-    return settings_known(&(struct known_kernel){&c->program, k}, 1, c->given);
+    c->kernels = need_memory(sizeof *c->kernels);
+    c->kernels[c->kernel_count++] = (struct known_kernel){&c->program, k};
+    c->filter.kernel = is_family ? NULL : tw_kernel_name(k);
+    for (int i = 1; is_family && (k = program_kernel_at(&c->program, i)); i++) {
+        c->kernels = need_more_memory(c->kernels, (size_t)(i + 1) * sizeof *c->kernels);
+        c->kernels[c->kernel_count++] = (struct known_kernel){&c->program, k};
+    }
+    return settings_known(c->kernels, c->kernel_count, c->given);
+}
+
+/* Returns " of NAME": the kernel, or the family; "" for all. The caller frees. */
+static char *of_what(const struct store_command *c)
+{
+    const char *name = c->kernel_count == 0 ? ""
+                       : c->program.family  ? tw_family_name(c->program.family)
+                                            : tw_kernel_name(c->kernels[0].kernel);
+    return need_text("%s%s", *name ? " of " : "", name);
+}
+
+static bool is_of_kernels(const struct store_command *c, const tw_tuned *row)
+{
+    bool found = c->kernel_count == 0;
+    for (int i = 0; i < c->kernel_count; i++)
+        found = found || strcmp(row->kernel, tw_kernel_name(c->kernels[i].kernel)) == 0;
+    return found;
 }
 
 /* Reads --device: cpu, cuda, or a name from the store. */
@@ -128,6 +156,8 @@ static bool says(const char *list, const struct assignment *want)
 
 static bool is_meant(const struct store_command *c, const tw_tuned *row)
 {
+    if (!is_of_kernels(c, row))
+        return false;
     for (int i = 0; i < c->wanted_count; i++)
         if (!says(c->wanted[i].is_type ? row->types : row->sizes, &c->wanted[i].assignment))
             return false;
@@ -207,9 +237,11 @@ static int list(struct store_command *c)
     for (int i = 0; i < c->count; i++)
         if (begins_sizes(c, i))
             print_sizes(c, i);
-    if (status == STATUS_OK && c->count == 0)
-        print_text(stdout, "nothing is stored%s%s in %s\n", c->filter.kernel ? " of " : "",
-                   c->filter.kernel ? c->filter.kernel : "", tw_store_path(c->store));
+    if (status != STATUS_OK || c->count > 0)
+        return status;
+    char *what = of_what(c);
+    print_text(stdout, "nothing is stored%s in %s\n", what, tw_store_path(c->store));
+    free(what);
     return status;
 }
 
@@ -222,7 +254,7 @@ static int forget(struct store_command *c)
     int deleted = 0, count, status = find_rows(c);
     for (int i = 0; i < c->count; i++) {
         const tw_tuned *row = row_at(c, i);
-        if (!c->filter.kernel && !is_old(row))
+        if (c->kernel_count == 0 && !is_old(row))
             continue;
         tw_status s = tw_store_forget(c->store, row, &count);
         if (s != TW_OK) {
@@ -486,8 +518,9 @@ static int export_winners(struct store_command *c, const char *form)
     for (int i = 0; i < c->count; i++)
         winners += is_winner(c, i);
     if (winners == 0) {
-        complain(NULL, "nothing is stored%s%s in %s", c->filter.kernel ? " of " : "",
-                 c->filter.kernel ? c->filter.kernel : "", tw_store_path(c->store));
+        char *what = of_what(c);
+        complain(NULL, "nothing is stored%s in %s", what, tw_store_path(c->store));
+        free(what);
         return STATUS_FAILED;
     }
     if (as_c)
@@ -551,6 +584,7 @@ int tune_store_command(const struct command *self, const struct options *given)
         status = open_and_act(&c);
     }
     program_close(&c.program);
+    free(c.kernels);
     free(c.wanted);
     free(c.rows);
     return status;

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -122,6 +123,117 @@ def check_types(t):
     expect(len(re.findall("T=f16", listed)) == 2 and len(re.findall("T=f32", listed)) == 2, listed)
 
 
+def check_family(t):
+    """The kernels of a family are tuned together; --list, --export and --forget take the family."""
+    family = write_family(t)
+    sizes = ["-m", "32", "-n", "32", "-k", "40"]
+    report = t.tune(0, family, *sizes, "--tune", "W=1")
+    expect(report["family"] == "product" and report["kernels"] == ["rows", "cells"], report)
+    expect(len(of_result(report["problems"][0], "measured")) == 4, report)
+    expect(t.command(0, family, *sizes, "--tune", "W=1").out.startswith("product on "), "the heading")
+    t.tune(0, "kernels/matmul/tuned.tile", "--set", "m=32,n=32,k=40")
+    listed = t.command(0, family, "--list").out
+    expect(re.findall(r"^\w+", listed, re.M) == ["cells", "rows"], listed)
+    lines = [json.loads(line) for line in t.command(0, family, "--export", "json").out.splitlines()]
+    expect([line["kernel"] for line in lines] == ["cells", "rows"], lines)
+    alone = t.command(0, os.path.join(t.folder, "rows.tile"), "--list").out
+    expect(re.findall(r"^\w+", alone, re.M) == ["rows"], alone)
+    expect("4 results deleted" in t.command(0, family, "--forget").out, t.rows())
+    expect("nothing is stored of product in" in t.command(0, family, "--list").out, t.rows())
+    expect({row[0].split("=")[0] for row in t.rows()} == {"BM"}, t.rows())
+
+
+def sections(path):
+    """Returns the headers of a table, each with its rows."""
+    found = []
+    for line in map(json.loads, open(path)):
+        if "family" in line:
+            found.append((line, []))
+        else:
+            found[-1][1].append(line)
+    return found
+
+
+def write_family(t):
+    t.write("rows.tile", ROWS)
+    t.write("cells.tile", CELLS)
+    return t.write("product.tile", 'family product {\n    "rows.tile";\n    "cells.tile";\n}\n')
+
+
+def check_table(t):
+    """A table has the best variants at every size; sections of other devices and types stay; the store alone gives the same table."""
+    family, table = write_family(t), os.path.join(t.folder, "product.table")
+    arguments = [family, "-m", "32,80", "-n", "32", "-k", "40", "--table", table]
+    other = {"family": "product", "device": "another \\ \"GPU\"", "types": "T=f32", "version": "1", "sizes": ["m", "n", "k"], "variants": []}
+    kept = json.dumps(other) + "\n" + json.dumps({"at": [1, 2, 3], "us": []}) + "\n"
+    t.write("product.table", kept)
+    said = t.command(0, *arguments).out
+    expect(f"{table}: " in said and "at 2 sizes; the best of them takes 1.000 times the best of all" in said, said)
+    (first, rows), (own, measured) = sections(table)
+    expect(open(table).read().startswith(kept) and first == other and len(rows) == 1, open(table).read())
+    expect(own["family"] == "product" and own["types"] == "T=f32" and own["sizes"] == ["m", "n", "k"] and own["version"], own)
+    expect([r["at"] for r in measured] == [[32, 32, 40], [80, 32, 40]], measured)
+    expect(1 <= len(own["variants"]) <= 2 and all(v["kernel"] in ("rows", "cells") for v in own["variants"]), own)
+    expect(all(len(r["us"]) == len(own["variants"]) and min(r["us"]) > 0 for r in measured), measured)
+    stored = t.tune(0, family, "-m", "32,80", "-n", "32", "-k", "40")
+    for row, problem in zip(measured, stored["problems"]):
+        best = of_result(problem, "measured")[0]["ms"] * 1e3
+        expect(abs(min(row["us"]) / best - 1) < 1e-3, (row, best))
+    whole = open(table).read()
+    t.command(0, *arguments, "--type", "f16", "--variants", "1")
+    headers = [header for header, _ in sections(table)]
+    expect([h["types"] for h in headers] == ["T=f32", "T=f32", "T=f16"] and len(headers[2]["variants"]) == 1, headers)
+    expect(open(table).read().startswith(whole), "the other sections")
+    again = os.path.join(t.folder, "again.table")
+    t.command(0, family, "--table", again, "--stored")
+    expect(sections(again)[0] == sections(table)[1], open(again).read())
+    t.command(0, family, "--table", table, "--stored", "-m", "80", "-n", "32", "-k", "40")
+    expect([r["at"] for r in sections(table)[1][1]] == [[80, 32, 40]], open(table).read())
+    check_table_refused(t, family, table)
+
+
+def check_table_refused(t, family, table):
+    expect("--table is for a FAMILY" in t.command(2, os.path.join(t.folder, "rows.tile"), "-m", "32", "-n", "32", "-k", "32", "--table", table).err, "a kernel")
+    expect("--stored is for --table" in t.command(2, family, "--stored").err, "--stored")
+    expect("so it takes no --again" in t.command(2, family, "--stored", "--table", table, "--again").err, "--again")
+    expect("--list takes no --table" in t.command(2, family, "--list", "--table", table).err, "--list")
+    nothing = t.command(1, family, "--stored", "--table", table, "--device", "NVIDIA H200").err
+    expect("nothing is stored of product for this device in" in nothing, nothing)
+    for damage in ("{}", "nonsense", '{"at": [1], "us": [1]}'):
+        path = t.write("damaged.table", damage + "\n")
+        said = t.command(2, family, "--stored", "--table", path).err
+        expect(f"{path}:1: this is not a line of a family's table" in said and open(path).read() == damage + "\n", said)
+
+
+def check_table_gaps(t):
+    """Variants that the budget left out at some size are measured there."""
+    write_family(t)
+    slow = t.write("slow.tile", SLOW)
+    family = t.write("slowly.tile", 'family slowly {\n    "slow.tile";\n}\n')
+    table = os.path.join(t.folder, "slowly.table")
+    t.command(0, family, *slow_command(t)[3:], "--table", table, "--budget", "2s", "--variants", "3")
+    (header, rows), = sections(table)
+    expect(len(rows) == 2 and all(us for row in rows for us in row["us"]), rows)
+    expect(slow and len(header["variants"]) <= 3, header)
+
+
+def check_stored_gpu(t):
+    """The results of a GPU make a table where that GPU is missing."""
+    gpu = {"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_SM": "90", "TILEWRIGHT_CACHE": os.path.join(t.folder, "cache")}
+    family, first, second = write_family(t), os.path.join(t.folder, "1.table"), os.path.join(t.folder, "2.table")
+    sizes = ["--type", "f16", "-m", "16,40", "-n", "16", "-k", "32", "--tune", "W=1", "--tune", "B=16"]
+    t.command(0, family, "--device", "cuda", *sizes, "--table", first, **gpu)
+    (header, rows), = sections(first)
+    expect(header["device"] == "simulator" and all(v["resident"] > 0 for v in header["variants"]) and len(rows) == 2, header)
+    t.command(0, family, "--device", "simulator", *sizes, "--table", second, "--stored")
+    expect(sections(second)[0][1] == rows, open(second).read())
+    with sqlite3.connect(t.store) as db:
+        db.execute("UPDATE result SET device = 'NVIDIA H200'")
+    t.command(0, family, "--device", "NVIDIA H200", *sizes, "--table", second, "--stored")
+    (own, again), = sections(second)[1:]
+    expect(own["device"] == "NVIDIA H200" and again == rows and all(v["resident"] > 0 for v in own["variants"]), own)
+
+
 def slow_command(t):
     return [t.tool, "tune", t.write("slow.tile", SLOW), "-m", "20000,30000", "-n", "1", "-k", "1", "--timeout", "100s"]
 
@@ -196,14 +308,15 @@ def check_usage(t):
     expect("none of the kernels has a tuned value 'LAT'; did you mean 'LATE'?" in t.command(2, rows, cells, "-m", "16", "-n", "16", "-k", "16", "--tune", "LAT=1").err, "names")
     expect("none of the kernels has a type variable 'U'" in t.command(2, rows, cells, "-m", "16", "-n", "16", "-k", "16", "--type", "U=f16").err, "types")
     other = t.write("other.tile", CELLS.replace("{f32, f16}", "{bf16, f16}").replace("cells", "others"))
-    expect("choose types that all have with --type" in t.command(2, rows, other, "-m", "16", "-n", "16", "-k", "16").err, "types")
+    left = t.command(0, rows, other, "-m", "16", "-n", "16", "-k", "16", "--tune", "W=1", "--no-store")
+    expect("others is left out: it takes no elements of type f32" in left.err and "4 combinations: 2 measured" in left.out, left)
     expect("no kernel here takes elements of that type" in t.command(2, rows, "-m", "16", "-n", "16", "-k", "16", "--type", "bf16,fp8").err, "types")
     t.command(0, rows, "-m", "16", "-n", "16", "-k", "16", "--no-store", "--tune", "W=1")
 
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for check in (check_winners, check_own_sizes, check_types, check_killed, check_budget, check_gpu, check_usage):
+    for check in (check_winners, check_own_sizes, check_types, check_family, check_table, check_table_gaps, check_stored_gpu, check_killed, check_budget, check_gpu, check_usage):
         with tempfile.TemporaryDirectory() as folder:
             check(Tuner(tool, folder))
 
