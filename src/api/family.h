@@ -6,6 +6,7 @@
  *   family_results.c    measured times in memory, by device and types; those of a store
  *   family_table.c      measured times of a file
  *   family_choose.c     the choice for given sizes
+ *   family_model.c      the time of a variant by the model
  *   family_own.c        the family's own context, for choices and starts from any thread
  *
  * Memory: the caller's thread adds results in the arena of the caller's context. Everything that a
@@ -16,7 +17,9 @@
 #include "api/entry_table.h"
 #include "api/objects.h"
 #include "base/platform.h"
+#include "model/devices.h"
 #include "model/occupancy.h"
+#include "tile/block_work.h"
 #include "tile/launch_sizes.h"
 #include "tilewright_family.h"
 #include "tune/predict.h"
@@ -39,7 +42,8 @@ struct family_variant {
     bool refused;     /* the target does not take it */
     bool accepted;    /* the target was asked, and takes it */
     struct launch_sizes grid;
-    bool has_grid; /* `grid` is compiled; else the number of blocks is not known */
+    bool has_grid;                 /* `grid` is compiled; else the number of blocks is not known */
+    struct block_program *program; /* for the model; NULL: it does not know the variant */
 };
 
 struct family_member {
@@ -173,6 +177,10 @@ void family_close_own(tw_family *f);
 tw_status family_take(tw_family *f, const tw_value *arguments, int count, struct family_sizes *s);
 /* Sets the values of parameters from the sizes. */
 void family_derive(const tw_family *f, struct family_sizes *s);
+/* Returns the microseconds of a variant at these sizes on a GPU, by the model; 0: not known.
+ * resident: blocks on a multiprocessor. */
+double family_model_time(const tw_family *f, const struct family_variant *v,
+                         const struct family_sizes *s, const struct gpu *gpu, int resident);
 /* Reports an error in the own context and returns `status`. */
 tw_status family_refuse(tw_family *f, tw_status status, const char *format, ...) DIAG_FORMAT(3, 4);
 

@@ -3,7 +3,8 @@
  *   results of the own device  the fastest at these sizes, else as predicted from the nearest
  *   those of another device    the same; its variants may be too large for this one, so each is
  *                              compiled up to the assembler before it is taken for the first time
- *   none                       the members with their default values, by occupancy */
+ *   none                       the members with their default values, by the model, or by occupancy
+ *                              on a GPU that the model does not know */
 #include "api/family.h"
 
 #include "model/devices.h"
@@ -78,8 +79,9 @@ static const struct family_group *group_for(const tw_family *f, const char *type
     return best;
 }
 
-/* Compiles the grid of a variant. Tuned values that it does not name have their defaults. */
-static void compile_grid(tw_family *f, struct family_variant *v, struct arena *a)
+/* Compiles the grid of a variant and, for a GPU that the model knows, its program. Tuned values
+ * that it does not name have their defaults. */
+static void compile_variant(tw_family *f, struct family_variant *v, struct arena *a)
 {
     const tw_kernel *k = f->members[v->member].own;
     const struct lang_kernel *info = k->info;
@@ -90,6 +92,7 @@ static void compile_grid(tw_family *f, struct family_variant *v, struct arena *a
     struct diag quiet;
     diag_init(&quiet, scratch);
     v->has_grid = false;
+    v->program = NULL;
     for (int t = 0; t < info->type_count; t++) {
         int own = type_named(f->members[0].kernel->info, info->types[t].name);
         types[t] = own < 0 ? info->types[t].choices[0] : (enum dtype)f->types[own];
@@ -103,8 +106,13 @@ static void compile_grid(tw_family *f, struct family_variant *v, struct arena *a
     const struct lang_choice choice = {.target = k->target, .tunes = tunes, .types = types};
     const struct kernel *grid = lang_grid(a, &quiet, k->module->parsed, k->index, &choice);
     v->has_grid = grid != NULL;
-    if (grid)
-        launch_sizes_compile(&v->grid, a, grid);
+    if (!grid)
+        return;
+    launch_sizes_compile(&v->grid, a, grid);
+    struct kernel *ir =
+        k->device ? lang_check(a, &quiet, k->module->parsed, k->index, &choice) : NULL;
+    if (ir && !quiet.errors)
+        v->program = block_program_new(a, ir);
 }
 
 /* Returns the number of blocks; 0: it is not known; negative: no GPU takes this grid. */
@@ -137,34 +145,28 @@ static void view_rows(tw_family *f, const struct family_group *g)
         memcpy(us, from->us.data, from->us.count * sizeof *us);
         list[r] = (struct predict_row){.sizes = from->sizes, .us = us};
     }
-    f->view.table = (struct predict_table){.size_count = f->size_count,
-                                           .variant_count = columns,
-                                           .row_count = rows,
-                                           .rows = list,
-                                           .multiprocessors = f->multiprocessors};
-    const struct gpu *gpu = gpu_find(g->device);
-    if (!f->view.is_own)
-        f->view.table.multiprocessors = gpu ? gpu->multiprocessors : 0;
+    f->view.table = (struct predict_table){
+        .size_count = f->size_count, .variant_count = columns, .row_count = rows, .rows = list};
 }
 
+/* Compiles the variants, and computes their times by the model at the sizes of the rows. */
 static void view_facts(tw_family *f, const struct family_group *g)
 {
     struct arena *a = &f->viewed;
+    const struct gpu *measured = gpu_find(g->device);
     int columns = (int)g->columns.count, rows = (int)g->rows.count;
     f->view.facts = arena_array(a, struct predict_facts, columns + 1);
     for (int c = 0; c < columns; c++) {
         struct family_variant *v = variant_at(f, c);
-        int64_t *blocks = arena_array(a, int64_t, rows);
-        compile_grid(f, v, a);
+        double *models = arena_array(a, double, rows);
+        compile_variant(f, v, a);
         for (int r = 0; r < rows; r++) {
             struct family_sizes s = {0};
             memcpy(s.size, g->rows.data[r].sizes, (size_t)f->size_count * sizeof *s.size);
             family_derive(f, &s);
-            int64_t count = blocks_of(v, &s);
-            blocks[r] = count > 0 ? count : 0;
+            models[r] = family_model_time(f, v, &s, measured, g->resident.data[c]);
         }
-        f->view.facts[c] =
-            (struct predict_facts){.resident = g->resident.data[c], .row_blocks = blocks};
+        f->view.facts[c].models = models;
     }
 }
 
@@ -256,16 +258,19 @@ static bool accepts(tw_family *f, struct family_variant *v, const struct family_
 
 /* --- by results --- */
 
-/* Marks the variants that may run at these sizes. */
+/* Marks the variants that may run at these sizes, and computes their times by the model. */
 static void mark_usable(tw_family *f, const struct family_sizes *s)
 {
     struct family_view *view = &f->view;
+    const struct gpu *gpu = f->device ? gpu_find(f->device) : NULL;
+    if (!gpu)
+        gpu = gpu_find(view->group->device);
     for (int c = 0; c < view->table.variant_count; c++) {
         const struct family_variant *v = variant_at(f, c);
-        int64_t blocks = blocks_of(v, s);
-        view->facts[c].blocks = blocks > 0 ? blocks : 0;
-        view->facts[c].usable =
-            !v->refused && blocks >= 0 && family_takes_types(f, f->members[v->member].kernel->info);
+        struct predict_facts *facts = &view->facts[c];
+        facts->usable = !v->refused && blocks_of(v, s) >= 0 &&
+                        family_takes_types(f, f->members[v->member].kernel->info);
+        facts->model = family_model_time(f, v, s, gpu, view->group->resident.data[c]);
     }
 }
 
@@ -328,7 +333,7 @@ static tw_status describe_plain(void *user)
         m->plain->tune = tune;
         m->plain->name = arena_printf(&f->kept, "%s%s%s", name, *tune ? " " : "", tune);
     }
-    compile_grid(f, m->plain, &f->viewed);
+    compile_variant(f, m->plain, &f->viewed);
     m->needs = (struct block_needs){.shared = c->estimate->shared_bytes,
                                     .registers = c->estimate->registers,
                                     .threads = c->estimate->threads};
@@ -350,16 +355,21 @@ static tw_status estimate_plain(tw_family *f, struct family_member *m, const str
     return status;
 }
 
-static double cost_of(const tw_family *f, const struct family_member *m, int64_t blocks)
+/* Returns a cost of a member with its default values: the model's time in microseconds, or a
+ * number by occupancy for a GPU that the model does not know. All GPUs are the same in that. */
+static double cost_of(const tw_family *f, const struct family_member *m,
+                      const struct family_sizes *s, int64_t blocks, double *model)
 {
     const struct lower_target *t = m->kernel->device;
+    const struct gpu *gpu = f->device ? gpu_find(f->device) : NULL;
     struct block_needs needs = m->needs;
     if (!t)
         return 0;
+    struct occupancy_limits has = {f->multiprocessors, t->shared_of_sm, t->registers,
+                                   t->threads_of_sm, 0};
+    *model = family_model_time(f, m->plain, s, gpu, occupancy_blocks(&has, &needs));
     needs.blocks = blocks;
-    return occupancy_cost(&(struct occupancy_limits){f->multiprocessors, t->shared_of_sm,
-                                                     t->registers, t->threads_of_sm, 0},
-                          &needs);
+    return *model > 0 ? *model : occupancy_cost(&has, &needs);
 }
 
 /* Chooses among the members with their default values. */
@@ -384,11 +394,12 @@ static tw_status choose_plain(tw_family *f, const struct family_sizes *s, tw_cho
         if (blocks < 0)
             continue;
         out->compared++;
-        double cost = cost_of(f, m, blocks);
+        double model = 0, cost = cost_of(f, m, s, blocks, &model);
         if (best && cost >= least)
             continue;
         best = m->plain;
         least = cost;
+        out->milliseconds = model / 1000;
     }
     *variant = best;
     if (best) {

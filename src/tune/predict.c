@@ -8,7 +8,7 @@
 enum { NEAREST_ROWS = 8, DIVISOR_OCTAVES = 2 };
 
 /* The octaves at which a row's weight is a quarter of that at distance 0. */
-#define WEIGHT_OCTAVES 0.5
+#define WEIGHT_OCTAVES 0.7
 
 /* The ratio to a row's fastest that counts for a variant without a time there. */
 #define MISSING_RATIO 4.0
@@ -95,25 +95,46 @@ static struct predicted fastest_of(const struct predict_table *t, int row,
     return p;
 }
 
-/* Returns the weighted mean of a variant's log ratios, or a negative number if no row has a time of
- * it. */
-static double mean_of(const struct predict_table *t, const struct near_row *near, int count,
-                      int variant)
+/* Returns the logarithm of the ratio of the model's times here and at a row; 0: not known. */
+static double growth(const struct predict_facts *facts, int row)
 {
-    double sum = 0, weights = 0;
-    bool measured = false;
+    double there = facts->models ? facts->models[row] : 0;
+    return there > 0 && facts->model > 0 ? log(facts->model / there) : 0;
+}
+
+/* The prediction for a variant: weighted means over the near rows. */
+struct mean {
+    bool measured; /* a row has a time of it */
+    double ratio;  /* log of its time here divided by a scale that all variants share */
+    double time;   /* log of its microseconds, of the rows that have a time; only if the model knows
+                    * it */
+};
+
+static struct mean mean_of(const struct predict_table *t, const struct near_row *near, int count,
+                           const struct predict_facts *facts, int variant)
+{
+    struct mean m = {0};
+    double weights = 0, timed = 0;
     for (int i = 0; i < count; i++) {
         double us = (double)t->rows[near[i].row].us[variant];
         double weight = 1 / (1 + near[i].weighted / (WEIGHT_OCTAVES * WEIGHT_OCTAVES));
-        measured = measured || us > 0;
-        sum += weight * weight * log(us > 0 ? us / near[i].least : MISSING_RATIO);
-        weights += weight * weight;
+        double more = growth(facts, near[i].row);
+        weight *= weight;
+        m.ratio += weight * (log(us > 0 ? us / near[i].least : MISSING_RATIO) + more);
+        weights += weight;
+        if (us > 0) {
+            m.time += weight * (log(us) + more);
+            timed += weight;
+        }
     }
-    return measured ? sum / weights : -1;
+    m.measured = timed > 0;
+    m.ratio /= weights;
+    m.time = m.measured ? m.time / timed : 0;
+    return m;
 }
 
-/* Estimates the time from the nearest row that has one, as if time grew with the product of the
- * sizes. */
+/* Estimates the time of a variant that the model does not know from the nearest row that has one,
+ * as if time grew with the product of the sizes. */
 static double time_of(const struct predict_table *t, const struct near_row *near, int count,
                       const int64_t *sizes, int variant)
 {
@@ -145,18 +166,21 @@ struct predicted predict_best(const struct predict_table *t, const int64_t *size
             count = keep_nearest(near, count, n);
     }
     p = (struct predicted){.variant = -1, .nearest = count ? near[0].row : -1};
-    double least = 0;
+    struct mean best = {0};
     for (int v = 0; v < t->variant_count && count; v++) {
-        double mean = facts[v].usable ? mean_of(t, near, count, v) : -1;
-        p.compared += mean >= 0;
-        if (mean < 0 || (p.variant >= 0 && mean >= least))
+        struct mean m = {0};
+        if (facts[v].usable)
+            m = mean_of(t, near, count, &facts[v], v);
+        p.compared += m.measured;
+        if (!m.measured || (p.variant >= 0 && m.ratio >= best.ratio))
             continue;
         p.variant = v;
-        least = mean;
+        best = m;
     }
     if (p.variant >= 0) {
         p.distance = sqrt(near[0].squared);
-        p.us = time_of(t, near, count, sizes, p.variant);
+        p.us =
+            facts[p.variant].model > 0 ? exp(best.time) : time_of(t, near, count, sizes, p.variant);
     }
     return p;
 }

@@ -17,16 +17,16 @@ struct predict_row {
 
 /* Facts of a variant, for the sizes that are asked and for each row. */
 struct predict_facts {
-    bool usable;               /* it may be chosen */
-    int resident;              /* blocks that a multiprocessor holds at a time; 0: not known */
-    int64_t blocks;            /* of the grid at the sizes asked; 0: not known */
-    const int64_t *row_blocks; /* of the grid at each row's sizes */
+    bool usable;  /* it may be chosen */
+    double model; /* microseconds by the model at the sizes asked; 0: not known */
+    const double
+        *models; /* the same at each row's sizes, on the device that was measured; NULL: not
+                           * known */
 };
 
 struct predict_table {
     int size_count, variant_count, row_count;
     const struct predict_row *rows;
-    int multiprocessors; /* of the device that was measured; 0: a CPU, or not known */
 };
 
 struct predicted {
@@ -40,8 +40,8 @@ struct predicted {
 
 /* Chooses for `sizes`. facts: by variant. If a row has these sizes, its fastest usable variant
  * wins. Else the rows near the sizes are averaged: of each variant the logarithm of its time
- * divided by the row's least. Equal variants: the first. Multiplying all times of a row changes
- * nothing. */
+ * divided by the row's least and, if the model knows the variant, by the model's time. The model's
+ * time at the asked sizes turns that into a prediction again. Equal variants: the first. */
 struct predicted predict_best(const struct predict_table *t, const int64_t *sizes,
                               const struct predict_facts *facts);
 

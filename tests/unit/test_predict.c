@@ -26,7 +26,7 @@ struct case_of {
 static struct case_of *fresh(void)
 {
     static struct case_of c;
-    c.table = (struct predict_table){2, VARIANTS, ROWS, c.rows, 132};
+    c.table = (struct predict_table){2, VARIANTS, ROWS, c.rows};
     for (int r = 0; r < ROWS; r++)
         c.rows[r] = (struct predict_row){sizes[r], times[r]};
     for (int v = 0; v < VARIANTS; v++)
@@ -156,6 +156,25 @@ static void rows_in_any_order_choose_the_same(void **state)
     }
 }
 
+/* A variant of which the model knows that it grows faster than the others does not win far away. */
+static void the_model_leads_away_from_rows(void **state)
+{
+    (void)state;
+    struct case_of *c = fresh();
+    double steady[ROWS] = {10, 10, 10, 10, 10, 10};
+    for (int v = 0; v < VARIANTS; v++) {
+        c->facts[v].models = steady;
+        c->facts[v].model = 10;
+    }
+    assert_int_equal(best(c, 12, 4096).variant, 0);
+    c->facts[0].model = 100;
+    assert_int_equal(best(c, 12, 4096).variant, 1);
+    c->facts[2].model = 100;
+    c->facts[1].model = 20; /* twice the model's time at the rows: twice theirs */
+    struct predicted p = best(c, 12, 4096);
+    assert_true(p.variant == 1 && p.us > 2 * 30 && p.us < 2 * 120);
+}
+
 static void few_rows_suffice(void **state)
 {
     (void)state;
@@ -182,6 +201,7 @@ int main(void)
         cmocka_unit_test(scale_changes_nothing),
         cmocka_unit_test(ties_go_to_the_first),
         cmocka_unit_test(rows_in_any_order_choose_the_same),
+        cmocka_unit_test(the_model_leads_away_from_rows),
         cmocka_unit_test(few_rows_suffice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

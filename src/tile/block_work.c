@@ -1,0 +1,291 @@
+/* Follows the scalars of one block through the program, and adds up what its statements do.
+ *
+ * A scalar whose value is known counts as a constant from its assignment on, so eval_scalar reads
+ * it. A loop is walked once: its iterations follow from the first value, the bound and the step of
+ * its variable. */
+#include "tile/block_work.h"
+
+#include <math.h>
+
+enum { SAMPLES = 5 }; /* blocks, from the first to the last of the grid */
+
+struct block_program {
+    struct kernel *kernel;
+    struct sym *block[3], *grid[3];
+};
+
+struct walk {
+    const struct block_program *p;
+    const struct scalar_env *values;
+    struct block_work *sum;
+    double times;  /* iterations of the loops around */
+    int undecided; /* branches around whose condition is not known */
+    bool left;     /* the block has ended, */
+    bool jumped;   /* or a loop's iteration */
+    bool works;    /* the loop's body reads global memory or multiplies */
+};
+
+/* --- making the program --- */
+
+/* Replaces block.x and grid.x by constants that each evaluation sets. */
+static void replace_place(void *user, struct expr **at)
+{
+    struct block_program *p = user;
+    struct expr *e = *at;
+    if (e->op == OP_BLOCK || e->op == OP_GRID) {
+        struct sym *s = (e->op == OP_BLOCK ? p->block : p->grid)[e->axis];
+        *at = expr_cast(p->kernel, expr_ref(p->kernel, s, e->loc), e->type.dtype);
+    }
+}
+
+static void replace_in_root(void *user, struct expr **root, bool is_target)
+{
+    (void)is_target;
+    expr_walk(root, replace_place, user);
+}
+
+static void replace_in_stmt(void *user, struct stmt *s)
+{
+    stmt_expressions(s, replace_in_root, user);
+}
+
+struct block_program *block_program_new(struct arena *a, struct kernel *k)
+{
+    struct block_program *p = arena_new(a, struct block_program);
+    p->kernel = k;
+    for (int i = 0; i < 3; i++) {
+        p->block[i] = sym_new(k, "block", ST_CONST, type_scalar(DT_I64), k->loc);
+        p->grid[i] = sym_new(k, "grid", ST_CONST, type_scalar(DT_I64), k->loc);
+    }
+    stmt_walk(k->body, replace_in_stmt, p);
+    return p;
+}
+
+/* --- scalars --- */
+
+static void set_scalar(struct sym *s, bool known, struct literal value)
+{
+    s->storage = known ? ST_CONST : ST_SCALAR;
+    s->value = value;
+}
+
+static bool is_scalar(const struct sym *s)
+{
+    return s->type.rank == 0 && (s->storage == ST_SCALAR || s->storage == ST_CONST);
+}
+
+static bool evaluate(const struct walk *w, const struct expr *e, enum dtype t, struct literal *out)
+{
+    if (!eval_scalar(e, w->values, out))
+        return false;
+    *out = eval_cast(t, e->type.dtype, out);
+    return true;
+}
+
+static void assign(const struct walk *w, struct sym *s, const struct expr *value)
+{
+    struct literal v = {0};
+    bool known = value && !value->type.varying && evaluate(w, value, s->type.dtype, &v);
+    set_scalar(s, known, v);
+}
+
+/* --- what statements do --- */
+
+static double threads_of(const struct walk *w, const struct expr *e)
+{
+    return e->type.varying || (e->type.rank == 0 && kernel_thread_level(w->p->kernel))
+               ? kernel_block_threads(w->p->kernel)
+               : 1;
+}
+
+static double bytes_of(const struct walk *w, const struct expr *e)
+{
+    return (double)type_bytes(&e->type) * threads_of(w, e) * w->times;
+}
+
+static bool is_global(const struct expr *e)
+{
+    return e->op == OP_ACCESS && e->sym->storage == ST_VIEW;
+}
+
+static void add_product(struct walk *w, const struct expr *e)
+{
+    const struct type *left = &e->args[0]->type;
+    double depth = left->rank > 0 ? (double)left->extent[left->rank - 1] : 1;
+    w->sum->flops += 2 * depth * (double)type_elements(&e->type) * threads_of(w, e) * w->times;
+    w->sum->factor = left->dtype;
+    w->works = true;
+}
+
+static void add_reads(struct walk *w, const struct expr *e);
+
+static void add_operands(struct walk *w, const struct expr *e, int from)
+{
+    for (int i = from; i < e->count; i++)
+        add_reads(w, e->args[i]);
+    for (int i = 0; i < e->indices; i++)
+        add_reads(w, e->index[i].value);
+    add_reads(w, e->otherwise);
+}
+
+static void add_reads(struct walk *w, const struct expr *e)
+{
+    if (!e)
+        return;
+    if (op_is_atomic(e->op) && e->count > 0) {
+        bool meets = e->op == OP_ARRIVE;
+        w->sum->meetings += meets ? w->times : 0;
+        w->sum->added += !meets && is_global(e->args[0]) ? bytes_of(w, e->args[0]) : 0;
+        add_operands(w, e, 1);
+        return;
+    }
+    if (e->op == OP_DOT)
+        add_product(w, e);
+    if (is_global(e)) {
+        w->sum->read += bytes_of(w, e);
+        w->works = true;
+    }
+    add_operands(w, e, 0);
+}
+
+static void add_target(struct walk *w, const struct expr *target)
+{
+    if (is_global(target))
+        w->sum->written += bytes_of(w, target);
+    add_operands(w, target, 0);
+}
+
+static void follow(struct walk *w, struct stmt *first);
+
+/* Returns the iterations that follow from `v < end`, or the like, and the step; 1: not known. */
+static double iterations(const struct walk *w, const struct stmt *s, const struct sym *v,
+                         int64_t from)
+{
+    const struct expr *c = s->condition;
+    struct literal end, after;
+    if (!v || !c || c->count != 2 || !s->step || s->step->kind != STMT_ASSIGN ||
+        s->step->target->sym != v || !evaluate(w, s->step->value, DT_I64, &after))
+        return 1;
+    int64_t step = after.i - from;
+    const struct expr *left = c->args[0];
+    while (left->op == OP_CAST)
+        left = left->args[0];
+    if (step == 0 || left->op != OP_REF || left->sym != v || !evaluate(w, c->args[1], DT_I64, &end))
+        return 1;
+    bool equal = c->op == OP_LE || c->op == OP_GE;
+    double count =
+        ceil(((double)end.i - (double)from + (equal ? (step > 0 ? 1 : -1) : 0)) / (double)step);
+    return count > 0 ? count : 0;
+}
+
+static void follow_loop(struct walk *w, struct stmt *s)
+{
+    struct walk inner = *w;
+    follow(&inner, s->init);
+    struct sym *v = s->init && s->init->kind == STMT_DECL ? s->init->sym : NULL;
+    bool counts = v && is_scalar(v) && v->storage == ST_CONST;
+    inner.times = w->times * (counts ? iterations(&inner, s, v, v->value.i) : 1);
+    inner.works = false;
+    if (inner.times > 0)
+        follow(&inner, s->body);
+    w->sum->steps += inner.works ? inner.times : 0;
+    w->left |= inner.left && counts;
+}
+
+static void follow_branch(struct walk *w, struct stmt *s)
+{
+    struct literal c;
+    add_reads(w, s->condition);
+    if (evaluate(w, s->condition, DT_I64, &c)) {
+        follow(w, c.i ? s->body : s->otherwise);
+        return;
+    }
+    w->undecided++;
+    follow(w, s->body);
+    follow(w, s->otherwise);
+    w->undecided--;
+}
+
+static void follow_one(struct walk *w, struct stmt *s)
+{
+    switch (s->kind) {
+    case STMT_DECL:
+        add_reads(w, s->value);
+        if (is_scalar(s->sym))
+            assign(w, s->sym, s->value);
+        break;
+    case STMT_ASSIGN:
+        add_reads(w, s->value);
+        if (s->target->op == OP_REF && is_scalar(s->target->sym))
+            assign(w, s->target->sym, w->undecided ? NULL : s->value);
+        else
+            add_target(w, s->target);
+        break;
+    case STMT_ASYNC_COPY: add_reads(w, s->value); break;
+    case STMT_EFFECT:
+        w->sum->meetings += s->value->op == OP_LOCK ? w->times : 0;
+        add_reads(w, s->value);
+        break;
+    case STMT_IF: follow_branch(w, s); break;
+    case STMT_FOR:
+    case STMT_WHILE: follow_loop(w, s); break;
+    case STMT_BLOCK: follow(w, s->body); break;
+    case STMT_BREAK:
+    case STMT_CONTINUE: w->jumped = w->undecided == 0; break;
+    case STMT_RETURN: w->left = w->undecided == 0; break;
+    case STMT_ENSURES: break;
+    }
+}
+
+static void follow(struct walk *w, struct stmt *first)
+{
+    for (struct stmt *s = first; s && !w->left && !w->jumped; s = s->next)
+        follow_one(w, s);
+}
+
+/* --- the whole --- */
+
+/* Scalars that an earlier walk has made constants are variables again. */
+static void forget_scalars(const struct stmt *s)
+{
+    for (; s; s = s->next) {
+        if (s->kind == STMT_DECL && is_scalar(s->sym))
+            s->sym->storage = ST_SCALAR;
+        forget_scalars(s->init);
+        forget_scalars(s->body);
+        forget_scalars(s->otherwise);
+    }
+}
+
+struct block_work block_work_at(struct block_program *p, const struct scalar_env *values,
+                                const int64_t grid[3])
+{
+    struct block_work sum = {.factor = DT_F32};
+    double blocks = (double)grid[0] * (double)grid[1] * (double)grid[2];
+    int samples = blocks < SAMPLES ? (int)blocks : SAMPLES;
+    for (int i = 0; i < samples; i++) {
+        int64_t at = samples > 1 ? (int64_t)((blocks - 1) * i / (samples - 1)) : 0;
+        for (int axis = 0; axis < 3; axis++) {
+            p->block[axis]->value = (struct literal){.i = at % grid[axis]};
+            p->grid[axis]->value = (struct literal){.i = grid[axis]};
+            at /= grid[axis];
+        }
+        forget_scalars(p->kernel->body);
+        struct walk w = {.p = p, .values = values, .sum = &sum, .times = 1.0 / samples};
+        follow(&w, p->kernel->body);
+    }
+    return sum;
+}
+
+double block_program_bytes(const struct block_program *p, const struct scalar_env *values)
+{
+    double sum = 0;
+    for (const struct sym *s = p->kernel->symbols; s; s = s->next) {
+        double bytes = s->storage == ST_VIEW && s->base ? (double)dtype_size(s->type.dtype) : 0;
+        int64_t extent;
+        for (int d = 0; d < s->type.rank && bytes > 0; d++)
+            bytes *= eval_int(s->dims[d], values, &extent) ? (double)extent : 1;
+        sum += bytes;
+    }
+    return sum;
+}
