@@ -66,7 +66,8 @@ struct tw_entry {
     bool on_host;
     struct cpu_options options; /* the host's */
     tw_context *owner;
-    tw_context *ctx; /* the entry's own */
+    tw_context *ctx;           /* the entry's own */
+    const char *made_ready_by; /* the call that a capture's refusal names */
     tw_launch *launch;
     struct variant *making;
     struct entry_variant *variants;
@@ -455,8 +456,10 @@ static tw_status variant_of(const struct entry_call *c, struct given *g,
     if (!c->entry->on_host)
         status = launch_not_captured(
             c->entry->launch, c->stream,
-            "it was not started with such arguments before, and cannot be compiled while the "
-            "stream is captured: call tw_entry_ready before the capture");
+            arena_printf(&c->entry->ctx->scratch,
+                         "it was not started with such arguments before, and cannot be compiled "
+                         "while the stream is captured: call %s before the capture",
+                         c->entry->made_ready_by));
     if (status == TW_OK)
         status = make_room(c, g);
     if (status == TW_OK)
@@ -811,6 +814,7 @@ tw_status tw_entry_new(tw_launch *l, tw_entry **out)
     if (!e)
         return context_no_memory(l->ctx);
     e->owner = l->ctx;
+    e->made_ready_by = "tw_entry_ready";
     e->lock = platform_lock_new(&l->ctx->allocator);
     describe_params(e, l);
     status = e->lock ? open_own(e, l) : TW_NO_MEMORY;
@@ -825,6 +829,11 @@ tw_status tw_entry_new(tw_launch *l, tw_entry **out)
     l->ctx->entries = e;
     *out = e;
     return TW_OK;
+}
+
+void entry_made_ready_by(tw_entry *e, const char *call)
+{
+    e->made_ready_by = call;
 }
 
 void tw_entry_free(tw_entry *e)

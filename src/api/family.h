@@ -8,6 +8,7 @@
  *   family_choose.c     the choice for given sizes
  *   family_model.c      the time of a variant by the model
  *   family_own.c        the family's own context, for choices and starts from any thread
+ *   family_start.c      starts; family_cache.h: the entries by sizes
  *
  * Memory: the caller's thread adds results in the arena of the caller's context. Everything that a
  * choice makes is in the family's own context, which one thread uses at a time under the lock. */
@@ -44,6 +45,7 @@ struct family_variant {
     struct launch_sizes grid;
     bool has_grid;                 /* `grid` is compiled; else the number of blocks is not known */
     struct block_program *program; /* for the model; NULL: it does not know the variant */
+    tw_entry *entry;               /* of the own context; NULL: not made yet */
 };
 
 struct family_member {
@@ -102,7 +104,8 @@ struct tw_family {
     int argument_of[ENTRY_PARAMS]; /* the parameter of each */
     int size_count;                /* integers among them: */
     int size_argument[ENTRY_PARAMS], size_param[ENTRY_PARAMS];
-    struct launch_sizes derive; /* parameters that the launch computes */
+    int64_t preset[ENTRY_PARAMS]; /* their defaults */
+    struct launch_sizes derive;   /* parameters that the launch computes */
     bool derives;
     /* The device. */
     const char *device; /* as results name it; NULL: there is none */
@@ -118,7 +121,10 @@ struct tw_family {
     tw_context *own;
     struct arena kept, viewed; /* of the own context; `viewed`: the view's */
     struct family_view view;
-    bool has_view; /* it is up to date with types and results */
+    bool has_view;    /* it is up to date with types and results */
+    tw_error refusal; /* why the first variant was refused; TW_OK: none was */
+    /* Read without the lock; NULL: the family was not started. */
+    _Atomic(struct family_cache *) cache;
 };
 
 /* The sizes of a call: the integers in their order, and the values of all parameters as
@@ -181,6 +187,20 @@ void family_derive(const tw_family *f, struct family_sizes *s);
  * resident: blocks on a multiprocessor. */
 double family_model_time(const tw_family *f, const struct family_variant *v,
                          const struct family_sizes *s, const struct gpu *gpu, int resident);
+/* For public calls from any thread: fills the caller's error with the first message of the own
+ * context; returns the error if it can be filled, else NULL; refuses calls without a family, and
+ * arguments that are NULL. */
+void family_fill_error(const tw_family *f, tw_status status, tw_error *error);
+tw_error *family_fillable(tw_error *error);
+tw_status family_check_call(const tw_family *f, const tw_value *arguments, int count,
+                            tw_error *error, const char *call);
+/* Keeps the error of the first variant that was refused, for a call that finds no other. */
+void family_note_refusal(tw_family *f, const tw_error *error);
+/* Returns true if a status means that the target or its driver does not take a variant. */
+static inline bool family_is_refusal(tw_status status)
+{
+    return status == TW_BAD_PROGRAM || status == TW_UNSYNCHRONISED || status == TW_UNSUPPORTED;
+}
 /* Reports an error in the own context and returns `status`. */
 tw_status family_refuse(tw_family *f, tw_status status, const char *format, ...) DIAG_FORMAT(3, 4);
 

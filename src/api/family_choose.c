@@ -184,6 +184,7 @@ static tw_status make_view(void *user)
         f->members[i].estimated = f->members[i].refused = false;
     for (size_t i = 0; i < f->variants.count; i++)
         f->variants.data[i]->accepted = f->variants.data[i]->refused = false;
+    f->refusal = (tw_error){.size = sizeof f->refusal};
     f->has_view = true;
     return TW_OK;
 }
@@ -236,9 +237,16 @@ static tw_status estimate(tw_family *f, int member, const char *tune, const stru
     return status;
 }
 
-static bool is_refusal(tw_status status)
+/* Keeps the reason of a refusal, which is the latest message of the own context. Returns true if
+ * the status is one. */
+static bool note_refusal(tw_family *f, tw_status status)
 {
-    return status == TW_BAD_PROGRAM || status == TW_UNSYNCHRONISED || status == TW_UNSUPPORTED;
+    tw_error error = tw_error_init();
+    if (!family_is_refusal(status))
+        return false;
+    family_fill_error(f, status, &error);
+    family_note_refusal(f, &error);
+    return true;
 }
 
 /* Returns true if the target takes the variant. Other errors than a refusal come back in *status. */
@@ -252,7 +260,7 @@ static bool accepts(tw_family *f, struct family_variant *v, const struct family_
     *status = estimate(f, v->member, v->tune, s, &l, &e);
     tw_launch_free(l);
     v->accepted = *status == TW_OK;
-    v->refused = is_refusal(*status);
+    v->refused = note_refusal(f, *status);
     return v->accepted;
 }
 
@@ -376,7 +384,7 @@ static double cost_of(const tw_family *f, const struct family_member *m,
 static tw_status choose_plain(tw_family *f, const struct family_sizes *s, tw_choice *out,
                               struct family_variant **variant)
 {
-    tw_status status = TW_BAD_ARGUMENT, failed = TW_OK;
+    tw_status status = TW_OK;
     struct family_variant *best = NULL;
     double least = 0;
     *out = (tw_choice){.by = TW_BY_MODEL};
@@ -386,10 +394,9 @@ static tw_status choose_plain(tw_family *f, const struct family_sizes *s, tw_cho
             (m->plain && m->plain->refused))
             continue;
         status = estimate_plain(f, m, s);
-        m->refused = is_refusal(status);
+        m->refused = note_refusal(f, status);
         if (status == TW_NO_MEMORY || status == TW_CANCELLED)
             return status;
-        failed = status != TW_OK ? status : failed;
         int64_t blocks = status == TW_OK ? blocks_of(m->plain, s) : -1;
         if (blocks < 0)
             continue;
@@ -406,11 +413,17 @@ static tw_status choose_plain(tw_family *f, const struct family_sizes *s, tw_cho
         fill(f, best, out);
         return TW_OK;
     }
-    if (failed != TW_OK && f->own->message_count)
-        return failed; /* the message is that of the last member */
+    if (status != TW_OK && !family_is_refusal(status))
+        return status;
+    const char *target = f->members[0].kernel->target;
+    if (f->refusal.status != TW_OK)
+        return family_refuse(f, f->refusal.status,
+                             "no kernel of the family `%s` takes these types and sizes on %s; the "
+                             "first that was refused: %s",
+                             f->name, target, f->refusal.text);
     return family_refuse(f, TW_BAD_ARGUMENT,
                          "no kernel of the family `%s` takes these types and sizes on %s", f->name,
-                         f->members[0].kernel->target);
+                         target);
 }
 
 tw_status family_choose(tw_family *f, const struct family_sizes *s, tw_choice *out,

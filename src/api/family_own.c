@@ -1,5 +1,6 @@
 /* The family's own context, for calls from any thread: under the lock, one at a time. It has copies
  * of the kernels, so that calls on the context that made the family never interfere. */
+#include "api/family_cache.h"
 #include "api/family.h"
 
 #include <stdarg.h>
@@ -54,6 +55,8 @@ void family_close_own(tw_family *f)
 {
     if (!f->own)
         return;
+    struct family_cache *cache = atomic_load(&f->cache);
+    context_object_free(f->own, cache, cache ? cache->bytes : 0);
     arena_free(&f->kept);
     arena_free(&f->viewed);
     tw_context_free(f->own);
@@ -64,7 +67,7 @@ void family_close_own(tw_family *f)
 struct refusal {
     tw_context *ctx;
     tw_status status;
-    char text[512];
+    char text[sizeof(tw_error)];
 };
 
 static tw_status say(void *user)
@@ -83,6 +86,12 @@ tw_status family_refuse(tw_family *f, tw_status status, const char *format, ...)
     vsnprintf(r.text, sizeof r.text, format, args);
     va_end(args);
     return context_call(f->own, say, &r);
+}
+
+void family_note_refusal(tw_family *f, const tw_error *error)
+{
+    if (f->refusal.status == TW_OK)
+        f->refusal = *error;
 }
 
 /* --- what is given --- */
@@ -125,7 +134,7 @@ tw_status family_take(tw_family *f, const tw_value *arguments, int count, struct
             return family_refuse(
                 f, TW_BAD_ARGUMENT, "argument %d, `%s` (%s): %s was given, expected an integer",
                 at + 1, p->name, dtype_table[p->dtype].name, kind_text(arguments[at].kind));
-        s->size[i] = at < count ? arguments[at].i : p->value.i;
+        s->size[i] = at < count ? arguments[at].i : f->preset[i];
         if (!fits(p->dtype, s->size[i]))
             return family_refuse(f, TW_BAD_ARGUMENT, "argument %d, `%s`: %s cannot hold %lld",
                                  at + 1, p->name, dtype_table[p->dtype].name,
@@ -137,8 +146,7 @@ tw_status family_take(tw_family *f, const tw_value *arguments, int count, struct
 
 /* --- calls --- */
 
-/* Fills the caller's error with the first message of the own context. */
-static void fill_error(const tw_family *f, tw_status status, tw_error *error)
+void family_fill_error(const tw_family *f, tw_status status, tw_error *error)
 {
     if (f->own) {
         context_fill_error(f->own, status, error);
@@ -149,8 +157,12 @@ static void fill_error(const tw_family *f, tw_status status, tw_error *error)
     FILL_SIZED(error, found);
 }
 
-/* Refuses calls without a family, and arguments that are NULL. */
-static tw_status check_call(const tw_family *f, const tw_value *arguments, int count,
+tw_error *family_fillable(tw_error *error)
+{
+    return error && SIZED_FITS(NULL, tw_error, error) ? error : NULL;
+}
+
+tw_status family_check_call(const tw_family *f, const tw_value *arguments, int count,
                             tw_error *error, const char *call)
 {
     if (f && (count <= 0 || arguments))
@@ -169,8 +181,8 @@ tw_status tw_family_choose(tw_family *f, const tw_value *arguments, int count, t
     struct family_sizes s = {0};
     struct family_variant *v;
     tw_choice made = {0};
-    error = error && SIZED_FITS(NULL, tw_error, error) ? error : NULL;
-    tw_status status = check_call(f, arguments, count, error, "tw_family_choose");
+    error = family_fillable(error);
+    tw_status status = family_check_call(f, arguments, count, error, "tw_family_choose");
     if (status != TW_OK)
         return status;
     if (!out || !SIZED_FITS(NULL, tw_choice, out))
@@ -182,7 +194,7 @@ tw_status tw_family_choose(tw_family *f, const tw_value *arguments, int count, t
     if (status == TW_OK)
         status = family_choose(f, &s, &made, &v);
     if (status != TW_OK && error)
-        fill_error(f, status, error);
+        family_fill_error(f, status, error);
     platform_unlock(f->lock);
     if (status == TW_OK)
         FILL_SIZED(out, made);

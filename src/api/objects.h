@@ -376,6 +376,9 @@ tw_status launch_check_clean(tw_launch *l);
  * Reports. */
 tw_status launch_fetch(tw_launch *l, struct cpu_argument *given);
 
+/* Names the call that makes the entry ready, for the message to a capture. entry.c */
+void entry_made_ready_by(tw_entry *e, const char *call);
+
 /* Returns the values of the scalar parameters of a resolved launch. */
 struct scalar_env launch_env(const tw_launch *l);
 /* Returns the bytes from an array's first element to the end of the last one that a view
