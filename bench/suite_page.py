@@ -79,7 +79,7 @@ def table(titles, rows):
 def cells(row):
     variant = f"`{row['kernel']}`" + (f" {row['config']}" if row.get("config") else "")
     return [row["class"], row["dtype"], row["m"], row["n"], row["k"], row["batch"], variant,
-            CHOSEN.get(row.get("chosen_by"), row["config_from"]), number(row["ms"]), number(row["tflops"]),
+            CHOSEN.get(row.get("chosen", {}).get("by"), row["config_from"]), number(row["ms"]), number(row["tflops"]),
             number(row["gbytes_per_second"]), f"{row['ratio']:.3f}", row["peer"].split()[0]]
 
 

@@ -5,6 +5,7 @@
 #include "bench_values.h"
 #include "json.h"
 #include "peers.h"
+#include "tilewright_family.h"
 #include "tool.h"
 
 /* Origin of the tuned values: the kernel's defaults, --tune, the store's entry for these sizes or
@@ -31,6 +32,15 @@ struct library_row {
     bool wrong;       /* wrong values; see `note` */
 };
 
+/* Choice of a family, as tw_choice has it. */
+struct bench_choice {
+    const char *family; /* NULL: none has chosen */
+    tw_chosen_by by;
+    char device[120], nearest[120]; /* "": none */
+    double distance, ms;
+    int compared;
+};
+
 struct bench_row {
     const char *kernel, *file;
     bool is_product; /* of matrices: 2·m·n·k operations */
@@ -39,9 +49,7 @@ struct bench_row {
     char sizes[96];                  /* not a product: "rows = 4, cols = 10" */
     char config[200];                /* "BM=128,BN=128" */
     enum bench_from from;            /* of `config` */
-    const char *family;              /* that chose the kernel; NULL: none */
-    char near[120];                  /* BENCH_BEST_NEAREST: the nearest sizes with results */
-    double predicted_ms;             /* by the family's choice; 0: not known */
+    struct bench_choice choice;      /* BENCH_BEST_…: of the kernel and `config` */
     int runs;                        /* measured */
     double ms;                       /* median */
     double least_ms;                 /* on the CPU: least of the rounds */

@@ -27,7 +27,7 @@ static void write_config(const struct gpu_row *r, char *out, size_t size)
     size_t at = 0;
     out[0] = '\0';
     bench_origin(&r->common, origin, sizeof origin);
-    if ((*config || r->common.family) && (!*why || r->common.result == BENCH_UNCHECKED))
+    if ((*config || r->common.choice.family) && (!*why || r->common.result == BENCH_UNCHECKED))
         at = (size_t)snprintf(out, size, "%s%s%s%s", config, *config ? " " : "", origin,
                               *why ? ": " : "");
     snprintf(out + at, size - at, "%s", why);

@@ -28,11 +28,14 @@ static void describe(struct bench_row *row, const struct bench_entry *e, const t
             file = tw_family_file(e->family, i);
     row->kernel = tw_kernel_name(c->kernel);
     row->file = file ? file : row->file;
-    row->family = tw_family_name(e->family);
     row->from = from[c->by];
-    row->predicted_ms = c->milliseconds;
-    if (c->by != TW_BY_RESULT && c->nearest)
-        snprintf(row->near, sizeof row->near, "%s", c->nearest);
+    row->choice = (struct bench_choice){.family = tw_family_name(e->family),
+                                        .by = c->by,
+                                        .distance = c->distance,
+                                        .ms = c->milliseconds,
+                                        .compared = c->compared};
+    snprintf(row->choice.device, sizeof row->choice.device, "%s", c->device ? c->device : "");
+    snprintf(row->choice.nearest, sizeof row->choice.nearest, "%s", c->nearest ? c->nearest : "");
 }
 
 /* Chooses by a launch of the first kernel, which gives the sizes. */

@@ -22,7 +22,7 @@ static void add_error(struct cells *c, const struct bench_row *r, int width)
     if (*r->why && at < sizeof text)
         at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", at ? "  " : "", r->why);
     bench_origin(r, origin, sizeof origin);
-    if ((*r->config || r->family) && r->from != BENCH_DEFAULT && at < sizeof text)
+    if ((*r->config || r->choice.family) && r->from != BENCH_DEFAULT && at < sizeof text)
         snprintf(text + at, sizeof text - at, "%s%s (%s)", at ? "  " : "", r->config, origin);
     cells_add(c, "error", width, true, text);
 }
@@ -194,17 +194,21 @@ void bench_json_values(const struct bench_row *r, const char *result, struct jso
 
 void bench_json_choice(const struct bench_row *r, struct json *j)
 {
-    if (!r->family)
+    static const char *const ways[] = {
+        [TW_BY_RESULT] = "result", [TW_BY_NEAREST] = "nearest", [TW_BY_MODEL] = "model"};
+    const struct bench_choice *c = &r->choice;
+    if (!c->family)
         return;
-    json_put_text(j, "family", r->family);
-    json_put_text(j, "chosen_by",
-                  r->from == BENCH_BEST_RESULT    ? "result"
-                  : r->from == BENCH_BEST_NEAREST ? "nearest"
-                                                  : "model");
-    if (*r->near)
-        json_put_text(j, "nearest", r->near);
-    if (r->predicted_ms > 0)
-        json_put_real(j, "predicted_ms", r->predicted_ms);
+    json_put_text(j, "family", c->family);
+    json_key(j, "chosen");
+    json_open(j, '{');
+    json_put_text(j, "by", ways[c->by]);
+    json_put_text(j, "device", *c->device ? c->device : NULL);
+    json_put_text(j, "nearest", *c->nearest ? c->nearest : NULL);
+    json_put_real(j, "distance", c->distance);
+    json_put_real(j, "milliseconds", c->ms);
+    json_put_integer(j, "compared", c->compared);
+    json_close(j, '}');
 }
 
 void bench_json(const struct bench_row *r, struct json *j)

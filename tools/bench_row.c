@@ -14,8 +14,9 @@ const char *const bench_from_names[] = {"default",
 
 void bench_origin(const struct bench_row *row, char *out, size_t size)
 {
-    snprintf(out, size, "%s%s%s", bench_from_names[row->from], *row->near ? " from " : "",
-             row->near);
+    bool other = row->from == BENCH_BEST_NEAREST || row->from == BENCH_BEST_MODEL;
+    const char *nearest = other ? row->choice.nearest : "";
+    snprintf(out, size, "%s%s%s", bench_from_names[row->from], *nearest ? " from " : "", nearest);
 }
 
 void bench_explain(struct bench_row *row, const tw_context *ctx, tw_status s)

@@ -1,6 +1,6 @@
 #include "bench_set.h"
+#include "chosen.h"
 #include "settings.h"
-#include "tilewright_tuning.h"
 
 #include <glob.h>
 #include <stdlib.h>
@@ -39,21 +39,6 @@ static int add_kernel(struct bench_set *x, const struct program *p, tw_kernel *k
     return STATUS_OK;
 }
 
-/* Adds the results that `tune` has stored, with --tuned. */
-static int add_store(const struct bench_set *x, const struct program *p, tw_family *f)
-{
-    tw_store *store = NULL;
-    if (!options_has(x->given, "tuned"))
-        return STATUS_OK;
-    tw_status s = tw_store_open_existing(p->ctx, options_value(x->given, "store"), &store);
-    if (s == TW_OK)
-        s = tw_family_add_store(f, store, NULL);
-    if (s != TW_OK)
-        complain_library(NULL, p->ctx, s);
-    tw_store_close(store);
-    return s == TW_OK ? STATUS_OK : STATUS_USAGE;
-}
-
 /* Adds the kernels of a family, or the family in place of them (--best). */
 static int add_family(struct bench_set *x, const struct program *p)
 {
@@ -72,7 +57,7 @@ static int add_family(struct bench_set *x, const struct program *p)
         if (i == 0 || !x->best)
             add_entry(x, &e);
     }
-    return x->best ? add_store(x, p, e.family) : STATUS_OK;
+    return x->best ? chosen_add_store(e.family, p, x->given) : STATUS_OK;
 }
 
 static int add_target(struct bench_set *x, const char *target, const struct program_config *config)

@@ -73,8 +73,7 @@ static int take_types(struct chosen *c, const struct program *p, const struct op
     return STATUS_OK;
 }
 
-/* Adds the results of the store, if there is one, and if the device is here. */
-static int take_store(const struct chosen *c, const struct program *p, const struct options *o)
+int chosen_add_store(tw_family *f, const struct program *p, const struct options *o)
 {
     const char *path = options_value(o, "store");
     tw_store *store;
@@ -83,8 +82,9 @@ static int take_store(const struct chosen *c, const struct program *p, const str
         return STATUS_OK;
     if (s != TW_OK)
         return refuse(p, s);
-    s = tw_family_add_store(c->family, store, NULL);
+    s = tw_family_add_store(f, store, NULL);
     tw_store_close(store);
+    /* TW_UNSUPPORTED: the device is not here */
     return s == TW_OK || s == TW_UNSUPPORTED ? STATUS_OK : refuse(p, s);
 }
 
@@ -101,7 +101,7 @@ int chosen_begin(struct chosen *c, const struct program *p, const struct options
     int status = check_names(p, o, c->family);
     if (status == STATUS_OK)
         status = take_types(c, p, o);
-    return status == STATUS_OK ? take_store(c, p, o) : status;
+    return status == STATUS_OK ? chosen_add_store(c->family, p, o) : status;
 }
 
 /* --- the choice --- */

@@ -25,6 +25,9 @@ struct chosen {
  * another status after printing a message. The caller calls chosen_free in either case. */
 int chosen_begin(struct chosen *c, const struct program *p, const struct options *o,
                  const char *target, const char *gpu);
+/* Adds the results of the user's store (--store), if there is one, to the family. Returns STATUS_OK,
+ * or another status after printing a message. */
+int chosen_add_store(tw_family *f, const struct program *p, const struct options *o);
 /* Chooses for the sizes and types of a launch of c->any, and reopens the program. Returns
  * STATUS_OK, or another status after printing a message. */
 int chosen_take(struct chosen *c, struct program *p, tw_launch *sizes);

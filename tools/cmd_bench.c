@@ -21,8 +21,8 @@ static bool is_of_simulator(const struct options *given, const char *device, int
 static int bench_run(const struct command *self, const struct options *given)
 {
     const char *device = options_value(given, "device");
-    if (options_has(given, "store") && !options_has(given, "tuned"))
-        return usage_error(NULL, self, "--store is where --tuned looks: give that too");
+    if (options_has(given, "store") && !options_has(given, "tuned") && !options_has(given, "best"))
+        return usage_error(NULL, self, "--store is where --tuned looks: give that too, or --best");
     int word;
     if (is_of_simulator(given, device, &word))
         return bench_simulator(self, given, word);
@@ -62,7 +62,7 @@ static const struct option_spec bench_options[] = {
     OPTION_SET,
     {.name = "best",
      .help = "of a family, time only the variant that it chooses for each size, by its table\n"
-             "(with --tuned, also by what `tilewright tune` stored)"},
+             "and by what `tilewright tune` stored"},
     OPTION_TUNE,
     OPTION_TUNED,
     OPTION_STORE,

@@ -36,19 +36,21 @@ def write_family(folder, device):
 
 
 def chosen(row):
-    return row["kernel"], row["config"], row["chosen_by"]
+    return row["kernel"], row["config"], row["chosen"]["by"]
 
 
 def check_best(tool, family):
     rows = bench(tool, 0, "cuda", family, "--best", *sizes("64,16,20"), "--json")["rows"]
     expect([chosen(r) for r in rows] == [("matmul_v5", SPLIT, "result"), ("matmul_v4", STAGES, "result"), ("matmul_v4", STAGES, "nearest")], rows)
     expect(all(r["result"] == "PASS" and r["family"] == "products" and len(r["libraries"]) == 2 for r in rows), rows)
-    expect([r.get("nearest") for r in rows] == [None, None, "m=16,n=48,k=72"] and rows[0]["predicted_ms"] == 0.01, rows)
+    how = [r["chosen"] for r in rows]
+    expect(how[2]["nearest"] == "m=16,n=48,k=72" and how[2]["distance"] > 0 and how[0]["milliseconds"] == 0.01, how)
+    expect(all(h["device"] == "simulator" and h["compared"] == 2 for h in how), how)
     expect(rows[0]["file"].endswith("matmul/split_k.tile") and rows[1]["file"].endswith("matmul/stages.tile"), rows)
     said = bench(tool, 0, "cuda", family, "--best", *sizes("64,20"))
     expect("matmul_v5" in said and f"{SPLIT} best as measured" in said and f"{STAGES} best as predicted from m=16,n=48,k=72" in said, said)
     other, = bench(tool, 0, "cuda", family, "--best", *sizes("64")[:-1], "f32", "--json")["rows"]
-    expect(other["chosen_by"] == "model" and other["dtype"] == "f32" and other["result"] == "PASS", other)
+    expect(other["chosen"]["by"] == "model" and other["dtype"] == "f32" and other["result"] == "PASS", other)
     loaded, = bench(tool, 0, "cuda", family, "--best", *sizes("64"), "--json", "--load")["rows"]
     expect(chosen(loaded) == ("matmul_v5", SPLIT, "result") and loaded["registers"] > 0, loaded)
 
@@ -56,7 +58,7 @@ def check_best(tool, family):
 def check_all(tool, family):
     """Without --best, every kernel of the family takes its turn."""
     rows = bench(tool, 0, "cuda", family, *sizes("64"), "--json")["rows"]
-    expect([r["kernel"] for r in rows] == ["matmul_v4", "matmul_v5"] and all("chosen_by" not in r for r in rows), rows)
+    expect([r["kernel"] for r in rows] == ["matmul_v4", "matmul_v5"] and all("chosen" not in r for r in rows), rows)
 
 
 def check_several(tool, folder):
@@ -67,22 +69,22 @@ def check_several(tool, folder):
                 text = source.read().replace("matmul_v1", name)
             out.write(text if name == "one" else text[text.index("kernel"):])
     row, = bench(tool, 0, "cuda", f"{folder}/several.tile", "--best", *sizes("16"), "--json")["rows"]
-    expect(row["family"] == "several" and row["kernel"] in ("one", "two") and row["chosen_by"] == "model", row)
+    expect(row["family"] == "several" and row["kernel"] in ("one", "two") and row["chosen"]["by"] == "model", row)
 
 
 def check_tuned(tool, family, folder):
-    """--tuned adds what `tune` has stored."""
+    """The results that `tune` has stored count, too."""
     store = ["--store", f"{folder}/tuned.db"]
     tune = "BM=64,BN=128,BK=32,WARPS=4,STAGES=3"
     tuned = call([tool, "tune", "kernels/matmul/stages.tile", "--device", "cuda", "--set", "m=40,n=48,k=72", "--type", "f16", "--tune", tune, *store])
     expect(tuned.status == 0, tuned)
-    row, = bench(tool, 0, "cuda", family, "--best", "--tuned", *store, *sizes("40"), "--json")["rows"]
-    expect(chosen(row)[0] == "matmul_v4" and tune in row["config"] and row["chosen_by"] == "result", row)
+    row, = bench(tool, 0, "cuda", family, "--best", *store, *sizes("40"), "--json")["rows"]
+    expect(chosen(row)[0] == "matmul_v4" and tune in row["config"] and row["chosen"]["by"] == "result", row)
 
 
 def check_cpu(tool, family):
     row, = bench(tool, 0, "cpu", family, "--best", *sizes("64"), "--peers", "none", "--json")["rows"]
-    expect(row["result"] == "PASS" and row["family"] == "products" and row["chosen_by"] == "model", row)
+    expect(row["result"] == "PASS" and row["family"] == "products" and row["chosen"]["by"] == "model", row)
 
 
 def check_refused(tool, family, folder):
