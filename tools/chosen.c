@@ -96,12 +96,22 @@ int chosen_begin(struct chosen *c, const struct program *p, const struct options
         tw_family_from_file(p->ctx, p->path, tw_family_name(p->family), target, &c->family);
     if (s == TW_OK && gpu)
         s = tw_family_device(c->family, gpu);
+    if (s == TW_OK && options_has(o, "same-bits"))
+        s = tw_family_same_bits(c->family, true);
     if (s != TW_OK)
         return refuse(p, s);
     int status = check_names(p, o, c->family);
     if (status == STATUS_OK)
         status = take_types(c, p, o);
     return status == STATUS_OK ? chosen_add_store(c->family, p, o) : status;
+}
+
+int chosen_refuse(const struct program *p, const struct options *o)
+{
+    return options_has(o, "same-bits")
+               ? usage_error(p->complaints, o->command,
+                             "--same-bits is for a family, and %s is a kernel", p->path)
+               : STATUS_OK;
 }
 
 /* --- the choice --- */

@@ -19,8 +19,8 @@ struct chosen {
     int compared;
 };
 
-/* Loads the family that the program names for a target (NULL: the CPU), with the types of --type
- * and the results of the user's store, and checks the names of --set, --tune and --type. gpu: the
+/* Loads the family that the program names for a target (NULL: the CPU), with the types of --type,
+ * the results of the user's store and --same-bits, and checks the names of --set, --tune and --type. gpu: the
  * GPU of the model's table that the choice is for; NULL: this machine's. Returns STATUS_OK, or
  * another status after printing a message. The caller calls chosen_free in either case. */
 int chosen_begin(struct chosen *c, const struct program *p, const struct options *o,
@@ -28,6 +28,8 @@ int chosen_begin(struct chosen *c, const struct program *p, const struct options
 /* Adds the results of the user's store (--store), if there is one, to the family. Returns STATUS_OK,
  * or another status after printing a message. */
 int chosen_add_store(tw_family *f, const struct program *p, const struct options *o);
+/* Refuses options that are for a family alone. */
+int chosen_refuse(const struct program *p, const struct options *o);
 /* Chooses for the sizes and types of a launch of c->any, and reopens the program. Returns
  * STATUS_OK, or another status after printing a message. */
 int chosen_take(struct chosen *c, struct program *p, tw_launch *sizes);
@@ -45,5 +47,12 @@ char *chosen_text(const struct chosen *c);
  * distance, milliseconds, compared. Without a choice, writes nothing. */
 void chosen_json(const struct chosen *c, struct json *j);
 void chosen_free(struct chosen *c);
+
+#define OPTION_SAME_BITS                                                                           \
+    {                                                                                              \
+        .name = "same-bits",                                                                       \
+        .help = "of a family: leave out kernels whose results may differ in their last bits\n"     \
+                "from run to run, because they add floats by atomics"                              \
+    }
 
 #endif

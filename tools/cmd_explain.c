@@ -405,6 +405,7 @@ static const struct option_spec explain_options[] = {
     OPTION_SET,
     OPTION_TUNE,
     OPTION_TYPE,
+    OPTION_SAME_BITS,
     OPTION_IMPORT,
     OPTION_GROUP("Comparing"),
     {.name = "compare",

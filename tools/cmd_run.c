@@ -432,7 +432,8 @@ static int open_and_run(struct run *r, const struct command *self)
     bool chooses = program_is_family(&r->program);
     if (!chooses && options_has(given, "store") && !options_has(given, "tuned"))
         return usage_error(&r->complaints, self, "--store is where --tuned looks: give that too");
-    if (!chooses && !program_kernel(&r->program, self))
+    if (!chooses &&
+        (!program_kernel(&r->program, self) || chosen_refuse(&r->program, given) != STATUS_OK))
         return STATUS_USAGE;
     status = choose_device(r, &asked, &r->target);
     if (status == STATUS_OK && chooses) {
@@ -527,6 +528,7 @@ static const struct option_spec run_options[] = {
              "CUDA C is compiled for, or PTX assembled for with --counters"},
     OPTION_TUNED,
     OPTION_STORE,
+    OPTION_SAME_BITS,
     OPTION_THREADS,
     {.name = "repeat", .values = 1, .value = "N", .help = "run N times and print the median time"},
     {.name = "time-limit",

@@ -159,7 +159,8 @@ static int show_program(struct program *p, const struct options *given, const ch
 {
     struct chosen c = {0};
     const char *place = target ? target : stage == STAGE_TILE ? "cpu" : "sm_80";
-    int status = program_is_family(p) ? choose(p, given, place, device, &c) : STATUS_OK;
+    int status =
+        program_is_family(p) ? choose(p, given, place, device, &c) : chosen_refuse(p, given);
     tw_kernel *k = status == STATUS_OK ? program_kernel(p, given->command) : NULL;
     k = k ? kernel_for_target(p, k, place) : NULL;
     status = k ? show_kernel(p, k, given, stage, &c) : STATUS_USAGE;
@@ -290,6 +291,7 @@ static const struct option_spec show_options[] = {
     OPTION_SET,
     OPTION_TUNE,
     OPTION_TYPE,
+    OPTION_SAME_BITS,
     {.name = "time-limit",
      .values = 1,
      .value = "TIME",

@@ -237,8 +237,10 @@ static int open_row(struct explain *x, const char *word, struct explain_row *r)
     int status = program_open_in(&r->program, word, x->ctx, &x->complaints);
     if (status != STATUS_OK)
         return status;
-    if (!program_is_family(&r->program))
-        return take_kernel(x, r);
+    if (!program_is_family(&r->program)) {
+        status = chosen_refuse(&r->program, x->given);
+        return status == STATUS_OK ? take_kernel(x, r) : status;
+    }
     status = chosen_begin(&r->chosen, &r->program, x->given, x->gpu.target, x->gpu.name);
     r->kernel = r->chosen.any;
     return status;

@@ -142,6 +142,23 @@ tw_status tw_family_device(tw_family *f, const char *device)
     return family_change(f, set_device, &(struct device_call){f, device});
 }
 
+struct bits_call {
+    tw_family *family;
+    bool always;
+};
+
+static tw_status set_bits(void *user)
+{
+    const struct bits_call *c = user;
+    c->family->same_bits = c->always;
+    return TW_OK;
+}
+
+tw_status tw_family_same_bits(tw_family *f, bool always)
+{
+    return f ? family_change(f, set_bits, &(struct bits_call){f, always}) : TW_BAD_ARGUMENT;
+}
+
 static tw_status describe_call(void *user)
 {
     tw_family *f = user;

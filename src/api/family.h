@@ -7,6 +7,7 @@
  *   family_table.c      measured times of a file
  *   family_choose.c     the choice for given sizes
  *   family_model.c      the time of a variant by the model
+ *   family_order.c      members whose results depend on the order of blocks
  *   family_own.c        the family's own context, for choices and starts from any thread
  *   family_start.c      starts; family_cache.h: the entries by sizes
  *
@@ -115,6 +116,7 @@ struct tw_family {
     VEC(struct family_variant *) variants;
     struct name_table variant_of; /* by name */
     struct family_group *groups;  /* the first added first */
+    bool same_bits;               /* members whose results may differ between runs are left out */
     bool started;                 /* they and the types do not change any more */
     /* Under the lock. */
     struct platform_lock *lock;
@@ -178,6 +180,9 @@ tw_status family_open_own(tw_family *f);
 /* Chooses a variant for sizes. `out` is filled, except its size. Returns TW_OK, or reports. */
 tw_status family_choose(tw_family *f, const struct family_sizes *s, tw_choice *out,
                         struct family_variant **variant);
+/* Within a call on the own context: returns true if a member's results may differ between runs with
+ * the same arguments, for the family's types. */
+bool family_varies(tw_family *f, int member);
 void family_close_own(tw_family *f);
 /* Reads the integers among the arguments of a call. Returns TW_OK, or reports. */
 tw_status family_take(tw_family *f, const tw_value *arguments, int count, struct family_sizes *s);

@@ -180,10 +180,14 @@ static tw_status make_view(void *user)
         view_rows(f, f->view.group);
         view_facts(f, f->view.group);
     }
-    for (int i = 0; i < f->member_count; i++)
-        f->members[i].estimated = f->members[i].refused = false;
-    for (size_t i = 0; i < f->variants.count; i++)
-        f->variants.data[i]->accepted = f->variants.data[i]->refused = false;
+    for (int i = 0; i < f->member_count; i++) {
+        f->members[i].estimated = false;
+        f->members[i].refused = f->same_bits && family_varies(f, i);
+    }
+    for (size_t i = 0; i < f->variants.count; i++) {
+        f->variants.data[i]->accepted = false;
+        f->variants.data[i]->refused = f->members[f->variants.data[i]->member].refused;
+    }
     f->refusal = (tw_error){.size = sizeof f->refusal};
     f->has_view = true;
     return TW_OK;

@@ -279,6 +279,9 @@ int expr_mentions(const struct expr *e, const struct sym *s);
 int stmt_mentions(struct stmt *first, const struct sym *s);
 /* Returns true if e, indices included, has an atomic. */
 bool expr_has_atomic(const struct expr *e);
+/* Returns true if the order of blocks and threads may change the bits of results: an atomic adds,
+ * exchanges or compares floats. */
+bool kernel_order_matters(const struct kernel *k);
 /* Returns true for arrive(…) as a statement or as the value of a declaration: a barrier of the
  * block. */
 bool stmt_arrives(const struct stmt *s);

@@ -41,6 +41,23 @@ kernel columns(i32 m, i32 n, i32 k, const T *a, const T *b, T *c)
     ensures Z == dot(X, Y);
 }
 """
+SUMS = """type T = {f32, f16};
+kernel sums(i32 m, i32 n, i32 k, const T *a, const T *b, T *c)
+    grid(cdiv(m, 8), cdiv(n, 16), 2) warps(1)
+{
+    global T A[m][k] = a, B[k][n] = b, C[m][n] = c;
+    global f32 sum[m][n] = 0;
+    global i32 count[cdiv(m, 8)][cdiv(n, 16)] = 0;
+    i32 i = block.x * 8, j = block.y * 16, half = cdiv(k, 2);
+    reg f32 acc[8][16] = 0;
+    for (i32 p = block.z * half; p < min(k, (block.z + 1) * half); p += 1)
+        acc += dot(A[i +: 8][p +: 1], B[p +: 1][j +: 16]);
+    atomic_add(sum[i +: 8][j +: 16], acc);
+    if (arrive(count[block.x][block.y]) == 1)
+        C[i +: 8][j +: 16] = (T) sum[i +: 8][j +: 16];
+    ensures C == dot(A, B);
+}
+"""
 TABLE = """{"family":"products","device":"NVIDIA H200","types":"T=f32","sizes":["m","n","k"],"variants":[{"kernel":"rows","tune":"BM=8"},{"kernel":"columns","tune":"BN=16"}]}
 {"at":[16,64,64],"us":[2.5,3.5]}
 {"at":[256,64,64],"us":[9.5,3.75]}
@@ -74,9 +91,6 @@ def test_members(tool, folder):
     expect(got.status == 2 and "two.tile has 2 families: say which" in got.err, got)
     got = call([tool, "show", "two.tile:b"], cwd=folder)
     expect(got.status == 0 and got.out.startswith("family b\n") and "parts/columns.tile" in got.out, got)
-    for command in ("tune", "build"):
-        got = call([tool, command, "products.tile"], cwd=folder)
-        expect(got.status == 2 and f"tilewright {command} products.tile:rows\n" in got.err, got)
 
 
 def test_show(tool, folder):
@@ -206,6 +220,23 @@ def test_gpu(tool, folder):
     expect(got["by"] == "model" and "no results for simulator, so from those of NVIDIA H200" in line, line)
 
 
+def test_same_bits(tool, folder):
+    """--same-bits leaves out kernels that add floats in any order."""
+    write(f"{folder}/sums.tile", 'family sums {\n    "parts/sums.tile";\n    "parts/rows.tile";\n}\n')
+    write(f"{folder}/parts/sums.tile", SUMS)
+    write(f"{folder}/sums.table", '{"family":"sums","device":"NVIDIA H200","types":"T=f32","sizes":["m","n","k"],"variants":[{"kernel":"sums","tune":""},'
+                                  '{"kernel":"rows","tune":"BM=8"}]}\n{"at":[16,32,24],"us":[2,3]}\n')
+    for command, more in (("run", ["--fill", "rand", "--verify"]), ("show", ["--stage", "tile"]), ("explain", [])):
+        sizes = ["--set", "m=16,n=32,k=24", *more]
+        got = call([tool, command, "sums.tile", *sizes], cwd=folder)
+        expect(got.status == 0 and "chosen: sums" in got.out, got)
+        got = call([tool, command, "sums.tile", *sizes, "--same-bits"], cwd=folder)
+        expect(got.status == 0 and "chosen: rows" in got.out, got)
+        got = call([tool, command, "sums.tile:rows", *sizes, "--same-bits"], cwd=folder)
+        expect(got.status == 2 and "--same-bits is for a family" in got.err, got)
+    os.remove(f"{folder}/parts/sums.tile")
+
+
 def test_look(tool, folder):
     """`explain` and `show` choose for the sizes that they are given, of each row."""
     sizes = ["--set", "n=64,k=64", "--type", "f32", "--device", "h200"]
@@ -228,7 +259,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         write_family(folder)
-        for test in (test_members, test_show, test_choice, test_inputs, test_store, test_gpu, test_look, test_check, test_names):
+        for test in (test_members, test_show, test_choice, test_inputs, test_store, test_gpu, test_same_bits, test_look, test_check, test_names):
             test(tool, folder)
 
 

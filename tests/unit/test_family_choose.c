@@ -350,6 +350,48 @@ static void another_gpu_can_be_named(void **state)
     refused(host.f, tw_family_device(host.family, "h100"), TW_BAD_ARGUMENT, "is for the CPU");
 }
 
+/* Adds the products of parts of k in any order. */
+static const char product_parts[] =
+    "type T = {f32, f16};\n"
+    "tune PARTS = {2, 4};\n"
+    "kernel parts(i32 m, i32 n, static i32 k, const T *a, const T *b, T *c)\n"
+    "    grid(cdiv(m, 8), cdiv(n, 16), PARTS) warps(1)\n"
+    "{\n"
+    "    global T A[m][k] = a, B[k][n] = b, C[m][n] = c;\n"
+    "    global f32 sum[m][n] = 0;\n"
+    "    global i32 count[cdiv(m, 8)][cdiv(n, 16)] = 0;\n"
+    "    i32 i = block.x * 8, j = block.y * 16, part = cdiv(k, PARTS);\n"
+    "    reg f32 acc[8][16] = 0;\n"
+    "    for (i32 p = block.z * part; p < min(k, (block.z + 1) * part); p += 1)\n"
+    "        acc += dot(A[i +: 8][p +: 1], B[p +: 1][j +: 16]);\n"
+    "    atomic_add(sum[i +: 8][j +: 16], acc);\n"
+    "    if (arrive(count[block.x][block.y]) == PARTS - 1)\n"
+    "        C[i +: 8][j +: 16] = (T) sum[i +: 8][j +: 16];\n"
+    "    ensures C == dot(A, B);\n"
+    "}\n";
+
+static void kernels_whose_sums_have_no_order_can_be_left_out(void **state)
+{
+    struct choosing c = {.f = *state, .choice = tw_choice_init(), .error = tw_error_init()};
+    put_file("parts.tile", "%s", product_parts);
+    put_file("rows.tile", product_rows, "rows");
+    put_file("sums.tile", "family sums { \"parts.tile\"; \"rows.tile\"; }\n");
+    succeed(c.f, tw_family_from_file(c.f->ctx, file_path("sums.tile"), NULL, NULL, &c.family));
+    chosen(&c, 16, 64, 64, "parts PARTS=2", TW_BY_MODEL);
+    succeed(c.f, tw_family_same_bits(c.family, true));
+    chosen(&c, 16, 64, 64, "rows BM=16,WARPS=1", TW_BY_MODEL);
+    put_file(
+        "more.table", "%s",
+        "{\"family\":\"sums\",\"device\":\"x\",\"types\":\"T=f32\",\"sizes\":[\"m\",\"n\",\"k\"],"
+        "\"variants\":[{\"kernel\":\"parts\",\"tune\":\"PARTS=2\"},{\"kernel\":\"rows\","
+        "\"tune\":\"BM=8,WARPS=2\"}]}\n{\"at\":[16,64,64],\"us\":[1,2]}\n");
+    succeed(c.f, tw_family_add_table(c.family, file_path("more.table"), "x"));
+    chosen(&c, 16, 64, 64, "rows BM=8,WARPS=2", TW_BY_RESULT);
+    succeed(c.f, tw_family_same_bits(c.family, false));
+    chosen(&c, 16, 64, 64, "parts PARTS=2", TW_BY_RESULT);
+    assert_int_equal(tw_family_same_bits(NULL, true), TW_BAD_ARGUMENT);
+}
+
 /* A grid that no GPU takes leaves its variant out. */
 static void grids_must_fit(void **state)
 {
@@ -481,6 +523,7 @@ int main(void)
         TEST(variants_that_the_target_refuses_are_left_out),
         TEST(similar_devices_come_first),
         TEST(another_gpu_can_be_named),
+        TEST(kernels_whose_sums_have_no_order_can_be_left_out),
         TEST(grids_must_fit),
         TEST(wrong_arguments_are_refused),
         TEST(a_launch_gets_a_choice),
