@@ -16,7 +16,7 @@ SIZES = {
     "fused/attention": "heads=2,nq=9,nk=40,d=16,causal=1,scale=0.25", "fused/layer_norm": "rows=3,cols=50", "fused/linear_gelu": PRODUCT,
     "fused/softmax": "rows=3,cols=50", "fused/swiglu": "m=5,n=20",
     "matmul/batched": f"batch=2,{PRODUCT}", "matmul/batched_ahead": f"batch=2,{PRODUCT}", "matmul/batched_waves": f"batch=2,{PRODUCT}",
-    "matmul/split_ahead": "m=17,n=16,k=300", "matmul/split_parts": "m=17,n=16,k=300", "matmul/split_sum": "m=17,n=16,k=300",
+    "matmul/nt_split": "m=17,n=16,k=300", "matmul/split_ahead": "m=17,n=16,k=300", "matmul/split_parts": "m=17,n=16,k=300", "matmul/split_sum": "m=17,n=16,k=300",
     "recipes/argmax": "rows=5,cols=300", "recipes/convolution": "n=1,h=5,w=6,c=8,r=3,s=3,f=16,pad=1", "recipes/gemv": "m=20,n=70",
     "recipes/grouped_products": "groups=3,most=20,n=16,k=40", "recipes/histogram": "n=1000", "recipes/int8_scaled": PRODUCT,
     "recipes/paged_attention": "batch=2,heads=2,group=2,d=16,pages=5,most=2,scale=0.25", "recipes/reductions:row_sums": "rows=5,cols=300",

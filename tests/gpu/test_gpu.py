@@ -43,7 +43,7 @@ SHAPES = {
     **{name: [dict(batch=b, m=m, n=n, k=k) for b, m, n, k in [(1, 3, 5, 7), (300, 5, 16, 48), (3, 65, 72, 40), (2, 127, 129, 131), (9, 512, 384, 160)]]
        for name in ("matmul_batched_waves", "matmul_batched_ahead")},
     **{name: [dict(m=m, n=n, k=k) for m, n, k in [(1, 1, 1), (3, 5, 700), (65, 140, 501), (16, 48, 2304), (1, 257, 4099), (384, 192, 1024)]]
-       for name in ("matmul_split_ahead", "matmul_split_sum", "matmul_split_parts")},
+       for name in ("matmul_nt_split", "matmul_split_ahead", "matmul_split_sum", "matmul_split_parts")},
     "single_block": [{}],
     "tiled_3x3": [dict(size=s) for s in (1, 3, 8, 9)],
 }

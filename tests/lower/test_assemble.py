@@ -38,7 +38,7 @@ RUN_TIME = {"m": 4096, "n": 4096, "k": 4096, "rows": 4096, "heads": 16, "batch":
 # Views of vectors and columns: a thread has less than 16 bytes of them, or their elements lie apart.
 NARROW = {"argmax": ["At"], "column_sums": ["Y"], "gemv": ["X", "Y"], "count_bytes": ["so_far", "Count"],
           "int8_scaled": ["RowScale"], "row_sums": ["Y"], "softmax_lengths": ["Length"],
-          "matmul_split_ahead": ["sum"], "matmul_split_sum": ["sum"], "paged_attention": ["Table"]}
+          "matmul_split_ahead": ["sum"], "matmul_nt_split": ["sum"], "matmul_split_sum": ["sum"], "paged_attention": ["Table"]}
 COLUMNS = ["kernel", "type", "target", "registers", "spill_bytes", "shared_bytes", "instructions", "loop", "loop_products",
            "loop_address", "loop_shared", "loop_global", "wavefronts", "least"]
 

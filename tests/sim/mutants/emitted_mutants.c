@@ -42,6 +42,7 @@ static const struct {
     int64_t value;
 } other_tuned[] = {{"matmul_split_sum", "WAVE", 20},
                    {"matmul_split_parts", "WAVE", 36},
+                   {"matmul_nt_split", "WAVE", 20},
                    {"matmul_split_ahead", "WAVE", 20}};
 static const struct setting sizes[CONFIGURATIONS][32] = {
     {{"m", 37},      {"n", 41},     {"k", 53},     {"batch", 2}, {"heads", 2},  {"nq", 37},
@@ -69,6 +70,7 @@ static const struct {
                    {"matmul_v8", "m", {69, 72}},
                    {"matmul_v8", "n", {75, 80}},
                    {"matmul_v8", "k", {79, 80}},
+                   {"matmul_nt_split", "k", {469, 320}},
                    {"matmul_split_sum", "k", {469, 320}},
                    {"matmul_split_ahead", "n", {48, 80}},
                    {"matmul_split_ahead", "k", {528, 560}},
