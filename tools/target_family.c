@@ -121,12 +121,12 @@ int program_find_family(struct program *p)
     int status = load(p, is_named ? p->kernel : NULL);
     if (status != STATUS_OK || !p->kernel)
         return status;
-    if (is_named) {
+    int member = kernel_named(p, p->kernel); /* before the family, which may have the same name */
+    if (member < 0 && is_named) {
         free(p->kernel);
         p->kernel = NULL;
         return STATUS_OK;
     }
-    int member = kernel_named(p, p->kernel);
     return member < 0 ? refuse_member(p) : program_take_member(p, member);
 }
 

@@ -255,11 +255,25 @@ def test_look(tool, folder):
     expect(got["variants"] == [], got)
 
 
+def test_shipped(tool, folder):
+    """The families that ship load, and their members give the same results."""
+    for family, batch in (("matmul", ""), ("matmul_nt", ""), ("matmul_batched", "batch=3,")):
+        told = json.loads(call([tool, "show", family, "--json"], cwd=folder).out)
+        kernels = {k["kernel"]: [c for t in k["types"] for c in t["choices"]] for k in told["kernels"]}
+        expect(told["family"] == family and len(kernels) > 1, told)
+        expect({t for types in kernels.values() for t in types} == {"f32", "f16", "bf16"}, told)
+        for kernel, types in kernels.items():
+            for device in ("cpu", "sim"):
+                got = call([tool, "run", f"{family}:{kernel}", "--set", f"{batch}m=3,n=19,k=300", "--type", types[0], "--fill", "rand", "--device", device,
+                            "--verify"], cwd=folder)
+                expect(got.status == 0 and "verified: " in got.out, f"{family}:{kernel} on {device}: {got}")
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         write_family(folder)
-        for test in (test_members, test_show, test_choice, test_inputs, test_store, test_gpu, test_same_bits, test_look, test_check, test_names):
+        for test in (test_members, test_show, test_choice, test_inputs, test_store, test_gpu, test_same_bits, test_look, test_check, test_names, test_shipped):
             test(tool, folder)
 
 
