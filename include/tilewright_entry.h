@@ -9,7 +9,7 @@
  *         fputs(error.text, stderr);
  *
  * Variants: the arguments select one by the values of statics, and by which integers and addresses
- * are multiples of 16. The first start of a variant compiles and loads it, under a lock. Later
+ * are multiples of 16, or integers of 8. The first start of a variant compiles and loads it, under a lock. Later
  * starts find it without a lock and check the arguments. Each of the first 64 combinations gets a
  * variant of its own. Later combinations share variants that assume nothing about sizes and
  * addresses: one for each choice of statics. At 512 variants a start that needs a new one is

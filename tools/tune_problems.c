@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIVISOR = 16 };
-
 struct trial *trial_at(const struct tuning *t, int problem, int candidate)
 {
     return &t->problems[problem].trials[candidate];
@@ -89,8 +87,8 @@ static double product_operations(const struct member *m)
 
 /* --- facts --- */
 
-/* Returns "n=4096,m/16": the values of statics, and the other integers that 16 divides. The caller
- * frees. */
+/* Returns "n=4096,m/16": the values of statics, and the other integers that 16 or 8 divides. The
+ * caller frees. */
 static char *facts_text(const struct member *m)
 {
     char *text = need_text("%s", "");
@@ -103,8 +101,8 @@ static char *facts_text(const struct member *m)
         format_scalar(value, sizeof value, v, TW_DTYPE_NONE);
         if (p.is_static)
             append_text(&text, "%s=%s,", p.name, value);
-        else if (v.kind != TW_FLOAT && v.i % DIVISOR == 0)
-            append_text(&text, "%s/%d,", p.name, DIVISOR);
+        else if (v.kind != TW_FLOAT && v.i % 8 == 0)
+            append_text(&text, "%s/%d,", p.name, v.i % 16 == 0 ? 16 : 8);
     }
     return text;
 }

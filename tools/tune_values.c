@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_SIZE = 272, DIVISOR = 16 }; /* some tiles of most kernels, and a partial one */
+enum { LEAST_SIZE = 272 }; /* some tiles of most kernels, and a partial one */
 
 /* The most that a run may take. */
 struct limits {
@@ -76,9 +76,9 @@ static bool shrink(tw_launch *l, tw_kernel *k)
     }
     if (!*name)
         return false;
-    bool divides = largest.i % DIVISOR == 0;
+    int64_t facts = largest.i % 8 ? 1 : largest.i % 16 ? 8 : 0;
     largest.i = largest.i / 2 > LEAST_SIZE ? largest.i / 2 : LEAST_SIZE;
-    largest.i = divides ? largest.i / DIVISOR * DIVISOR : largest.i | 1;
+    largest.i = facts == 1 ? largest.i | 1 : largest.i / 16 * 16 + facts;
     return tw_launch_set(l, name, largest) == TW_OK;
 }
 

@@ -271,8 +271,9 @@ static tw_status add_call(void *user)
     if (!statics_known(c))
         return TW_BAD_ARGUMENT;
     for (int p = 0; p < c->launch->kernel->info->param_count; p++)
-        if (c->launch->kernel->info->params[p].derived)
-            c->launch->choice.divisor[p] = 1; /* a fact about these sizes, not about a caller's */
+        if (c->launch->kernel->info->params[p].derived || c->launch->choice.divisor[p] == 8)
+            c->launch->choice.divisor[p] = 1; /* a fact about these sizes, not about a caller's;
+                                               * versions differ by multiples of 16 alone */
     c->given.file = c->launch->kernel->module->source.name;
     describe_params(c);
     describe_types(c);

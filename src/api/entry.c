@@ -94,32 +94,45 @@ static bool float_bits(enum dtype t, double v, uint64_t *bits)
     return !isfinite(v) || isfinite(dtype_load_f64(t, bits));
 }
 
+/* Returns the facts of an integer as bits: 1 if 16 divides it, 2 if 8 does. */
+static inline unsigned facts_of(uint64_t value)
+{
+    return (value % 16 == 0) | (unsigned)(value % 8 == 0) << 1;
+}
+
 static inline bool take_argument(const struct entry_param *p, const tw_value *a, uint64_t *value,
-                                 bool *fact)
+                                 unsigned *facts)
 {
     if (a->kind != p->kind)
         return false;
-    *fact = false;
+    *facts = 0;
     switch (p->kind) {
     case TW_POINTER:
         *value = (uintptr_t)a->pointer;
-        *fact = *value % 16 == 0;
+        *facts = *value % 16 == 0;
         return (*value & p->below) == 0;
     case TW_INTEGER:
         *value = (uint64_t)a->i;
-        *fact = *value % 16 == 0;
+        *facts = facts_of(*value);
         return *value - (uint64_t)p->least <= p->span;
     case TW_FLOAT: break;
     }
     return float_bits(p->dtype, a->f, value);
 }
 
-static inline void add_to_key(const tw_entry *e, struct given *g, int param, bool fact)
+static inline void add_to_key(const tw_entry *e, struct given *g, int param, unsigned facts)
 {
     if (e->params[param].is_static)
         g->key.word[g->key.words++] = g->value[param];
     else
-        g->key.word[0] |= (uint64_t)fact << param;
+        for (int i = 0; i < ENTRY_FACTS; i++)
+            g->key.word[i] |= (uint64_t)(facts >> i & 1) << param;
+}
+
+static inline void forget_facts(struct entry_key *key)
+{
+    for (int i = 0; i < ENTRY_FACTS; i++)
+        key->word[i] = 0;
 }
 
 /* Computes derived parameters, once all others are known. */
@@ -130,7 +143,7 @@ static bool derive(const tw_entry *e, struct given *g)
     if (!launch_derived_run(&e->derive, g->value))
         return false;
     for (int i = 0; i < e->derived_count; i++)
-        add_to_key(e, g, e->derived[i], g->value[e->derived[i]] % 16 == 0);
+        add_to_key(e, g, e->derived[i], facts_of(g->value[e->derived[i]]));
     return true;
 }
 
@@ -138,21 +151,21 @@ static bool derive(const tw_entry *e, struct given *g)
 static inline bool take_arguments(const tw_entry *e, const tw_value *arguments, int count,
                                   struct given *g)
 {
-    g->key.words = 1;
-    g->key.word[0] = 0;
+    g->key.words = ENTRY_FACTS;
+    forget_facts(&g->key);
     g->has_null = false;
     for (int i = 0; i < e->argument_count; i++) {
         int param = e->argument_of[i];
         const struct entry_param *p = &e->params[param];
-        bool fact = p->kind == TW_INTEGER && p->preset % 16 == 0;
+        unsigned facts = p->kind == TW_INTEGER ? facts_of(p->preset) : 0;
         if (i >= count)
             g->value[param] = p->preset;
-        else if (!take_argument(p, &arguments[i], &g->value[param], &fact))
+        else if (!take_argument(p, &arguments[i], &g->value[param], &facts))
             return false;
         if (p->single && g->value[param] != p->only)
             return false;
         g->has_null |= p->kind == TW_POINTER && !g->value[param];
-        add_to_key(e, g, param, fact);
+        add_to_key(e, g, param, facts);
     }
     return e->derived_count == 0 || derive(e, g);
 }
@@ -168,7 +181,7 @@ static inline const struct entry_variant *find_variant(tw_entry *e, struct given
     const struct entry_item *item = entry_find(&e->table, &g->key);
     if (!item && atomic_load_explicit(&e->full, memory_order_acquire)) {
         struct entry_key plain = g->key;
-        plain.word[0] = 0;
+        forget_facts(&plain);
         item = entry_find(&e->table, &plain);
     }
     return (const struct entry_variant *)item;
@@ -291,9 +304,9 @@ static void fill_choice(tw_entry *e, const struct given *g)
     struct choice *choice = &e->launch->choice;
     for (int i = 0; i < e->param_count; i++) {
         const struct entry_param *p = &e->params[i];
-        bool fact = g->key.word[0] >> i & 1;
+        bool by_16 = g->key.word[0] >> i & 1, by_8 = g->key.word[1] >> i & 1;
         choice->known[i] = p->kind != TW_POINTER;
-        choice->divisor[i] = fact ? 16 : p->kind == TW_POINTER ? (int)p->below + 1 : 1;
+        choice->divisor[i] = by_16 ? 16 : by_8 ? 8 : p->kind == TW_POINTER ? (int)p->below + 1 : 1;
         choice->values[i] =
             p->kind == TW_FLOAT
                 ? (struct literal){.is_float = true, .f = dtype_load_f64(p->dtype, &g->value[i])}
@@ -333,7 +346,7 @@ static tw_status make_room(const struct entry_call *c, struct given *g)
 {
     tw_entry *e = c->entry;
     if (e->table.count >= VARIANTS_KEPT)
-        g->key.word[0] = 0;
+        forget_facts(&g->key);
     if (e->table.count < ENTRY_VARIANTS)
         return TW_OK;
     const struct lang_kernel *info = e->launch->kernel->info;

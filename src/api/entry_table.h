@@ -12,14 +12,16 @@
 #include <stdint.h>
 
 enum {
-    ENTRY_PARAMS = 64,    /* of a kernel: one bit each in a key's first word */
+    ENTRY_PARAMS = 64,    /* of a kernel: one bit each in a key's first two words */
     ENTRY_VARIANTS = 512, /* that a table holds at most */
     ENTRY_SLOTS = 1024,   /* a power of two: half of them stay free */
-    ENTRY_WORDS = 1 + ENTRY_PARAMS,
+    ENTRY_FACTS = 2,      /* words of facts */
+    ENTRY_WORDS = ENTRY_FACTS + ENTRY_PARAMS,
 };
 
 /* The facts that a variant was compiled for. word[0] has a bit for each parameter: its integer,
- * or its address, is a multiple of 16. The other words are the values of statics, in order. */
+ * or its address, is a multiple of 16; word[1]: its integer is a multiple of 8. The other words
+ * are the values of statics, in order. */
 struct entry_key {
     int words; /* in use */
     uint64_t word[ENTRY_WORDS];

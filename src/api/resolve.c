@@ -459,7 +459,8 @@ static int address_divisor(const tw_launch *l, int p)
     return divisor;
 }
 
-/* Finds run-time integers that are multiples of 16: most masks are unnecessary because of them. */
+/* Finds run-time integers that are multiples of 16, or of 8 as the rows of 16-bit elements that
+ * begin at multiples of 16 bytes: most masks are unnecessary because of them. */
 static void find_divisors(tw_launch *l)
 {
     const struct lang_kernel *info = l->kernel->info;
@@ -468,9 +469,10 @@ static void find_divisors(tw_launch *l)
             l->choice.divisor[p] = address_divisor(l, p);
             continue;
         }
-        bool fact = !info->params[p].is_static && l->choice.known[p] &&
-                    dtype_is_int(param_dtype(l, p)) && l->choice.values[p].i % 16 == 0;
-        l->choice.divisor[p] = fact ? 16 : 1;
+        bool fact =
+            !info->params[p].is_static && l->choice.known[p] && dtype_is_int(param_dtype(l, p));
+        int64_t v = l->choice.values[p].i;
+        l->choice.divisor[p] = !fact || v % 8 ? 1 : v % 16 ? 8 : 16;
     }
 }
 

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIVISOR = 16 }; /* the only fact about run-time sizes that programs are compiled for */
+enum {
+    DIVISOR = 16
+}; /* multiples of 16 are a class of their own; those of 8 count as other numbers */
 
 struct size_range size_range_of(int64_t v, bool is_static)
 {

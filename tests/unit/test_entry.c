@@ -95,7 +95,7 @@ static void a_start_is_one_call_of_the_driver(void **state)
     assert_int_equal(driver.fake_cuda_calls(NULL), calls);
 }
 
-/* Multiples of 16 and addresses of less than 16 bytes get variants of their own, and correct
+/* Multiples of 16, multiples of 8 and addresses of less than 16 bytes get variants of their own, and correct
  * ones. */
 static void facts_choose_the_variant(void **state)
 {
@@ -104,7 +104,7 @@ static void facts_choose_the_variant(void **state)
     const struct {
         int n, offset, variants;
     } starts[] = {{100, 0, 1}, {33, 0, 1},   {160, 0, 2}, {320, 0, 2}, {100, 1, 3},
-                  {160, 3, 4}, {1000, 4, 4}, {999, 2, 4}, {48, 1, 4}};
+                  {160, 3, 4}, {1000, 4, 5}, {999, 2, 5}, {48, 1, 5},  {40, 4, 5}};
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
         started(&x, scale(&x, starts[i].n, (float)i + 1, starts[i].offset));
         expect_scaled(&x, starts[i].n, (float)i + 1, starts[i].offset);
@@ -373,7 +373,7 @@ static void threads_start_at_the_same_time(void **state)
         started(&x, workers[i].status);
         expect_scaled(&x, 300, 2, i * 512 + (STARTS - 1 + i) % 5);
     }
-    assert_int_equal(tw_entry_variants(x.entry), 4); /* n % 16, address % 16 */
+    assert_int_equal(tw_entry_variants(x.entry), 6); /* n % 16, n % 8, address % 16 */
 }
 
 /* Starts with too many arguments; the worker's number is the count of extra ones. */
