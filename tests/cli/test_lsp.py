@@ -322,6 +322,27 @@ def test_imports(tool):
         expect(s.end() == 0, "status")
 
 
+def test_families(tool):
+    """The files of a family are links, as imports are; a family is in the outline, and no expression can name it."""
+    with tempfile.TemporaryDirectory() as folder:
+        def uri(name):
+            return "file://" + os.path.realpath(os.path.join(folder, name))
+
+        text = 'family pair {\n    "one.tile";\n    "two.tile": k;\n}\n\nconst i32 family = 3;\n'
+        with open(os.path.join(folder, "one.tile"), "w") as f:
+            f.write("kernel k(f32 *c) grid(1) warps(1)\n{\n}\n")
+        s = Server(tool)
+        s.initialize()
+        s.open(uri("t.tile"), text)
+        found = s.diagnostics(uri("t.tile"), 1)
+        expect(len(found) == 1 and part(text, found[0]["range"]) == '"two.tile"' and "there is no file `two.tile`" in found[0]["message"], found)
+        place = s.at("definition", uri("t.tile"), *position(text, "one.tile"))
+        expect(place["uri"] == uri("one.tile"), place)
+        labels = {i["label"] for i in s.at("completion", uri("t.tile"), 5, 18)}
+        expect("family" in labels and "pair" not in labels, labels)
+        expect(s.end() == 0, "status")
+
+
 def test_formatting(tool):
     s = Server(tool)
     s.initialize()
@@ -346,7 +367,7 @@ def test_formatting(tool):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_session, test_damaged, test_random_damage, test_diagnostics, test_newer_text, test_hover, test_names, test_imports, test_formatting):
+    for test in (test_session, test_damaged, test_random_damage, test_diagnostics, test_newer_text, test_hover, test_names, test_imports, test_families, test_formatting):
         test(tool)
 
 

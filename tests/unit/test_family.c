@@ -1,6 +1,8 @@
 /* Families: their files, the comparison of their kernels, launches of a choice. */
 #include "family_helper.h"
 
+#include "tilewright_entry.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -264,6 +266,27 @@ static void a_choice_becomes_a_launch(void **state)
     assert_int_equal(tw_family_launch(NULL, &choice, &f->launch), TW_BAD_ARGUMENT);
 }
 
+/* An entry compiles its kernel's text again; the files of a family in that text may be gone. */
+static void an_entry_does_not_need_the_family_of_its_text(void **state)
+{
+    struct fixture *f = *state;
+    tw_module *m;
+    tw_entry *e;
+    float c[16] = {0};
+    put_file("other.tile", "const i32 N = 4;\n");
+    put_file("own.tile", "family f { \"other.tile\"; }\n"
+                         "kernel own(i32 n, f32 *c) grid(1) warps(1)\n{\n"
+                         "    global f32 C[n] = c;\n    C[0 +: 16] = 3;\n}\n");
+    succeed(f, tw_module_from_file(f->ctx, file_path("own.tile"), &m));
+    succeed(f, tw_launch_new(tw_module_kernel_at(m, 0), &f->launch));
+    put_file("own.tile", "gone");
+    assert_int_equal(remove(file_path("other.tile")), 0);
+    succeed(f, tw_entry_new(f->launch, &e));
+    tw_value args[] = {tw_int(16), tw_pointer(c)};
+    assert_int_equal(tw_entry_start(e, args, 2, NULL, NULL), TW_OK);
+    assert_true(c[15] == 3);
+}
+
 /* --- memory --- */
 
 static tw_status use_family(tw_context *ctx)
@@ -315,6 +338,8 @@ int main(void)
                                         family_teardown),
         cmocka_unit_test_setup_teardown(types_are_those_of_a_member, family_setup, family_teardown),
         cmocka_unit_test_setup_teardown(a_choice_becomes_a_launch, family_setup, family_teardown),
+        cmocka_unit_test_setup_teardown(an_entry_does_not_need_the_family_of_its_text, family_setup,
+                                        family_teardown),
         cmocka_unit_test_setup_teardown(memory_may_run_out, family_setup, family_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -403,6 +403,50 @@ static void memory_may_run_out(void **state)
     }
 }
 
+/* --- failures --- */
+
+/* A call of the driver that fails leaves its variant out, or is reported; the next start works. */
+static void failing_calls_of_the_driver(void **state)
+{
+    struct starting x;
+    put_adds();
+    const char *failed = "";
+    for (long at = 1; failed; at++) {
+        open_family(&x, state, "cuda");
+        x.error = tw_error_init();
+        driver.fake_cuda_fail("*", at, 1);
+        tw_status status = start(&x, 16);
+        failed = driver.fake_cuda_failed();
+        driver.fake_cuda_fail("", 0, 0);
+        if (status != TW_OK)
+            not_started(&x, status, status, "CUDA_ERROR_INVALID_VALUE");
+        started(&x, start(&x, 16));
+        succeed(x.f, tw_device_copy_out(x.f->ctx, x.result, x.c, 16 * sizeof *x.result, NULL));
+        float added = x.result[3] - x.host[3];
+        assert_true(added == 1 || added == 2);
+        tw_family_free(x.family);
+        tw_device_free(x.f->ctx, x.a);
+        tw_device_free(x.f->ctx, x.c);
+    }
+}
+
+static void without_a_gpu_nothing_starts(void **state)
+{
+    struct starting x;
+    put_adds();
+    setenv("TILEWRIGHT_CUDA_DRIVER", "/no/such/library", 1);
+    x.f = *state;
+    tw_family *family;
+    refused(x.f, tw_family_from_file(x.f->ctx, file_path("adds.tile"), NULL, "cuda", &family),
+            TW_UNSUPPORTED, "no GPU to run on");
+    succeed(x.f, tw_family_from_file(x.f->ctx, file_path("adds.tile"), NULL, "sm_90", &family));
+    tw_value args[] = {tw_int(16), tw_pointer(&x), tw_pointer(&x)};
+    x.error = tw_error_init();
+    for (int i = 0; i < 2; i++)
+        not_started(&x, tw_family_start(family, args, 3, NULL, &x.error), TW_UNSUPPORTED,
+                    "no GPU to run on");
+}
+
 static int gpu_setup(void **state)
 {
     family_folder_make();
@@ -429,6 +473,8 @@ int main(void)
         HOST(a_started_family_does_not_change),
         GPU(refused_variants_are_left_out),
         GPU(starts_are_captured),
+        GPU(failing_calls_of_the_driver),
+        HOST(without_a_gpu_nothing_starts),
         HOST(threads_start_many_sizes),
         HOST(a_cache_is_read_while_it_is_written),
         HOST(a_cache_keeps_thousands_of_sizes),

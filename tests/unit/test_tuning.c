@@ -89,6 +89,12 @@ static void programs_differ_by_what_they_do(void **state)
     assert_true(id_of(one, "a") != id_of(one, "b"));
     assert_true(id_of("const i32 C = 3;", "a") != id_of("const i32 C = 4;", "a"));
     assert_true(id_of("const i32 AB = 3;", "a") != id_of("const i32 A B = 3;", "a"));
+    static const char with_family[] = "tune B = {1, 2};\nconst i32 C = 3;\n"
+                                      "family f { \"x.tile\"; \"y.tile\": z; }\n"
+                                      "kernel a(i32 m) grid(m) warps(1) { x = B; }\n";
+    assert_true(id_of(one, "a") == id_of(with_family, "a"));
+    id_of("family f {", "a");
+    id_of("family f", "a");
     id_of("kernel b(", "a"); /* the text ends in the middle */
     id_of("tune B = {", "a");
 }
