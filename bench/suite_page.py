@@ -94,7 +94,7 @@ def block(part):
     rows, types = complete(part), part["types"]
     device = part["device"].split(",")[0]
     text = [f"Measured on {device} on {part['date']}: {part['machine'] or part['device']}; {part['blas']}; {part['version']};",
-            f"{part['rounds']} rounds of {part['round_seconds']:g} s.", "",
+            f"{part['rounds']} round{'s' * (part['rounds'] != 1)} of {part['round_seconds']:g} s.", "",
             "Geometric means of the speed, compared with the faster library:", "",
             *table(["class", "sizes", *types], mean_rows(rows, types))]
     for dtype in types:

@@ -97,6 +97,8 @@ def check_table(tool):
         lines = [text.split() for text in table if text.split() and not text.startswith("#")]
     for part, kernel, dtype, sizes, values in lines:
         expect(kernel == "-" or glob.glob(kernel), f"there is no {kernel}")
+        if part == "suite":
+            check_family(tool, kernel, dtype, sizes)
         if "x" not in sizes or part in ("nvcc", "triton", "ladder", "threads"): # suites, patterns
             continue
         tune = [] if values in ("-", "tuned") else ["--tune", values]
@@ -105,6 +107,17 @@ def check_table(tool):
         expect(result.status == 0, (part, kernel, values, str(result)))
         row, = json.loads(result.out)["rows"]
         expect(row["result"] == "not checked", row)
+
+
+def check_family(tool, family, dtype, suite):
+    """The family has a variant for every size that the suite has for it, in every type."""
+    rows = json.loads(call([tool, "bench", "--device", "cuda", "--load", "--best", "--json", family, "--type", dtype, "--suite", suite]).out)["rows"]
+    batched = [row["batch"] > 1 for row in rows]
+    expect(rows and all(row["result"] == "not checked" and row["chosen"]["by"] for row in rows), rows)
+    expect(all(batched) if suite == "batched" else not any(batched), batched)
+    sizes = [line for path in glob.glob(f"bench/suite/{'*' if suite == 'all' else suite}.txt") for line in open(path) if line[0].isdigit()]
+    taken = [line for line in sizes if (len(line.split("#")[0].split()) == 4) == (suite == "batched")]
+    expect(len(rows) == len(dtype.split(",")) * len(taken), (len(rows), len(taken)))
 
 
 UNWRITTEN = """kernel half(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 64)) warps(1)
