@@ -1,9 +1,10 @@
 /* The C interface on a GPU, end to end: errors that only a real driver can find. test_runtime.py
  * runs it, also on the driver without a GPU.
  *
- *   runtime session   streams, workspace, graphs, attributes, DLPack, memory
+ *   runtime session   streams, workspace, graphs, families, attributes, DLPack, memory
  *   runtime fault     a kernel's fault, which destroys the process's context */
 #include "tilewright.h"
+#include "tilewright_family.h"
 #include "tilewright_gpu.h"
 
 #include <dlfcn.h>
@@ -230,6 +231,50 @@ static void beside_a_capture(void)
     expect_total(&to, h.stream);
 }
 
+/* The product of x as m x k and as k x n, for a family of all sizes that the arrays hold. */
+static void expect_product(const tw_array *c, int m, int n, int k, void *stream)
+{
+    fetch(c, stream);
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++) {
+            float sum = 0;
+            for (int p = 0; p < k; p++)
+                sum += x[i * k + p] * x[p * n + j];
+            if (fabsf(y[i * n + j] - sum) > 1e-3f * (1 + fabsf(sum)))
+                FAIL("%d x %d x %d: c[%d][%d] is %g, not %g\n", m, n, k, i, j, (double)y[i * n + j],
+                     (double)sum);
+        }
+}
+
+/* A family starts at several sizes; a start that is ready can be captured and replayed. */
+static void families(void)
+{
+    static const int sizes[][3] = {{8, 8, 16}, {7, 9, 11}, {16, 8, 8}};
+    tw_family *f;
+    tw_error e = tw_error_init();
+    void *stream, *graph, *replay;
+    tw_array a = on_gpu(x, N), c = on_gpu(y, N);
+    NEED(tw_stream_new(ctx, &stream));
+    NEED(tw_family_from_file(ctx, ROOT "/kernels/matmul.tile", NULL, "cuda", &f));
+    for (int i = 0; i < 3; i++) {
+        const int *s = sizes[i];
+        tw_value args[] = {tw_int(s[0]),       tw_int(s[1]),       tw_int(s[2]),
+                           tw_pointer(a.data), tw_pointer(a.data), tw_pointer(c.data)};
+        if (tw_family_start(f, args, 6, stream, &e) != TW_OK)
+            FAIL("%s\n", e.text);
+        expect_product(&c, s[0], s[1], s[2], stream);
+        begin_capture(stream, 0);
+        if (tw_family_start(f, args, 6, stream, &e) != TW_OK)
+            FAIL("%s\n", e.text);
+        if (end_capture(stream, &graph) || instantiate(&replay, graph, 0))
+            FAIL("the start was not captured\n");
+        NEED(tw_device_copy_in(ctx, c.data, x, sizeof x, stream));
+        launch_graph(replay, stream);
+        expect_product(&c, s[0], s[1], s[2], stream);
+    }
+    tw_family_free(f);
+}
+
 static void attributes(int capability)
 {
     tw_array from = on_gpu(x, N), to = on_gpu(y, N);
@@ -318,6 +363,7 @@ int main(int argc, char **argv)
         streams();
         graphs();
         beside_a_capture();
+        families();
         attributes(d.capability);
         dlpack();
         memory(&d);

@@ -15,7 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 def build(folder, library):
     program = os.path.join(folder, "runtime")
-    command = [os.environ.get("CC", "cc"), *os.environ.get("CFLAGS", "").split(), "-std=gnu17", "-Wall", f"-I{ROOT}/include",
+    command = [os.environ.get("CC", "cc"), *os.environ.get("CFLAGS", "").split(), "-std=gnu17", "-Wall", f"-I{ROOT}/include", f'-DROOT="{ROOT}"',
                f"{ROOT}/tests/gpu/runtime.c", library, "-lm", "-lpthread", "-ldl", "-o", program]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
