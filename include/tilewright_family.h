@@ -37,7 +37,8 @@ extern "C" {
 typedef struct tw_family tw_family;
 
 /* Loads a family and its table. path: a file with `family NAME { … }`, a file with several kernels
- * of one signature, or a folder. name: the family in the file; NULL if the file has one. target:
+ * of one signature, a folder, or a name, "matmul": NAME.tile in the folders of imports, the last of
+ * which has the kernels that ship. name: the family in the file; NULL if the file has one. target:
  * as for tw_kernel_for_target; NULL: the host. Returns TW_OK; TW_NO_FILE; TW_BAD_PROGRAM with the
  * reasons as messages: a kernel does not compile, or differs from the first in its parameters or
  * `ensures`; TW_NOT_FOUND if there is no such family. The context owns the family. */

@@ -49,9 +49,9 @@ from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Sequ
 __version__ = "1.0.0"
 __all__ = [
     "Access", "ArgumentError", "Cancelled", "CompileError", "DeviceArray", "Edit", "Error", "Fault", "Finding",
-    "Kernel", "Message", "Module", "NotAssumed", "NotFound", "Param", "RaceError", "Range", "Record",
+    "Family", "Kernel", "Message", "Module", "NotAssumed", "NotFound", "Param", "RaceError", "Range", "Record",
     "Simulation", "TimeLimit", "Unsupported", "Verdict", "WrongValues", "allclose", "apply_fix", "bench", "cdiv",
-    "compile", "devices", "empty", "gpus", "load", "native_path", "passes", "table", "to_device", "view",
+    "compile", "devices", "empty", "family", "gpus", "load", "native_path", "passes", "table", "to_device", "view",
 ]
 
 # --- declarations of the public headers: structs, types, statuses ---
@@ -301,6 +301,12 @@ class _Explanation(_Sized):
                 ("ways_as_written", POINTER(c_double))]
 
 
+class _Choice(_Sized):
+    _fields_ = [("size", c_size_t), ("kernel", c_void_p), ("variant", c_char_p), ("tune", c_char_p),
+                ("by", c_int), ("device", c_char_p), ("nearest", c_char_p), ("distance", c_double),
+                ("milliseconds", c_double), ("compared", c_int)]
+
+
 _WATCH = {"races": 1, "barriers": 2, "memory": 4, "counters": 8, "exits": 16, "outputs": 32}
 
 # end of structs
@@ -353,6 +359,19 @@ _SIGNATURES = {
     "tw_launch_tuned": (c_int, c_void_p, c_void_p, c_char_p, c_bool, POINTER(_Tuned)),
     "tw_store_open_existing": (c_int, c_void_p, c_char_p, _ptr),
     "tw_store_close": (None, c_void_p),
+    "tw_family_from_file": (c_int, c_void_p, c_char_p, c_char_p, c_char_p, _ptr),
+    "tw_family_name": (c_char_p, c_void_p),
+    "tw_family_kernel": (c_void_p, c_void_p, c_int),
+    "tw_family_file": (c_char_p, c_void_p, c_int),
+    "tw_family_type": (c_int, c_void_p, c_char_p, c_int),
+    "tw_family_device": (c_int, c_void_p, c_char_p),
+    "tw_family_same_bits": (c_int, c_void_p, c_bool),
+    "tw_family_add_store": (c_int, c_void_p, c_void_p, c_char_p),
+    "tw_family_add_table": (c_int, c_void_p, c_char_p, c_char_p),
+    "tw_family_choose_for": (c_int, c_void_p, c_void_p, POINTER(_Choice)),
+    "tw_family_launch": (c_int, c_void_p, POINTER(_Choice), _ptr),
+    "tw_family_ready": (c_int, c_void_p, c_char_p, c_int, c_void_p, c_void_p),
+    "tw_family_start": (c_int, c_void_p, c_char_p, c_int, c_void_p, c_void_p),
     "tw_entry_new": (c_int, c_void_p, _ptr),
     "tw_entry_start": (c_int, c_void_p, c_char_p, c_int, c_void_p, c_void_p),
     "tw_device_at": (c_bool, c_int, POINTER(_Device)),
@@ -1030,6 +1049,7 @@ class _Context:
         self.lock = threading.RLock()
         self.launches: dict = {}
         self.kernels: dict = {}
+        self.families: dict = {}
         self.flag = c_bool(False)  # true ends the work that runs in the context
         config = _Config(threads=options.threads, import_path=options.import_path, progress=told,
                          print=ctypes.cast(_on_print, c_void_p), device=max(gpu, 0),
@@ -1093,8 +1113,18 @@ class _Context:
         key = (kernel.name, target, kernel._types, _key(kernel._tunes), kernel._overlap, given)
         found = self.launches.get(key)
         if not found:
-            found = self.launches[key] = _Launch(self, kernel, target)
+            found = self.launches[key] = _Launch(self, kernel, self.new_launch(kernel, target))
         return found
+
+    def new_launch(self, kernel: Kernel, target: str) -> int:
+        """Returns a launch with the kernel's types and tuned values."""
+        out = c_void_p()
+        self.check(self.native.tw_launch_new(self.kernel(kernel.name, target), byref(out)))
+        for name, dtype in kernel._types:
+            self.check(self.native.tw_launch_type(out, name.encode(), dtype))
+        for name, value in kernel._tunes:
+            self.check(self.native.tw_launch_tune(out, name.encode(), _scalar(value)))
+        return out.value
 
 
 def _pointed(list: Any, count: int) -> Any:
@@ -1108,18 +1138,11 @@ _NO_EXTENTS = (0,) * MAX_RANK
 class _Launch:
     """A tw_launch, and the values set in it last."""
 
-    def __init__(self, context: _Context, kernel: Kernel, target: str):
-        self.context, self.native = context, context.native
+    def __init__(self, context: _Context, kernel: Kernel, handle: int):
+        self.context, self.native, self.handle = context, context.native, handle
         self.names = [p.name.encode() for p in kernel.params]
         self.last: list = [None] * len(self.names)
-        out = c_void_p()
-        context.check(self.native.tw_launch_new(context.kernel(kernel.name, target), byref(out)))
-        self.handle = out.value
-        context.check(self.native.tw_launch_allow_overlap(self.handle, kernel._overlap))
-        for name, dtype in kernel._types:
-            context.check(self.native.tw_launch_type(self.handle, name.encode(), dtype))
-        for name, value in kernel._tunes:
-            context.check(self.native.tw_launch_tune(self.handle, name.encode(), _scalar(value)))
+        context.check(self.native.tw_launch_allow_overlap(handle, kernel._overlap))
 
     def set(self, values: Sequence[Any]) -> None:
         """Sets the parameters. values: an _Array, a number or None for each parameter."""
@@ -1526,16 +1549,15 @@ def _write_whole(path: Any, data: bytes) -> None:
 # --- modules ---
 
 
-class Module(Mapping):
-    """The kernels of one text, by name: `module["matmul_v1"]`. load() and compile() make it."""
+class _Contexts:
+    """The contexts of a program, made when they are needed. text: the module in each; None: there is none."""
 
-    def __init__(self, name: str, text: bytes, options: _Options, time_limit: Optional[float] = None):
+    def __init__(self, name: str, text: Optional[bytes], options: _Options, time_limit: Optional[float] = None):
         self.name = name
         self._text, self._options = text, options
         self._contexts: dict = {}
         self._lock, self._epoch = threading.Lock(), _epoch
         self._contexts[-1, False] = _Context(-1, options, name, text, _limit(time_limit))
-        self._kernels = {kernel: Kernel(self, kernel) for kernel in self._context(-1).kernels}
 
     def _context(self, gpu: int, limited: bool = False) -> _Context:
         """Returns the context of the host (-1) or of a GPU; makes it on first use. limited: returns a separate one
@@ -1551,6 +1573,14 @@ class Module(Mapping):
             if key not in self._contexts:
                 self._contexts[key] = _Context(gpu, self._options, self.name, self._text)
             return self._contexts[key]
+
+
+class Module(_Contexts, Mapping):
+    """The kernels of one text, by name: `module["matmul_v1"]`. load() and compile() make it."""
+
+    def __init__(self, name: str, text: bytes, options: _Options, time_limit: Optional[float] = None):
+        super().__init__(name, text, options, time_limit)
+        self._kernels = {kernel: Kernel(self, kernel) for kernel in self._context(-1).kernels}
 
     def __getitem__(self, name: str) -> Kernel:
         try:
@@ -1628,9 +1658,10 @@ class Verdict(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """How an entry is started: tw_value[] is packed from a kind and a value for each argument."""
+    """How an entry or a family is started: tw_value[] is packed from a kind and a value for each argument."""
     context: _Context
     gpu: int
+    start: str  # "tw_entry_start", or "tw_family_start"
     entry: int
     pack: Callable[..., bytes]
     template: list  # the kinds
@@ -1640,17 +1671,21 @@ class _Plan(NamedTuple):
 _SIZES_KEPT = 4096
 
 
-def _new_plan(context: _Context, launch: _Launch, values: list) -> _Plan:
-    entry = c_void_p()
-    context.check(context.native.tw_entry_new(launch.handle, byref(entry)))
+def _new_plan(context: _Context, start: str, entry: int, values: list) -> _Plan:
     template: list = []
     text = "@"
     for value in values:
         kind = _POINTER if type(value) is tuple else _FLOAT if type(value) is float else _INTEGER
         template += [kind, None]
         text += {_POINTER: "i4xQ", _FLOAT: "i4xd", _INTEGER: "i4xq"}[kind]
-    return _Plan(context, context.gpu, entry.value, struct.Struct(text).pack, template,
+    return _Plan(context, context.gpu, start, entry, struct.Struct(text).pack, template,
                  [context.gpu >= 0])  # a call on a GPU does not wait
+
+
+def _packed(plan: _Plan, values: Sequence[Any]) -> bytes:
+    flat = plan.template[:]
+    flat[1::2] = [v[_ADDRESS] if type(v) is tuple else v for v in values]
+    return plan.pack(*flat)
 
 
 def _signature(values: Sequence[Any]) -> tuple:
@@ -1748,7 +1783,9 @@ class Kernel:
     time_limit=5 ends a call on the host after 5 seconds with TimeLimit.
     Raises ArgumentError, TypeError, CompileError, Fault, Unsupported."""
 
-    def __init__(self, module: Module, name: str, base: Optional[Kernel] = None):
+    _word = "kernel"
+
+    def __init__(self, module: _Contexts, name: str, base: Optional[Kernel] = None):
         self.module, self.name = module, name
         self._types: tuple = base._types if base else ()
         self._tunes: tuple = base._tunes if base else ()
@@ -1763,7 +1800,7 @@ class Kernel:
             self.params, self.types = base.params, base.types
             self._lists, self.tune_groups = base._lists, base.tune_groups
         else:
-            self._read(_library(), module._context(-1).kernels[name])
+            self._read(_library(), self._handle())
         self._takers = [self._taker(p) for p in self.params]
         self._find_free()
 
@@ -1777,6 +1814,10 @@ class Kernel:
         self._full = -1 if self._bound or len(self._given) < len(self.params) else len(self.params)
 
     # what it is
+
+    def _handle(self) -> int:
+        """Returns the library's kernel, for the host."""
+        return self.module._context(-1).kernels[self.name]
 
     def _read(self, native: Any, handle: int) -> None:
         param, variable, tune = _Param(), _Type(), _Tune()
@@ -1812,7 +1853,7 @@ class Kernel:
     @property
     def has_ensures(self) -> bool:
         """True if the kernel states its result with `ensures`, so that verify() can check it."""
-        return _library().tw_kernel_has_ensures(self.module._context(-1).kernels[self.name])
+        return _library().tw_kernel_has_ensures(self._handle())
 
     def __repr__(self) -> str:
         chosen = [f"{n}={_DTYPES[t]}" for n, t in self._types] + [f"{n}={v}" for n, v in self._tunes]
@@ -1832,7 +1873,7 @@ class Kernel:
         a call then has the remaining parameters, in order. device: "cpu", "cuda", "cuda:1": runs there, wherever
         the arrays are (copied to the GPU and back if need be). overlap=True: an output may overlap an
         input in any way, even if the kernel then computes something else."""
-        new = Kernel(self.module, self.name, self)
+        new = type(self)(self.module, self.name, self)
         types, tunes = dict(self._types), dict(self._tunes)
         for name, value in choices.items():
             if name in self.types:
@@ -1867,7 +1908,7 @@ class Kernel:
             if param.name == name:
                 return param
         names = [*(p.name for p in self.params), *self.tune, *self.types]
-        raise TypeError(f"kernel {self.name} has no parameter, tuned value or type `{name}`; there "
+        raise TypeError(f"{self._word} {self.name} has no parameter, tuned value or type `{name}`; there "
                         f"are {_listed(names, name)}")
 
     def tuned(self, *args: Any, nearest: bool = False, store: Optional[str] = None,
@@ -1880,7 +1921,7 @@ class Kernel:
         context, row, opened = self.module._context(gpu), _Tuned(), c_void_p()
         with context.lock:
             native = context.native
-            launch = _Launch(context, kernel, _target(gpu))  # it gets the tuned values
+            launch = _Launch(context, kernel, context.new_launch(kernel, _target(gpu)))  # it gets the tuned values
             launch.set(values)
             context.check(native.tw_store_open_existing(
                 context.handle, store and os.fsencode(store), byref(opened)))
@@ -1905,7 +1946,7 @@ class Kernel:
         given = {self.params[i].name: value for i, value in zip(free, args)}
         for name, value in names.items():
             if self._param(name).name in given:
-                raise TypeError(f"kernel {self.name} is given `{name}` twice")
+                raise TypeError(f"{self._word} {self.name} is given `{name}` twice")
             given[name] = value
         axes = {axis for p in self.params for axis in p.shape}  # sizes that an array's shape may give
         default = {p.name: p.default for p in self.params if p.name not in axes}
@@ -1928,7 +1969,7 @@ class Kernel:
         arrays = [p.name for p in free if p.is_array]
         axes = {axis for p in self.params for axis in p.shape}
         few = f"{self._needed} to " if self._needed < len(free) else ""
-        text = f"kernel {self.name} takes {few}{len(free)} arguments ({names}); {len(args)} were given"
+        text = f"{self._word} {self.name} takes {few}{len(free)} arguments ({names}); {len(args)} were given"
         if len(args) == len(arrays) and all(p.is_array or p.name in axes for p in free):
             text += (f". Arrays given by name have the sizes with them: {self.name}("
                      f"{', '.join(f'{name}=…' for name in arrays)})")
@@ -2087,12 +2128,10 @@ class Kernel:
         elif stream is not None:
             raise ArgumentError("`stream` is for a GPU, and the arrays are on the host")
         values = self._arguments(values)
-        flat = plan.template[:]
-        flat[1::2] = [v[_ADDRESS] if type(v) is tuple else v for v in values]
-        packed = plan.pack(*flat)
+        packed = _packed(plan, values)
         error = _errors.latest if hasattr(_errors, "latest") else _error_of_thread()
         if plan.gpu >= 0:
-            status = _loaded.tw_entry_start(plan.entry, packed, len(values), stream, byref(error))
+            status = getattr(_loaded, plan.start)(plan.entry, packed, len(values), stream, byref(error))
         else:
             status = self._start_here(plan, packed, len(values), error)
         if status:
@@ -2103,9 +2142,9 @@ class Kernel:
         """Starts an entry on the host, which may take long."""
         began = time.perf_counter()
         if plan.quick[0]:
-            status = _loaded.tw_entry_start(plan.entry, packed, count, None, byref(error))
+            status = getattr(_loaded, plan.start)(plan.entry, packed, count, None, byref(error))
         else:
-            status = plan.context.call("tw_entry_start", plan.entry, packed, count, None, byref(error))
+            status = plan.context.call(plan.start, plan.entry, packed, count, None, byref(error))
         plan.quick[0] = time.perf_counter() - began < _QUICK
         return status
 
@@ -2120,15 +2159,20 @@ class Kernel:
         context = self.module._context(gpu)
         types = (gpu, *[v[_DTYPE] if type(v) is tuple else type(v) for v in values])
         with context.lock:
-            launch = self._set(context, gpu, values)
-            context.check(context.call("tw_launch_prepare", launch.handle))
-            plan = self._entries.get(types)
-            if not plan:
-                plan = self._entries[types] = _new_plan(context, launch, self._arguments(values))
+            plan = self._entries[types] = self._checked(context, values, self._entries.get(types))
             if len(self._plans) >= _SIZES_KEPT:
                 self._plans.clear()
             self._plans[signature] = plan
         return plan
+
+    def _checked(self, context: _Context, values: list, plan: Optional[_Plan]) -> _Plan:
+        """Checks and compiles a launch with these values, and makes its plan if there is none for such types."""
+        launch, entry = self._set(context, context.gpu, values), c_void_p()
+        context.check(context.call("tw_launch_prepare", launch.handle))
+        if plan:
+            return plan
+        context.check(context.native.tw_entry_new(launch.handle, byref(entry)))
+        return _new_plan(context, "tw_entry_start", entry.value, self._arguments(values))
 
     def verify(self, *args: Any, stream: Any = None, time_limit: Optional[float] = None,
                **names: Any) -> Verdict:
@@ -2270,6 +2314,278 @@ class Kernel:
         with context.lock:
             launch = kernel._set(context, -1, values, target)
             return launch.simulate(options, despite_races, trace, limit)
+
+
+# --- families ---
+
+
+class _Sources(NamedTuple):
+    """A family's path, and the results and limits that its choices follow from."""
+    path: bytes
+    tables: tuple = ()  # (path, device) each
+    store: Any = True
+    same_bits: bool = False
+    gpu: str = ""  # the GPU of gpus() that the choices are for; "": the device of the call
+
+
+def _add_store(context: _Context, family: c_void_p, store: Any) -> None:
+    """Adds the results of a store (True: the user's, if there is one), if the family's device is here."""
+    native, opened = context.native, c_void_p()
+    status = native.tw_store_open_existing(context.handle, None if store is True else store, byref(opened))
+    if store is True and status in (_NOT_FOUND, _UNSUPPORTED):
+        return
+    context.check(status)
+    status = native.tw_family_add_store(family, opened, None)
+    native.tw_store_close(opened)
+    if status != _UNSUPPORTED:
+        context.check(status)
+
+
+def _load_family(context: _Context, name: Optional[str], target: str, types: tuple, sources: _Sources,
+                 limit: Optional[float] = None) -> int:
+    native, out = context.native, c_void_p()
+    context.check(context.call("tw_family_from_file", context.handle, sources.path, name.encode() if name else None,
+                               target.encode(), byref(out), time_limit=limit))
+    for variable, dtype in types:
+        context.check(native.tw_family_type(out, variable.encode(), dtype))
+    if sources.gpu:
+        context.check(native.tw_family_device(out, sources.gpu.encode()))
+    context.check(native.tw_family_same_bits(out, sources.same_bits))
+    for path, device in sources.tables:
+        context.check(native.tw_family_add_table(out, path, device))
+    if sources.store is not False:
+        _add_store(context, out, sources.store)
+    return out.value
+
+
+class _FamilyContexts(_Contexts):
+    members: Optional[dict] = None  # Kernels by name
+
+
+class Family(Kernel):
+    """Kernels that compute the same (docs/families.md). family() makes it. Call it as a kernel: the kernel and the
+    tuned values that are the fastest for the sizes run, as measured or as predicted.
+
+        matmul = tilewright.family("kernels/matmul.tile")
+        matmul(m, n, k, a, b, c)
+        matmul.choose(m, n, k, T="f16", device="cuda").kernel
+
+    It has what a Kernel has, without tuned values: `kernels[name].with_(BM=64)` is one of its kernels with tuned
+    values by hand."""
+
+    _word = "family"
+
+    def __init__(self, module: _Contexts, name: str, base: Optional[Family] = None, sources: Optional[_Sources] = None):
+        self._sources = sources or base._sources
+        super().__init__(module, name, base)
+
+    def _handle(self) -> int:
+        return self._members()[0]
+
+    def _members(self) -> list:
+        """Returns the library's kernels, for the host."""
+        context, found = self.module._context(-1), []
+        with context.lock:
+            family = self._native(context, "cpu", ())
+            while context.native.tw_family_kernel(family, len(found)):
+                found.append(context.native.tw_family_kernel(family, len(found)))
+        return found
+
+    def _read(self, native: Any, handle: int) -> None:
+        """Takes the types that any kernel lists, and none of the tuned values, which differ."""
+        types: dict = {}
+        for member in reversed(self._members()):
+            super()._read(native, member)
+            types = {n: list(dict.fromkeys([*choices, *types.get(n, ())])) for n, choices in self.types.items()}
+        self.types, self._lists, self.tune_groups = types, {}, []
+        self.params = [p._replace(is_static=False) for p in self.params]
+
+    def _native(self, context: _Context, target: str, types: tuple) -> int:
+        """Returns the library's family for a target and types. Each is made once, because the types of one do not
+        change after its first start."""
+        key = target, types, self._sources
+        if key not in context.families:
+            context.families[key] = _load_family(context, self.name, *key)
+        return context.families[key]
+
+    def __repr__(self) -> str:
+        names = ", ".join(p.name for p in self.params)
+        return f"<tilewright.Family {self.name}({names}): {', '.join(self.kernels)}>"
+
+    @property
+    def kernels(self) -> dict:
+        """Its kernels by name, each an ordinary Kernel of its own file."""
+        context = self.module._context(-1)
+        with context.lock:
+            if not self.module.members:
+                native, found, files = context.native, {}, {}
+                for i, member in enumerate(self._members()):
+                    file = native.tw_family_file(self._native(context, "cpu", ()), i)
+                    if file not in files:
+                        with open(file, "rb") as text:
+                            files[file] = Module(os.fsdecode(file), text.read(), self.module._options)
+                    name = _text(native.tw_kernel_name(member))
+                    found[name] = files[file][name]
+                self.module.members = found
+            return self.module.members
+
+    def with_(self, device: Optional[str] = None, overlap: Optional[bool] = None, **choices: Any) -> Family:
+        """As Kernel.with_, for types, parameters and the device."""
+        if overlap:
+            raise ArgumentError(f"overlap: a family's kernels read and write in different orders; take one of "
+                                f"{', '.join(self.kernels)}: kernels[name].with_(overlap=True)")
+        return super().with_(device, None, **choices)
+
+    def tuned(self, *args: Any, **names: Any) -> Any:
+        raise Unsupported("tuned: a family takes stored results by itself; kernels[name].tuned(…) is for one kernel")
+
+    def add_table(self, path: Any, device: Optional[str] = None) -> None:
+        """Adds the results of a table's file (docs/families.md), which replace earlier ones. device: results of this
+        device count as those of the call's device. Raises OSError, CompileError with the line of the file."""
+        added = os.fsencode(os.path.abspath(path)), device.encode() if device else None
+        with open(path, "rb"):  # a missing file is an OSError, as in load()
+            self._change(tables=(*self._sources.tables, added))
+
+    def _change(self, **sources: Any) -> None:
+        """Changes what choices follow from, if the family can be loaded so."""
+        new, context = self._sources._replace(**sources), self.module._context(-1)
+        old, self._sources = self._sources, new
+        try:
+            with context.lock:
+                self._native(context, "cpu", ())
+        except Error:
+            self._sources = old
+            raise
+        self._plans, self._entries, self._chosen = {}, {}, {}
+
+    def _for_gpu(self, device: Any) -> Family:
+        """Returns a family that chooses for the GPU of gpus() that `device` names, "h100" or "sim:h100"."""
+        word, found = str(device), _Gpu()
+        word = word[4:] if word.startswith("sim:") else word
+        if word == self._sources.gpu or not _library().tw_gpu_find(word.encode(), byref(found)):
+            return self
+        return type(self)(self.module, self.name, self, self._sources._replace(gpu=word))
+
+    # choosing
+
+    def choose(self, *args: Any, device: Optional[str] = None, **names: Any) -> Record:
+        """Returns the choice for sizes, or for the arguments of a call: `kernel` and `variant` (names), `tune` (tuned
+        values), `types`, `by` ("result", "nearest" or "model"), `device` (whose results decided), `nearest` (their
+        sizes), `distance` (in octaves), `milliseconds` (measured or predicted; 0: not known), `compared` (the number
+        of variants). device: "cpu", "cuda", "sm_90", "h100" … (default: that of the arrays, else the host)."""
+        if device is not None:
+            return self._for_gpu(device)._choice(_target_called(device), args, names)
+        return self._choice("", args, names)
+
+    def _choice(self, target: str, args: Sequence[Any], names: dict) -> Record:
+        padded = list(args)  # arrays may be missing
+        while len(padded) < len(self._free) and self.params[self._free[len(padded)]].name not in names:
+            padded.append(None)
+        family, given = self._order(padded, names)
+        values = [family._take(i, value) for i, value in enumerate(given)]
+        gpu = -1 if target else family._place(values)
+        context = self.module._context(gpu)
+        with context.lock:
+            native, _, made, types = family._find(context, values, target or _target(gpu))
+            kernel = _text(context.native.tw_kernel_name(made.kernel))
+            pairs = (pair.split("=") for pair in _text(made.tune).split(",") if pair)
+            return Record({"kernel": kernel, "variant": _text(made.variant), "tune": {n: _number(v) for n, v in pairs},
+                           "types": {n: _DTYPES[t] for n, t in types}, "by": ("result", "nearest", "model")[made.by],
+                           "device": _known(made.device), "nearest": _known(made.nearest), "distance": made.distance,
+                           "milliseconds": made.milliseconds, "compared": made.compared})
+
+    def _types_of(self, values: Sequence[Any]) -> tuple:
+        """Returns the types of a call: those chosen, those of the arrays, the first ones listed."""
+        found = dict(self._types)
+        for param, value in zip(self.params, values):
+            if type(value) is tuple and param.type in self.types:
+                found.setdefault(param.type, value[_DTYPE])
+        return tuple((n, found.get(n, _DTYPES.index(choices[0]))) for n, choices in self.types.items())
+
+    def _find(self, context: _Context, values: Sequence[Any], target: str) -> tuple:
+        """Returns (family, launch, choice, types) for a call, under the context's lock. The launch, of a kernel that
+        takes the types, has the values, so they are checked."""
+        types, made = self._types_of(values), _Choice()
+        family = self._native(context, target, types)
+        key = family, tuple(v is not None for v in values)
+        launch = context.launches.get(key)
+        if not launch:
+            launch = context.launches[key] = _Launch(context, self, self._any_launch(context, family, types))
+        launch.set(values)
+        context.check(context.call("tw_family_choose_for", family, launch.handle, byref(made)))
+        return family, launch, made, types
+
+    def _any_launch(self, context: _Context, family: int, types: tuple) -> int:
+        """Returns a launch of the first kernel that takes the types."""
+        native, index, status = context.native, 0, _OK
+        while native.tw_family_kernel(family, index):
+            out = c_void_p()
+            context.check(native.tw_launch_new(native.tw_family_kernel(family, index), byref(out)))
+            for variable, dtype in types:
+                status = native.tw_launch_type(out, variable.encode(), dtype)
+                if status not in (_OK, _NOT_FOUND):
+                    break
+            else:
+                return out.value
+            native.tw_launch_free(out)
+            index += 1
+        raise ArgumentError(f"no kernel of the family {self.name} takes "
+                            f"{', '.join(f'{n}={_DTYPES[t]}' for n, t in types)} together")
+
+    def _set(self, context: _Context, gpu: int, values: Sequence[Any], target: str = "") -> _Launch:
+        family, _, made, _ = self._find(context, values, target or _target(gpu))
+        key = family, _text(made.variant), tuple(v is not None for v in values)
+        launch, out = context.launches.get(key), c_void_p()
+        if not launch:
+            context.check(context.native.tw_family_launch(family, byref(made), byref(out)))
+            launch = context.launches[key] = _Launch(context, self, out.value)
+        launch.set(values)
+        return launch
+
+    def _checked(self, context: _Context, values: list, plan: Optional[_Plan]) -> _Plan:
+        family = self._find(context, values, _target(context.gpu))[0]
+        given = self._arguments(values)
+        plan = plan or _new_plan(context, "tw_family_start", family, given)
+        error = _error_of_thread()
+        status = context.call("tw_family_ready", family, _packed(plan, given), len(given), None, byref(error))
+        if status:
+            _raise(status, _text(error.text))
+        return plan
+
+    # looking
+
+    def _look(self, device: str, sizes: dict, limited: bool = False) -> tuple:
+        device = self._earlier("target", sizes, device)
+        return Kernel._look(self._for_gpu(device), device, sizes, limited)
+
+    def explain(self, device: str = "h200", *args: Any, **sizes: Any) -> Record:
+        device = str(self._earlier("gpu", sizes, device))
+        return Kernel.explain(self._for_gpu(device), device, *args, **sizes)
+
+    def simulate(self, *args: Any, device: str = "sim", **names: Any) -> Simulation:
+        device = self._earlier("target", names, device)
+        return Kernel.simulate(self._for_gpu(device), *args, device=device, **names)
+
+
+def family(path: Any, name: Optional[str] = None, threads: int = 0, time_limit: Optional[float] = None, *,
+           import_path: Any = (), progress: Any = None, store: Any = True, same_bits: bool = False) -> Family:
+    """Loads a family: a file that declares one, a file with several kernels that compute the same, a folder, or the
+    name of one that ships, "matmul". name: the family in a file that declares several. store: True counts the results
+    that `tilewright tune` stored, if there are any; False does not; a path names the store. same_bits=True leaves out
+    kernels whose results may differ in their last bits from run to run. The rest is as for load(). Raises OSError,
+    CompileError, NotFound, TimeLimit."""
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise TypeError(f"family: `path` is {path!r}, expected the path of a .tile file or of a folder")
+    path = os.fsdecode(path)
+    if re.search(r"[/.]", path) and not os.path.isdir(path):  # a name that ships has neither
+        open(path, "rb").close()
+    contexts = _FamilyContexts(path, None, _options(threads, import_path, progress))
+    sources = _Sources(os.fsencode(path), (), store if isinstance(store, bool) else os.fsencode(os.path.abspath(store)),
+                       bool(same_bits))
+    context = contexts._context(-1)
+    handle = _load_family(context, name, "cpu", (), sources, _limit(time_limit))
+    context.families["cpu", (), sources] = handle
+    return Family(contexts, _text(context.native.tw_family_name(handle)), None, sources)
 
 
 # --- devices and streams ---

@@ -239,6 +239,9 @@ char *chosen_text(const struct chosen *c)
     if (c->device)
         return need_text("%s, by the model: no results for %s, so from those of %s at %s",
                          c->variant, c->own, c->device, c->nearest);
+    if (c->milliseconds > 0)
+        return need_text("%s, predicted %.4g ms by the model: no results for %s", c->variant,
+                         c->milliseconds, c->own);
     return need_text("%s, by the model: no results for %s", c->variant, c->own);
 }
 

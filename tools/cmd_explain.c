@@ -490,6 +490,8 @@ const struct command command_explain = {
         "  tilewright explain --compare naive,tiled,register_tiled --device h100 --svg "
         "roofline.svg\n"
         "  tilewright explain kernels/matmul/auto.tile --type f16 --set m=4096,n=4096,k=4096\n"
+        "  tilewright explain matmul --device h100 --set n=1024,k=1024 --sweep m=16,1024 --type "
+        "f16\n"
         "  tilewright explain --device h100\n"
         "  tilewright explain --devices\n",
     .run = explain_run,

@@ -586,6 +586,7 @@ const struct command command_run = {
         "  tilewright run kernels/matmul/shared.tile --in a=A.npy --in b=B.npy --out c=C.npy\n"
         "  tilewright run kernels/matmul/tuned.tile --set m=512,n=512,k=512 --fill rand --type f16 "
         "--verify\n"
+        "  tilewright run matmul --set m=16,n=1024,k=1024 --fill rand --type f16 --verify\n"
         "  tilewright run kernels/matmul/tuned.tile --set m=64,n=64,k=64 --fill rand --tune "
         "BM=64,BN=64\n"
         "  tilewright run kernels/fused/softmax.tile --set rows=4,cols=10 --fill iota\n"

@@ -324,6 +324,7 @@ const struct command command_show = {
         "m=512,n=512,k=512\n"
         "  tilewright show kernels/matmul/shared.tile --stage layout --type f16 --json\n"
         "  tilewright show kernels/matmul/stages.tile --kernels\n"
+        "  tilewright show matmul\n"
         "  tilewright show --passes\n",
     .run = show_run,
 };

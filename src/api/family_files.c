@@ -125,8 +125,23 @@ static tw_status find_in_file(tw_family *f, const char *path, const char *name)
     return TW_OK;
 }
 
+/* Returns the file of a name, "matmul": NAME.tile in the folders of imports, which end with the
+ * kernels that ship. Returns other paths as they are. */
+static const char *file_called(tw_family *f, const char *path)
+{
+    if (path[strcspn(path, "/.")] || platform_file_exists(path) || platform_is_folder(path))
+        return path;
+    for (const char *at = f->ctx->import_path; *at; at += strcspn(at, ":"), at += *at == ':') {
+        const char *file = arena_printf(&f->arena, "%.*s/%s.tile", (int)strcspn(at, ":"), at, path);
+        if (platform_file_exists(file))
+            return file;
+    }
+    return path;
+}
+
 tw_status family_find(tw_family *f, const char *path, const char *name)
 {
+    path = file_called(f, path);
     bool is_folder = platform_is_folder(path);
     take_path(f, path, is_folder);
     if (!is_folder)

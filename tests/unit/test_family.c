@@ -62,6 +62,23 @@ static void a_file_declares_a_family(void **state)
     tw_family_free(NULL);
 }
 
+/* A name without a folder and an ending is looked for as imports are. */
+static void a_family_may_be_named(void **state)
+{
+    tw_config config = tw_config_init();
+    tw_context *ctx;
+    tw_family *family;
+    (void)state;
+    config.import_path = family_folder;
+    put_products();
+    assert_int_equal(tw_context_new(&config, &ctx), TW_OK);
+    assert_int_equal(tw_family_from_file(ctx, "products", NULL, NULL, &family), TW_OK);
+    assert_string_equal(tw_family_name(family), "products");
+    assert_int_equal(tw_family_from_file(ctx, "product", NULL, NULL, &family), TW_NO_FILE);
+    assert_non_null(strstr(tw_context_messages(ctx), "`product`"));
+    tw_context_free(ctx);
+}
+
 static void a_folder_is_a_family(void **state)
 {
     struct fixture *f = *state;
@@ -326,6 +343,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_file_declares_a_family, family_setup, family_teardown),
+        cmocka_unit_test_setup_teardown(a_family_may_be_named, family_setup, family_teardown),
         cmocka_unit_test_setup_teardown(a_folder_is_a_family, family_setup, family_teardown),
         cmocka_unit_test_setup_teardown(a_folder_without_kernels_is_none, family_setup,
                                         family_teardown),
