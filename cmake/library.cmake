@@ -18,10 +18,10 @@ list(REMOVE_ITEM library_sources ${sim_loop_sources})
 
 # The constant part of the C that `tilewright build` writes.
 include(embed)
-foreach(kind h c)
-    embed_file(${PROJECT_SOURCE_DIR}/src/aot/aot_module.${kind}.in aot_module_${kind}
-        ${PROJECT_BINARY_DIR}/aot_module_${kind}.c)
-    list(APPEND library_sources ${PROJECT_BINARY_DIR}/aot_module_${kind}.c)
+foreach(part module.h module.c choice.c)
+    string(REPLACE "." "_" array "aot_${part}")
+    embed_file(${PROJECT_SOURCE_DIR}/src/aot/aot_${part}.in ${array} ${PROJECT_BINARY_DIR}/${array}.c)
+    list(APPEND library_sources ${PROJECT_BINARY_DIR}/${array}.c)
 endforeach()
 
 add_library(tilewright_objects OBJECT ${library_sources})

@@ -27,6 +27,7 @@
 #ifndef TILEWRIGHT_FAMILY_H
 #define TILEWRIGHT_FAMILY_H
 
+#include "tilewright_build.h"
 #include "tilewright_entry.h"
 #include "tilewright_tuning.h"
 
@@ -132,6 +133,40 @@ TW_API tw_status tw_family_start(tw_family *f, const tw_value *arguments, int co
 /* Variants that the tables name, for builds and tests: number `index` for the family's device (any
  * device: all = true). Returns false past the last. */
 TW_API bool tw_family_variant(tw_family *f, int index, bool all, tw_choice *out);
+
+/* Sizes of launches: those within all of the ranges. A size without a range may have any value. The
+ * struct never changes. */
+typedef struct tw_size_set {
+    int count;
+    const tw_size_range *ranges;
+} tw_size_set;
+
+/* The part of a family that a build ships. */
+typedef struct tw_shipment {
+    size_t size;   /* tw_shipment_init sets it */
+    int variants;  /* to ship at most; 0: 8 */
+    int set_count; /* 0: all sizes count */
+    const tw_size_set *sets;
+    bool unaligned; /* also versions for arrays whose addresses are not multiples of 16 */
+} tw_shipment;
+TW_SIZED(tw_shipment);
+
+/* Adds a function for the family with its present types to a build: it starts the variant that is
+ * the fastest at its sizes. The results of the family's device choose the variants that ship: one
+ * after the other, so that over the measured sizes within the sets the time is least. Without
+ * results of this device, those of the most similar one choose, or the model, with a warning. The
+ * function knows the order of the shipped variants at the measured sizes, and at sizes between them
+ * as tw_family_choose predicts it; a launch takes the order of the nearest sizes.
+ *
+ * A kernel with static parameters ships with the values of sets that have one value for each of them
+ * (least equals most); without such a set it is left out, with a warning. Other kernels serve all
+ * sizes. Call it again for other types, and with a family for another target or device: the function
+ * of the same types then has the variants of both.
+ *
+ * b and f are of one context. Returns TW_OK; TW_BAD_ARGUMENT; TW_BAD_PROGRAM if no kernel can be
+ * built, with the reasons as messages. After another status than TW_OK the build can only be
+ * freed. */
+TW_API tw_status tw_build_family(tw_build *b, tw_family *f, const tw_shipment *shipment);
 
 #ifdef __cplusplus
 }

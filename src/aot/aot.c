@@ -233,10 +233,16 @@ static const char *c_name(struct arena *a, const struct aot_given *g, const stru
     return c;
 }
 
+/* Returns the name of the kernel or family whose function it is. */
+static const char *owner(const struct aot_given *g)
+{
+    return g->family ? g->family : g->kernel->name;
+}
+
 /* Returns NAME_KERNEL_TYPES; a kernel whose name starts with NAME does not repeat it. */
 static const char *function_name(const struct aot_build *b, const struct aot_given *g)
 {
-    const char *kernel = g->kernel->name;
+    const char *kernel = owner(g);
     size_t length = strlen(b->name);
     bool again =
         strncmp(kernel, b->name, length) == 0 && (kernel[length] == '_' || kernel[length] == '\0');
@@ -296,8 +302,8 @@ static struct aot_param *copy_params(struct arena *a, const struct aot_given *g,
 
 static bool same_function(const struct aot_function *f, const struct aot_given *g)
 {
-    return strcmp(f->kernel, g->kernel->name) == 0 && strcmp(f->file, g->file) == 0 &&
-           strcmp(f->types, g->types) == 0;
+    return (f->family != NULL) == (g->family != NULL) && strcmp(f->kernel, owner(g)) == 0 &&
+           strcmp(f->file, g->file) == 0 && strcmp(f->types, g->types) == 0;
 }
 
 /* Reports a name in use. `of`: the function that has it; NULL: the header itself. */
@@ -307,14 +313,19 @@ static bool report_name(const struct aot_build *b, const struct aot_given *g, co
     const char *other = "a name of the header itself";
     if (of)
         other = arena_printf(b->arena, "one for `%s` of %s", of->kernel, of->file);
-    diag_error(diag, g->kernel->loc, "the function for kernel `%s` would be called `%s`, as %s is",
-               g->kernel->name, name, other);
-    if (of && strcmp(of->kernel, g->kernel->name) == 0)
+    diag_error(diag, g->kernel->loc, "the function for %s `%s` would be called `%s`, as %s is",
+               g->family ? "family" : "kernel", owner(g), name, other);
+    if (of && strcmp(of->kernel, owner(g)) == 0)
         diag_note(diag, LOC_NONE, "build them apart, or give one kernel another name");
     else
         diag_note(diag, LOC_NONE, "give what is built another name than `%s`, or build them apart",
                   b->name);
     return false;
+}
+
+bool aot_takes_workspace(const struct aot_function *f)
+{
+    return f->family || f->rooms > 0;
 }
 
 static bool name_is_free(const struct aot_build *b, const struct aot_given *g, const char *name,
@@ -325,7 +336,7 @@ static bool name_is_free(const struct aot_build *b, const struct aot_given *g, c
     for (size_t i = 0; i < b->functions.count; i++) {
         const struct aot_function *f = &b->functions.data[i];
         const char *workspace = arena_printf(b->arena, "%s_workspace", f->name);
-        if (strcmp(f->name, name) == 0 || (f->rooms && strcmp(workspace, name) == 0))
+        if (strcmp(f->name, name) == 0 || (aot_takes_workspace(f) && strcmp(workspace, name) == 0))
             return report_name(b, g, name, f, diag);
     }
     return true;
@@ -339,15 +350,17 @@ static struct aot_function *function_for(struct aot_build *b, const struct aot_g
         if (same_function(&b->functions.data[i], g))
             return &b->functions.data[i];
     const char *name = function_name(b, g);
-    if (!name_is_free(b, g, name, diag))
+    const char *workspace = arena_printf(a, "%s_workspace", name);
+    if (!name_is_free(b, g, name, diag) || (g->family && !name_is_free(b, g, workspace, diag)))
         return NULL;
     struct aot_function f = {
         .name = name,
-        .kernel = arena_string(a, g->kernel->name, strlen(g->kernel->name)),
+        .kernel = arena_string(a, owner(g), strlen(owner(g))),
         .file = arena_string(a, g->file, strlen(g->file)),
         .types = arena_string(a, g->types, strlen(g->types)),
         .param_count = g->param_count,
         .params = copy_params(a, g, diag),
+        .family = g->family ? arena_new(a, struct aot_family) : NULL,
     };
     if (!f.params)
         return NULL;
@@ -407,6 +420,18 @@ static const char *device_for(struct aot_build *b, const char *name)
     return copy;
 }
 
+/* Returns the number of the variant in the function's list. */
+static int variant_for(struct aot_build *b, struct aot_function *f, const char *variant)
+{
+    struct aot_family *family = f->family;
+    for (size_t i = 0; i < family->variants.count; i++)
+        if (strcmp(family->variants.data[i], variant) == 0)
+            return (int)i;
+    const char *copy = arena_string(b->arena, variant, strlen(variant));
+    vec_push(b->arena, &family->variants, copy);
+    return (int)family->variants.count - 1;
+}
+
 bool aot_add(struct aot_build *b, const struct aot_given *g, struct diag *diag)
 {
     struct arena *a = b->arena;
@@ -416,15 +441,17 @@ bool aot_add(struct aot_build *b, const struct aot_given *g, struct diag *diag)
     if (!f || !aot_plan(&plan, g, f->params, diag))
         return false;
     int rooms = aot_rooms(g->lowered);
-    if (rooms > 0 && f->rooms == 0 &&
+    if (rooms > 0 && !aot_takes_workspace(f) &&
         !name_is_free(b, g, arena_printf(a, "%s_workspace", f->name), diag))
         return false;
     const struct aot_row *given = &g->row;
     size_t params = (size_t)g->param_count;
     struct aot_row row = {
         .version = version_for(b, g, plan.data),
+        .variant = g->family ? variant_for(b, f, g->variant) : 0,
         .target = g->target,
         .device = device_for(b, given->device),
+        .is_static = arena_copy(a, given->is_static, params * sizeof *given->is_static),
         .values = arena_copy(a, given->values, params * sizeof *given->values),
         .divisible = arena_copy(a, given->divisible, params * sizeof *given->divisible),
         .alignment = given->alignment,
@@ -437,13 +464,55 @@ bool aot_add(struct aot_build *b, const struct aot_given *g, struct diag *diag)
     return true;
 }
 
+/* --- tables --- */
+
+static struct aot_point copy_point(struct aot_build *b, const struct aot_given_table *g,
+                                   const struct aot_point *given, const int *numbers)
+{
+    int *order = arena_array(b->arena, int, g->variant_count);
+    for (int i = 0; i < g->variant_count; i++)
+        order[i] = numbers[given->order[i]];
+    size_t bytes = (size_t)g->size_count * sizeof *given->sizes;
+    return (struct aot_point){arena_copy(b->arena, given->sizes, bytes), order};
+}
+
+static struct aot_function *family_function(struct aot_build *b, const struct aot_given_table *g)
+{
+    size_t i = 0;
+    while (!b->functions.data[i].family || strcmp(b->functions.data[i].kernel, g->family) != 0 ||
+           strcmp(b->functions.data[i].file, g->file) != 0 ||
+           strcmp(b->functions.data[i].types, g->types) != 0)
+        i++;
+    return &b->functions.data[i];
+}
+
+void aot_add_table(struct aot_build *b, const struct aot_given_table *g)
+{
+    struct arena *a = b->arena;
+    struct aot_function *f = family_function(b, g);
+    struct aot_table table = {.target = g->target,
+                              .device = device_for(b, g->device),
+                              .variant_count = g->variant_count,
+                              .compared = g->compared,
+                              .mean = g->mean};
+    int *numbers = arena_array(a, int, g->variant_count);
+    for (int i = 0; i < g->variant_count; i++)
+        numbers[i] = variant_for(b, f, g->variants[i]);
+    for (int i = 0; i < g->point_count; i++)
+        vec_push(a, &table.points, copy_point(b, g, &g->points[i], numbers));
+    f->family->size_count = g->size_count;
+    f->family->sizes = arena_copy(a, g->sizes, (size_t)g->size_count * sizeof *g->sizes);
+    vec_push(a, &f->family->tables, table);
+}
+
 /* --- rows --- */
 
 static bool same_values(const struct aot_function *f, const struct aot_row *x,
                         const struct aot_row *y)
 {
     for (int i = 0; i < f->param_count; i++)
-        if (f->params[i].is_static && !literal_same(x->values[i], y->values[i]))
+        if (x->is_static[i] != y->is_static[i] ||
+            (x->is_static[i] && !literal_same(x->values[i], y->values[i])))
             return false;
     return true;
 }
@@ -452,8 +521,8 @@ static bool same_values(const struct aot_function *f, const struct aot_row *x,
 static bool same_class(const struct aot_function *f, const struct aot_row *x,
                        const struct aot_row *y)
 {
-    if (x->target != y->target || x->device != y->device || x->alignment != y->alignment ||
-        x->range_count != y->range_count || !same_values(f, x, y))
+    if (x->target != y->target || x->variant != y->variant || x->device != y->device ||
+        x->alignment != y->alignment || x->range_count != y->range_count || !same_values(f, x, y))
         return false;
     for (int i = 0; i < x->range_count; i++)
         if (x->ranges[i].param != y->ranges[i].param || x->ranges[i].least != y->ranges[i].least ||
@@ -495,12 +564,25 @@ static bool decides(const struct aot_function *f, size_t row)
     return false;
 }
 
-/* Removes rows that never decide, from the last on, so that of rows with one version the one
- * with the fewest conditions stays. */
+/* Returns true if a table for the row's target has its variant. */
+static bool is_listed(const struct aot_function *f, const struct aot_row *r)
+{
+    for (size_t t = 0; t < f->family->tables.count; t++) {
+        const struct aot_table *table = &f->family->tables.data[t];
+        for (int v = 0; table->target == r->target && v < table->variant_count; v++)
+            if (table->points.data[0].order[v] == r->variant)
+                return true;
+    }
+    return false;
+}
+
+/* Removes rows of variants that no launch takes, and rows that never decide, from the last on, so
+ * that of rows with one version the one with the fewest conditions stays. */
 static void settle_function(struct aot_function *f)
 {
     for (size_t i = f->rows.count; i-- > 0;) {
-        if (decides(f, i))
+        bool listed = !f->family || is_listed(f, &f->rows.data[i]);
+        if (listed && decides(f, i))
             continue;
         memmove(&f->rows.data[i], &f->rows.data[i + 1],
                 (f->rows.count - i - 1) * sizeof *f->rows.data);

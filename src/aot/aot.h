@@ -3,13 +3,20 @@
  *   aot.c         functions, versions, images, and the rule by which a launch takes a version
  *   aot_expr.c    scalar expressions of a kernel as expressions of C
  *   aot_plan.c    consequences of a launch's sizes, as statements of C
+ *   aot_pick.c    the version that a launch takes, as a function of C
+ *   aot_family.c  families: the variant that a launch takes, from a table of sizes
  *   aot_header.c  NAME.h, with the parameters of each function
  *   aot_source.c  NAME.c: images, tables, functions
- *   aot_module.*.in  the constant parts of both
+ *   aot_module.*.in  the constant parts of both; aot_choice.c.in: that of families
  *
  * A *function* of NAME.h launches one kernel for one choice of element types. It has *rows*: the
  * values for which a launch takes a *version*, a kernel compiled once. Versions are in *images*:
- * PTX, and the machine code that an assembler made of it. */
+ * PTX, and the machine code that an assembler made of it.
+ *
+ * The function of a *family* has rows of several kernels with the same parameters. Each row is of a
+ * *variant*, a kernel with tuned values, and tables give the order of the variants at some sizes. A
+ * launch takes the order of the nearest of these sizes, and of the first variant in it that has a
+ * row for the launch the first such row. */
 #ifndef TW_AOT_H
 #define TW_AOT_H
 
@@ -18,7 +25,8 @@
 struct aot_param {
     const char *name;
     const char *c_name; /* set by aot_add: another name, if C has a use for the parameter's */
-    bool is_pointer, is_const, is_static;
+    bool is_pointer, is_const;
+    bool is_static; /* in the kernel that was added first */
     enum dtype dtype;
     const char *shape; /* shape of a pointer, as written: "[m][k]"; "": no view has it */
     bool has_default;
@@ -37,8 +45,10 @@ struct aot_range {
 
 struct aot_row {
     int version;
+    int variant; /* of the function's family; 0: the function is the kernel's own */
     const struct lower_target *target;
     const char *device;           /* the GPU's own name; NULL: any */
+    const bool *is_static;        /* by parameter: compiled in */
     const struct literal *values; /* values of static parameters, by parameter */
     const bool *divisible;        /* by parameter: divisible by 16 */
     int alignment; /* alignment of each address in bytes, 16 … 1, or the element's size if that
@@ -48,10 +58,37 @@ struct aot_row {
     const char *tuned; /* "BM = 128, BN = 64", for people */
 };
 
+/* Sizes, and the order of a family's variants there. */
+struct aot_point {
+    const int64_t *sizes;
+    const int *order; /* of as many variants as its table has, the fastest first */
+};
+
+/* The order of the variants on one GPU. */
+struct aot_table {
+    const struct lower_target *target;
+    const char *device; /* the GPU's name, "NVIDIA H200"; NULL: no results, by the model */
+    int variant_count;
+    int compared; /* variants that were compared to choose these */
+    double
+        mean; /* geometric mean of the ratios of their fastest to the fastest of all; 0: not known */
+    VEC(struct aot_point) points;
+};
+
+/* The choice of a function among the variants of a family. */
+struct aot_family {
+    int size_count;
+    const int *sizes;           /* the parameters that are the sizes of the tables */
+    VEC(const char *) variants; /* "matmul_v6 BM=128,BN=64" */
+    VEC(struct aot_table) tables;
+};
+
 struct aot_function {
     const char *name;          /* in C */
-    const char *kernel, *file; /* the kernel it launches, and the file that declares it */
+    const char *kernel, *file; /* the kernel it launches, and the file that declares it; of a
+                                * family, its name and file */
     const char *types;         /* "T = f16", "" */
+    struct aot_family *family; /* NULL: the function is of one kernel */
     int param_count;
     const struct aot_param *params;
     int rooms; /* most views in the workspace */
@@ -90,12 +127,29 @@ struct aot_given {
     const struct kernel *kernel;
     const struct lowered *lowered;
     const struct lower_target *target;
-    const char *file;   /* of the kernel's text */
-    const char *types;  /* "T = f16" */
-    const char *suffix; /* suffix of the function's name: "f16"; "": none */
+    const char *family;  /* whose function it is for; NULL: the kernel's own */
+    const char *variant; /* of a family: "matmul_v6 BM=128,BN=64" */
+    const char *file;    /* of the kernel's text; of a family, its own */
+    const char *types;   /* "T = f16" */
+    const char *suffix;  /* suffix of the function's name: "f16"; "": none */
     int param_count;
     const struct aot_param *params;
-    struct aot_row row; /* without version and target */
+    struct aot_row row; /* without version, variant and target */
+};
+
+/* The order of a family's variants on one GPU, to add. Texts are copied. */
+struct aot_given_table {
+    const char *family, *file, *types; /* as of its versions */
+    const struct lower_target *target;
+    const char *device; /* NULL: no results, by the model */
+    int size_count;
+    const int *sizes; /* parameters */
+    int variant_count;
+    const char *const *variants; /* as of its versions */
+    int compared;
+    double mean;
+    int point_count;
+    const struct aot_point *points; /* orders of these variants */
 };
 
 /* Returns true if names of files and of C may start with it. */
@@ -103,6 +157,9 @@ bool aot_name_good(const char *name);
 /* Adds a row. A launch takes the first row of its function that fits. Returns false after a
  * report. */
 bool aot_add(struct aot_build *b, const struct aot_given *given, struct diag *diag);
+
+/* Adds a table to a function that has a version of each of its variants. */
+void aot_add_table(struct aot_build *b, const struct aot_given_table *given);
 
 /* Removes rows that never decide, and versions and images that only they used. Call it before
  * images are read. */
@@ -120,6 +177,29 @@ bool aot_expr(struct text *out, const struct expr *e, const struct aot_param *pa
 bool aot_plan(struct text *out, const struct aot_given *given, const struct aot_param *params,
               struct diag *diag);
 int aot_rooms(const struct lowered *lowered);
+/* Returns true if the function takes a workspace. That of a family always does, so that other variants
+ * do not change its parameters. */
+bool aot_takes_workspace(const struct aot_function *f);
+/* Prints aot_pick_INDEX, which returns the version for a launch; of a family, aot_version_INDEX, which
+ * returns that of a variant. */
+void aot_pick(struct text *out, const struct aot_build *b, int index,
+              const struct lower_target *const *targets, int target_count);
+/* Prints the tables of a family's function, and aot_take_INDEX, which chooses by them and makes the
+ * plan of the launch. */
+void aot_take(struct text *out, const struct aot_build *b, int index,
+              const struct lower_target *const *targets);
+/* Prints the constant part of families; nothing if the build has none. */
+void aot_choice(struct text *out, const struct aot_build *b);
+/* Prints ", int32_t m, …)" for all scalar parameters, and the start of a body that may not use
+ * them. */
+void aot_scalars(struct text *out, const struct aot_function *f);
+/* Prints a call, "FUNCTION_INDEX(first, m, …)", with all scalar parameters. */
+void aot_call(struct text *out, const struct aot_function *f, const char *function, int index,
+              const char *first);
+int aot_target_index(const struct lower_target *const *targets, const struct lower_target *t);
+/* Returns the number of rows for which a parameter is compiled in. The kernels of a family may
+ * differ in it. */
+size_t aot_static_rows(const struct aot_function *f, int param);
 /* Returns the least alignment of all rows. */
 int aot_least_alignment(const struct aot_function *f);
 

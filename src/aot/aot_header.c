@@ -171,7 +171,7 @@ void aot_prototype(struct text *out, const struct aot_build *b, const struct aot
         text_printf(out, ", %s%s %s%s", p->is_pointer && p->is_const ? "const " : "",
                     aot_c_type(p->dtype), p->is_pointer ? "*" : "", p->c_name);
     }
-    text_add(out, f->rooms ? ", void *workspace, size_t workspace_bytes)" : ")");
+    text_add(out, aot_takes_workspace(f) ? ", void *workspace, size_t workspace_bytes)" : ")");
 }
 
 void aot_workspace_prototype(struct text *out, const struct aot_build *b,
@@ -209,7 +209,7 @@ const char *aot_statics(struct arena *a, const struct aot_function *f, const str
     struct text t;
     text_init(&t, a);
     for (int i = 0; i < f->param_count; i++) {
-        if (!f->params[i].is_static)
+        if (!r->is_static[i])
             continue;
         text_printf(&t, "%s%s = ", t.length ? ", " : "", f->params[i].name);
         show_value(&t, f->params[i].dtype, r->values[i]);
@@ -238,6 +238,8 @@ static void describe_row(struct text *out, const struct aot_build *b, const stru
     if (r->device)
         text_printf(out, " (%s)", r->device);
     const char *statics = aot_statics(b->arena, f, r);
+    const char *variant = f->family ? f->family->variants.data[r->variant] : "";
+    text_printf(out, "%s%.*s", *variant ? "; " : "", (int)strcspn(variant, " "), variant);
     text_printf(out, "%s%s", *statics ? "; " : "", statics);
     for (int i = 0; i < r->range_count; i++)
         describe_range(out, f, &r->ranges[i]);
@@ -249,8 +251,10 @@ static void describe_row(struct text *out, const struct aot_build *b, const stru
     text_printf(out, "%s%s\n", *r->tuned ? ": " : "", r->tuned);
 }
 
-static void describe_param(struct text *out, const struct aot_param *p, int alignment)
+static void describe_param(struct text *out, const struct aot_function *f, int index)
 {
+    const struct aot_param *p = &f->params[index];
+    int alignment = aot_least_alignment(f);
     int bytes = (int)dtype_size(p->dtype);
     bool bits =
         p->dtype == DT_F16 || p->dtype == DT_BF16 || p->dtype == DT_E4M3 || p->dtype == DT_E5M2;
@@ -267,16 +271,36 @@ static void describe_param(struct text *out, const struct aot_param *p, int alig
         text_add(out, "; default ");
         show_value(out, p->dtype, p->default_value);
     }
-    text_add(out, p->is_static ? ", one of the values below\n" : "\n");
+    size_t rows = aot_static_rows(f, index);
+    text_add(out, rows == f->rows.count ? ", one of the values below\n" : "\n");
+}
+
+static void describe_choice(struct text *out, const struct aot_function *f)
+{
+    text_add(out,
+             " *\n * Takes the kernel that is the fastest at the sizes of the launch, or at the "
+             "nearest in a table:\n");
+    for (size_t i = 0; i < f->family->tables.count; i++) {
+        const struct aot_table *table = &f->family->tables.data[i];
+        text_printf(out, " *   %s, %s%s: %zu sizes, %d of %d kernels with tuned values",
+                    table->target->name, table->device ? "as measured on " : "by the model",
+                    table->device ? table->device : "", table->points.count, table->variant_count,
+                    table->compared);
+        if (table->mean > 0)
+            text_printf(out, "; in geometric mean %.3f times the least time", table->mean);
+        text_add(out, "\n");
+    }
+    text_add(out,
+             " * Built for these; of several of one kernel and tuned values the first is taken:\n");
 }
 
 static void describe(struct text *out, const struct aot_build *b, const struct aot_function *f)
 {
-    text_printf(out, "Kernel `%s` of %s%s%s.\n *\n", f->kernel, f->file, *f->types ? " with " : "",
-                f->types);
+    text_printf(out, "%s `%s` of %s%s%s.\n *\n", f->family ? "Family" : "Kernel", f->kernel,
+                f->file, *f->types ? " with " : "", f->types);
     for (int i = 0; i < f->param_count; i++)
-        describe_param(out, &f->params[i], aot_least_alignment(f));
-    if (f->rooms)
+        describe_param(out, f, i);
+    if (aot_takes_workspace(f))
         text_printf(out,
                     " *   workspace %s_workspace(…) bytes of device memory; 256 divides its "
                     "address.\n"
@@ -284,7 +308,11 @@ static void describe(struct text *out, const struct aot_build *b, const struct a
                     "same\n"
                     " *             time each need their own.\n",
                     f->name);
-    text_add(out, " *\n * Built for these; of several that go with a launch the first is taken:\n");
+    if (f->family)
+        describe_choice(out, f);
+    else
+        text_add(out,
+                 " *\n * Built for these; of several that go with a launch the first is taken:\n");
     for (size_t i = 0; i < f->rows.count; i++)
         describe_row(out, b, f, &f->rows.data[i]);
 }
@@ -299,7 +327,7 @@ static void declare(struct text *out, const struct aot_build *b, const struct ao
     text_add(out, " */\n");
     aot_prototype(out, b, f);
     text_add(out, ";\n");
-    if (!f->rooms)
+    if (!aot_takes_workspace(f))
         return;
     text_printf(out, "/* Bytes; 0 where a launch would not return %s_OK either. */\n",
                 aot_upper(b));

@@ -3,6 +3,7 @@
  * find for a launch by the library. */
 #include "aot/aot.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 struct planner {
@@ -146,11 +147,35 @@ int aot_rooms(const struct lowered *lowered)
     return rooms;
 }
 
+/* Prints the parameters that are compiled in, because the kernels of a family differ in them. One
+ * bit per parameter: 64 are enough. */
+static bool plan_statics(const struct planner *p, const struct aot_given *given, struct diag *diag)
+{
+    uint64_t compiled_in = 0;
+    for (int i = 0; i < given->param_count; i++) {
+        if (!given->row.is_static[i])
+            continue;
+        if (i >= 64) {
+            diag_error(diag, given->kernel->loc,
+                       "`%s` is parameter %d of kernel `%s`: in a family that is built, static "
+                       "parameters are among the first 64",
+                       given->params[i].name, i + 1, given->kernel->name);
+            return false;
+        }
+        compiled_in |= UINT64_C(1) << i;
+    }
+    if (compiled_in)
+        text_printf(p->out, "        aot_p->compiled_in = UINT64_C(0x%" PRIx64 ");\n", compiled_in);
+    return true;
+}
+
 bool aot_plan(struct text *out, const struct aot_given *given, const struct aot_param *params,
               struct diag *diag)
 {
     struct planner p = {.out = out, .arena = out->arena, .params = params};
     const struct lowered *lowered = given->lowered;
+    if (given->family && !plan_statics(&p, given, diag))
+        return false;
     plan_views(&p, given->kernel);
     plan_assumes(&p, given->kernel);
     bool good = plan_grid(&p, given->kernel, diag);

@@ -35,7 +35,7 @@ static void write_cubin(struct text *out, const struct aot_image *image, int ind
     text_add(out, "\n};\n");
 }
 
-static int target_index(const struct lower_target *const *targets, const struct lower_target *t)
+int aot_target_index(const struct lower_target *const *targets, const struct lower_target *t)
 {
     int i = 0;
     while (targets[i] != t)
@@ -62,7 +62,7 @@ static void write_images(struct text *out, const struct aot_build *b,
     text_add(out, "static const struct aot_image aot_images[] = {\n");
     for (size_t i = 0; i < b->images.count; i++) {
         const struct aot_image *image = &b->images.data[i];
-        text_printf(out, "    {%d, ", target_index(targets, image->target));
+        text_printf(out, "    {%d, ", aot_target_index(targets, image->target));
         text_printf(out, aot_ships_ptx(b, image) ? "aot_ptx_%zu, " : "NULL, ", i);
         text_printf(out, image->cubin ? "aot_cubin_%zu},\n" : "NULL},\n", i);
     }
@@ -129,108 +129,9 @@ static void write_tables(struct text *out, const struct aot_build *b,
                 target_count, b->images.count, b->versions.count, b->devices.count, most_rooms(b));
 }
 
-/* --- which version a launch takes --- */
+/* --- parameters --- */
 
-static void add_condition(struct text *out, const char *text)
-{
-    text_printf(out, "%s%s", out->length ? " &&\n            " : "", text);
-}
-
-/* Compares by bits: 0.0 and -0.0 are equal, but give different programs. */
-static const char *float_condition(struct arena *a, const struct aot_param *p, double v)
-{
-    uint64_t bits = 0;
-    dtype_store_f64(p->dtype, &bits, v);
-    if (dtype_size(p->dtype) < 4) /* given as bits */
-        return arena_printf(a, "%s == %" PRIu64, p->c_name, bits);
-    const char *form = p->dtype == DT_F64 ? "aot_f64_bits(%s) == UINT64_C(0x%" PRIx64 ") /* %s */"
-                                          : "aot_f32_bits(%s) == UINT32_C(0x%" PRIx64 ") /* %s */";
-    struct text shown;
-    text_init(&shown, a);
-    aot_show_float(&shown, p->dtype, v);
-    return arena_printf(a, form, p->c_name, bits, shown.data);
-}
-
-/* Returns a constant of C. The least i64 is an expression, because C reads its minus separately. */
-static const char *integer(struct arena *a, enum dtype t, int64_t v)
-{
-    if (t == DT_U64)
-        return arena_printf(a, "UINT64_C(%" PRIu64 ")", (uint64_t)v);
-    return v == INT64_MIN ? "INT64_MIN" : arena_printf(a, "INT64_C(%" PRId64 ")", v);
-}
-
-static const char *static_condition(struct arena *a, const struct aot_param *p, struct literal v)
-{
-    if (p->dtype == DT_BOOL)
-        return arena_printf(a, "%s%s", v.i ? "" : "!", p->c_name);
-    return dtype_is_float(p->dtype)
-               ? float_condition(a, p, v.f)
-               : arena_printf(a, "%s == %s", p->c_name, integer(a, p->dtype, v.i));
-}
-
-/* The range of an integer type: bounds of a row outside it need no test. */
-static bool asks_least(enum dtype t, int64_t least)
-{
-    return least != INT64_MIN && dtype_wrap(t, least) == least &&
-           (dtype_table[t].kind != DK_UINT || least > 0);
-}
-
-static bool asks_most(enum dtype t, int64_t most)
-{
-    return most != INT64_MAX && dtype_wrap(t, most) == most;
-}
-
-static void add_range(struct arena *a, struct text *out, const struct aot_param *p,
-                      const struct aot_range *r)
-{
-    enum dtype t = p->dtype;
-    if (asks_least(t, r->least))
-        add_condition(out, arena_printf(a, "%s >= %s", p->c_name, integer(a, t, r->least)));
-    if (asks_most(t, r->most))
-        add_condition(out, arena_printf(a, "%s <= %s", p->c_name, integer(a, t, r->most)));
-}
-
-static const char *row_condition(const struct aot_build *b, const struct aot_function *f,
-                                 const struct aot_row *r)
-{
-    struct arena *a = b->arena;
-    struct text t;
-    text_init(&t, a);
-    for (size_t i = 0; r->device && i < b->devices.count; i++)
-        if (b->devices.data[i] == r->device)
-            add_condition(&t, arena_printf(a, "aot_m->is_device[%zu]", i));
-    for (int i = 0; i < f->param_count; i++)
-        if (f->params[i].is_static)
-            add_condition(&t, static_condition(a, &f->params[i], r->values[i]));
-    for (int i = 0; i < r->range_count; i++)
-        add_range(a, &t, &f->params[r->ranges[i].param], &r->ranges[i]);
-    if (aot_least_alignment(f) < r->alignment)
-        add_condition(&t, arena_printf(a, "aot_low %% %d == 0", r->alignment));
-    for (int i = 0; i < f->param_count; i++)
-        if (r->divisible[i])
-            add_condition(&t, arena_printf(a, "%s %% 16 == 0", f->params[i].c_name));
-    return t.data;
-}
-
-static void write_rows(struct text *out, const struct aot_build *b, const struct aot_function *f,
-                       const struct lower_target *target)
-{
-    for (size_t i = 0; i < f->rows.count; i++) {
-        const struct aot_row *r = &f->rows.data[i];
-        if (r->target != target)
-            continue;
-        const char *condition = row_condition(b, f, r);
-        if (!*condition) {
-            text_printf(out, "        return %d;\n", r->version);
-            return;
-        }
-        text_printf(out, "        if (%s)\n            return %d;\n", condition, r->version);
-    }
-    text_add(out, "        break;\n");
-}
-
-/* Prints ", int32_t m, …" for all scalar parameters. */
-static void write_scalars(struct text *out, const struct aot_function *f)
+void aot_scalars(struct text *out, const struct aot_function *f)
 {
     for (int i = 0; i < f->param_count; i++)
         if (!f->params[i].is_pointer)
@@ -241,22 +142,14 @@ static void write_scalars(struct text *out, const struct aot_function *f)
             text_printf(out, "    (void)%s;\n", f->params[i].c_name);
 }
 
-static void write_pick(struct text *out, const struct aot_build *b, int index,
-                       const struct lower_target *const *targets, int target_count)
+void aot_call(struct text *out, const struct aot_function *f, const char *function, int index,
+              const char *first)
 {
-    const struct aot_function *f = &b->functions.data[index];
-    text_printf(out,
-                "\n/* Which version; -1: none. aot_low: the bits of all addresses. */\n"
-                "static int aot_pick_%d(const %s_module *aot_m, uintptr_t aot_low",
-                index, b->name);
-    write_scalars(out, f);
-    text_add(out, "    (void)aot_low;\n");
-    text_add(out, "    switch (aot_m->target) {\n");
-    for (int t = 0; t < target_count; t++) {
-        text_printf(out, "    case %d: /* %s */\n", t, targets[t]->name);
-        write_rows(out, b, f, targets[t]);
-    }
-    text_add(out, "    }\n    return -1;\n}\n");
+    text_printf(out, "%s_%d(%s", function, index, first);
+    for (int i = 0; i < f->param_count; i++)
+        if (!f->params[i].is_pointer)
+            text_printf(out, ", %s", f->params[i].c_name);
+    text_add(out, ")");
 }
 
 /* --- what follows from the sizes --- */
@@ -274,7 +167,7 @@ static void write_plan(struct text *out, const struct aot_build *b, int index)
     const struct aot_function *f = &b->functions.data[index];
     int count = (int)b->versions.count;
     text_printf(out, "\nstatic void aot_plan_%d(struct aot_plan *aot_p", index);
-    write_scalars(out, f);
+    aot_scalars(out, f);
     text_add(out, "    switch (aot_p->version) {\n");
     bool *done = arena_array(b->arena, bool, count + 1);
     for (int v = 0; v < count; v++) {
@@ -337,16 +230,6 @@ static void write_not_built(struct text *out, const struct aot_build *b,
     text_add(out, ");\n");
 }
 
-static void write_call(struct text *out, const struct aot_function *f, const char *function,
-                       int index, const char *first)
-{
-    text_printf(out, "%s_%d(%s", function, index, first);
-    for (int i = 0; i < f->param_count; i++)
-        if (!f->params[i].is_pointer)
-            text_printf(out, ", %s", f->params[i].c_name);
-    text_add(out, ")");
-}
-
 /* Returns the low bits of all addresses, which the choice of a version needs. */
 static const char *low_bits(struct arena *a, const struct aot_function *f)
 {
@@ -387,9 +270,26 @@ static void write_start_of_body(struct text *out, const struct aot_build *b, int
                 "&aot_made;\n",
                 f->name);
     write_derived(out, b, f, failed);
+    if (f->family) {
+        text_add(out, "    aot_p->version = -1;\n    if (module)\n        ");
+        aot_call(out, f, "aot_take", index, arena_printf(b->arena, "aot_p, %s", first));
+        text_add(out, ";\n");
+        return;
+    }
     text_add(out, "    aot_p->version = module ? ");
-    write_call(out, f, "aot_pick", index, first);
+    aot_call(out, f, "aot_pick", index, first);
     text_add(out, " : -1;\n");
+}
+
+/* Prints the call that plans the launch. The choice of a family has planned it. */
+static void write_plan_call(struct text *out, const struct aot_build *b, int index)
+{
+    const struct aot_function *f = &b->functions.data[index];
+    if (f->family)
+        return;
+    text_add(out, "    ");
+    aot_call(out, f, "aot_plan", index, "aot_p");
+    text_add(out, ";\n");
 }
 
 /* Returns true if the kernel takes the parameter, an 8-bit float, in 32 bits. */
@@ -398,24 +298,65 @@ static bool is_widened(const struct aot_param *p)
     return !p->is_pointer && (p->dtype == DT_E4M3 || p->dtype == DT_E5M2);
 }
 
-static int write_arguments(struct text *out, const struct aot_function *f)
+/* Returns "&m" as the driver takes it. */
+static const char *address_of(struct arena *a, const struct aot_param *p)
+{
+    return arena_printf(a, "(void *)&%s%s", is_widened(p) ? "aot_of_" : "", p->c_name);
+}
+
+/* Returns true if the kernels take the parameter, or some of them. */
+static bool is_passed(const struct aot_function *f, int param)
+{
+    return aot_static_rows(f, param) < f->rows.count;
+}
+
+static bool is_mixed(const struct aot_function *f, int param)
+{
+    return is_passed(f, param) && aot_static_rows(f, param) > 0;
+}
+
+/* Prints the list of arguments where kernels differ in the parameters that are compiled in. */
+static void write_mixed_arguments(struct text *out, const struct aot_function *f)
+{
+    text_printf(out, "    void *aot_arguments[%d] = {NULL};\n    int aot_given = 0;\n",
+                f->param_count + f->rooms + 1);
+    for (int i = 0; i < f->param_count; i++) {
+        if (!is_passed(f, i))
+            continue;
+        if (is_mixed(f, i))
+            text_printf(out, "    if (!(aot_p->compiled_in >> %d & 1))\n    ", i);
+        text_printf(out, "    aot_arguments[aot_given++] = %s;\n",
+                    address_of(out->arena, &f->params[i]));
+    }
+}
+
+static void write_all_arguments(struct text *out, const struct aot_function *f)
 {
     int count = 0;
-    for (int i = 0; i < f->param_count; i++)
-        if (is_widened(&f->params[i]) && !f->params[i].is_static)
-            text_printf(out, "    uint32_t aot_of_%s = %s;\n", f->params[i].c_name,
-                        f->params[i].c_name);
     text_add(out, "    void *aot_arguments[] = {");
     for (int i = 0; i < f->param_count; i++)
-        if (!f->params[i].is_static) {
-            text_printf(out, "(void *)&%s%s, ", is_widened(&f->params[i]) ? "aot_of_" : "",
-                        f->params[i].c_name);
+        if (is_passed(f, i)) {
+            text_printf(out, "%s, ", address_of(out->arena, &f->params[i]));
             count++;
         }
     for (int i = 0; i < f->rooms; i++)
         text_add(out, "NULL, ");
-    text_add(out, "NULL};\n");
-    return count;
+    text_printf(out, "NULL};\n    int aot_given = %d;\n", count);
+}
+
+static void write_arguments(struct text *out, const struct aot_function *f)
+{
+    bool mixed = false;
+    for (int i = 0; i < f->param_count; i++) {
+        mixed = mixed || is_mixed(f, i);
+        if (is_widened(&f->params[i]) && is_passed(f, i))
+            text_printf(out, "    uint32_t aot_of_%s = %s;\n", f->params[i].c_name,
+                        f->params[i].c_name);
+    }
+    if (mixed)
+        write_mixed_arguments(out, f);
+    else
+        write_all_arguments(out, f);
 }
 
 static void write_function(struct text *out, const struct aot_build *b, int index)
@@ -430,16 +371,15 @@ static void write_function(struct text *out, const struct aot_build *b, int inde
                 "NULL\");\n    if (aot_p->version < 0)\n",
                 aot_upper(b), f->name);
     write_not_built(out, b, f);
-    text_add(out, "    ");
-    write_call(out, f, "aot_plan", index, "aot_p");
-    text_add(out, ";\n");
+    write_plan_call(out, b, index);
     for (int i = 0; i < f->param_count; i++)
         if (f->params[i].is_pointer)
             text_printf(out, "    aot_array(aot_p, %d, \"%s\", %s, sizeof *%s);\n", i,
                         f->params[i].name, f->params[i].c_name, f->params[i].c_name);
-    int count = write_arguments(out, f);
-    text_printf(out, "    return aot_start(module, aot_p, stream, aot_arguments, %d, %s);\n}\n",
-                count, f->rooms ? "workspace, workspace_bytes" : "NULL, 0");
+    write_arguments(out, f);
+    text_printf(out,
+                "    return aot_start(module, aot_p, stream, aot_arguments, aot_given, %s);\n}\n",
+                aot_takes_workspace(f) ? "workspace, workspace_bytes" : "NULL, 0");
 }
 
 static void write_workspace(struct text *out, const struct aot_build *b, int index)
@@ -449,9 +389,9 @@ static void write_workspace(struct text *out, const struct aot_build *b, int ind
     aot_workspace_prototype(out, b, f);
     text_add(out, "\n{\n");
     write_start_of_body(out, b, index, "module, 0", "0");
-    text_add(out, "    if (aot_p->version < 0)\n        return 0;\n    ");
-    write_call(out, f, "aot_plan", index, "aot_p");
-    text_add(out, ";\n    return aot_workspace(aot_p);\n}\n");
+    text_add(out, "    if (aot_p->version < 0)\n        return 0;\n");
+    write_plan_call(out, b, index);
+    text_add(out, "    return aot_workspace(aot_p);\n}\n");
 }
 
 /* Returns "sm_90 and sm_80", for a message. */
@@ -469,16 +409,20 @@ void aot_source(struct text *out, struct aot_build *b)
 {
     const struct lower_target *targets[AOT_MOST_TARGETS];
     int target_count = aot_targets(b, targets, AOT_MOST_TARGETS);
-    struct text tables, all, functions;
+    struct text tables, choice, all, functions;
     text_init(&tables, b->arena);
+    text_init(&choice, b->arena);
     text_init(&all, b->arena);
     text_init(&functions, b->arena);
     write_tables(&tables, b, targets, target_count);
+    aot_choice(&choice, b);
     for (int i = 0; i < (int)b->functions.count; i++) {
-        write_pick(&all, b, i, targets, target_count);
+        aot_pick(&all, b, i, targets, target_count);
         write_plan(&all, b, i);
+        if (b->functions.data[i].family)
+            aot_take(&all, b, i, targets);
         write_function(&all, b, i);
-        if (b->functions.data[i].rooms)
+        if (aot_takes_workspace(&b->functions.data[i]))
             write_workspace(&all, b, i);
     }
     aot_wrap(&functions, all.data);
@@ -486,6 +430,7 @@ void aot_source(struct text *out, struct aot_build *b)
                                {"NAME", aot_upper(b)},
                                {"about", aot_about(b)},
                                {"images", tables.data},
+                               {"choice", choice.data},
                                {"targets", targets_text(b->arena, targets, target_count)},
                                {"functions", functions.data}};
     aot_fill(out, aot_module_c, aot_module_c_length, slots, sizeof slots / sizeof *slots);

@@ -1,19 +1,10 @@
 /* Builds: kernels of launches as C to ship. src/aot writes the C; this file compiles the
  * kernels. */
-#include "api/objects.h"
+#include "api/ahead.h"
 
-#include "aot/aot.h"
 #include "base/platform.h"
 
 #include <string.h>
-
-struct tw_build {
-    tw_context *ctx;
-    tw_build *next;
-    struct arena arena;
-    struct arena texts; /* the latest of tw_build_texts */
-    struct aot_build build;
-};
 
 /* --- objects --- */
 
@@ -89,6 +80,8 @@ struct add_call {
     tw_build *build;
     tw_launch *launch;
     const tw_build_when *when;
+    const struct build_family *family;
+    const char *variant;
     struct aot_given given;
 };
 
@@ -132,21 +125,36 @@ static void describe_params(struct add_call *c)
     c->given.params = list;
 }
 
-/* Makes "T = f16" and "f16". */
-static void describe_types(struct add_call *c)
+void build_types(struct arena *a, const struct lang_kernel *info, const enum dtype *chosen,
+                 const char **types, const char **suffix)
+{
+    struct text words, names;
+    text_init(&words, a);
+    text_init(&names, a);
+    for (int t = 0; t < info->type_count; t++) {
+        const char *name = dtype_table[chosen[t]].name;
+        text_printf(&words, "%s%s = %s", t ? ", " : "", info->types[t].name, name);
+        text_printf(&names, "%s%s", t ? "_" : "", name);
+    }
+    *types = words.data;
+    *suffix = names.data;
+}
+
+/* Names the function that gets the version. */
+static void describe_function(struct add_call *c)
 {
     const tw_launch *l = c->launch;
-    const struct lang_kernel *info = l->kernel->info;
-    struct text types, suffix;
-    text_init(&types, &l->ctx->scratch);
-    text_init(&suffix, &l->ctx->scratch);
-    for (int t = 0; t < info->type_count; t++) {
-        const char *name = dtype_table[l->choice.types[t]].name;
-        text_printf(&types, "%s%s = %s", t ? ", " : "", info->types[t].name, name);
-        text_printf(&suffix, "%s%s", t ? "_" : "", name);
+    struct aot_given *g = &c->given;
+    if (c->family) {
+        g->family = c->family->name;
+        g->variant = c->variant;
+        g->file = c->family->file;
+        g->types = c->family->types;
+        g->suffix = c->family->suffix;
+        return;
     }
-    c->given.types = types.data;
-    c->given.suffix = suffix.data;
+    g->file = l->kernel->module->source.name;
+    build_types(&l->ctx->scratch, l->kernel->info, l->choice.types, &g->types, &g->suffix);
 }
 
 static bool find_range(struct add_call *c, const tw_size_range *range, struct aot_range *out)
@@ -186,12 +194,16 @@ static bool describe_row(struct add_call *c)
     int count = c->when ? c->when->range_count : 0;
     struct aot_range *ranges = arena_array(a, struct aot_range, count);
     bool *divisible = arena_array(a, bool, c->given.param_count);
+    bool *is_static = arena_array(a, bool, c->given.param_count);
     for (int i = 0; i < count; i++)
         if (!find_range(c, &c->when->ranges[i], &ranges[i]))
             return false;
-    for (int p = 0; p < c->given.param_count; p++)
+    for (int p = 0; p < c->given.param_count; p++) {
         divisible[p] = !c->given.params[p].is_pointer && l->choice.divisor[p] > 1;
+        is_static[p] = c->given.params[p].is_static;
+    }
     c->given.row = (struct aot_row){.device = c->when ? c->when->device : NULL,
+                                    .is_static = is_static,
                                     .values = l->choice.values,
                                     .divisible = divisible,
                                     .alignment = alignment_of(c),
@@ -274,15 +286,22 @@ static tw_status add_call(void *user)
         if (c->launch->kernel->info->params[p].derived || c->launch->choice.divisor[p] == 8)
             c->launch->choice.divisor[p] = 1; /* a fact about these sizes, not about a caller's;
                                                * versions differ by multiples of 16 alone */
-    c->given.file = c->launch->kernel->module->source.name;
     describe_params(c);
-    describe_types(c);
+    describe_function(c);
     if (!describe_row(c))
         return TW_BAD_ARGUMENT;
     status = compile(c);
     if (status != TW_OK)
         return status;
     return aot_add(&c->build->build, &c->given, diag_of(c)) ? TW_OK : TW_UNSUPPORTED;
+}
+
+tw_status build_add(tw_build *b, tw_launch *l, const tw_build_when *when,
+                    const struct build_family *family, const char *variant)
+{
+    struct add_call call = {
+        .build = b, .launch = l, .when = when, .family = family, .variant = variant};
+    return context_call(b->ctx, add_call, &call);
 }
 
 tw_status tw_build_add(tw_build *b, tw_launch *l, const tw_build_when *when)
@@ -296,10 +315,7 @@ tw_status tw_build_add(tw_build *b, tw_launch *l, const tw_build_when *when)
                                       "tw_kernel_for_target for a GPU's");
     tw_build_when own;
     tw_status status = when ? READ_SIZED(b->ctx, tw_build_when, &own, when) : TW_OK;
-    if (status != TW_OK)
-        return status;
-    return context_call(b->ctx, add_call,
-                        &(struct add_call){.build = b, .launch = l, .when = when ? &own : NULL});
+    return status == TW_OK ? build_add(b, l, when ? &own : NULL, NULL, NULL) : status;
 }
 
 /* --- images --- */

@@ -8,6 +8,8 @@
  *   family_choose.c     the choice for given sizes
  *   family_model.c      the time of a variant by the model
  *   family_order.c      members whose results depend on the order of blocks
+ *   family_ship.c       the choice of the variants that a build ships
+ *   family_build.c      their versions in a build
  *   family_own.c        the family's own context, for choices and starts from any thread
  *   family_start.c      starts; family_cache.h: the entries by sizes
  *
@@ -183,6 +185,18 @@ tw_status family_choose(tw_family *f, const struct family_sizes *s, tw_choice *o
 /* Within a call on the own context: returns true if a member's results may differ between runs with
  * the same arguments, for the family's types. */
 bool family_varies(tw_family *f, int member);
+/* Makes the view of the results for the family's types and device, unless it is up to date. */
+tw_status family_make_view(tw_family *f);
+/* Marks the variants of the view that may run at these sizes, and computes their times by the model.
+ * asked: by column, negative for those that may not; NULL: all may. */
+void family_mark(tw_family *f, const struct family_sizes *s, const int *asked);
+/* Estimates a member with its default values, once. The sizes give values to static parameters.
+ * Returns TW_OK, or reports. */
+tw_status family_estimate(tw_family *f, int member, const struct family_sizes *s);
+/* Returns a cost of an estimated member with its default values: the model's time in microseconds, also
+ * in *model, or a number by occupancy for a GPU that the model does not know. All GPUs are the same
+ * in that. Negative: it is not estimated, or no GPU takes its grid. */
+double family_cost(const tw_family *f, int member, const struct family_sizes *s, double *model);
 void family_close_own(tw_family *f);
 /* Reads the integers among the arguments of a call. Returns TW_OK, or reports. */
 tw_status family_take(tw_family *f, const tw_value *arguments, int count, struct family_sizes *s);

@@ -270,8 +270,7 @@ static bool accepts(tw_family *f, struct family_variant *v, const struct family_
 
 /* --- by results --- */
 
-/* Marks the variants that may run at these sizes, and computes their times by the model. */
-static void mark_usable(tw_family *f, const struct family_sizes *s)
+void family_mark(tw_family *f, const struct family_sizes *s, const int *asked)
 {
     struct family_view *view = &f->view;
     const struct gpu *gpu = f->device ? gpu_find(f->device) : NULL;
@@ -280,9 +279,10 @@ static void mark_usable(tw_family *f, const struct family_sizes *s)
     for (int c = 0; c < view->table.variant_count; c++) {
         const struct family_variant *v = variant_at(f, c);
         struct predict_facts *facts = &view->facts[c];
-        facts->usable = !v->refused && blocks_of(v, s) >= 0 &&
+        facts->usable = (!asked || asked[c] >= 0) && !v->refused && blocks_of(v, s) >= 0 &&
                         family_takes_types(f, f->members[v->member].kernel->info);
-        facts->model = family_model_time(f, v, s, gpu, view->group->resident.data[c]);
+        facts->model =
+            !facts->usable ? 0 : family_model_time(f, v, s, gpu, view->group->resident.data[c]);
     }
 }
 
@@ -300,7 +300,7 @@ static bool choose_by_results(tw_family *f, const struct family_sizes *s, tw_cho
     const struct family_view *view = &f->view;
     *status = TW_OK;
     while (view->group) {
-        mark_usable(f, s);
+        family_mark(f, s, NULL);
         struct predicted p = predict_best(&view->table, s->size, view->facts);
         if (p.variant < 0)
             return false;
@@ -353,28 +353,30 @@ static tw_status describe_plain(void *user)
     return TW_OK;
 }
 
-/* Estimates a member once. */
-static tw_status estimate_plain(tw_family *f, struct family_member *m, const struct family_sizes *s)
+tw_status family_estimate(tw_family *f, int member, const struct family_sizes *s)
 {
+    struct family_member *m = &f->members[member];
     tw_launch *l;
     tw_estimate e = tw_estimate_init();
     if (m->estimated)
         return TW_OK;
-    tw_status status = estimate(f, (int)(m - f->members), "", s, &l, &e);
+    tw_status status = estimate(f, member, "", s, &l, &e);
     if (status == TW_OK)
         status = context_call(f->own, describe_plain, &(struct plain_call){f, m, l, &e});
     tw_launch_free(l);
+    m->refused = note_refusal(f, status);
     return status;
 }
 
-/* Returns a cost of a member with its default values: the model's time in microseconds, or a
- * number by occupancy for a GPU that the model does not know. All GPUs are the same in that. */
-static double cost_of(const tw_family *f, const struct family_member *m,
-                      const struct family_sizes *s, int64_t blocks, double *model)
+double family_cost(const tw_family *f, int member, const struct family_sizes *s, double *model)
 {
+    const struct family_member *m = &f->members[member];
     const struct lower_target *t = m->kernel->device;
     const struct gpu *gpu = f->device ? gpu_find(f->device) : NULL;
     struct block_needs needs = m->needs;
+    int64_t blocks = m->estimated ? blocks_of(m->plain, s) : -1;
+    if (blocks < 0)
+        return -1;
     if (!t)
         return 0;
     struct occupancy_limits has = {f->multiprocessors, t->shared_of_sm, t->registers,
@@ -397,15 +399,13 @@ static tw_status choose_plain(tw_family *f, const struct family_sizes *s, tw_cho
         if (!family_takes_types(f, m->kernel->info) || m->refused ||
             (m->plain && m->plain->refused))
             continue;
-        status = estimate_plain(f, m, s);
-        m->refused = note_refusal(f, status);
+        status = family_estimate(f, i, s);
         if (status == TW_NO_MEMORY || status == TW_CANCELLED)
             return status;
-        int64_t blocks = status == TW_OK ? blocks_of(m->plain, s) : -1;
-        if (blocks < 0)
+        double model = 0, cost = status == TW_OK ? family_cost(f, i, s, &model) : -1;
+        if (cost < 0)
             continue;
         out->compared++;
-        double model = 0, cost = cost_of(f, m, s, blocks, &model);
         if (best && cost >= least)
             continue;
         best = m->plain;
@@ -430,12 +430,15 @@ static tw_status choose_plain(tw_family *f, const struct family_sizes *s, tw_cho
                          target);
 }
 
+tw_status family_make_view(tw_family *f)
+{
+    return f->has_view ? TW_OK : context_call(f->own, make_view, f);
+}
+
 tw_status family_choose(tw_family *f, const struct family_sizes *s, tw_choice *out,
                         struct family_variant **variant)
 {
-    tw_status status = TW_OK;
-    if (!f->has_view)
-        status = context_call(f->own, make_view, f);
+    tw_status status = family_make_view(f);
     if (status != TW_OK)
         return status;
     if (choose_by_results(f, s, out, variant, &status))

@@ -3,6 +3,7 @@
  *   program_id.c   the program: a hash of the text that a kernel is made of
  *   shape_class.c  the classes of sizes that share a result
  *   predict.c      the choice among measured variants (predict.h)
+ *   ship.c         the variants that a build ships (ship.h)
  *   store.c        results in an SQLite file; sqlite.c: that library, found at run time */
 #ifndef TW_TUNE_MODEL_H
 #define TW_TUNE_MODEL_H

@@ -1,0 +1,472 @@
+/* Families in builds: the chosen variants as versions of one function, and the table by which it
+ * chooses.
+ *
+ *   choose variants       family_ship.c
+ *   compile each of them  for each set that gives its static values, and for each combination of
+ *                         sizes divisible by 16 at which it is the first; one that is refused is
+ *                         left out, and the choice starts again
+ *   add the table         sizes, and the order of the variants there */
+#include "api/ahead.h"
+#include "api/family_ship.h"
+#include "model/devices.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { USUAL_VARIANTS = 8, MOST_VARIANTS = 64 };
+
+/* A variant that the compiler refused. */
+struct left_out {
+    struct left_out *next;
+    const char *variant, *why;
+};
+
+struct family_build {
+    tw_build *build;
+    tw_family *family;
+    tw_shipment how;
+    struct family_ship ship;
+    struct build_family function;
+    const char *usual; /* the first GPU of the model's table that the target is for; NULL: none */
+    struct left_out *left_out;
+};
+
+/* --- the arguments --- */
+
+static tw_status refuse_range(struct diag *d, const tw_family *f, const tw_size_range *r)
+{
+    diag_error(d, LOC_NONE, "the family `%s` has no integer parameter `%s`", f->name, r->param);
+    return TW_BAD_ARGUMENT;
+}
+
+static bool is_integer(const struct lang_kernel *info, const char *name)
+{
+    for (int p = 0; p < info->param_count; p++)
+        if (strcmp(info->params[p].name, name) == 0)
+            return !info->params[p].is_pointer && info->params[p].type_variable < 0 &&
+                   dtype_is_int(info->params[p].dtype);
+    return false;
+}
+
+static tw_status check_sets(const struct family_build *c)
+{
+    const tw_family *f = c->family;
+    struct diag *d = &f->ctx->diag;
+    for (int i = 0; i < c->how.set_count; i++)
+        for (int r = 0; r < c->how.sets[i].count; r++) {
+            const tw_size_range *range = &c->how.sets[i].ranges[r];
+            if (!is_integer(f->members[0].kernel->info, range->param))
+                return refuse_range(d, f, range);
+            if (range->least > range->most) {
+                diag_error(d, LOC_NONE, "no value of `%s` is at least %lld and at most %lld",
+                           range->param, (long long)range->least, (long long)range->most);
+                return TW_BAD_ARGUMENT;
+            }
+        }
+    return TW_OK;
+}
+
+/* Checks the arguments and names the function. */
+static tw_status begin_call(void *user)
+{
+    struct family_build *c = user;
+    tw_family *f = c->family;
+    struct arena *a = &c->build->arena;
+    int variants = c->how.variants ? c->how.variants : USUAL_VARIANTS;
+    if (variants < 1 || variants > MOST_VARIANTS) {
+        diag_error(&f->ctx->diag, LOC_NONE, "%d variants: expected 1 to %d", variants,
+                   MOST_VARIANTS);
+        return TW_BAD_ARGUMENT;
+    }
+    if (!f->members[0].kernel->device) {
+        diag_error(&f->ctx->diag, LOC_NONE,
+                   "a family for `cpu` cannot be built; load it for the target of a GPU");
+        return TW_BAD_ARGUMENT;
+    }
+    tw_status status = check_sets(c);
+    const struct lang_kernel *info = f->members[0].kernel->info;
+    enum dtype *types = arena_array(a, enum dtype, info->type_count + 1);
+    for (int t = 0; t < info->type_count; t++)
+        types[t] = (enum dtype)f->types[t];
+    c->function.name = f->name;
+    c->function.file = f->source.name ? f->source.name : f->members[0].path;
+    build_types(a, info, types, &c->function.types, &c->function.suffix);
+    c->ship = (struct family_ship){.family = f,
+                                   .arena = a,
+                                   .sets = c->how.sets,
+                                   .set_count = c->how.set_count,
+                                   .most = variants};
+    return status;
+}
+
+/* --- one version --- */
+
+/* Sets the values that the kernel has compiled in, and multiples of 16. facts: by bit, the sizes of
+ * the family. */
+static tw_status set_values(const struct family_build *c, tw_launch *l, int set, uint64_t facts)
+{
+    const tw_family *f = c->family;
+    const struct lang_kernel *info = l->kernel->info;
+    tw_status status = TW_OK;
+    for (int i = 0; set >= 0 && i < c->how.sets[set].count && status == TW_OK; i++) {
+        const tw_size_range *r = &c->how.sets[set].ranges[i];
+        if (ship_is_static(info, r))
+            status = tw_launch_set(l, r->param, tw_int(r->least));
+    }
+    for (int i = 0; i < f->size_count && status == TW_OK; i++)
+        if (facts >> i & 1)
+            status = tw_launch_set(l, info->params[f->size_param[i]].name, tw_int(16));
+    return status;
+}
+
+static tw_status add_version(struct family_build *c, const struct family_variant *v, int set,
+                             uint64_t facts, int alignment)
+{
+    tw_launch *l;
+    const tw_build_when when = {.size = sizeof when, .alignment = alignment};
+    tw_choice choice = {
+        .size = sizeof choice, .kernel = c->family->members[v->member].kernel, .tune = v->tune};
+    tw_status status = tw_family_launch(c->family, &choice, &l);
+    if (status != TW_OK)
+        return status;
+    status = set_values(c, l, set, facts);
+    if (status == TW_OK)
+        status = build_add(c->build, l, &when, &c->function, v->name);
+    tw_launch_free(l);
+    return status;
+}
+
+/* --- the versions of a variant --- */
+
+/* Returns the sizes that 16 divides, of those that the kernel takes at run time. */
+static uint64_t facts_of(const tw_family *f, const struct lang_kernel *info, const int64_t *sizes)
+{
+    uint64_t facts = 0;
+    for (int i = 0; i < f->size_count; i++)
+        if (!info->params[f->size_param[i]].is_static && sizes[i] % 16 == 0)
+            facts |= UINT64_C(1) << i;
+    return facts;
+}
+
+static int compare_facts(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    int more = __builtin_popcountll(y) - __builtin_popcountll(x);
+    return more ? more : (x > y) - (x < y);
+}
+
+/* Finds the facts of all points at which a variant is the first, the most first, each once; at the
+ * end no facts, for all other launches. Returns their number. */
+static int find_facts(const struct family_build *c, int chosen, uint64_t **list)
+{
+    const struct family_ship *s = &c->ship;
+    const struct family_variant *v = s->variants[s->chosen[chosen]];
+    const struct lang_kernel *info = c->family->members[v->member].kernel->info;
+    uint64_t *facts = malloc((s->points.list.count + 1) * sizeof *facts);
+    size_t count = 0, kept = 0;
+    if (!facts)
+        return 0;
+    for (size_t i = 0; i < s->points.list.count; i++)
+        if (s->points.list.data[i].order[0] == chosen)
+            facts[count++] = facts_of(c->family, info, s->points.list.data[i].sizes);
+    facts[count++] = 0;
+    qsort(facts, count, sizeof *facts, compare_facts);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || facts[i] != facts[kept - 1])
+            facts[kept++] = facts[i];
+    *list = facts;
+    return (int)kept;
+}
+
+/* Returns true if an earlier set compiles the same values in. */
+static bool again(const struct family_build *c, const struct lang_kernel *info, int set)
+{
+    for (int e = 0; e < set; e++) {
+        bool same = ship_set_serves(&c->ship, info, e);
+        for (int i = 0; same && i < c->how.sets[set].count; i++) {
+            const tw_size_range *r = &c->how.sets[set].ranges[i];
+            if (!ship_is_static(info, r))
+                continue;
+            bool found = false;
+            for (int k = 0; k < c->how.sets[e].count; k++)
+                found = found || (strcmp(c->how.sets[e].ranges[k].param, r->param) == 0 &&
+                                  c->how.sets[e].ranges[k].least == r->least);
+            same = found;
+        }
+        if (same)
+            return true;
+    }
+    return false;
+}
+
+static tw_status add_set(struct family_build *c, const struct family_variant *v, int set,
+                         const uint64_t *facts, int count)
+{
+    tw_status status = TW_OK;
+    for (int i = 0; i < count && status == TW_OK; i++)
+        status = add_version(c, v, set, facts[i], 16);
+    if (status == TW_OK && c->how.unaligned)
+        status = add_version(c, v, set, 0, 1);
+    return status;
+}
+
+static tw_status add_variant(struct family_build *c, int chosen)
+{
+    const struct family_ship *s = &c->ship;
+    const struct family_variant *v = s->variants[s->chosen[chosen]];
+    const struct lang_kernel *info = c->family->members[v->member].kernel->info;
+    uint64_t *facts = NULL;
+    int count = find_facts(c, chosen, &facts);
+    tw_status status = count ? TW_OK : context_no_memory(c->family->ctx);
+    if (ship_serves_all(info) && status == TW_OK)
+        status = add_set(c, v, -1, facts, count);
+    for (int i = 0; i < s->set_count && status == TW_OK && !ship_serves_all(info); i++)
+        if (ship_set_serves(s, info, i) && !again(c, info, i))
+            status = add_set(c, v, i, facts, count);
+    free(facts);
+    return status;
+}
+
+/* --- all variants --- */
+
+static tw_status choose_call(void *user)
+{
+    struct family_build *c = user;
+    family_ship(&c->ship);
+    return TW_OK;
+}
+
+/* Estimates the members, by which the model chooses. */
+static tw_status estimate_members(struct family_build *c)
+{
+    tw_family *f = c->family;
+    tw_status status = TW_OK;
+    for (int m = 0; m < f->member_count && !f->view.group; m++) {
+        const struct lang_kernel *info = f->members[m].kernel->info;
+        struct family_sizes sizes = {0};
+        if (f->members[m].refused || !family_takes_types(f, info))
+            continue;
+        for (int i = 0; i < f->size_count; i++)
+            sizes.size[i] = ship_usual_size(&c->ship, info, i);
+        family_derive(f, &sizes);
+        status = family_estimate(f, m, &sizes);
+        if (status == TW_NO_MEMORY || status == TW_CANCELLED)
+            return status;
+    }
+    return TW_OK;
+}
+
+struct refused_call {
+    struct family_build *build;
+    struct family_variant *variant;
+    char why[512];
+};
+
+static tw_status leave_out(void *user)
+{
+    struct refused_call *r = user;
+    struct arena *a = &r->build->build->arena;
+    struct left_out *l = arena_new(a, struct left_out);
+    *l = (struct left_out){r->build->left_out, r->variant->name,
+                           arena_string(a, r->why, strlen(r->why))};
+    r->build->left_out = l;
+    r->variant->refused = true;
+    return TW_OK;
+}
+
+/* Adds the versions of all chosen variants. Returns false if one was refused and left out, or an
+ * error came, in *status. */
+static bool add_chosen(struct family_build *c, tw_status *status)
+{
+    tw_context *ctx = c->family->ctx;
+    for (int i = 0; i < c->ship.chosen_count; i++) {
+        struct refused_call r = {c, c->ship.variants[c->ship.chosen[i]], ""};
+        tw_message m = tw_message_init();
+        *status = add_variant(c, i);
+        if (*status == TW_OK)
+            continue;
+        if (*status == TW_BAD_PROGRAM || *status == TW_UNSYNCHRONISED) {
+            if (tw_context_message(ctx, 0, &m))
+                snprintf(r.why, sizeof r.why, "%s", m.text);
+            *status = context_call(ctx, leave_out, &r);
+        }
+        return false;
+    }
+    return true;
+}
+
+/* --- the end --- */
+
+static void add_table(struct family_build *c)
+{
+    const struct family_ship *s = &c->ship;
+    const tw_family *f = c->family;
+    struct arena *scratch = &f->ctx->scratch;
+    const char **variants = arena_array(scratch, const char *, s->chosen_count);
+    struct aot_point *points = arena_array(scratch, struct aot_point, s->points.list.count);
+    for (int i = 0; i < s->chosen_count; i++)
+        variants[i] = s->variants[s->chosen[i]]->name;
+    for (size_t i = 0; i < s->points.list.count; i++)
+        points[i] = (struct aot_point){s->points.list.data[i].sizes, s->points.list.data[i].order};
+    const struct aot_given_table table = {
+        .family = c->function.name,
+        .file = c->function.file,
+        .types = c->function.types,
+        .target = f->members[0].kernel->device,
+        .device = f->view.group ? f->view.group->device : NULL,
+        .size_count = f->size_count,
+        .sizes = f->size_param,
+        .variant_count = s->chosen_count,
+        .variants = variants,
+        .compared = s->buildable,
+        .mean = s->measured ? s->mean : 0,
+        .point_count = (int)s->points.list.count,
+        .points = points,
+    };
+    aot_add_table(&c->build->build, &table);
+}
+
+/* Says by whose results the function chooses, unless they are those of the device that was asked. */
+static void warn_of_results(const struct family_build *c)
+{
+    const tw_family *f = c->family;
+    struct diag *d = &f->ctx->diag;
+    const char *device = f->device ? f->device : f->members[0].kernel->target;
+    const char *types = c->function.types;
+    const char *with = *types ? arena_printf(&f->ctx->scratch, " with %s", types) : "";
+    const struct gpu *gpu = f->view.group ? gpu_find(f->view.group->device) : NULL;
+    if (!f->view.group)
+        diag_warning(d, LOC_NONE,
+                     "there are no results of the family `%s`%s: the model chooses among the "
+                     "default values of its kernels, at powers of two of the sizes",
+                     f->name, with);
+    else if (f->device ? !f->view.is_own : !gpu || gpu->capability != f->capability)
+        diag_warning(d, LOC_NONE,
+                     "there are no results of the family `%s`%s for %s: those of %s choose",
+                     f->name, with, device, f->view.group->device);
+    if (f->view.group && c->how.set_count && c->ship.measured == 0)
+        diag_warning(d, LOC_NONE,
+                     "no sizes of --set were measured: the choice among the variants of `%s` is "
+                     "predicted from the nearest ones",
+                     f->name);
+}
+
+static void warn_of_left_out(const struct family_build *c)
+{
+    const tw_family *f = c->family;
+    struct diag *d = &f->ctx->diag;
+    for (int m = 0; m < f->member_count; m++) {
+        const struct lang_kernel *info = f->members[m].kernel->info;
+        bool serves = ship_serves_all(info);
+        for (int i = 0; i < c->how.set_count; i++)
+            serves = serves || ship_set_serves(&c->ship, info, i);
+        if (!serves)
+            diag_warning(d, info->loc,
+                         "`%s` is left out: it has static parameters, and no set of sizes has a "
+                         "value for each",
+                         info->name);
+    }
+    for (const struct left_out *l = c->left_out; l; l = l->next)
+        diag_warning(d, LOC_NONE, "`%s` is left out: %s", l->variant, l->why);
+}
+
+static tw_status end_call(void *user)
+{
+    struct family_build *c = user;
+    const tw_family *f = c->family;
+    if (c->ship.chosen_count == 0)
+        diag_error(&f->ctx->diag, LOC_NONE, "no kernel of the family `%s` can be built for %s",
+                   f->name, f->members[0].kernel->target);
+    else
+        add_table(c);
+    if (c->ship.chosen_count)
+        warn_of_results(c);
+    warn_of_left_out(c);
+    return c->ship.chosen_count ? TW_OK : TW_BAD_PROGRAM;
+}
+
+/* --- the call --- */
+
+struct own_failure {
+    tw_context *ctx;
+    const tw_family *family;
+    tw_status status;
+};
+
+/* Reports the failure of a call on the own context in the caller's. */
+static tw_status pass_on(void *user)
+{
+    const struct own_failure *f = user;
+    const char *why = f->family->own ? f->family->own->rendered : tw_status_text(f->status);
+    diag_error(&f->ctx->diag, LOC_NONE, "the family `%s` cannot choose: %s", f->family->name, why);
+    return f->status;
+}
+
+static tw_status build_locked(struct family_build *c)
+{
+    tw_family *f = c->family;
+    tw_status status = context_call(f->ctx, begin_call, c);
+    if (status != TW_OK)
+        return status;
+    status = family_open_own(f);
+    if (status == TW_OK)
+        status = family_make_view(f);
+    if (status == TW_OK && !f->view.group && !f->device)
+        f->device = c->usual; /* for the model */
+    if (status == TW_OK)
+        status = estimate_members(c);
+    if (status != TW_OK)
+        return context_call(f->ctx, pass_on, &(struct own_failure){f->ctx, f, status});
+    do
+        status = context_call(f->ctx, choose_call, c);
+    while (status == TW_OK && !add_chosen(c, &status) && status == TW_OK);
+    return status == TW_OK ? context_call(f->ctx, end_call, c) : status;
+}
+
+/* A build does not depend on the machine that makes it: without a name, the GPU that is here counts
+ * only for a family for `cuda`. */
+static bool forgets_device(const tw_family *f)
+{
+    return !f->is_named && strncmp(f->members[0].kernel->target, "cuda", 4) != 0;
+}
+
+/* Takes the number of multiprocessors of the first GPU of the model's table that the target is for.
+ * Returns the name of that GPU; NULL: there is none. */
+static const char *take_usual_device(tw_family *f, int capability)
+{
+    const struct gpu *gpu;
+    int i = 0;
+    while ((gpu = gpu_at(i)) && gpu->capability != capability)
+        i++;
+    f->device = NULL;
+    f->capability = capability;
+    f->multiprocessors = gpu ? gpu->multiprocessors : 0;
+    f->has_view = false;
+    return gpu ? gpu->name : NULL;
+}
+
+tw_status tw_build_family(tw_build *b, tw_family *f, const tw_shipment *shipment)
+{
+    if (!b)
+        return TW_BAD_ARGUMENT;
+    if (!f || f->ctx != b->ctx)
+        return context_refuse(b->ctx, "tw_build_family: `f` is NULL or of another context");
+    struct family_build c = {.build = b, .family = f};
+    tw_status status = shipment ? READ_SIZED(b->ctx, tw_shipment, &c.how, shipment) : TW_OK;
+    if (status != TW_OK)
+        return status;
+    platform_lock(f->lock);
+    const char *device = f->device;
+    int capability = f->capability, multiprocessors = f->multiprocessors;
+    const struct lower_target *target = f->members[0].kernel->device;
+    if (target && forgets_device(f))
+        c.usual = take_usual_device(f, target->ptx.number);
+    status = build_locked(&c);
+    f->has_view = false;
+    f->device = device;
+    f->capability = capability;
+    f->multiprocessors = multiprocessors;
+    platform_unlock(f->lock);
+    return status;
+}
