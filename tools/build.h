@@ -4,6 +4,7 @@
  *   build_types.c    element types: --type
  *   build_points.c   static values: --set
  *   build_tuned.c    tuned values from a file: --tuned
+ *   build_family.c   families: their variants, types and sizes
  *   build_cubins.c   machine code and objects, by external programs */
 #ifndef TW_TOOL_BUILD_H
 #define TW_TOOL_BUILD_H
@@ -31,13 +32,15 @@ struct points {
     int count;
     struct point *list;
 };
-/* Checks that each name of --set is a static parameter of some kernel. Returns STATUS_OK, or
- * STATUS_USAGE after printing a message. */
-int points_check(const struct known_kernel *list, int count, const struct options *o);
+/* Checks that each name of --set is a static parameter of some kernel, or a parameter of a family's
+ * kernel. Returns STATUS_OK, or STATUS_USAGE after printing a message. */
+int points_check(const struct known_kernel *list, int count, const struct known_kernel *families,
+                 int family_count, const struct options *o);
 /* Finds the points of a kernel, at least one. Uses of --set with the same parameters are
  * alternatives; others combine: --set n=1,k=2 --set n=3,k=4 makes two points, and so does --set
- * n=1 --set k=2 --set k=4. Returns STATUS_OK, or STATUS_USAGE after printing a message. */
-int points_find(struct points *out, tw_kernel *k, const struct options *o);
+ * n=1 --set k=2 --set k=4. all: of all scalar parameters, not only of static ones. Returns STATUS_OK,
+ * or STATUS_USAGE after printing a message. */
+int points_find(struct points *out, tw_kernel *k, const struct options *o, bool all);
 void points_free(struct points *p);
 /* Returns the point's value of a parameter, or NULL if it has none. */
 const char *point_value(const struct point *p, const char *name);
@@ -83,6 +86,26 @@ void tuned_reached(struct tuned_entry *e, enum tuned_fate fate);
 /* Prints a note for each line that the build did not use, and for a file without lines. */
 void tuned_say_unused(const struct tuned *t);
 void tuned_free(struct tuned *t);
+
+/* --- families --- */
+
+/* A GPU of --device. */
+struct built_gpu {
+    char *target; /* "sm_90" */
+    char *device; /* its name, "h100"; NULL: any of the target */
+};
+
+struct family_request {
+    tw_build *build;
+    tw_context *ctx;
+    const struct program *program; /* with a family */
+    const struct options *options;
+    const struct built_gpu *gpus;
+    int gpu_count;
+};
+/* Adds a function to the build for each choice of the family's types. Returns STATUS_OK, or another
+ * status after printing a message. */
+int family_build(const struct family_request *r);
 
 /* --- programs of others --- */
 

@@ -60,11 +60,15 @@ static int refuse_launch_value(tw_kernel *k, const struct options *o, const char
 
 /* Checks that the name is a static parameter of some kernel. Some kernel is known to have such a
  * scalar; in another kernel, the name may be an array. */
-static int check_name(const struct known_kernel *list, int count, const struct options *o,
-                      const char *name)
+static int check_name(const struct known_kernel *list, int count,
+                      const struct known_kernel *families, int family_count,
+                      const struct options *o, const char *name)
 {
     for (int i = 0; i < count; i++)
         if (has_static(list[i].kernel, name))
+            return STATUS_OK;
+    for (int i = 0; i < family_count; i++)
+        if (setting_named(families[i].kernel, "set", name))
             return STATUS_OK;
     for (int i = 0; i < count; i++)
         if (setting_named(list[i].kernel, "set", name))
@@ -72,7 +76,8 @@ static int check_name(const struct known_kernel *list, int count, const struct o
     return STATUS_OK;
 }
 
-int points_check(const struct known_kernel *list, int count, const struct options *o)
+int points_check(const struct known_kernel *list, int count, const struct known_kernel *families,
+                 int family_count, const struct options *o)
 {
     int status = STATUS_OK;
     for (const struct option_use *u = NULL;
@@ -81,21 +86,22 @@ int points_check(const struct known_kernel *list, int count, const struct option
         struct assignment a;
         bool bad = false;
         while (status == STATUS_OK && next_assignment(&at, &a, &bad))
-            status = check_name(list, count, o, a.name);
+            status = check_name(list, count, families, family_count, o, a.name);
         if (bad)
             status = usage_error(NULL, o->command, "--set %s: expected NAME=VALUE", at);
     }
     return status;
 }
 
-/* Reads the values of one --set for this kernel's static parameters. */
-static int read_use(struct point *out, tw_kernel *k, const struct options *o, const char *text)
+/* Reads the values of one --set for this kernel's static parameters, or for all. */
+static int read_use(struct point *out, tw_kernel *k, const struct options *o, const char *text,
+                    bool all)
 {
     struct assignment a;
     bool bad;
     *out = (struct point){0};
     while (next_assignment(&text, &a, &bad)) {
-        if (!has_static(k, a.name))
+        if (!(all ? setting_named(k, "set", a.name) : has_static(k, a.name)))
             continue;
         if (point_value(out, a.name))
             return usage_error(NULL, o->command, "--set gives `%s` two values at once", a.name);
@@ -166,7 +172,7 @@ static int combine(struct points *out, struct points *uses, const struct options
     return status;
 }
 
-int points_find(struct points *out, tw_kernel *k, const struct options *o)
+int points_find(struct points *out, tw_kernel *k, const struct options *o, bool all)
 {
     struct points uses = {0};
     int status = STATUS_OK;
@@ -174,7 +180,7 @@ int points_find(struct points *out, tw_kernel *k, const struct options *o)
     for (const struct option_use *u = NULL;
          status == STATUS_OK && (u = options_next(o, "set", u));) {
         struct point p;
-        status = read_use(&p, k, o, u->values[0]);
+        status = read_use(&p, k, o, u->values[0], all);
         add_point(&uses, &p);
     }
     if (status == STATUS_OK)

@@ -1,5 +1,6 @@
 /* Command build: kernels as C to ship. */
 #include "build.h"
+#include "chosen.h"
 #include "commands.h"
 #include "device_asked.h"
 #include "learn_file.h"
@@ -22,10 +23,14 @@ struct builder {
     tw_build *build;
     int program_count;
     struct program *programs;
-    int kernel_count;
-    struct known_kernel *kernels;
+    int kernel_count, family_count, member_count;
+    struct known_kernel *kernels;  /* apart from those of families */
+    struct known_kernel *families; /* by family, its first kernel */
+    struct known_kernel *members;  /* all kernels, for the names of options */
     int target_count;
     char *targets[MOST_TARGETS];
+    int gpu_count;
+    struct built_gpu gpus[MOST_TARGETS]; /* as asked; several may have one target */
     struct tuned tuned;
     char *said;     /* last compiler message; many versions repeat it */
     bool refused;   /* the compiler refused the latest version */
@@ -437,7 +442,7 @@ static int add_types(struct version *v, const struct points *points)
 static int add_kernel(struct builder *b, const struct known_kernel *known)
 {
     struct points points;
-    int status = points_find(&points, known->kernel, b->given);
+    int status = points_find(&points, known->kernel, b->given, false);
     for (int t = 0; t < b->target_count && status == STATUS_OK; t++) {
         struct version v = {.builder = b, .known = known};
         tw_status s = tw_kernel_for_target(known->kernel, b->targets[t], &v.kernel);
@@ -452,13 +457,30 @@ static int add_kernel(struct builder *b, const struct known_kernel *known)
     return status;
 }
 
+/* Adds a GPU for families. device: its name, or the target again. */
+static void add_gpu(struct builder *b, const char *target, const char *device)
+{
+    const char *name = strcmp(target, device) == 0 ? NULL : device;
+    for (int i = 0; i < b->gpu_count; i++)
+        if (strcmp(b->gpus[i].target, target) == 0 &&
+            (name && b->gpus[i].device ? strcmp(b->gpus[i].device, name) == 0
+                                       : name == b->gpus[i].device))
+            return;
+    if (b->gpu_count < MOST_TARGETS)
+        b->gpus[b->gpu_count++] =
+            (struct built_gpu){need_text("%s", target), name ? need_text("%s", name) : NULL};
+}
+
 static int add_target(struct builder *b, const char *name, size_t length)
 {
     char *target = need_text("%.*s", (int)length, name), room[16];
+    char *device = need_text("%s", target);
     if (target_called(target, room)) {
         free(target);
         target = need_text("%s", room);
     }
+    add_gpu(b, target, device);
+    free(device);
     bool again = false;
     for (int i = 0; i < b->target_count; i++)
         again = again || strcmp(b->targets[i], target) == 0;
@@ -499,13 +521,27 @@ static int find_targets(struct builder *b)
     return status == STATUS_OK && b->target_count == 0 ? add_target(b, "sm_80", 5) : status;
 }
 
-static void add_known(struct builder *b, const struct program *p, tw_kernel *k)
+static void add_known(struct known_kernel **list, int *count, const struct program *p, tw_kernel *k)
 {
-    b->kernels = need_more_memory(b->kernels, ((size_t)b->kernel_count + 1) * sizeof *b->kernels);
-    b->kernels[b->kernel_count++] = (struct known_kernel){p, k};
+    *list = need_more_memory(*list, ((size_t)*count + 1) * sizeof **list);
+    (*list)[(*count)++] = (struct known_kernel){p, k};
 }
 
-/* Finds the kernels: FILE:KERNEL is one kernel, FILE is all of its kernels. */
+static void add_kernel_of(struct builder *b, const struct program *p, tw_kernel *k)
+{
+    add_known(&b->kernels, &b->kernel_count, p, k);
+    add_known(&b->members, &b->member_count, p, k);
+}
+
+static void add_family_of(struct builder *b, const struct program *p)
+{
+    add_known(&b->families, &b->family_count, p, tw_family_kernel(p->family, 0));
+    for (int k = 0; k < tw_family_kernel_count(p->family); k++)
+        add_known(&b->members, &b->member_count, p, tw_family_kernel(p->family, k));
+}
+
+/* Finds the kernels: FILE:KERNEL is one kernel, FILE is all of its kernels, or the family that it
+ * declares. */
 static int find_kernels(struct builder *b)
 {
     b->programs = need_memory((size_t)b->given->word_count * sizeof *b->programs);
@@ -514,15 +550,19 @@ static int find_kernels(struct builder *b)
         int status = program_open_in(p, b->given->words[i], b->ctx, NULL);
         if (status != STATUS_OK)
             return status;
+        if (p->family) {
+            add_family_of(b, p);
+            continue;
+        }
         int count = tw_module_kernel_count(p->module);
         if (!p->kernel)
             for (int k = 0; k < count; k++)
-                add_known(b, p, tw_module_kernel_at(p->module, k));
+                add_kernel_of(b, p, tw_module_kernel_at(p->module, k));
         if (p->kernel || count == 0) {
             tw_kernel *k = program_kernel(p, b->self);
             if (!k)
                 return STATUS_USAGE;
-            add_known(b, p, k);
+            add_kernel_of(b, p, k);
         }
     }
     return STATUS_OK;
@@ -530,15 +570,16 @@ static int find_kernels(struct builder *b)
 
 /* --- the whole --- */
 
-/* Returns --name, else the only kernel's name, else the first file's name. Avoids R_OK, W_OK,
+/* Returns --name, else the only kernel's or family's name, else the first file's name. Avoids R_OK, W_OK,
  * X_OK and F_OK as names in NAME.h, because <unistd.h> defines these macros. The caller frees. */
 static char *build_name(const struct builder *b)
 {
     const char *given = options_value(b->given, "name");
     if (given)
         return need_text("%s", given);
-    if (b->kernel_count == 1) {
-        const char *kernel = tw_kernel_name(b->kernels[0].kernel);
+    if (b->kernel_count + b->family_count == 1) {
+        const char *kernel = b->family_count ? tw_family_name(b->families[0].program->family)
+                                             : tw_kernel_name(b->kernels[0].kernel);
         bool letter = kernel[0] && !kernel[1] && strchr("FRWXfrwx", kernel[0]);
         return need_text("%s%s", letter ? "kernel_" : "", kernel);
     }
@@ -589,6 +630,15 @@ static int write_files(struct builder *b, const char *name)
     return status;
 }
 
+static int add_families(struct builder *b)
+{
+    int status = STATUS_OK;
+    for (int i = 0; i < b->family_count && status == STATUS_OK; i++)
+        status = family_build(&(struct family_request){b->build, b->ctx, b->families[i].program,
+                                                       b->given, b->gpus, b->gpu_count});
+    return status;
+}
+
 /* Adds all kernels that are not left out. Adds the number of kernels to leave out from now on to
  * *more. */
 static int add_kernels(struct builder *b, int *more)
@@ -598,7 +648,7 @@ static int add_kernels(struct builder *b, int *more)
         b->refused = false;
         if (!b->left_out[i])
             status = add_kernel(b, &b->kernels[i]);
-        if (status == STATUS_OK || !b->refused || b->kernel_count == 1)
+        if (status == STATUS_OK || !b->refused || b->kernel_count + b->family_count == 1)
             continue;
         b->left_out[i] = true;
         ++*more;
@@ -622,10 +672,13 @@ static int build_kernels(struct builder *b, char **name)
             status = open_build(b, name);
         if (status == STATUS_OK)
             status = add_kernels(b, &left_out);
-    } while (status == STATUS_OK && left_out > before && left_out < b->kernel_count);
+        if (status == STATUS_OK && left_out == before)
+            status = add_families(b);
+    } while (status == STATUS_OK && left_out > before &&
+             (left_out < b->kernel_count || b->family_count));
     if (status == STATUS_OK)
         tuned_say_unused(&b->tuned);
-    return left_out < b->kernel_count ? status : STATUS_USAGE;
+    return left_out < b->kernel_count || b->family_count ? status : STATUS_USAGE;
 }
 
 /* Names the kernels that were left out; the build contains only the others. */
@@ -658,9 +711,15 @@ static void builder_close(struct builder *b)
         program_close(&b->programs[i]);
     for (int i = 0; i < b->target_count; i++)
         free(b->targets[i]);
+    for (int i = 0; i < b->gpu_count; i++) {
+        free(b->gpus[i].target);
+        free(b->gpus[i].device);
+    }
     tuned_free(&b->tuned);
     free(b->programs);
     free(b->kernels);
+    free(b->families);
+    free(b->members);
     free(b->said);
     free(b->left_out);
     tw_context_free(b->ctx);
@@ -682,11 +741,11 @@ static int build_run(const struct command *self, const struct options *given)
     if (status == STATUS_OK)
         status = find_kernels(&b);
     if (status == STATUS_OK)
-        status = settings_known(b.kernels, b.kernel_count, given);
+        status = settings_known(b.members, b.member_count, given);
     if (status == STATUS_OK)
-        status = points_check(b.kernels, b.kernel_count, given);
+        status = points_check(b.kernels, b.kernel_count, b.families, b.family_count, given);
     if (status == STATUS_OK)
-        status = types_check(b.kernels, b.kernel_count, given);
+        status = types_check(b.members, b.member_count, given);
     if (status == STATUS_OK) {
         char *name = build_name(&b);
         status = build_all(&b, &name);
@@ -708,7 +767,8 @@ static const struct option_spec build_options[] = {
      .values = 1,
      .value = "NAME=VALUE",
      .help =
-         "value of a static parameter to build in, e.g. n=4096,k=4096; several times for several"},
+         "value of a static parameter to build in, e.g. n=4096,k=4096; several times for several;\n"
+         "of a family: sizes that count, e.g. m=1..128,n=4096"},
     {.name = "type",
      .values = 1,
      .value = "[NAME=]TYPES",
@@ -718,6 +778,19 @@ static const struct option_spec build_options[] = {
      .values = 1,
      .value = "FILE",
      .help = "tuned values by class of sizes, as lines of JSON (docs/build.md)"},
+    {.name = "table",
+     .values = 1,
+     .value = "FILE",
+     .help = "measured times of a family, in addition to FAMILY.table next to its file"},
+    {.name = "store",
+     .values = 1,
+     .value = "FILE",
+     .help = "also the results of `tilewright tune` for a family's kernels in this store"},
+    {.name = "variants",
+     .values = 1,
+     .value = "N",
+     .help = "kernels with tuned values to ship of a family, at most (default: 8)"},
+    OPTION_SAME_BITS,
     {.name = "name",
      .values = 1,
      .value = "NAME",
@@ -754,6 +827,9 @@ const struct command command_build = {
         "values that --set gives; a launch takes the version for its sizes (for multiples of 16\n"
         "there is one of its own if that makes a difference), and fails with a message if there is "
         "none.\n"
+        "A family becomes one function, which starts the fastest kernel at its sizes: at most N\n"
+        "kernels with tuned values ship, chosen by the family's measured times at the sizes of\n"
+        "--set, which may be ranges (m=1..4096).\n"
         "Machine code needs `ptxas`; without it PTX is shipped, with a note. docs/build.md shows "
         "a\n"
         "program that uses them.",
@@ -763,6 +839,8 @@ const struct command command_build = {
         "  tilewright build kernels/matmul/auto.tile --type f16 --device sm_80,sm_90 --set "
         "n=4096,k=4096\n"
         "  tilewright build kernels/matmul/auto.tile kernels/fused/softmax.tile --name model --set "
-        "n=4096,k=4096 --set cols=1024\n",
+        "n=4096,k=4096 --set cols=1024\n"
+        "  tilewright build kernels/matmul.tile --type f16 --device h200 --set "
+        "m=1..256,n=4096,k=4096\n",
     .run = build_run,
 };

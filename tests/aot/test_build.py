@@ -159,7 +159,7 @@ def make_program(tool, folder, driver, *targets):
 def run_program(folder, driver, **settings):
     environment = dict(os.environ, TILEWRIGHT_CUDA_DRIVER=driver, **settings)
     shown = run([f"{folder}/scores"], env=environment).out
-    if shown.count("PASS") != 2 or "there is cols = 64" not in shown:
+    if shown.count("PASS") != 6 or "there is cols = 64" not in shown:
         fail(f"examples/shipped: {shown}")
     if "PASS" not in run([f"{folder}/program"], env=environment).out:
         fail("tests/aot/program.c: no PASS")
