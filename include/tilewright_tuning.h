@@ -3,7 +3,8 @@
 #ifndef TILEWRIGHT_TUNING_H
 #define TILEWRIGHT_TUNING_H
 
-#include "tilewright.h"
+#include "tilewright_entry.h"
+#include "tilewright_gpu.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -61,6 +62,13 @@ TW_SIZED(tw_estimate);
  * compiles nothing. multiprocessors: of the GPU; 0: not known. Returns TW_OK, or TW_BAD_PROGRAM
  * with the reason if the target refuses the program. */
 TW_API tw_status tw_launch_estimate(tw_launch *l, int multiprocessors, tw_estimate *out);
+
+/* Makes a GPU's entry ready for these arguments, as tw_entry_ready does, and fills `out` with the
+ * occupancy of the kernel that they select. *workspace_bytes: the workspace of a start with these
+ * arguments, of which the entry keeps the largest so far for each stream. Returns the statuses of
+ * tw_entry_start; TW_UNSUPPORTED for the host's kernels. Any thread. */
+TW_API tw_status tw_entry_occupancy(tw_entry *e, const tw_value *arguments, int count, void *stream,
+                                    tw_occupancy *out, int64_t *workspace_bytes, tw_error *error);
 
 /* The values that `ensures` gives for one set of inputs, to judge many variants. */
 typedef struct tw_expected tw_expected;

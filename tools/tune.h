@@ -8,6 +8,7 @@
  *   tune_values.c    arrays and expected values that judge the candidates
  *   tune_pool.c      the arrays of timed runs
  *   tune_time.c      timed runs, on a GPU or on the CPU
+ *   tune_entries.c   the entries of programs on a GPU
  *   tune_work.c      the work of the children: estimate, compile, verify, time
  *   tune_search.c    the parent: gives out jobs, handles answers, ends
  *   tune_stages.c    the order of the measurements of one problem: samples, finals
@@ -229,6 +230,8 @@ struct judged {
     char why[300];
     tw_launch *launch;
     struct operands arrays;
+    int facts;
+    void **device;         /* copies of the arrays on the GPU, in the process that measures */
     tw_expected *expected; /* NULL: the kernel has no `ensures`, or it cannot be evaluated */
     bool own;              /* at the sizes of the problem */
 };
@@ -300,7 +303,7 @@ struct tuning {
     char *device; /* name in the store; NULL: the CPU's */
     int ordinal;  /* of the GPU */
     int multiprocessors;
-    int64_t l2_bytes;
+    int64_t l2_bytes, memory_bytes;
     struct candidate *candidates;
     int candidate_count;
     struct shapes shapes; /* none: one problem, of --set */
@@ -347,6 +350,10 @@ void tune_work(struct tuning *t, int in, int out, bool measures);
 struct timer;
 struct timer *timer_new(struct tuning *t);
 tw_status timer_sample(struct timer *x, const struct job *job, double *samples, int *count);
+/* Runs a program on the GPU with the arrays of `j`, whose outputs then hold its results, and fills
+ * *occupancy. Returns as timer_sample does. */
+tw_status timer_run(struct timer *x, const struct job *job, struct judged *j,
+                    tw_occupancy *occupancy);
 const char *timer_why(const struct timer *x);
 
 /* Estimates, compiles and measures the candidates at all problems. Returns STATUS_OK, or another

@@ -14,7 +14,7 @@ struct gpu_facts {
     tw_status status;
     char target[32], model[96], why[800];
     int multiprocessors, ordinal;
-    int64_t l2_bytes;
+    int64_t l2_bytes, memory_bytes;
 };
 
 /* name: "cuda", "cuda:1" */
@@ -35,6 +35,7 @@ static void look_at_gpu(const struct tuning *t, const char *name, struct gpu_fac
         out->multiprocessors = d.cores;
         out->ordinal = d.ordinal;
         out->l2_bytes = d.l2_bytes;
+        out->memory_bytes = d.memory_bytes;
     }
 }
 
@@ -94,6 +95,7 @@ static int choose_gpu(struct tuning *t, const char *device)
     t->multiprocessors = gpu.multiprocessors;
     t->ordinal = gpu.ordinal;
     t->l2_bytes = gpu.l2_bytes;
+    t->memory_bytes = gpu.memory_bytes;
     return take_target(t, own ? gpu.target : device);
 }
 

@@ -1,13 +1,9 @@
 /* Timed runs, in the process that measures.
  *
- * On a GPU, a build has an entry, which starts with arguments by position, so a run costs the host
- * little and a further problem with the same facts compiles nothing. Runs go over copies of the
- * arrays; short ones are recorded as a graph (bench_rounds.h). On the CPU, the member's launch
- * runs, with one copy. */
+ * On a GPU, the entry of a build starts runs over copies of the arrays; short ones are recorded as a
+ * graph (bench_rounds.h). On the CPU, the member's launch runs, with one copy. */
 #include "bench_rounds.h"
-#include "tune.h"
-
-#include "tilewright_entry.h"
+#include "tune_entries.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,9 +13,9 @@ enum { MOST_RUNS = 1000 };
 
 struct timer {
     struct tuning *tuning;
-    int problem;         /* the pool has its contents; -1: none */
-    struct gpu gpu;      /* not open: its stream is NULL */
-    tw_entry **entries;  /* by build */
+    int problem;    /* the pool has its contents; -1: none */
+    struct gpu gpu; /* not open: its stream is NULL */
+    struct entries entries;
     struct ready *ready; /* by candidate: for the problem */
     struct bound *bound; /* by member: for the problem */
     char why[300];
@@ -44,7 +40,6 @@ struct timer *timer_new(struct tuning *t)
     struct timer *x = need_memory(sizeof *x);
     *x = (struct timer){.tuning = t, .problem = -1};
     x->gpu = (struct gpu){.ctx = t->ctx, .l2_bytes = t->l2_bytes};
-    x->entries = need_memory((size_t)(t->build_count + 1) * sizeof *x->entries);
     x->ready = need_memory((size_t)(t->candidate_count + 1) * sizeof *x->ready);
     x->bound = need_memory((size_t)(t->member_count + 1) * sizeof *x->bound);
     return x;
@@ -63,17 +58,29 @@ static tw_status say(struct timer *x, tw_status s)
 
 /* --- arrays --- */
 
+static void drop_ready(struct timer *x, struct ready *r)
+{
+    if (r->contender)
+        contender_close(&x->gpu, r->contender);
+    free(r->contender);
+    *r = (struct ready){0};
+}
+
+/* Drops what uses an entry that is about to be freed: a graph may contain its workspace. */
+static void drop_entry(void *user, const tw_entry *entry)
+{
+    struct timer *x = user;
+    for (int i = 0; i < x->tuning->candidate_count; i++)
+        if (x->ready[i].entry == entry)
+            drop_ready(x, &x->ready[i]);
+}
+
 /* Ends with the runs of another problem. */
 static void leave_problem(struct timer *x)
 {
     const struct tuning *t = x->tuning;
-    for (int i = 0; i < t->candidate_count; i++) {
-        struct ready *r = &x->ready[i];
-        if (r->contender)
-            contender_close(&x->gpu, r->contender);
-        free(r->contender);
-        *r = (struct ready){0};
-    }
+    for (int i = 0; i < t->candidate_count; i++)
+        drop_ready(x, &x->ready[i]);
     for (int i = 0; i < t->member_count; i++) {
         free(x->bound[i].values);
         x->bound[i] = (struct bound){0};
@@ -181,42 +188,44 @@ static tw_status bind(struct timer *x, int member)
     return b->count > 0 ? TW_OK : TW_BAD_ARGUMENT;
 }
 
-/* Makes the entry of a build, and runs it once, because a first run loads its code. */
-static tw_status open_entry(struct timer *x, tw_launch *l, const struct bound *b, tw_entry **out)
+/* Runs once, because a first run loads the code. */
+static tw_status run_first(struct timer *x, tw_entry *entry, const struct bound *b)
 {
     tw_error e = tw_error_init();
-    tw_status s = tw_entry_new(l, out);
-    if (s != TW_OK)
-        return say(x, s);
-    s = tw_entry_start(*out, b->values, b->count, x->gpu.stream, &e);
+    tw_status s = tw_entry_start(entry, b->values, b->count, x->gpu.stream, &e);
     if (s != TW_OK)
         snprintf(x->why, sizeof x->why, "%.299s", e.text);
     if (s == TW_OK && (s = tw_stream_wait(x->tuning->ctx, x->gpu.stream)) != TW_OK)
         say(x, s);
-    if (s != TW_OK) {
-        tw_entry_free(*out);
-        *out = NULL;
-    }
     return s;
+}
+
+static int build_of(const struct tuning *t, const struct job *job)
+{
+    return (int)(build_at(t, job->problem, job->candidate) - t->builds);
 }
 
 static tw_status make_ready(struct timer *x, const struct job *job, int member)
 {
     struct tuning *t = x->tuning;
     struct ready *r = &x->ready[job->candidate];
-    int build = (int)(build_at(t, job->problem, job->candidate) - t->builds);
-    tw_status s = TW_OK;
+    struct bound *b = &x->bound[member];
+    struct entry_held *h;
     if (r->contender)
+        return TW_OK;
+    tw_status s = b->values ? TW_OK : bind(x, member);
+    if (s != TW_OK)
         return s;
-    if (!x->bound[member].values)
-        s = bind(x, member);
-    if (s == TW_OK && !x->entries[build])
-        s = open_entry(x, t->members[member].launch, &x->bound[member], &x->entries[build]);
+    bool is_new = !x->entries.list[build_of(t, job)].entry;
+    s = entries_get(&x->entries, build_of(t, job), t->members[member].launch, b->values, b->count,
+                    &h, x->why);
+    if (s == TW_OK && is_new)
+        s = run_first(x, h->entry, b);
     if (s != TW_OK)
         return s;
     *r = (struct ready){.contender = need_memory(sizeof *r->contender),
-                        .entry = x->entries[build],
-                        .bound = &x->bound[member],
+                        .entry = h->entry,
+                        .bound = b,
                         .stream = x->gpu.stream};
     *r->contender =
         (struct contender){.start = start_entry, .user = r, .copies = t->pool.copies[job->problem]};
@@ -243,7 +252,10 @@ static tw_status open_gpu(struct timer *x)
 {
     if (!x->tuning->on_gpu || x->gpu.stream)
         return TW_OK;
-    return gpu_open(&x->gpu, x->tuning->ordinal) == STATUS_OK ? TW_OK : TW_UNSUPPORTED;
+    if (gpu_open(&x->gpu, x->tuning->ordinal) != STATUS_OK)
+        return TW_UNSUPPORTED;
+    entries_open(&x->entries, x->tuning, x->gpu.stream, drop_entry, x);
+    return TW_OK;
 }
 
 tw_status timer_sample(struct timer *x, const struct job *job, double *samples, int *count)
@@ -260,6 +272,20 @@ tw_status timer_sample(struct timer *x, const struct job *job, double *samples, 
     if (s == TW_OK)
         s = t->on_gpu ? sample_on_gpu(x, job, member, samples, count)
                       : sample_on_host(x, job, member, samples, count);
+    return s == TW_OK || *x->why ? s : say(x, s);
+}
+
+tw_status timer_run(struct timer *x, const struct job *job, struct judged *j,
+                    tw_occupancy *occupancy)
+{
+    const struct tuning *t = x->tuning;
+    tw_launch *l = t->members[t->candidates[job->candidate].member].launch;
+    x->why[0] = '\0';
+    tw_status s = open_gpu(x);
+    if (s == TW_OK)
+        s = candidate_apply(t, job->candidate, l);
+    if (s == TW_OK)
+        s = entries_run(&x->entries, build_of(t, job), l, j, occupancy, x->why);
     return s == TW_OK || *x->why ? s : say(x, s);
 }
 

@@ -182,14 +182,17 @@ void judged_free(struct judged *j)
     tw_launch_free(j->launch);
     tw_expected_free(j->expected);
     operands_free(&j->arrays);
+    free(j->device);
     free(j);
 }
 
 struct judged *judged_for(struct tuning *t, int problem, int candidate)
 {
     struct facts *f = &t->facts[t->problems[problem].facts[t->candidates[candidate].member]];
-    if (!f->judged)
+    if (!f->judged) {
         f->judged = judged_make(t, problem, candidate, t->many ? &small : &usual);
+        f->judged->facts = (int)(f - t->facts);
+    }
     return f->judged;
 }
 

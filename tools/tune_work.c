@@ -95,43 +95,66 @@ static void compile(struct worker *w)
 
 /* --- verifying --- */
 
-/* Runs with the inputs of `j`, and judges the values. */
-static bool verify_by(struct worker *w, struct judged *j)
+/* Judges the values of a run of the candidate with the arrays of `j`. */
+static bool judge(struct worker *w, struct judged *j)
 {
     const struct tuning *t = w->tuning;
     struct answer *a = &w->answer;
-    if (j->status != TW_OK) {
-        a->status = j->status;
-        snprintf(a->why, sizeof a->why, "%s", j->why);
-        return false;
-    }
-    tw_status s = candidate_apply(t, a->job.candidate, j->launch);
-    operands_start(&j->arrays, t->given);
-    if (s == TW_OK)
-        s = tw_launch_run(j->launch);
-    if (s == TW_OK && j->expected)
-        s = tw_launch_verify_by(j->launch, j->expected, NULL);
+    a->judged = j->expected != NULL;
+    tw_status s = j->expected ? tw_launch_verify_by(j->launch, j->expected, NULL) : TW_OK;
     if (s != TW_OK)
         say(w, s);
-    if (s == TW_WRONG_VALUES)
+    if (s == TW_WRONG_VALUES && candidate_apply(t, a->job.candidate, j->launch) == TW_OK)
         a->on_zeros =
             operands_right_on_zeros(&j->arrays, j->launch, t->given, a->why, sizeof a->why);
-    a->judged = j->expected != NULL;
     return s == TW_OK;
 }
 
-/* Verifies the program, and loads it. */
+static bool is_made(struct worker *w, const struct judged *j)
+{
+    struct answer *a = &w->answer;
+    if (j->status == TW_OK)
+        return true;
+    a->status = j->status;
+    snprintf(a->why, sizeof a->why, "%s", j->why);
+    return false;
+}
+
+/* Runs the launch with the inputs of `j`, and judges the values. */
+static bool verify_by(struct worker *w, struct judged *j)
+{
+    const struct tuning *t = w->tuning;
+    if (!is_made(w, j))
+        return false;
+    tw_status s = candidate_apply(t, w->answer.job.candidate, j->launch);
+    operands_start(&j->arrays, t->given);
+    if (s == TW_OK)
+        s = tw_launch_run(j->launch);
+    if (s != TW_OK)
+        say(w, s);
+    return s == TW_OK && judge(w, j);
+}
+
+/* The same by the entry that is timed afterwards, so that the GPU loads one program. */
+static bool verify_on_gpu(struct worker *w, struct judged *j)
+{
+    struct answer *a = &w->answer;
+    if (!is_made(w, j))
+        return false;
+    operands_start(&j->arrays, w->tuning->given);
+    a->status = timer_run(w->timer, &a->job, j, &a->occupancy);
+    if (a->status != TW_OK)
+        snprintf(a->why, sizeof a->why, "%s", timer_why(w->timer));
+    return a->status == TW_OK && judge(w, j);
+}
+
+/* Verifies the program. */
 static bool verify(struct worker *w)
 {
     struct answer *a = &w->answer;
     struct judged *j = judged_for(w->tuning, a->job.problem, a->job.candidate);
-    if (!verify_by(w, j))
-        return false;
-    a->occupancy = tw_occupancy_init();
-    if (w->tuning->on_gpu)
-        tw_launch_occupancy(j->launch, &a->occupancy);
-    a->verified = true;
-    return true;
+    a->verified = w->tuning->on_gpu ? verify_on_gpu(w, j) : verify_by(w, j);
+    return a->verified;
 }
 
 /* Verifies the candidate at the problem's own sizes, unless its program was verified at these. */

@@ -216,13 +216,20 @@ static bool start_quickly(tw_entry *e, const tw_value *arguments, int count, voi
 
 /* --- the slow path --- */
 
+/* The resources that a start takes of the GPU. */
+struct entry_needs {
+    tw_occupancy occupancy;
+    int64_t workspace_bytes;
+};
+
 struct entry_call {
     tw_entry *entry;
     const tw_value *arguments;
     int count;
     void *stream;
-    tw_error *error; /* NULL: the caller wants none */
-    bool start;      /* else only prepares the start */
+    tw_error *error;           /* NULL: the caller wants none */
+    bool start;                /* else only prepares the start */
+    struct entry_needs *needs; /* to be filled; NULL: not asked */
 };
 
 static const char *kind_text(const tw_entry *e, tw_value_kind kind)
@@ -543,7 +550,11 @@ static tw_status slow_body(void *user)
         launch_refuse_overlap(c->entry->launch, pair[0], pair[1]);
         return TW_BAD_ARGUMENT;
     }
-    return status == TW_OK && !c->entry->on_host ? enqueue(c, &g, v) : status;
+    if (status == TW_OK && !c->entry->on_host)
+        status = enqueue(c, &g, v);
+    if (status != TW_OK || !c->needs)
+        return status;
+    return launch_occupancy(c->entry->launch, &c->needs->occupancy, &c->needs->workspace_bytes);
 }
 
 void context_fill_error(const tw_context *ctx, tw_status status, tw_error *error)
@@ -639,18 +650,20 @@ static tw_status start_on_host(const struct entry_call *c)
 
 /* --- the calls --- */
 
+static tw_status refuse_null(tw_error *error, const char *call, const char *what)
+{
+    tw_error found = {.status = TW_BAD_ARGUMENT, .code = TW_CODE_ARGUMENT};
+    snprintf(found.text, sizeof found.text, "error: %s: `%s` is NULL\n", call, what);
+    if (error)
+        FILL_SIZED(error, found);
+    return TW_BAD_ARGUMENT;
+}
+
 /* Refuses calls without an entry, and arguments that are NULL. */
 static tw_status check_call(const tw_entry *e, const tw_value *arguments, int count,
                             tw_error *error, const char *call)
 {
-    if (e && (count <= 0 || arguments))
-        return TW_OK;
-    tw_error found = {.status = TW_BAD_ARGUMENT, .code = TW_CODE_ARGUMENT};
-    snprintf(found.text, sizeof found.text, "error: %s: `%s` is NULL\n", call,
-             e ? "arguments" : "e");
-    if (error)
-        FILL_SIZED(error, found);
-    return TW_BAD_ARGUMENT;
+    return e && (count <= 0 || arguments) ? TW_OK : refuse_null(error, call, e ? "arguments" : "e");
 }
 
 /* Returns the struct if it can be filled, else NULL. */
@@ -667,10 +680,10 @@ tw_status tw_entry_start(tw_entry *e, const tw_value *arguments, int count, void
     if (status != TW_OK)
         return status;
     if (e->on_host)
-        return start_on_host(&(struct entry_call){e, arguments, count, NULL, error, true});
+        return start_on_host(&(struct entry_call){e, arguments, count, NULL, error, true, NULL});
     if (count_fits(e, count) && start_quickly(e, arguments, count, stream))
         return TW_OK;
-    return start_slowly(&(struct entry_call){e, arguments, count, stream, error, true});
+    return start_slowly(&(struct entry_call){e, arguments, count, stream, error, true, NULL});
 }
 
 tw_status tw_entry_ready(tw_entry *e, const tw_value *arguments, int count, void *stream,
@@ -680,7 +693,30 @@ tw_status tw_entry_ready(tw_entry *e, const tw_value *arguments, int count, void
     tw_status status = check_call(e, arguments, count, error, "tw_entry_ready");
     if (status != TW_OK)
         return status;
-    return start_slowly(&(struct entry_call){e, arguments, count, stream, error, false});
+    return start_slowly(&(struct entry_call){e, arguments, count, stream, error, false, NULL});
+}
+
+tw_status tw_entry_occupancy(tw_entry *e, const tw_value *arguments, int count, void *stream,
+                             tw_occupancy *out, int64_t *workspace_bytes, tw_error *error)
+{
+    struct entry_needs needs = {0};
+    error = fillable(error);
+    tw_status status = check_call(e, arguments, count, error, "tw_entry_occupancy");
+    if (status != TW_OK)
+        return status;
+    if (!out || !workspace_bytes)
+        return refuse_null(error, "tw_entry_occupancy", out ? "workspace_bytes" : "out");
+    if (!SIZED_FITS(NULL, tw_occupancy, out))
+        return TW_BAD_ARGUMENT;
+    if (e->on_host)
+        return TW_UNSUPPORTED;
+    status =
+        start_slowly(&(struct entry_call){e, arguments, count, stream, error, .needs = &needs});
+    if (status != TW_OK)
+        return status;
+    FILL_SIZED(out, needs.occupancy);
+    *workspace_bytes = needs.workspace_bytes;
+    return TW_OK;
 }
 
 int tw_entry_variants(tw_entry *e)

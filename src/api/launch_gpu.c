@@ -446,9 +446,9 @@ static tw_status assemble_call(void *user)
     return cuda_assemble(c->cuda, &ptx, name, c->why) ? TW_OK : say(c, TW_UNSUPPORTED);
 }
 
-static tw_status occupancy_call(void *user)
+/* Loads the launch and finds its occupancy. */
+static tw_status find_occupancy(struct gpu_call *c)
 {
-    struct gpu_call *c = user;
     struct cuda_occupancy o;
     tw_status status = prepare(c);
     if (status != TW_OK)
@@ -464,6 +464,20 @@ static tw_status occupancy_call(void *user)
                                   .shared_bytes = o.shared_bytes + lowered->shared_bytes,
                                   .blocks = o.blocks};
     return TW_OK;
+}
+
+static tw_status occupancy_call(void *user)
+{
+    return find_occupancy(user);
+}
+
+tw_status launch_occupancy(tw_launch *l, tw_occupancy *out, int64_t *workspace_bytes)
+{
+    struct gpu_call c = {.launch = l};
+    tw_status status = find_occupancy(&c);
+    *out = c.occupancy;
+    *workspace_bytes = l->gpu ? (int64_t)(l->gpu->workspace_bytes + l->gpu->clean_bytes) : 0;
+    return status;
 }
 
 static tw_status call_on_gpu(struct gpu_call *c, tw_status (*body)(void *))

@@ -39,6 +39,7 @@
 #include "tilewright.h"
 #include "tilewright_build.h"
 #include "tilewright_entry.h"
+#include "tilewright_gpu.h"
 #include "tilewright_family.h"
 #include "tilewright_look.h"
 #include "tilewright_sim.h"
@@ -397,6 +398,9 @@ tw_status launch_check_null(tw_launch *l, int p);
 tw_status launch_not_captured(tw_launch *l, void *stream, const char *refusal);
 /* Loads the variant of a launch on the context's GPU. launch_gpu.c */
 tw_status launch_load(tw_launch *l);
+/* Finds the occupancy of a launch of a GPU's kernel, and its bytes of workspace, 0 if it is not ready.
+ * Reports. */
+tw_status launch_occupancy(tw_launch *l, tw_occupancy *out, int64_t *workspace_bytes);
 /* Loads the variant and prepares everything else that the launch needs in the stream; starts it
  * there if `start` is set. */
 tw_status launch_enqueue(tw_launch *l, void *stream, bool start);

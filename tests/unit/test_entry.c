@@ -5,6 +5,7 @@
 #include "api/entry_table.h"
 #include "tilewright_entry.h"
 #include "tilewright_gpu.h"
+#include "tilewright_tuning.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -432,6 +433,29 @@ static void workspace_is_provided(void **state)
     assert_int_equal(tw_entry_variants(x.entry), 1);
 }
 
+static void needs_are_known(void **state)
+{
+    struct entry_fixture x;
+    open_entry(&x, *state, cuda_total);
+    tw_value args[] = {tw_int(64), tw_pointer(x.a), tw_pointer(x.c)};
+    tw_occupancy o = tw_occupancy_init();
+    tw_occupancy small = {.size = 1};
+    int64_t bytes = 0;
+    started(&x, tw_entry_occupancy(x.entry, args, 3, NULL, &o, &bytes, &x.error));
+    assert_true(o.threads > 0 && o.blocks > 0 && o.registers > 0 && bytes > 0);
+    assert_int_equal(tw_entry_variants(x.entry), 1);
+    not_started(&x, tw_entry_occupancy(x.entry, args, 2, NULL, &o, &bytes, &x.error),
+                TW_BAD_ARGUMENT, "2 were given");
+    not_started(&x, tw_entry_occupancy(x.entry, args, 3, NULL, NULL, &bytes, &x.error),
+                TW_BAD_ARGUMENT, "`out` is NULL");
+    not_started(&x, tw_entry_occupancy(x.entry, args, 3, NULL, &o, NULL, &x.error), TW_BAD_ARGUMENT,
+                "`workspace_bytes` is NULL");
+    not_started(&x, tw_entry_occupancy(NULL, args, 3, NULL, &o, &bytes, &x.error), TW_BAD_ARGUMENT,
+                "`e` is NULL");
+    assert_int_equal(tw_entry_occupancy(x.entry, args, 3, NULL, &small, &bytes, NULL),
+                     TW_BAD_ARGUMENT);
+}
+
 static void *start_total(void *user)
 {
     struct worker *w = user;
@@ -676,6 +700,7 @@ int main(void)
         TEST(threads_start_at_the_same_time),
         TEST(each_thread_has_its_own_error),
         TEST(workspace_is_provided),
+        TEST(needs_are_known),
         TEST(starts_are_captured),
         TEST(threads_have_workspace_each),
         TEST(workspace_is_captured),
