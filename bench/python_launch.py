@@ -5,11 +5,12 @@ interface.
     PYTHONPATH=python python3 bench/python_launch.py [CALLS]
 
 Prints microseconds a call, the least of 20 batches. Host: the whole product of 16x16x16 on one
-thread, with the same arrays in each call, and with a new array in each call. GPU, if there is one:
+thread, with the same arrays in each call, with a new array in each call, and as a family. GPU, if there is one:
 the time until the call returns, with the GPU idle before each batch; and the time that PyTorch, if it
 is installed, takes to start an addition.
 """
 import sys
+import tempfile
 import time
 
 import numpy as np
@@ -30,6 +31,7 @@ kernel product(i32 m, static i32 n, static i32 k, const f32 *a, const f32 *b, f3
     global f32 A[m][k] = a, B[k][n] = b, C[m][n] = c;
     reg f32 ra[16][16] = A[0 +: 16][0 +: 16], rb[16][16] = B[0 +: 16][0 +: 16];
     C[0 +: 16][0 +: 16] = dot(ra, rb);
+    ensures C == dot(A, B);
 }
 """
 
@@ -61,6 +63,14 @@ def host(calls):
     yield "host", "tw_entry_start", microseconds(lambda: start(plan.entry, packed, 6, None, None), calls)
     yield "host", "the same arrays again", microseconds(lambda: product(16, 16, 16, a, b, c), calls)
     yield "host", "another array each time", microseconds(another, calls)
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/product.tile", "w") as out:
+            out.write(PRODUCT)
+        family = tilewright.family(f"{folder}/product.tile", threads=1)
+    family(16, 16, 16, a, b, c)
+    start, plan = tilewright._library().tw_family_start, next(iter(family._plans.values()))
+    yield "host", "tw_family_start", microseconds(lambda: start(plan.entry, packed, 6, None, None), calls)
+    yield "host", "a family of that kernel", microseconds(lambda: family(16, 16, 16, a, b, c), calls)
 
 
 def gpu(calls):

@@ -172,7 +172,8 @@ static void report_failure(const struct run *r)
     json_key(&j, "file");
     json_string(&j, r->program.path);
     json_key(&j, "kernel");
-    json_string(&j, r->kernel ? tw_kernel_name(r->kernel) : NULL);
+    bool known = r->kernel && (!r->chosen.family || r->chosen.variant);
+    json_string(&j, known ? tw_kernel_name(r->kernel) : NULL);
     json_key(&j, "ok");
     json_bool(&j, false);
     if (r->simulated && r->found.json)

@@ -419,15 +419,16 @@ static tw_status choose_plain(tw_family *f, const struct family_sizes *s, tw_cho
     }
     if (status != TW_OK && !family_is_refusal(status))
         return status;
-    const char *target = f->members[0].kernel->target;
+    const char *target = f->members[0].kernel->target,
+               *bits = f->same_bits ? " with the same bits in each run" : "";
     if (f->refusal.status != TW_OK)
         return family_refuse(f, f->refusal.status,
-                             "no kernel of the family `%s` takes these types and sizes on %s; the "
-                             "first that was refused: %s",
-                             f->name, target, f->refusal.text);
+                             "no kernel of the family `%s` takes these types and sizes on %s%s; "
+                             "the first that was refused: %s",
+                             f->name, target, bits, f->refusal.text);
     return family_refuse(f, TW_BAD_ARGUMENT,
-                         "no kernel of the family `%s` takes these types and sizes on %s", f->name,
-                         target);
+                         "no kernel of the family `%s` takes these types and sizes on %s%s",
+                         f->name, target, bits);
 }
 
 tw_status family_make_view(tw_family *f)

@@ -139,6 +139,10 @@ def test_names(tool, folder):
     expect(tile.status == 0 and "kernel matmul_v7(" in tile.out, tile)
     got = call([tool, "check", "wafes"], cwd=folder)
     expect(got.status == 2 and "wafes: there is no such file, and no kernel or family of that name ships; did you mean 'waves'?" in got.err, got)
+    got = call([tool, "run", "matmul", "--set", "m=3,n=33,k=7", "--type", "f16", "--fill", "rand", "--verify", "--device", "sim"], cwd=folder)
+    expect(got.status == 0 and got.out.startswith("chosen: matmul_") and "verified: 99 elements" in got.out, got)
+    got = call([tool, "check", "matmul:matmul_v6", "--no-run"], cwd=folder)
+    expect(got.status == 0 and not got.err, got)
     write(f"{folder}/waves", "kernel mine(f32 *c) grid(1) warps(1) { global f32 C[1] = c; C = 1; }\n")
     got = call([tool, "show", "waves"], cwd=folder)
     expect(got.status == 0 and "kernel mine(" in got.out, got)
@@ -179,8 +183,8 @@ def test_choice(tool, folder):
                         (("--set", "q=1"), "none of the kernels has a scalar parameter 'q'"), (("--store", "none.db"), "none.db")):
         refused = call([tool, "run", "products.tile", "--fill", "rand", "--set", small, *wrong], cwd=folder)
         expect(refused.status == 2 and said in refused.err, f"{wrong}: {refused}")
-    refused = call([tool, "run", "products.tile", "--fill", "rand", "--set", "m=1,n=1"], cwd=folder)
-    expect(refused.status == 2 and "give it with --set k=…" in refused.err, refused)
+    refused = call([tool, "run", "products.tile", "--fill", "rand", "--set", "m=1,n=1", "--json"], cwd=folder)
+    expect(refused.status == 2 and "give it with --set k=…" in refused.err and json.loads(refused.out)["kernel"] is None, refused)
 
 
 def test_inputs(tool, folder):

@@ -31,6 +31,7 @@ both = tw.family("both.tile")
 need(both.name == "both" and tw.family("parts").name == "parts" and tw.family("two.tile", "b").kernels.keys() == {"columns"})
 both(16, 64, 64, a, b, c)
 need(tw.allclose(c, a @ b))
+need("matmul_split_parts" in tw.family("matmul").kernels)
 """
 
 CHOICES = """

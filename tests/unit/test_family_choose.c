@@ -389,6 +389,10 @@ static void kernels_whose_sums_have_no_order_can_be_left_out(void **state)
     chosen(&c, 16, 64, 64, "rows BM=8,WARPS=2", TW_BY_RESULT);
     succeed(c.f, tw_family_same_bits(c.family, false));
     chosen(&c, 16, 64, 64, "parts PARTS=2", TW_BY_RESULT);
+    succeed(c.f, tw_family_from_file(c.f->ctx, file_path("parts.tile"), NULL, NULL, &c.family));
+    succeed(c.f, tw_family_same_bits(c.family, true));
+    assert_int_equal(choose(&c, 16, 64, 64), TW_BAD_ARGUMENT);
+    assert_non_null(strstr(c.error.text, "on cpu with the same bits in each run"));
     assert_int_equal(tw_family_same_bits(NULL, true), TW_BAD_ARGUMENT);
 }
 
