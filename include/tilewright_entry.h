@@ -8,13 +8,13 @@
  *     if (tw_entry_start(entry, args, 6, stream, &error) != TW_OK)
  *         fputs(error.text, stderr);
  *
- * Variants: the arguments select one by the values of statics, and by which integers and addresses
- * are multiples of 16, or integers of 8. The first start of a variant compiles and loads it, under a lock. Later
- * starts find it without a lock and check the arguments. Each of the first 64 combinations gets a
- * variant of its own. Later combinations share variants that assume nothing about sizes and
- * addresses: one for each choice of statics. At 512 variants a start that needs a new one is
- * refused. A variant stays until its entry is freed,
- * because a graph may contain it.
+ * Variants: the arguments select one by the values of statics, by which integers are multiples of
+ * 16 or of 8, and by which addresses are multiples of 16. The first start of a variant compiles and
+ * loads it, under a lock. Later starts find it without a lock and check the arguments. Each of the
+ * first 64 combinations gets a variant of its own. Later combinations share variants that assume
+ * nothing about sizes and addresses: one for each choice of statics. At 512 variants a start that
+ * needs a new one is refused. A variant stays until its entry is freed, because a graph may contain
+ * it.
  *
  * A GPU's kernel: `stream` is a stream of the GPU. A start is one call of the driver if the GPU's
  * primary context is current in the thread (a thread without one gets it with its first start),

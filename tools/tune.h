@@ -23,7 +23,7 @@
  * A member is a kernel; several members have the same parameters. A candidate is a member with
  * tuned values. A problem is a choice of sizes. A trial is a candidate at a problem. A program
  * depends on its candidate and on facts about the sizes: the values of statics, and the sizes that
- * 16 divides. A build is that program; problems with the same facts share it. */
+ * 16 or 8 divides. A build is that program; problems with the same facts share it. */
 #ifndef TW_TUNE_H
 #define TW_TUNE_H
 

@@ -57,6 +57,7 @@ struct tw_entry {
     int argument_count, least_arguments;     /* if fewer are given, defaults follow */
     unsigned char argument_of[ENTRY_PARAMS]; /* the parameter of each argument */
     int derived_count;                       /* parameters that the launch computes */
+    uint64_t counted[ENTRY_FACTS];           /* bits of a key that are facts: floats have none */
     unsigned char derived[ENTRY_PARAMS];
     struct launch_sizes derive;
     atomic_bool full; /* new facts get the variant that assumes none */
@@ -94,39 +95,27 @@ static bool float_bits(enum dtype t, double v, uint64_t *bits)
     return !isfinite(v) || isfinite(dtype_load_f64(t, bits));
 }
 
-/* Returns the facts of an integer as bits: 1 if 16 divides it, 2 if 8 does. */
-static inline unsigned facts_of(uint64_t value)
-{
-    return (value % 16 == 0) | (unsigned)(value % 8 == 0) << 1;
-}
-
-static inline bool take_argument(const struct entry_param *p, const tw_value *a, uint64_t *value,
-                                 unsigned *facts)
+static inline bool take_argument(const struct entry_param *p, const tw_value *a, uint64_t *value)
 {
     if (a->kind != p->kind)
         return false;
-    *facts = 0;
     switch (p->kind) {
-    case TW_POINTER:
-        *value = (uintptr_t)a->pointer;
-        *facts = *value % 16 == 0;
-        return (*value & p->below) == 0;
-    case TW_INTEGER:
-        *value = (uint64_t)a->i;
-        *facts = facts_of(*value);
-        return *value - (uint64_t)p->least <= p->span;
+    case TW_POINTER: *value = (uintptr_t)a->pointer; return (*value & p->below) == 0;
+    case TW_INTEGER: *value = (uint64_t)a->i; return *value - (uint64_t)p->least <= p->span;
     case TW_FLOAT: break;
     }
     return float_bits(p->dtype, a->f, value);
 }
 
-static inline void add_to_key(const tw_entry *e, struct given *g, int param, unsigned facts)
+static inline void add_to_key(const tw_entry *e, struct given *g, int param)
 {
-    if (e->params[param].is_static)
-        g->key.word[g->key.words++] = g->value[param];
-    else
-        for (int i = 0; i < ENTRY_FACTS; i++)
-            g->key.word[i] |= (uint64_t)(facts >> i & 1) << param;
+    uint64_t value = g->value[param];
+    if (e->params[param].is_static) {
+        g->key.word[g->key.words++] = value;
+        return;
+    }
+    g->key.word[0] |= (uint64_t)(value % 16 == 0) << param;
+    g->key.word[1] |= (uint64_t)(value % 8 == 0) << param;
 }
 
 static inline void forget_facts(struct entry_key *key)
@@ -143,7 +132,7 @@ static bool derive(const tw_entry *e, struct given *g)
     if (!launch_derived_run(&e->derive, g->value))
         return false;
     for (int i = 0; i < e->derived_count; i++)
-        add_to_key(e, g, e->derived[i], facts_of(g->value[e->derived[i]]));
+        add_to_key(e, g, e->derived[i]);
     return true;
 }
 
@@ -157,17 +146,20 @@ static inline bool take_arguments(const tw_entry *e, const tw_value *arguments, 
     for (int i = 0; i < e->argument_count; i++) {
         int param = e->argument_of[i];
         const struct entry_param *p = &e->params[param];
-        unsigned facts = p->kind == TW_INTEGER ? facts_of(p->preset) : 0;
         if (i >= count)
             g->value[param] = p->preset;
-        else if (!take_argument(p, &arguments[i], &g->value[param], &facts))
+        else if (!take_argument(p, &arguments[i], &g->value[param]))
             return false;
         if (p->single && g->value[param] != p->only)
             return false;
         g->has_null |= p->kind == TW_POINTER && !g->value[param];
-        add_to_key(e, g, param, facts);
+        add_to_key(e, g, param);
     }
-    return e->derived_count == 0 || derive(e, g);
+    if (e->derived_count > 0 && !derive(e, g))
+        return false;
+    for (int i = 0; i < ENTRY_FACTS; i++)
+        g->key.word[i] &= e->counted[i];
+    return true;
 }
 
 static bool count_fits(const tw_entry *e, int count)
@@ -759,6 +751,8 @@ static void describe_params(tw_entry *e, const tw_launch *l)
                        &value);
         p->only = p->preset = value;
         p->is_static = from->is_static && !p->single;
+        e->counted[0] |= (uint64_t)(p->kind != TW_FLOAT) << i;
+        e->counted[1] |= (uint64_t)(p->kind == TW_INTEGER) << i;
         if (from->derived)
             e->derived[e->derived_count++] = (unsigned char)i;
         else

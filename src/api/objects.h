@@ -146,7 +146,7 @@ struct choice {
     enum dtype *types;
     struct literal *values; /* of scalar parameters */
     bool *known;
-    /* A known divisor: of a run-time integer 16 or 1, of a pointer's address up to 16 bytes. */
+    /* A known divisor: of a run-time integer 16, 8 or 1, of a pointer's address up to 16 bytes. */
     int *divisor;
     bool any_threads;            /* as in lang_choice: for counting alone, never for a run */
     bool despite_races;          /* as in pass_context: for the simulator alone */

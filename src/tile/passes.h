@@ -13,7 +13,7 @@ struct launch_facts {
     const bool *known;            /* by parameter index: a static parameter to compile in; NULL:
                                    * none */
     const int
-        *divisor; /* by parameter index: 16 or 1, a number that divides a run-time integer; NULL:
+        *divisor; /* by parameter index: 16, 8 or 1, a number that divides a run-time integer; NULL:
                   * not known */
 };
 

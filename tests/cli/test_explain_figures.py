@@ -131,7 +131,7 @@ def test_sums(tool, folder):
 
 def test_advice(tool, folder):
     """The advice names the worst access with the figures of the list, finds it at all sizes, and gives the possible gain."""
-    for size, sectors in ((1000, "31.2 sectors where 3.91"), (1023, "31.8 sectors where 4"), (1024, "32 sectors where 16")):
+    for size, sectors in ((1000, "31.2 sectors where 15.6"), (1023, "31.8 sectors where 4"), (1024, "32 sectors where 16")):
         page = explain(tool, across(folder), "--set", f"m={size},n={size},k={size}", *H200)
         expect(f"Line 14 has a load that is not coalesced: a warp's request touches {sectors} would do" in page, page)
         expect("; let neighbouring threads (thread.x) take neighbouring columns." in page, page)
