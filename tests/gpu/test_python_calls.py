@@ -17,10 +17,10 @@ FILES = {"matmul_v1": "shared", "matmul_v3": "async", "matmul_v4": "stages", "ma
 
 
 def test_values(tw, size):
-    """Arrays made here, every kernel of the ladder, f16 and f32, ragged."""
+    """Arrays made here, every kernel of the ladder and their family, f16 and f32, ragged."""
     m, n, k = size, size + 3, size - 5
-    for name, file in FILES.items():
-        kernel = tw.load(f"kernels/matmul/{file}.tile")[name]
+    ladder = [(name, tw.load(f"kernels/matmul/{file}.tile")[name]) for name, file in FILES.items()]
+    for name, kernel in [*ladder, ("matmul", tw.family("matmul"))]:
         for dtype in ("f4", "f2"):
             a, b = ((np.random.rand(*s) - 0.5).astype(dtype) for s in ((m, k), (k, n)))
             da, db, dc = tw.to_device(a), tw.to_device(b), tw.empty((m, n), f"f{8 * int(dtype[1])}")
@@ -31,8 +31,7 @@ def test_values(tw, size):
             print(f"{name} {dtype}: {tw.bench(lambda: kernel(m, n, k, da, db, dc), 2, 5):.4f} ms")
 
 
-def test_torch(tw, torch):
-    kernel = tw.load("kernels/matmul/stages.tile")["matmul_v4"]
+def test_torch(tw, torch, kernel):
     n = 1024
     for dtype in (torch.float16, torch.bfloat16, torch.float32):
         a, b = ((torch.rand(n, n, device="cuda") - 0.5).to(dtype) for _ in range(2))
@@ -89,7 +88,8 @@ def main():
     except ImportError:
         return
     if torch.cuda.is_available():
-        test_torch(tw, torch)
+        test_torch(tw, torch, tw.load("kernels/matmul/stages.tile")["matmul_v4"])
+        test_torch(tw, torch, tw.family("matmul"))
 
 
 if __name__ == "__main__":
