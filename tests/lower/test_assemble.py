@@ -12,6 +12,7 @@ divide by 16 bytes here, must be 16 bytes wide. Without ptxas nothing is assembl
 """
 import concurrent.futures
 import csv
+import glob
 import io
 import os
 import re
@@ -177,17 +178,14 @@ def quick_pairs(kernel, is_default, turn):
 
 def cases(everything):
     turn = 0
-    for folder in sorted(os.listdir(os.path.join(ROOT, "kernels"))):
-        for name in sorted(os.listdir(os.path.join(ROOT, "kernels", folder))):
-            path = os.path.join("kernels", folder, name)
-            for kernel in kernels(path):
-                for i, tuned in enumerate(configurations(kernel)):
-                    every = [(t, s) for t in kernel.types for s in TARGETS]
-                    pairs = every if everything else quick_pairs(kernel, i == 0, turn)
-                    turn += 1
-                    for dtype, target in pairs:
-                        if not has_type(target, dtype):
-                            continue
+    for path in sorted(glob.glob("kernels/*/*", root_dir=ROOT)):
+        for kernel in kernels(path):
+            for i, tuned in enumerate(configurations(kernel)):
+                every = [(t, s) for t in kernel.types for s in TARGETS]
+                pairs = every if everything else quick_pairs(kernel, i == 0, turn)
+                turn += 1
+                for dtype, target in pairs:
+                    if has_type(target, dtype):
                         yield Case(kernel, dtype, tuned, target, i == 0)
 
 
