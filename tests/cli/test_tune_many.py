@@ -50,8 +50,11 @@ kernel cells(i32 m, i32 n, i32 k, const T *a, const T *b, T *c) grid(cdiv(m, 16)
     ensures C == dot(A, B);
 }
 """
-# 40 candidates of some tenths of a second each at two sizes.
-SLOW = """
+
+
+def slow_text(first):
+    """40 candidates, each of which takes some time at each of two sizes."""
+    return """
 tune ROUNDS = {%s};
 
 kernel slow(i32 m, i32 n, i32 k, const f32 *a, f32 *c) grid(cdiv(m, 64)) warps(1)
@@ -63,7 +66,7 @@ kernel slow(i32 m, i32 n, i32 k, const f32 *a, f32 *c) grid(cdiv(m, 64)) warps(1
     C[block.x * 64 +: 64] = x;
     ensures C == max(A, -A);
 }
-""" % ", ".join(str(4000 + i) for i in range(40))
+""" % ", ".join(str(first + i) for i in range(40))
 
 
 def name_of(candidate):
@@ -208,7 +211,7 @@ def check_table_refused(t, family, table):
 def check_table_gaps(t):
     """Variants that the budget left out at some size are measured there."""
     write_family(t)
-    slow = t.write("slow.tile", SLOW)
+    slow = t.write("slow.tile", slow_text(4000))
     family = t.write("slowly.tile", 'family slowly {\n    "slow.tile";\n}\n')
     table = os.path.join(t.folder, "slowly.table")
     t.command(0, family, *slow_command(t)[3:], "--table", table, "--budget", "2s", "--variants", "3")
@@ -234,8 +237,8 @@ def check_stored_gpu(t):
     expect(own["device"] == "NVIDIA H200" and again == rows and all(v["resident"] > 0 for v in own["variants"]), own)
 
 
-def slow_command(t):
-    return [t.tool, "tune", t.write("slow.tile", SLOW), "-m", "20000,30000", "-n", "1", "-k", "1", "--timeout", "100s"]
+def slow_command(t, m="20000,30000", first=4000):
+    return [t.tool, "tune", t.write("slow.tile", slow_text(first)), "-m", m, "-n", "1", "-k", "1", "--timeout", "100s"]
 
 
 def stored_rows(t, count):
@@ -252,15 +255,14 @@ def stored_rows(t, count):
     fail(f"less than {count} results are stored within {PATIENCE} s")
 
 
-def check_killed(t):
-    """After kill -9, the same command measures only what was not stored; Ctrl-C reports what there is."""
-    tuner = subprocess.Popen(slow_command(t), env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+def check_killed_here(t, command):
+    tuner = subprocess.Popen(command, env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     stored_rows(t, 5)
     tuner.send_signal(signal.SIGKILL)
     tuner.communicate()
     kept = len(t.rows())
     expect(5 <= kept < 80, kept)
-    tuner = subprocess.Popen([*slow_command(t), "--json"], env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    tuner = subprocess.Popen([*command, "--json"], env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     stored_rows(t, kept + 5)
     tuner.send_signal(signal.SIGINT)
     out, err = tuner.communicate(timeout=PATIENCE)
@@ -268,6 +270,14 @@ def check_killed(t):
     expect(tuner.returncode == 1 and report["interrupted"], out + err)
     expect(sum(c.get("stored", False) for p in report["problems"] for c in p["candidates"]) == kept, report)
     expect(len(t.rows()) >= kept + 5, t.rows())
+
+
+def check_killed(t):
+    """After kill -9, the same command measures only what was not stored; Ctrl-C reports what there is. On the CPU, then on a GPU."""
+    check_killed_here(t, slow_command(t))
+    t.command(0, os.path.join(t.folder, "slow.tile"), "--forget")
+    t.environment.update({"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_SM": "90", "TILEWRIGHT_CACHE": os.path.join(t.folder, "cache")})
+    check_killed_here(t, [*slow_command(t, "64,128", 200), "--device", "cuda"])
 
 
 def check_budget(t):
@@ -299,7 +309,7 @@ def check_gpu(t):
 
 def check_usage(t):
     rows, cells = t.write("rows.tile", ROWS), t.write("cells.tile", CELLS)
-    slow = t.write("slow.tile", SLOW)
+    slow = t.write("slow.tile", slow_text(4000))
     expect("their parameters differ" in t.command(2, rows, slow, "-m", "16", "-n", "16", "-k", "16").err, "parameters")
     expect("-k is missing" in t.command(2, rows, "-m", "16", "-n", "16").err, "sizes go together")
     expect("given twice" in t.command(2, rows, "-m", "16", "-n", "16", "-k", "16", "--set", "m=3").err, "sizes given twice")
