@@ -89,6 +89,7 @@ enum trial_state {
     TRIAL_REFUSED,   /* the target refuses it */
     TRIAL_SAME,      /* same program as another */
     TRIAL_PROMISING, /* estimated; to be compiled and measured */
+    TRIAL_SKIPPED,   /* slow at the nearest sizes, so not compiled for these */
     TRIAL_MEASURED,
     TRIAL_FAILED /* wrong values, a fault, too slow: status and why */
 };
@@ -363,7 +364,10 @@ int tune_search(struct tuning *t);
 /* The next measurement of a problem: a job; WAIT if programs are still being compiled; or the
  * problem is done. */
 enum next { NEXT_JOB, NEXT_WAITS, NEXT_DONE };
-enum next stage_next(struct tuning *t, int problem, bool compiles, struct job *out);
+enum next stage_next(struct tuning *t, int problem, struct job *out);
+/* Returns whether the candidate is not worth a compilation for this problem, because it was slow at
+ * the nearest ones; it is then marked. */
+bool stage_skips(struct tuning *t, int problem, int candidate);
 /* Sorts p->order, the most promising candidates first. */
 void stage_order(struct tuning *t, int problem);
 /* Gives the problem its share of the budget, when it becomes the first that is not done. */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const state_names[] = {"not measured", "refused",  "same",
-                                          "not measured", "measured", "failed"};
+static const char *const state_names[] = {"not measured", "refused",  "same",  "not measured",
+                                          "skipped",      "measured", "failed"};
 
 static tw_kernel *kernel_of(const struct tuning *t, int candidate)
 {

@@ -307,6 +307,10 @@ static void print_counts(const struct tuning *t, int unmeasured)
         "%.1f s\n",
         count_state(t, TRIAL_FAILED, false), count_state(t, TRIAL_SAME, false),
         count_state(t, TRIAL_REFUSED, false), unmeasured, seconds_now() - t->started);
+    if (count_state(t, TRIAL_SKIPPED, false) > 0)
+        printf("%d left out, because they were slow at the nearest sizes (--exhaustive compiles "
+               "them)\n",
+               count_state(t, TRIAL_SKIPPED, false));
 }
 
 static void print_best(const struct tuning *t)

@@ -16,11 +16,12 @@ static const double long_seconds = 1; /* the cut-off measurement is named if lon
 
 struct search {
     struct tuning *tuning;
-    struct job *todo; /* for compiling processes, from `next` on */
+    struct job *todo; /* for compiling processes, from `next` on; then programs to compile */
     int todo_count, next, room;
     int to_measure, measured, compiled, failed;
-    bool fills;  /* a table is completed, also after the budget */
-    bool broken; /* a process cannot start, or storing fails */
+    bool compiles; /* programs are compiled */
+    bool fills;    /* a table is completed, also after the budget */
+    bool broken;   /* a process cannot start, or storing fails */
 };
 
 static volatile sig_atomic_t stop_asked;
@@ -227,20 +228,50 @@ static void wait_for_answers(struct search *s)
     show_progress(s);
 }
 
-/* Gives compile jobs to the processes that have few. */
+/* Chooses the next program to compile: of the first problem that still needs one, in its order.
+ * Leaves out candidates that are not worth it there. */
+static bool next_program(struct search *s, struct job *out)
+{
+    struct tuning *t = s->tuning;
+    for (int i = 0; i < t->problem_count && s->compiles; i++) {
+        const struct problem *p = &t->problems[i];
+        for (int k = 0; k < p->order_count && p->stage == STAGE_SAMPLE; k++) {
+            int c = p->order[k];
+            if (p->trials[c].state != TRIAL_PROMISING || p->trials[c].why ||
+                build_at(t, i, c)->state != BUILD_NEW || stage_skips(t, i, c))
+                continue;
+            *out = (struct job){.kind = JOB_COMPILE, .candidate = c, .problem = i};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Gives the process its next job. Returns false if there is none. */
+static bool give_next(struct search *s, struct process *p)
+{
+    struct job job;
+    bool listed = s->next < s->todo_count;
+    if (listed)
+        job = s->todo[s->next];
+    if ((!listed && !next_program(s, &job)) || !start(s, p))
+        return false;
+    if (!process_give(p, &job))
+        return true; /* it has ended, and another one takes its place */
+    s->next += listed;
+    if (job.kind == JOB_COMPILE)
+        build_at(s->tuning, job.problem, job.candidate)->state = BUILD_QUEUED;
+    return true;
+}
+
+/* Gives jobs to the processes that have few. */
 static void give_todo(struct search *s)
 {
     struct tuning *t = s->tuning;
     for (int ahead = 1; ahead <= JOBS_AHEAD; ahead++)
-        for (int i = 1; i < t->process_count && s->next < s->todo_count; i++) {
-            struct process *p = &t->processes[i];
-            if (p->job_count >= ahead)
-                continue;
-            if (!start(s, p))
+        for (int i = 1; i < t->process_count; i++)
+            if (t->processes[i].job_count < ahead && !give_next(s, &t->processes[i]))
                 return;
-            if (process_give(p, &s->todo[s->next]))
-                s->next++;
-        }
 }
 
 static bool is_busy(const struct search *s, int from)
@@ -300,21 +331,15 @@ static void put_in_order(struct search *s, int problem)
 
 /* --- measuring --- */
 
-/* Starts the compiling processes. The CPU's programs compile where they run, because that takes
- * too little time for separate processes. */
+/* Lets the processes compile. The CPU's programs compile where they run, because that takes too
+ * little time for separate processes. */
 static void begin_compiling(struct search *s)
 {
     struct tuning *t = s->tuning;
-    for (int p = 0; p < t->problem_count; p++)
-        for (int i = 0; i < t->problems[p].order_count; i++) {
-            int c = t->problems[p].order[i];
-            struct build *b = build_at(t, p, c);
-            if (b->state != BUILD_NEW)
-                continue;
-            b->state = t->on_gpu ? BUILD_QUEUED : BUILD_READY;
-            if (t->on_gpu)
-                add_todo(s, &(struct job){.kind = JOB_COMPILE, .candidate = c, .problem = p});
-        }
+    s->compiles = t->on_gpu;
+    for (int i = 0; i < t->build_count && !t->on_gpu; i++)
+        if (t->builds[i].state == BUILD_NEW)
+            t->builds[i].state = BUILD_READY;
     give_todo(s);
 }
 
@@ -348,13 +373,13 @@ static bool give_measurement(struct search *s)
 {
     struct tuning *t = s->tuning;
     struct process *p = &t->processes[0];
-    bool waits = false, compiles = s->next < s->todo_count || is_busy(s, 1);
+    bool waits = false;
     struct job job;
     if (p->job_count > 0)
         return true;
     stage_share(t, current(t));
     for (int i = 0; i < t->problem_count; i++) {
-        enum next n = stage_next(t, i, compiles, &job);
+        enum next n = stage_next(t, i, &job);
         if (n == NEXT_JOB) {
             if (start_measuring(s, &job))
                 process_give(p, &job);
@@ -440,8 +465,8 @@ static int search(struct search *s)
         estimate_all(s);
     for (int i = 0; i < t->problem_count; i++) {
         drop_copies(t, &t->problems[i]);
-        put_in_order(s, i);
         t->problems[i].best = problem_fastest(t, &t->problems[i], -1);
+        put_in_order(s, i);
     }
     if (s->to_measure > 0 && !is_over(s) && !t->only_stored) {
         begin_compiling(s);

@@ -15,6 +15,8 @@ static const double near_sample = 1.3;    /* times the best: after the short sam
 static const double near_long = 1.15;     /* the same, if a run takes longer than a sample */
 static const double too_far = 1.03;       /* times the best: dropped after some rounds */
 static const double slow_ms = 200;        /* a run of this length is its own sample */
+static const double hopeless = 1.5;       /* times the best at two sizes that are within … */
+static const double near_octaves = 3;     /* … so far: not compiled for this size alone */
 static const double sampled_share = 0.85; /* of a problem's time, until the finals */
 
 /* Times that differ between one problem and many. */
@@ -86,29 +88,67 @@ static double octaves(int64_t a, int64_t b)
     return a > 0 && b > 0 ? log2((double)a / (double)b) : 0;
 }
 
-/* Returns the problem that is done and whose sizes are nearest; -1: none. */
-static int nearest_done(const struct tuning *t, int problem)
+/* Returns the distance of two problems' sizes, in octaves. */
+static double distance(const struct shape *a, const struct shape *b)
 {
-    const struct shape *s = &t->problems[problem].shape;
+    double m = octaves(a->m, b->m), n = octaves(a->n, b->n), k = octaves(a->k, b->k),
+           batch = octaves(a->batch, b->batch);
+    return sqrt(m * m + n * n + k * k + batch * batch);
+}
+
+/* Returns whether the problem's times are known: it is done, or the store had all of them. */
+static bool is_known(const struct problem *p)
+{
+    return p->best >= 0 && (p->stage == STAGE_DONE || p->order_count == 0);
+}
+
+/* Returns the problem that is known, other than `problem` and `except`, and whose sizes are nearest; -1: none.
+ * candidate: it was measured there; -1: any. */
+static int nearest_known(const struct tuning *t, int problem, int candidate, int except)
+{
     double least = INFINITY;
     int found = -1;
     for (int i = 0; i < t->problem_count; i++) {
         const struct problem *p = &t->problems[i];
-        double m = octaves(p->shape.m, s->m), n = octaves(p->shape.n, s->n),
-               k = octaves(p->shape.k, s->k), batch = octaves(p->shape.batch, s->batch);
-        double distance = m * m + n * n + k * k + batch * batch;
-        if (p->stage == STAGE_DONE && p->best >= 0 && distance < least) {
-            least = distance;
+        double d = distance(&p->shape, &t->problems[problem].shape);
+        bool measured = candidate < 0 || p->trials[candidate].state == TRIAL_MEASURED;
+        if (is_known(p) && i != problem && i != except && measured && d < least) {
+            least = d;
             found = i;
         }
     }
     return found;
 }
 
+/* Returns the candidate's time divided by the best one. */
+static double ratio_at(const struct problem *p, int candidate)
+{
+    return p->trials[candidate].ms / p->trials[p->best].ms;
+}
+
+bool stage_skips(struct tuning *t, int problem, int candidate)
+{
+    struct problem *p = &t->problems[problem];
+    struct trial *x = &p->trials[candidate];
+    int near[2] = {-1, -1};
+    near[0] = nearest_known(t, problem, candidate, -1);
+    near[1] = near[0] < 0 ? -1 : nearest_known(t, problem, candidate, near[0]);
+    if (p->fills || t->exhaustive || near[1] < 0)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (distance(&t->problems[near[i]].shape, &p->shape) > near_octaves ||
+            ratio_at(&t->problems[near[i]], candidate) < hopeless)
+            return false;
+    x->state = TRIAL_SKIPPED;
+    x->why = need_text("not compiled: at least %g times as slow as the best at the nearest sizes",
+                       hopeless);
+    return true;
+}
+
 void stage_order(struct tuning *t, int problem)
 {
     struct problem *p = &t->problems[problem];
-    int near = nearest_done(t, problem);
+    int near = nearest_known(t, problem, -1, -1);
     const struct problem *other = near >= 0 ? &t->problems[near] : NULL;
     double *values = need_memory((size_t)(t->candidate_count + 1) * sizeof *values);
     double least = INFINITY;
@@ -118,7 +158,7 @@ void stage_order(struct tuning *t, int problem)
         int c = p->order[i];
         const struct trial *there = other ? &other->trials[c] : NULL;
         values[c] = there && there->state == TRIAL_MEASURED
-                        ? there->ms / other->trials[other->best].ms
+                        ? ratio_at(other, c)
                         : p->trials[c].estimate.cost / (least > 0 ? least : 1);
     }
     sort_by(values, p->order, p->order_count);
@@ -140,7 +180,7 @@ static bool is_late(const struct tuning *t, double until)
 }
 
 /* Gives the next candidate of the order that is compiled and not yet measured. */
-static enum next next_sample(struct tuning *t, int problem, bool compiles, struct job *out)
+static enum next next_sample(struct tuning *t, int problem, struct job *out)
 {
     const struct problem *p = &t->problems[problem];
     bool waits = false;
@@ -162,7 +202,7 @@ static enum next next_sample(struct tuning *t, int problem, bool compiles, struc
         }
         waits = true;
     }
-    return waits && compiles ? NEXT_WAITS : NEXT_DONE;
+    return waits ? NEXT_WAITS : NEXT_DONE;
 }
 
 static bool has_few_samples(const struct trial *x)
@@ -361,10 +401,10 @@ static void begin_stage(struct tuning *t, struct problem *p, enum stage stage)
         begin_finals(t, p);
 }
 
-static enum next next_of_stage(struct tuning *t, int problem, bool compiles, struct job *out)
+static enum next next_of_stage(struct tuning *t, int problem, struct job *out)
 {
     switch (t->problems[problem].stage) {
-    case STAGE_SAMPLE: return next_sample(t, problem, compiles, out);
+    case STAGE_SAMPLE: return next_sample(t, problem, out);
     case STAGE_MORE: return next_more(t, problem, out);
     case STAGE_FINALS: return next_final(t, problem, out);
     case STAGE_WINNER: return next_winner(t, problem, out);
@@ -373,11 +413,11 @@ static enum next next_of_stage(struct tuning *t, int problem, bool compiles, str
     return NEXT_DONE;
 }
 
-enum next stage_next(struct tuning *t, int problem, bool compiles, struct job *out)
+enum next stage_next(struct tuning *t, int problem, struct job *out)
 {
     struct problem *p = &t->problems[problem];
     while (p->stage != STAGE_DONE) {
-        enum next n = next_of_stage(t, problem, compiles, out);
+        enum next n = next_of_stage(t, problem, out);
         if (n != NEXT_DONE)
             return n;
         begin_stage(t, p, (enum stage)(p->stage + 1));

@@ -29,7 +29,7 @@ static double time_of(const struct tuning *t, int problem, int candidate)
 /* --- choosing --- */
 
 struct chooser {
-    const struct tuning *t;
+    struct tuning *t;
     double *ratios; /* [candidate][problem]: logarithm of the time divided by the best one */
     double *best;   /* by problem: of those chosen */
 };
@@ -81,6 +81,52 @@ static double mean(const struct chooser *c)
     return sum / c->t->problem_count;
 }
 
+/* Computes the best ratios of the chosen variants, without number `left_out`. */
+static void find_best(struct chooser *c, int left_out)
+{
+    const struct table *x = &c->t->table;
+    for (int p = 0; p < c->t->problem_count; p++) {
+        c->best[p] = log(unmeasured);
+        for (int i = 0; i < x->count; i++)
+            if (i != left_out)
+                c->best[p] = fmin(c->best[p], *ratio_at(c, x->chosen[i], p));
+    }
+}
+
+/* Removes chosen variants that later ones have made useless. Returns whether any was. */
+static bool remove_useless(struct chooser *c)
+{
+    struct table *x = &c->t->table;
+    bool any = false;
+    find_best(c, -1);
+    double all = mean(c);
+    for (int i = x->count - 1; i >= 0 && x->count > 1; i--) {
+        find_best(c, i);
+        if (mean(c) - all > least_gain / 100)
+            continue;
+        memmove(x->chosen + i, x->chosen + i + 1, (size_t)(x->count - i - 1) * sizeof *x->chosen);
+        x->count--;
+        any = true;
+    }
+    find_best(c, -1);
+    return any;
+}
+
+/* Adds variants while they help. */
+static void add_choices(struct chooser *c)
+{
+    struct table *x = &c->t->table;
+    while (x->count < x->most) {
+        double gain;
+        int next = next_choice(c, &gain);
+        if (next < 0 || (x->count > 0 && gain < least_gain * c->t->problem_count))
+            break;
+        x->chosen[x->count++] = next;
+        for (int p = 0; p < c->t->problem_count; p++)
+            c->best[p] = fmin(c->best[p], *ratio_at(c, next, p));
+    }
+}
+
 void table_choose(struct tuning *t)
 {
     size_t candidates = (size_t)t->candidate_count, problems = (size_t)t->problem_count;
@@ -91,15 +137,9 @@ void table_choose(struct tuning *t)
     x->chosen = need_more_memory(x->chosen, (candidates + 1) * sizeof *x->chosen);
     x->count = 0;
     find_ratios(&c);
-    while (x->count < x->most) {
-        double gain;
-        int next = next_choice(&c, &gain);
-        if (next < 0 || (x->count > 0 && gain < least_gain * t->problem_count))
-            break;
-        x->chosen[x->count++] = next;
-        for (int p = 0; p < t->problem_count; p++)
-            c.best[p] = fmin(c.best[p], *ratio_at(&c, next, p));
-    }
+    add_choices(&c);
+    if (remove_useless(&c))
+        add_choices(&c);
     x->loss = exp(mean(&c));
     free(c.ratios);
     free(c.best);
@@ -115,10 +155,15 @@ bool table_fill(struct tuning *t)
         p->order_count = 0;
         for (int c = 0; c < t->table.count; c++) {
             int candidate = t->table.chosen[c];
-            const struct trial *x = trial_at(t, i, candidate);
+            struct trial *x = trial_at(t, i, candidate);
             while (x->state == TRIAL_SAME) {
                 candidate = x->same;
                 x = trial_at(t, i, candidate);
+            }
+            if (x->state == TRIAL_SKIPPED) {
+                free(x->why);
+                x->why = NULL;
+                x->state = TRIAL_PROMISING;
             }
             if (x->state == TRIAL_PROMISING && !x->why)
                 p->order[p->order_count++] = candidate;

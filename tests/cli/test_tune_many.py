@@ -307,6 +307,23 @@ def check_gpu(t):
         expect(all(p["winner"]["ms"] == 20 for p in times["problems"]), times)
 
 
+def check_skipped(t):
+    """A program that only one size needs is not compiled if the candidate was slow at two near sizes."""
+    gpu = {"TILEWRIGHT_CUDA_DRIVER": os.environ["FAKE_CUDA"], "FAKE_CUDA_SM": "90", "TILEWRIGHT_CACHE": os.path.join(t.folder, "cache")}
+    text = CELLS.replace("LATE = {0, 1}", "TIMES = {1, 20}").replace("    if (LATE == 1 && i >= 300)\n        acc = acc + 1;\n", "")
+    text = text.replace("i32 n, i32 k", "static i32 n, i32 k").replace("    for (i32 p", "    for (i32 r = 0; r < TIMES; r++) {\n        acc = acc * 0;\n    for (i32 p")
+    path = t.write("repeats.tile", text.replace("[j +: 16]);", "[j +: 16]);\n    }"))
+    arguments = [path, "--device", "cuda", "--type", "f16", "-m", "16", "-k", "32"]
+    t.tune(0, *arguments, "-n", "16,32", **gpu)
+    report = t.tune(0, *arguments, "-n", "16,32,48,64", **gpu)
+    expect([len(of_result(p, "measured")) for p in report["problems"]] == [2, 2, 1, 1], report)
+    expect([c["tune"] for p in report["problems"] for c in of_result(p, "skipped")] == [{"TIMES": 20}] * 2, report)
+    said = t.command(0, *arguments, "-n", "16,32,80", "--again", "--exhaustive", **gpu).out
+    expect("6 measured" in said and "left out" not in said, said)
+    said = t.command(0, *arguments, "-n", "16,32,96", **gpu).out
+    expect("\n1 left out, because they were slow at the nearest sizes (--exhaustive compiles them)\n" in said, said)
+
+
 def check_usage(t):
     rows, cells = t.write("rows.tile", ROWS), t.write("cells.tile", CELLS)
     slow = t.write("slow.tile", slow_text(4000))
@@ -326,7 +343,7 @@ def check_usage(t):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for check in (check_winners, check_own_sizes, check_types, check_family, check_table, check_table_gaps, check_stored_gpu, check_killed, check_budget, check_gpu, check_usage):
+    for check in (check_winners, check_own_sizes, check_types, check_family, check_table, check_table_gaps, check_stored_gpu, check_killed, check_budget, check_gpu, check_skipped, check_usage):
         with tempfile.TemporaryDirectory() as folder:
             check(Tuner(tool, folder))
 
