@@ -453,7 +453,7 @@ bool aot_add(struct aot_build *b, const struct aot_given *g, struct diag *diag)
         .device = device_for(b, given->device),
         .is_static = arena_copy(a, given->is_static, params * sizeof *given->is_static),
         .values = arena_copy(a, given->values, params * sizeof *given->values),
-        .divisible = arena_copy(a, given->divisible, params * sizeof *given->divisible),
+        .divisor = arena_copy(a, given->divisor, params * sizeof *given->divisor),
         .alignment = given->alignment,
         .range_count = given->range_count,
         .ranges = arena_copy(a, given->ranges, (size_t)given->range_count * sizeof *given->ranges),
@@ -517,7 +517,7 @@ static bool same_values(const struct aot_function *f, const struct aot_row *x,
     return true;
 }
 
-/* Returns true if both rows are for the same launches, apart from divisibility by 16. */
+/* Returns true if both rows are for the same launches, apart from their divisors. */
 static bool same_class(const struct aot_function *f, const struct aot_row *x,
                        const struct aot_row *y)
 {
@@ -531,34 +531,34 @@ static bool same_class(const struct aot_function *f, const struct aot_row *x,
     return true;
 }
 
-/* Returns true if a launch whose divisibility by 16 is exactly `facts` may take the row. */
-static bool goes_with(const struct aot_function *f, const struct aot_row *r, const bool *facts)
+/* Returns true if a launch whose integers have exactly these divisors may take the row. */
+static bool goes_with(const struct aot_function *f, const struct aot_row *r, const int *divisors)
 {
     for (int i = 0; i < f->param_count; i++)
-        if (r->divisible[i] && !facts[i])
+        if (divisors[i] % r->divisor[i] != 0)
             return false;
     return true;
 }
 
-/* Returns the version that a launch with exactly these facts takes from the class of row `of`,
+/* Returns the version that a launch with exactly these divisors takes from the class of row `of`,
  * without row `without`; -1: none. */
-static int taken_of(const struct aot_function *f, size_t of, size_t without, const bool *facts)
+static int taken_of(const struct aot_function *f, size_t of, size_t without, const int *divisors)
 {
     for (size_t i = 0; i < f->rows.count; i++)
         if (i != without && same_class(f, &f->rows.data[i], &f->rows.data[of]) &&
-            goes_with(f, &f->rows.data[i], facts))
+            goes_with(f, &f->rows.data[i], divisors))
             return f->rows.data[i].version;
     return -1;
 }
 
-/* Returns true if some launch takes another version without the row. It tries the facts of every
- * row of its class; only those can make a difference if there are rows for every set of facts. */
+/* Returns true if some launch takes another version without the row. It tries the divisors of every
+ * row of its class; only those can make a difference if there are rows for each combination. */
 static bool decides(const struct aot_function *f, size_t row)
 {
     for (size_t i = 0; i < f->rows.count; i++) {
-        const bool *facts = f->rows.data[i].divisible;
+        const int *divisors = f->rows.data[i].divisor;
         if (same_class(f, &f->rows.data[i], &f->rows.data[row]) &&
-            taken_of(f, row, row, facts) != taken_of(f, row, f->rows.count, facts))
+            taken_of(f, row, row, divisors) != taken_of(f, row, f->rows.count, divisors))
             return true;
     }
     return false;

@@ -50,7 +50,7 @@ struct aot_row {
     const char *device;           /* the GPU's own name; NULL: any */
     const bool *is_static;        /* by parameter: compiled in */
     const struct literal *values; /* values of static parameters, by parameter */
-    const bool *divisible;        /* by parameter: divisible by 16 */
+    const int *divisor;           /* by parameter: 16, 8 or 1, which divides it */
     int alignment; /* alignment of each address in bytes, 16 … 1, or the element's size if that
                     * is more */
     int range_count;

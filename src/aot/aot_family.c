@@ -3,6 +3,7 @@
 #include "aot/aot.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 extern const unsigned char aot_choice_c[];
 extern const size_t aot_choice_c_length;
@@ -39,6 +40,17 @@ static void write_size(struct text *out, int64_t size)
     text_printf(out, size > INT32_MAX ? "INT64_C(%" PRId64 ")" : "%" PRId64, size);
 }
 
+/* Returns log2(size) in 256ths. */
+static int octaves(int64_t size)
+{
+    return size > 0 ? (int)(log2((double)size) * 256 + 0.5) : -256;
+}
+
+static int divisor(int64_t size)
+{
+    return size % 16 == 0 ? 16 : size % 8 == 0 ? 8 : 1;
+}
+
 static void write_point(struct text *out, const struct aot_family *family,
                         const struct aot_table *table, const struct aot_point *point)
 {
@@ -47,6 +59,12 @@ static void write_point(struct text *out, const struct aot_family *family,
         text_add(out, s ? ", " : "");
         write_size(out, point->sizes[s]);
     }
+    text_add(out, "}, {");
+    for (int s = 0; s < family->size_count; s++)
+        text_printf(out, "%s%d", s ? ", " : "", octaves(point->sizes[s]));
+    text_add(out, "}, {");
+    for (int s = 0; s < family->size_count; s++)
+        text_printf(out, "%s%d", s ? ", " : "", divisor(point->sizes[s]));
     text_add(out, "}, {");
     for (int v = 0; v < table->variant_count; v++)
         text_printf(out, "%s%d", v ? ", " : "", point->order[v]);
@@ -73,7 +91,7 @@ static void write_points(struct text *out, const struct aot_function *f, int ind
     const struct aot_table *table = &f->family->tables.data[number];
     text_add(out, "\n/* ");
     write_names(out, f);
-    text_printf(out, ", and the variants, the fastest first%s%s. */\n",
+    text_printf(out, ", their octaves and divisors, and the variants, the fastest first%s%s. */\n",
                 table->device ? ", on " : "", table->device ? table->device : "");
     text_printf(out, "static const struct aot_point aot_points_%d_%d[] = {\n", index, number);
     for (size_t i = 0; i < table->points.count; i++)

@@ -244,8 +244,8 @@ static void describe_row(struct text *out, const struct aot_build *b, const stru
     for (int i = 0; i < r->range_count; i++)
         describe_range(out, f, &r->ranges[i]);
     for (int i = 0; i < f->param_count; i++)
-        if (r->divisible[i])
-            text_printf(out, "; %s divisible by 16", f->params[i].name);
+        if (r->divisor[i] > 1)
+            text_printf(out, "; %s divisible by %d", f->params[i].name, r->divisor[i]);
     if (aot_least_alignment(f) < r->alignment)
         text_printf(out, "; addresses divisible by %d", r->alignment);
     text_printf(out, "%s%s\n", *r->tuned ? ": " : "", r->tuned);

@@ -81,8 +81,8 @@ static const char *row_condition(const struct aot_build *b, const struct aot_fun
     if (aot_least_alignment(f) < r->alignment)
         add_condition(&t, arena_printf(a, "aot_low %% %d == 0", r->alignment));
     for (int i = 0; i < f->param_count; i++)
-        if (r->divisible[i])
-            add_condition(&t, arena_printf(a, "%s %% 16 == 0", f->params[i].c_name));
+        if (r->divisor[i] > 1)
+            add_condition(&t, arena_printf(a, "%s %% %d == 0", f->params[i].c_name, r->divisor[i]));
     return t.data;
 }
 

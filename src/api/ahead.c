@@ -193,19 +193,19 @@ static bool describe_row(struct add_call *c)
     struct arena *a = &l->ctx->scratch;
     int count = c->when ? c->when->range_count : 0;
     struct aot_range *ranges = arena_array(a, struct aot_range, count);
-    bool *divisible = arena_array(a, bool, c->given.param_count);
+    int *divisor = arena_array(a, int, c->given.param_count);
     bool *is_static = arena_array(a, bool, c->given.param_count);
     for (int i = 0; i < count; i++)
         if (!find_range(c, &c->when->ranges[i], &ranges[i]))
             return false;
     for (int p = 0; p < c->given.param_count; p++) {
-        divisible[p] = !c->given.params[p].is_pointer && l->choice.divisor[p] > 1;
+        divisor[p] = c->given.params[p].is_pointer ? 1 : l->choice.divisor[p];
         is_static[p] = c->given.params[p].is_static;
     }
     c->given.row = (struct aot_row){.device = c->when ? c->when->device : NULL,
                                     .is_static = is_static,
                                     .values = l->choice.values,
-                                    .divisible = divisible,
+                                    .divisor = divisor,
                                     .alignment = alignment_of(c),
                                     .range_count = count,
                                     .ranges = ranges,
@@ -283,9 +283,11 @@ static tw_status add_call(void *user)
     if (!statics_known(c))
         return TW_BAD_ARGUMENT;
     for (int p = 0; p < c->launch->kernel->info->param_count; p++)
-        if (c->launch->kernel->info->params[p].derived || c->launch->choice.divisor[p] == 8)
+        if (c->launch->kernel->info->params[p].derived ||
+            (!c->family && c->launch->choice.divisor[p] == 8))
             c->launch->choice.divisor[p] = 1; /* a fact about these sizes, not about a caller's;
-                                               * versions differ by multiples of 16 alone */
+                                               * versions of a kernel by itself differ by multiples
+                                               * of 16 alone */
     describe_params(c);
     describe_function(c);
     if (!describe_row(c))

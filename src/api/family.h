@@ -9,7 +9,7 @@
  *   family_model.c      the time of a variant by the model
  *   family_order.c      members whose results depend on the order of blocks
  *   family_ship.c       the choice of the variants that a build ships
- *   family_build.c      their versions in a build
+ *   family_build.c      a family in a build; family_versions.c: the versions of a variant
  *   family_own.c        the family's own context, for choices and starts from any thread
  *   family_start.c      starts; family_cache.h: the entries by sizes
  *

@@ -2,12 +2,10 @@
  * chooses.
  *
  *   choose variants       family_ship.c
- *   compile each of them  for each set that gives its static values, and for each combination of
- *                         sizes divisible by 16 at which it is the first; one that is refused is
- *                         left out, and the choice starts again
+ *   compile each of them  family_versions.c; one that is refused is left out, and the choice starts
+ *                         again
  *   add the table         sizes, and the order of the variants there */
-#include "api/ahead.h"
-#include "api/family_ship.h"
+#include "api/family_build.h"
 #include "model/devices.h"
 
 #include <stdio.h>
@@ -15,22 +13,6 @@
 #include <string.h>
 
 enum { USUAL_VARIANTS = 8, MOST_VARIANTS = 64 };
-
-/* A variant that the compiler refused. */
-struct left_out {
-    struct left_out *next;
-    const char *variant, *why;
-};
-
-struct family_build {
-    tw_build *build;
-    tw_family *family;
-    tw_shipment how;
-    struct family_ship ship;
-    struct build_family function;
-    const char *usual; /* the first GPU of the model's table that the target is for; NULL: none */
-    struct left_out *left_out;
-};
 
 /* --- the arguments --- */
 
@@ -100,134 +82,6 @@ static tw_status begin_call(void *user)
     return status;
 }
 
-/* --- one version --- */
-
-/* Sets the values that the kernel has compiled in, and multiples of 16. facts: by bit, the sizes of
- * the family. */
-static tw_status set_values(const struct family_build *c, tw_launch *l, int set, uint64_t facts)
-{
-    const tw_family *f = c->family;
-    const struct lang_kernel *info = l->kernel->info;
-    tw_status status = TW_OK;
-    for (int i = 0; set >= 0 && i < c->how.sets[set].count && status == TW_OK; i++) {
-        const tw_size_range *r = &c->how.sets[set].ranges[i];
-        if (ship_is_static(info, r))
-            status = tw_launch_set(l, r->param, tw_int(r->least));
-    }
-    for (int i = 0; i < f->size_count && status == TW_OK; i++)
-        if (facts >> i & 1)
-            status = tw_launch_set(l, info->params[f->size_param[i]].name, tw_int(16));
-    return status;
-}
-
-static tw_status add_version(struct family_build *c, const struct family_variant *v, int set,
-                             uint64_t facts, int alignment)
-{
-    tw_launch *l;
-    const tw_build_when when = {.size = sizeof when, .alignment = alignment};
-    tw_choice choice = {
-        .size = sizeof choice, .kernel = c->family->members[v->member].kernel, .tune = v->tune};
-    tw_status status = tw_family_launch(c->family, &choice, &l);
-    if (status != TW_OK)
-        return status;
-    status = set_values(c, l, set, facts);
-    if (status == TW_OK)
-        status = build_add(c->build, l, &when, &c->function, v->name);
-    tw_launch_free(l);
-    return status;
-}
-
-/* --- the versions of a variant --- */
-
-/* Returns the sizes that 16 divides, of those that the kernel takes at run time. */
-static uint64_t facts_of(const tw_family *f, const struct lang_kernel *info, const int64_t *sizes)
-{
-    uint64_t facts = 0;
-    for (int i = 0; i < f->size_count; i++)
-        if (!info->params[f->size_param[i]].is_static && sizes[i] % 16 == 0)
-            facts |= UINT64_C(1) << i;
-    return facts;
-}
-
-static int compare_facts(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    int more = __builtin_popcountll(y) - __builtin_popcountll(x);
-    return more ? more : (x > y) - (x < y);
-}
-
-/* Finds the facts of all points at which a variant is the first, the most first, each once; at the
- * end no facts, for all other launches. Returns their number. */
-static int find_facts(const struct family_build *c, int chosen, uint64_t **list)
-{
-    const struct family_ship *s = &c->ship;
-    const struct family_variant *v = s->variants[s->chosen[chosen]];
-    const struct lang_kernel *info = c->family->members[v->member].kernel->info;
-    uint64_t *facts = malloc((s->points.list.count + 1) * sizeof *facts);
-    size_t count = 0, kept = 0;
-    if (!facts)
-        return 0;
-    for (size_t i = 0; i < s->points.list.count; i++)
-        if (s->points.list.data[i].order[0] == chosen)
-            facts[count++] = facts_of(c->family, info, s->points.list.data[i].sizes);
-    facts[count++] = 0;
-    qsort(facts, count, sizeof *facts, compare_facts);
-    for (size_t i = 0; i < count; i++)
-        if (i == 0 || facts[i] != facts[kept - 1])
-            facts[kept++] = facts[i];
-    *list = facts;
-    return (int)kept;
-}
-
-/* Returns true if an earlier set compiles the same values in. */
-static bool again(const struct family_build *c, const struct lang_kernel *info, int set)
-{
-    for (int e = 0; e < set; e++) {
-        bool same = ship_set_serves(&c->ship, info, e);
-        for (int i = 0; same && i < c->how.sets[set].count; i++) {
-            const tw_size_range *r = &c->how.sets[set].ranges[i];
-            if (!ship_is_static(info, r))
-                continue;
-            bool found = false;
-            for (int k = 0; k < c->how.sets[e].count; k++)
-                found = found || (strcmp(c->how.sets[e].ranges[k].param, r->param) == 0 &&
-                                  c->how.sets[e].ranges[k].least == r->least);
-            same = found;
-        }
-        if (same)
-            return true;
-    }
-    return false;
-}
-
-static tw_status add_set(struct family_build *c, const struct family_variant *v, int set,
-                         const uint64_t *facts, int count)
-{
-    tw_status status = TW_OK;
-    for (int i = 0; i < count && status == TW_OK; i++)
-        status = add_version(c, v, set, facts[i], 16);
-    if (status == TW_OK && c->how.unaligned)
-        status = add_version(c, v, set, 0, 1);
-    return status;
-}
-
-static tw_status add_variant(struct family_build *c, int chosen)
-{
-    const struct family_ship *s = &c->ship;
-    const struct family_variant *v = s->variants[s->chosen[chosen]];
-    const struct lang_kernel *info = c->family->members[v->member].kernel->info;
-    uint64_t *facts = NULL;
-    int count = find_facts(c, chosen, &facts);
-    tw_status status = count ? TW_OK : context_no_memory(c->family->ctx);
-    if (ship_serves_all(info) && status == TW_OK)
-        status = add_set(c, v, -1, facts, count);
-    for (int i = 0; i < s->set_count && status == TW_OK && !ship_serves_all(info); i++)
-        if (ship_set_serves(s, info, i) && !again(c, info, i))
-            status = add_set(c, v, i, facts, count);
-    free(facts);
-    return status;
-}
-
 /* --- all variants --- */
 
 static tw_status choose_call(void *user)
@@ -283,7 +137,7 @@ static bool add_chosen(struct family_build *c, tw_status *status)
     for (int i = 0; i < c->ship.chosen_count; i++) {
         struct refused_call r = {c, c->ship.variants[c->ship.chosen[i]], ""};
         tw_message m = tw_message_init();
-        *status = add_variant(c, i);
+        *status = family_add_variant(c, i);
         if (*status == TW_OK)
             continue;
         if (*status == TW_BAD_PROGRAM || *status == TW_UNSYNCHRONISED) {

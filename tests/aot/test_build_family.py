@@ -63,7 +63,8 @@ PARTS = HEAD % ("f32", "BM = {16}", "parts", "", "") + """    grid(cdiv(m, BM), 
 VARIANTS = [("rows", "BM=8"), ("rows", "BM=16"), ("columns", "BN=32"), ("columns", "BN=16"), ("columns", "BN=8"), ("parts", "BM=16")]
 # rows BM=8 is the fastest for few rows, columns BN=32 for many, parts for a long sum, columns BN=8 for sizes that 16 does not divide.
 TIMES = {(16, 64, 64): [10, 12, 30, 20, 25, 40], (64, 64, 64): [25, 15, 22, 24, 30, 45], (128, 64, 64): [60, 30, 20, 28, 35, 50], (16, 64, 512): [None, None, 60, 50, 55, 20],
-         (17, 65, 63): [None, None, 40, 30, 20, 50], (1024, 256, 256): [None, None, 100, 140, 190, 200]}
+         (17, 65, 63): [None, None, 40, 30, 20, 50],
+         (24, 72, 72): [None, None, 20, 10, 15, 30], (1024, 256, 256): [None, None, 100, 140, 190, 200]}
 
 
 def grid_of(variant, m, n):
@@ -158,7 +159,8 @@ def test_choice(tool, folder):
         fail(f"the results are of a GPU that was not asked for, without a word: {said.err}")
     link(folder)
     run(folder, {"16,64,64": "rows BM=8", "128,64,64": "columns BN=32", "16,64,512": "parts BM=16", "17,65,63": "columns BN=8",
-                 "160,64,64": "columns BN=32", "33,65,63": "columns BN=8", "1,1,1": "columns BN=8", "128,64,64+4": "columns BN=32"},
+                 "160,64,64": "columns BN=32", "33,65,63": "columns BN=8", "1,1,1": "columns BN=8",
+                 "24,72,72": "columns BN=16", "24,72,88": "columns BN=16", "128,64,64+4": "columns BN=32"},
         FAKE_CUDA_CHECK="1")
     between = library_choices(tool, folder, [f"{m},{n},{k}" for n, k in ((64, 64), (65, 63)) for m in (2, 9, 32, 33, 64, 256, 257)])
     if len(set(between.values())) < 3:

@@ -84,6 +84,20 @@ static void one_function_has_all_kernels(void **state)
     has(source, "if (!(aot_p->compiled_in >> 1 & 1))");
 }
 
+/* Versions differ by the divisors of the sizes at which the variant is the first. */
+static void divisors_have_versions(void **state)
+{
+    struct fixture *f = *state;
+    const char *header, *source;
+    tw_family *family = load_for(f, "sm_90");
+    put_file("more.table", "%s", HEADER("NVIDIA H200") "{\"at\":[12,72,72],\"us\":[30,10,20]}\n");
+    succeed(f, tw_family_add_table(family, file_path("more.table"), NULL));
+    texts_of(f, family, NULL, "`rows` is left out", &header, &source);
+    has(header, "sm_90; columns; n divisible by 8; k divisible by 8: BN = 16\n");
+    has(header, "sm_90; columns: BN = 16\n");
+    has(source, "n % 8 == 0");
+}
+
 /* Without values, the kernel with static parameters is left out. */
 static void static_parameters_need_values(void **state)
 {
@@ -212,9 +226,13 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(one_function_has_all_kernels), TEST(static_parameters_need_values),
-        TEST(devices_have_tables),          TEST(refused_variants_are_left_out),
-        TEST(wrong_calls_are_refused),      TEST(no_memory),
+        TEST(divisors_have_versions),
+        TEST(one_function_has_all_kernels),
+        TEST(static_parameters_need_values),
+        TEST(devices_have_tables),
+        TEST(refused_variants_are_left_out),
+        TEST(wrong_calls_are_refused),
+        TEST(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
