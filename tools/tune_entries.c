@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART = 4 }; /* of the GPU's memory: the workspace that is kept */
+enum { PART = 4, MOST = 1000 }; /* of the GPU's memory: the workspace that is kept; entries */
 
 void entries_open(struct entries *x, struct tuning *t, void *stream,
                   void (*drop)(void *user, const tw_entry *entry), void *user)
@@ -29,17 +29,19 @@ static void free_entry(struct entries *x, struct entry_held *h)
     x->drop(x->user, h->entry);
     tw_entry_free(h->entry);
     x->workspace -= h->workspace;
+    x->count--;
     *h = (struct entry_held){0};
 }
 
-/* Frees the entry with workspace that was used longest ago, except `kept`. Returns false if there
- * is none. */
-static bool free_oldest(struct entries *x, const struct entry_held *kept)
+/* Frees the entry that was used longest ago, except `kept`; with_workspace: of those that have
+ * some. Returns false if there is none. */
+static bool free_oldest(struct entries *x, const struct entry_held *kept, bool with_workspace)
 {
     struct entry_held *oldest = NULL;
     for (int i = 0; i < x->tuning->build_count; i++) {
         struct entry_held *h = &x->list[i];
-        if (h->entry && h->workspace > 0 && h != kept && (!oldest || h->used < oldest->used))
+        if (h->entry && h != kept && (h->workspace > 0 || !with_workspace) &&
+            (!oldest || h->used < oldest->used))
             oldest = h;
     }
     if (oldest)
@@ -53,7 +55,7 @@ static void count_workspace(struct entries *x, struct entry_held *h, int64_t byt
     int64_t all = 2 * bytes > h->workspace ? 2 * bytes : h->workspace;
     x->workspace += all - h->workspace;
     h->workspace = all;
-    while (x->workspace > x->tuning->memory_bytes / PART && free_oldest(x, h))
+    while (x->workspace > x->tuning->memory_bytes / PART && free_oldest(x, h, true))
         ;
 }
 
@@ -65,15 +67,20 @@ tw_status entries_get(struct entries *x, int build, tw_launch *l, const tw_value
     struct entry_held *h = *out = &x->list[build];
     tw_error e = tw_error_init();
     int64_t workspace = 0;
-    tw_status s = h->entry ? TW_OK : tw_entry_new(l, &h->entry);
-    if (s != TW_OK)
-        return say(x, s, why);
+    tw_status s = TW_OK;
+    if (!h->entry) {
+        s = tw_entry_new(l, &h->entry);
+        if (s != TW_OK)
+            return say(x, s, why);
+        if (++x->count > MOST)
+            free_oldest(x, h, false);
+    }
     h->used = ++x->uses;
     h->occupancy = tw_occupancy_init();
     do
         s = tw_entry_occupancy(h->entry, arguments, count, x->stream, &h->occupancy, &workspace,
                                &e);
-    while (s == TW_NO_MEMORY && free_oldest(x, h));
+    while (s == TW_NO_MEMORY && free_oldest(x, h, true));
     if (s == TW_OK) {
         count_workspace(x, h, workspace);
         return s;

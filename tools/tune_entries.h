@@ -1,9 +1,9 @@
 /* The entries of builds, in the process that measures on a GPU.
  *
  * An entry starts with arguments by position, so a run costs the host little and a further problem
- * with the same facts compiles nothing. Each entry keeps its own workspace. If all of them together
- * take much of the GPU's memory, those that were used longest ago are freed, and made again when
- * they are needed. */
+ * with the same facts compiles nothing. Each entry keeps its own workspace, and memory of the host.
+ * If there are many, or if their workspace takes much of the GPU's memory, those that were used
+ * longest ago are freed, and made again when they are needed. */
 #ifndef TW_TUNE_ENTRIES_H
 #define TW_TUNE_ENTRIES_H
 
@@ -21,6 +21,7 @@ struct entries {
     struct tuning *tuning;
     void *stream;
     struct entry_held *list; /* by build */
+    int count;
     int64_t workspace, uses; /* of all */
     /* Called before an entry is freed. */
     void (*drop)(void *user, const tw_entry *entry);
