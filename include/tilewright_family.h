@@ -152,9 +152,10 @@ typedef struct tw_shipment {
 TW_SIZED(tw_shipment);
 
 /* Adds a function for the family with its present types to a build: it starts the variant that is
- * the fastest at its sizes. The results of the family's device choose the variants that ship: one
- * after the other, so that over the measured sizes within the sets the time is least. Without
- * results of this device, those of the most similar one choose, or the model, with a warning. The
+ * the fastest at its sizes. The results of the GPU of tw_family_device, else of any GPU of the
+ * family's target, choose the variants that ship: one after the other, so that over the measured
+ * sizes within the sets the time is least. Without such results, those of the most similar GPU
+ * choose, or the model, with a warning. The GPU of this machine does not count by itself. The
  * function knows the order of the shipped variants at the measured sizes, and at sizes between them
  * as tw_family_choose predicts it; a launch takes the order of the nearest sizes.
  *

@@ -460,7 +460,10 @@ static int add_kernel(struct builder *b, const struct known_kernel *known)
 /* Adds a GPU for families. device: its name, or the target again. */
 static void add_gpu(struct builder *b, const char *target, const char *device)
 {
+    tw_device here = tw_device_init();
     const char *name = strcmp(target, device) == 0 ? NULL : device;
+    if (!name && device_named(target, &here)) /* cuda */
+        name = here.model;
     for (int i = 0; i < b->gpu_count; i++)
         if (strcmp(b->gpus[i].target, target) == 0 &&
             (name && b->gpus[i].device ? strcmp(b->gpus[i].device, name) == 0

@@ -129,24 +129,38 @@ static tw_status leave_out(void *user)
     return TW_OK;
 }
 
-/* Adds the versions of all chosen variants. Returns false if one was refused and left out, or an
- * error came, in *status. */
-static bool add_chosen(struct family_build *c, tw_status *status)
+/* Leaves the variant out if it was refused. Returns the status: TW_OK if it was. */
+static tw_status take_refusal(struct family_build *c, struct family_variant *v, tw_status status)
 {
     tw_context *ctx = c->family->ctx;
-    for (int i = 0; i < c->ship.chosen_count; i++) {
-        struct refused_call r = {c, c->ship.variants[c->ship.chosen[i]], ""};
-        tw_message m = tw_message_init();
-        *status = family_add_variant(c, i);
-        if (*status == TW_OK)
-            continue;
-        if (*status == TW_BAD_PROGRAM || *status == TW_UNSYNCHRONISED) {
-            if (tw_context_message(ctx, 0, &m))
-                snprintf(r.why, sizeof r.why, "%s", m.text);
-            *status = context_call(ctx, leave_out, &r);
+    struct refused_call r = {c, v, ""};
+    tw_message m = tw_message_init();
+    if (status != TW_BAD_PROGRAM && status != TW_UNSYNCHRONISED)
+        return status;
+    if (tw_context_message(ctx, 0, &m))
+        snprintf(r.why, sizeof r.why, "%s", m.text);
+    return context_call(ctx, leave_out, &r);
+}
+
+/* Compiles each chosen variant once, then all of their versions. Returns false if one was refused and
+ * left out, or an error came, in *status. */
+static bool add_chosen(struct family_build *c, tw_status *status)
+{
+    const struct family_ship *s = &c->ship;
+    *status = TW_OK;
+    for (int step = 0; step < 2; step++)
+        for (int i = 0; i < s->chosen_count; i++) {
+            struct family_variant *v = s->variants[s->chosen[i]];
+            if (step == 0 && !v->accepted)
+                *status = family_try_variant(c, i);
+            else if (step == 1)
+                *status = family_add_variant(c, i);
+            v->accepted = *status == TW_OK;
+            if (*status == TW_OK)
+                continue;
+            *status = take_refusal(c, v, *status);
+            return false;
         }
-        return false;
-    }
     return true;
 }
 
@@ -278,14 +292,8 @@ static tw_status build_locked(struct family_build *c)
     return status == TW_OK ? context_call(f->ctx, end_call, c) : status;
 }
 
-/* A build does not depend on the machine that makes it: without a name, the GPU that is here counts
- * only for a family for `cuda`. */
-static bool forgets_device(const tw_family *f)
-{
-    return !f->is_named && strncmp(f->members[0].kernel->target, "cuda", 4) != 0;
-}
-
-/* Takes the number of multiprocessors of the first GPU of the model's table that the target is for.
+/* Forgets the GPU that is here, because a build does not depend on the machine that makes it. Takes
+ * the number of multiprocessors of the first GPU of the model's table that the target is for.
  * Returns the name of that GPU; NULL: there is none. */
 static const char *take_usual_device(tw_family *f, int capability)
 {
@@ -314,7 +322,7 @@ tw_status tw_build_family(tw_build *b, tw_family *f, const tw_shipment *shipment
     const char *device = f->device;
     int capability = f->capability, multiprocessors = f->multiprocessors;
     const struct lower_target *target = f->members[0].kernel->device;
-    if (target && forgets_device(f))
+    if (target && !f->is_named)
         c.usual = take_usual_device(f, target->ptx.number);
     status = build_locked(&c);
     f->has_view = false;

@@ -21,6 +21,9 @@ struct family_build {
     struct left_out *left_out;
 };
 
+/* Compiles one version of a chosen variant, which is not added. Returns TW_OK, or the status of the
+ * failed call on the build's context. */
+tw_status family_try_variant(struct family_build *c, int chosen);
 /* Compiles the versions of a chosen variant and adds them. Returns TW_OK, or the status of the
  * failed call on the build's context. */
 tw_status family_add_variant(struct family_build *c, int chosen);

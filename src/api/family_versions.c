@@ -179,6 +179,18 @@ static tw_status add_set(struct family_build *c, int chosen, int set)
     return status;
 }
 
+tw_status family_try_variant(struct family_build *c, int chosen)
+{
+    const struct family_ship *s = &c->ship;
+    const struct family_variant *v = s->variants[s->chosen[chosen]];
+    const struct lang_kernel *info = c->family->members[v->member].kernel->info;
+    uint64_t hash;
+    int set = ship_serves_all(info) ? -1 : 0;
+    while (set >= 0 && !ship_set_serves(s, info, set))
+        set++;
+    return hash_of(c, v, set, (struct facts){0}, &hash);
+}
+
 tw_status family_add_variant(struct family_build *c, int chosen)
 {
     const struct family_ship *s = &c->ship;

@@ -210,6 +210,10 @@ def test_devices(tool, folder):
     said = build(tool, folder, "--type", "f32", "--set", "n=64,k=64", "--device", "h100", "--table", f"{folder}/more.table", "--no-cubin")
     if "no results of the family `products` with T = f32 for NVIDIA H100 80GB HBM3: those of NVIDIA H200 choose" not in said.err:
         fail(f"another GPU's results: {said.err}")
+    said = build(tool, folder, "--type", "f32", "--set", "n=64,k=64", "--device", "cuda", "--no-cubin",
+                 env=dict(os.environ, TILEWRIGHT_CUDA_DRIVER=FAKE))
+    if said.err or "as measured on simulator" not in open(f"{folder}/products.h").read():
+        fail(f"the GPU that is here: {said.err}")
 
 
 def test_model(tool, folder):
