@@ -141,7 +141,7 @@ def test_names(tool, folder):
     expect(got.status == 2 and "wafes: there is no such file, and no kernel or family of that name ships; did you mean 'waves'?" in got.err, got)
     got = call([tool, "run", "matmul", "--set", "m=3,n=33,k=7", "--type", "f16", "--fill", "rand", "--verify", "--device", "sim"], cwd=folder)
     expect(got.status == 0 and got.out.startswith("chosen: matmul_") and "verified: 99 elements" in got.out, got)
-    got = call([tool, "check", "matmul:matmul_v6", "--no-run"], cwd=folder)
+    got = call([tool, "check", "matmul:matmul_v7", "--no-run"], cwd=folder)
     expect(got.status == 0 and not got.err, got)
     write(f"{folder}/waves", "kernel mine(f32 *c) grid(1) warps(1) { global f32 C[1] = c; C = 1; }\n")
     got = call([tool, "show", "waves"], cwd=folder)
