@@ -60,6 +60,7 @@ enum tuned_fate {
     TUNED_NO_TARGET,
     TUNED_NO_TYPES,
     TUNED_OTHER_PROGRAM,
+    TUNED_NO_TIME,
     TUNED_NO_CLASS,
     TUNED_DOES_NOT_FIT,
     TUNED_BUILT
@@ -69,8 +70,10 @@ struct tuned_entry {
     int line;
     enum tuned_fate fate;
     char *kernel, *device, *target, *program; /* NULL: any */
-    int type_count, range_count, tune_count;
+    int type_count, range_count, tune_count, size_count;
     struct assignment types[TUNED_NAMES], tunes[TUNED_NAMES];
+    struct assignment sizes[TUNED_NAMES]; /* at which it was measured */
+    char ms[64];                          /* milliseconds; "": none */
     struct tuned_range ranges[TUNED_NAMES];
 };
 struct tuned {
@@ -102,6 +105,7 @@ struct family_request {
     const struct options *options;
     const struct built_gpu *gpus;
     int gpu_count;
+    struct tuned *tuned; /* further results */
 };
 /* Adds a function to the build for each choice of the family's types. Returns STATUS_OK, or another
  * status after printing a message. */

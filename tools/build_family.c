@@ -1,6 +1,8 @@
 /* Families for `build`: the sizes of --set, the results by which variants are chosen, the types. */
 #include "build.h"
 #include "tilewright_tuning.h"
+#include "toolchain.h"
+#include "tuned.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +61,105 @@ static int add_store(const struct family_request *r, tw_family *f)
     return s == TW_OK ? STATUS_OK : STATUS_USAGE;
 }
 
-/* Adds the results of --table and --store to those that are next to the family's file. */
+/* Returns whether the kernel's text is the one that was measured. Its hash depends on no size, but the
+ * library returns it only for a launch with known sizes. */
+static bool is_program(tw_kernel *k, const struct tuned_entry *e)
+{
+    tw_launch *l;
+    tw_tuned key = tw_tuned_init();
+    tw_param p = tw_param_init();
+    if (!e->program || tw_launch_new(k, &l) != TW_OK)
+        return true;
+    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++)
+        if (!p.is_pointer && !p.derived && !p.default_value.kind)
+            tw_launch_set(l, p.name, is_float_type(p.dtype) ? tw_float(1) : tw_int(1));
+    bool is = tw_launch_tuning_key(l, "", &key) != TW_OK || strcmp(key.program, e->program) == 0;
+    tw_launch_free(l);
+    return is;
+}
+
+/* Adds a text in quotes. */
+static void append_quoted(char **out, const char *text)
+{
+    append_text(out, "\"");
+    for (; *text; text++)
+        append_text(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+    append_text(out, "\"");
+}
+
+/* Adds "NAME=VALUE,…" in quotes. */
+static void append_list(char **out, const struct assignment *list, int count)
+{
+    append_text(out, "\"");
+    for (int i = 0; i < count; i++)
+        append_text(out, "%s%s=%s", i ? "," : "", list[i].name, list[i].value);
+    append_text(out, "\"");
+}
+
+/* Adds a line of --tuned as two of a table. */
+static void append_result(char **out, const char *family, const struct tuned_entry *e)
+{
+    double ms = 0;
+    parse_real(e->ms, &ms);
+    append_text(out, "{\"family\":\"%s\",\"device\":", family);
+    append_quoted(out, e->device);
+    append_text(out, ",\"types\":");
+    append_list(out, e->types, e->type_count);
+    append_text(out, ",\"sizes\":[");
+    for (int i = 0; i < e->size_count; i++)
+        append_text(out, "%s\"%s\"", i ? "," : "", e->sizes[i].name);
+    append_text(out, "],\"variants\":[{\"kernel\":\"%s\",\"tune\":", e->kernel);
+    append_list(out, e->tunes, e->tune_count);
+    append_text(out, "}]}\n{\"at\":[");
+    for (int i = 0; i < e->size_count; i++)
+        append_text(out, "%s%s", i ? "," : "", e->sizes[i].value);
+    append_text(out, "],\"us\":[%.9g]}\n", ms * 1000);
+}
+
+static enum tuned_fate fate_of(tw_family *f, const struct tuned_entry *e)
+{
+    double ms = 0;
+    tw_kernel *k;
+    int i = 0;
+    while ((k = tw_family_kernel(f, i)) && strcmp(tw_kernel_name(k), e->kernel) != 0)
+        i++;
+    if (!k)
+        return TUNED_NO_KERNEL;
+    if ((e->target && strcmp(e->target, "cpu") == 0) || (e->device && tuned_of_host(e->device)))
+        return TUNED_OF_HOST;
+    if (!is_program(k, e))
+        return TUNED_OTHER_PROGRAM;
+    bool has_time = e->device && e->size_count > 0 && parse_real(e->ms, &ms) && ms > 0;
+    return has_time ? TUNED_BUILT : TUNED_NO_TIME;
+}
+
+/* Adds the lines of --tuned, as a table. */
+static int add_tuned(const struct family_request *r, tw_family *f)
+{
+    char *text = NULL;
+    for (int i = 0; i < r->tuned->count; i++) {
+        struct tuned_entry *e = &r->tuned->list[i];
+        enum tuned_fate fate = fate_of(f, e);
+        tuned_reached(e, fate);
+        if (fate == TUNED_BUILT)
+            append_result(&text, tw_family_name(f), e);
+    }
+    char *folder = text ? folder_make(NULL) : NULL;
+    int status = !text || folder ? STATUS_OK : STATUS_FAILED;
+    if (folder && folder_write(folder, "tuned.table", text, strlen(text))) {
+        char *path = need_text("%s/tuned.table", folder);
+        tw_status s = tw_family_add_table(f, path, NULL);
+        if (s != TW_OK)
+            complain_library(NULL, r->ctx, s);
+        status = s == TW_OK ? STATUS_OK : STATUS_USAGE;
+        free(path);
+    }
+    folder_remove(folder);
+    free(text);
+    return status;
+}
+
+/* Adds the results of --table, --store and --tuned to those that are next to the family's file. */
 static int add_results(const struct family_request *r, tw_family *f)
 {
     for (const struct option_use *u = NULL; (u = options_next(r->options, "table", u));) {
@@ -69,7 +169,8 @@ static int add_results(const struct family_request *r, tw_family *f)
         complain_library(NULL, r->ctx, s);
         return STATUS_USAGE;
     }
-    return add_store(r, f);
+    int status = add_store(r, f);
+    return status == STATUS_OK ? add_tuned(r, f) : status;
 }
 
 /* --- types --- */

@@ -5,7 +5,8 @@
  *
  * `kernel` and `tune` are required. A range is [least, most], both inclusive; null means no
  * limit, and a third number 16 means multiples of 16 only. `program` identifies the text of the
- * kernel that was measured. Other keys of `tune --export json` are ignored. */
+ * kernel that was measured. A family chooses by `sizes`, {"m": 16, "n": 4096}, and `ms`. Other keys of
+ * `tune --export json` are ignored. */
 #include "build.h"
 
 #include <ctype.h>
@@ -151,6 +152,12 @@ static void tune_member(void *user, struct cursor *c, const char *key)
     fail(c, "a tuned value is a number");
 }
 
+static void size_member(void *user, struct cursor *c, const char *key)
+{
+    struct tuned_entry *e = user;
+    read_assignment(c, key, e->sizes, &e->size_count);
+}
+
 static int64_t read_end(struct cursor *c, int64_t open)
 {
     char text[64];
@@ -218,6 +225,10 @@ static void entry_member(void *user, struct cursor *c, const char *key)
         read_object(c, range_member, e);
     else if (strcmp(key, "tune") == 0)
         read_object(c, tune_member, e);
+    else if (strcmp(key, "sizes") == 0 && peek(c) == '{')
+        read_object(c, size_member, e);
+    else if (strcmp(key, "ms") == 0 && isdigit((unsigned char)peek(c)))
+        read_scalar(c, e->ms, sizeof e->ms);
     else if (is_one_of(of_no_weight, key))
         skip_value(c);
     else
@@ -315,6 +326,8 @@ static const char *reason(enum tuned_fate fate)
     case TUNED_NO_TYPES: return "its types are not built";
     case TUNED_OTHER_PROGRAM:
         return "its `program` is another text of the kernel: tune again, or leave `program` out";
+    case TUNED_NO_TIME:
+        return "a family chooses by `device`, `sizes` and `ms`, and one of them is missing";
     case TUNED_NO_CLASS: return "no version that is built is of its class";
     case TUNED_DOES_NOT_FIT: return "its values fit no target that is built";
     case TUNED_BUILT: break;

@@ -638,7 +638,7 @@ static int add_families(struct builder *b)
     int status = STATUS_OK;
     for (int i = 0; i < b->family_count && status == STATUS_OK; i++)
         status = family_build(&(struct family_request){b->build, b->ctx, b->families[i].program,
-                                                       b->given, b->gpus, b->gpu_count});
+                                                       b->given, b->gpus, b->gpu_count, &b->tuned});
     return status;
 }
 

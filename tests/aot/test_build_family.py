@@ -216,6 +216,33 @@ def test_devices(tool, folder):
         fail(f"the GPU that is here: {said.err}")
 
 
+def test_stored(tool, folder):
+    """Lines of --tuned and results of a store count as those of a table."""
+    lines = [{"kernel": "columns", "types": {"T": "f16"}, "device": "NVIDIA H200", "class": {"m": [16, 31, 16]}, "sizes": {"k": 64, "m": 16, "n": 64},
+              "tune": {"BN": 8}, "ms": 0.001, "version": "1.2.0"}]
+    lines += [dict(lines[0], device="a \"GPU\"", ms=0.5), dict(lines[0], kernel="other"), dict(lines[0], program="0123456789abcdef"),
+              dict(lines[0], ms=0), dict(lines[0], target="cpu")]
+    write(folder, "tuned.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    said = build(tool, folder, "--type", "f16", "--device", "h200", "--tuned", f"{folder}/tuned.jsonl", "--no-cubin").err
+    text = open(f"{folder}/products.h").read()
+    if "as measured on NVIDIA H200" not in text or "columns: BN = 8" not in text or "those of" in said:
+        fail(f"lines of --tuned: {said}\n{text}")
+    for line, why in ((3, "its kernel is not built"), (4, "its `program` is another text"), (5, "a family chooses by `device`, `sizes` and `ms`"),
+                      (6, "measured on the CPU")):
+        if f"tuned.jsonl:{line}: left out: {why}" not in said and f"tuned.jsonl:{line}: left out: it was {why}" not in said:
+            fail(f"line {line}: {said}")
+    fake = dict(os.environ, TILEWRIGHT_CUDA_DRIVER=FAKE)
+    store = ["--store", f"{folder}/tuned.db"]
+    if call([tool, "tune", f"{folder}/columns.tile", "--list", *store]).status != 0:
+        return  # no SQLite
+    tuned = call([tool, "tune", f"{folder}/columns.tile", "--type", "f16", "--set", "m=16,n=64,k=64", "--device", "cuda", *store], env=fake)
+    if tuned.status != 0:
+        fail(f"tune: {tuned}")
+    said = build(tool, folder, "--type", "f16", "--device", "cuda", *store, "--no-cubin", env=fake).err
+    if "as measured on simulator" not in open(f"{folder}/products.h").read() or "the model" in said:
+        fail(f"a store: {said}")
+
+
 def test_model(tool, folder):
     """Without results, the model chooses among the defaults."""
     said = build(tool, folder, "--type", "f16", "--set", "n=64,k=64", "--no-cubin")
@@ -272,6 +299,7 @@ def main():
         test_unaligned(tool, folder)
         test_variants(tool, folder)
         test_devices(tool, folder)
+        test_stored(tool, folder)
         test_model(tool, folder)
         test_c(tool, folder)
         test_refused(tool, folder)
