@@ -4,8 +4,8 @@
     bench/tables.py [FAMILY…] [--device cuda] [--types f16,f32] [--budget 170s] [--out FOLDER]
 
 For each family it runs `tilewright tune` over the sizes of bench/suite and bench/table_sizes.txt and writes kernels/FAMILY.table (or
-FOLDER/FAMILY.table); results of other devices and types in the file stay. --judge writes FOLDER/FAMILY.unseen.table instead: the times of all
-variants at bench/unseen_sizes.txt, by which bench/choices.py judges choices.
+FOLDER/FAMILY.table); results of other devices and types in the file stay. --judge measures all variants at bench/unseen_sizes.txt instead and
+keeps their times in FOLDER/FAMILY.unseen.db, by which bench/choices.py judges choices.
 """
 import argparse
 import os
@@ -47,6 +47,7 @@ def main():
     parser.add_argument("--budget", default="170s", help="for a family and type (170s)")
     parser.add_argument("--threads", help="threads of the CPU engine")
     parser.add_argument("--out", default="kernels", help="folder of the tables (kernels)")
+    parser.add_argument("--known", action="store_true", help="measure only the variants that the tables name")
     parser.add_argument("--judge", action="store_true", help="measure all variants at bench/unseen_sizes.txt")
     parser.add_argument("--tool", default="build/tilewright", help="the program (build/tilewright)")
     options = parser.parse_args()
@@ -61,8 +62,11 @@ def main():
                 sizes.flush()
                 path = os.path.join(options.out, f"{family}.unseen.table" if options.judge else f"{family}.table")
                 command = [options.tool, "tune", f"kernels/{family}.tile", "--suite", sizes.name, "--device", options.device, "--type", dtype,
-                           "--table", path, "--budget", options.budget, *(["--variants", "1000", "--no-store"] if options.judge else []),
-                           *(CPU_OPTIONS if options.device == "cpu" else []), *(["--threads", options.threads] if options.threads else [])]
+                           "--table", path, "--budget", options.budget]
+                command += ["--known"] if options.known else []
+                command += ["--store", os.path.join(options.out, f"{family}.unseen.db")] if options.judge else []
+                command += CPU_OPTIONS if options.device == "cpu" else []
+                command += ["--threads", options.threads] if options.threads else []
                 status |= subprocess.run(command).returncode
     return 1 if status else 0
 

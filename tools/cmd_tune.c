@@ -18,7 +18,7 @@ static int check_table(const struct tuning *t)
 {
     static const char *const of_table[] = {"variants", "stored", NULL};
     static const char *const of_measuring[] = {"again",     "no-store",   "budget", "timeout",
-                                               "finalists", "exhaustive", NULL};
+                                               "finalists", "exhaustive", "known",  NULL};
     const char *alone = options_any(t->given, of_table);
     const char *other = options_any(t->given, of_measuring);
     if (alone && !t->table.wanted)
@@ -42,6 +42,7 @@ static int read_options(struct tuning *t)
                 options_integer(o, "threads", 0, 4096, &t->threads);
     t->again = options_has(o, "again");
     t->exhaustive = options_has(o, "exhaustive");
+    t->known = options_has(o, "known");
     t->only_stored = options_has(o, "stored");
     t->table = (struct table){.wanted = options_has(o, "table"), .most = 24};
     t->to_json = options_has(o, "json");
@@ -200,6 +201,9 @@ static const struct option_spec tune_options[] = {
      .values = 1,
      .value = "N",
      .help = "variants in the table, at most (default 24)"},
+    {.name = "known",
+     .help = "try only the variants that the family's tables name, for any device: new times, or\n"
+             "another device's table in a minute"},
     {.name = "stored", .help = "write the table from what is stored, and measure nothing"},
     {.name = "again", .help = "measure again what the store has"},
     OPTION_THREADS,

@@ -318,6 +318,9 @@ struct tuning {
     double timeout, budget; /* seconds; budget 0: none */
     int64_t jobs, threads, finalists;
     bool again, exhaustive, to_json;
+    bool known;         /* --known: only the variants that the family's tables name: */
+    char **known_names; /* "kernel BM=64,BN=64" */
+    int known_count;
     bool only_stored; /* --stored: nothing is measured */
     /* for the type in turn */
     struct problem *problems;

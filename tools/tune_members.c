@@ -128,6 +128,35 @@ static void drop_tune(struct options *o)
     o->use_count = kept;
 }
 
+/* Gathers the variants of --known, for the types to tune for. */
+static int gather_known(struct tuning *t)
+{
+    tw_family *f = t->programs[0].family;
+    tw_type variable = tw_type_init();
+    tw_choice c = tw_choice_init();
+    if (!t->known)
+        return STATUS_OK;
+    if (!t->family)
+        return usage_error(NULL, t->self, "--known is for a family: its tables name the variants");
+    for (int i = 0; i < t->type_count; i++) {
+        for (int v = 0; tw_kernel_type(t->members[0].kernel, v, &variable) == TW_OK; v++)
+            if (t->types[i] != TW_DTYPE_NONE)
+                tw_family_type(f, variable.name, t->types[i]);
+        for (int n = 0; tw_family_variant(f, n, true, &c); n++) {
+            t->known_names = need_more_memory(t->known_names, (size_t)(t->known_count + 1) *
+                                                                  sizeof *t->known_names);
+            t->known_names[t->known_count++] = need_text("%s", c.variant);
+        }
+    }
+    if (t->known_count > 0)
+        return STATUS_OK;
+    return usage_error(
+        NULL, t->self,
+        "--known: the tables of %s name no variant for these types; without --known, "
+        "tune searches all",
+        t->family);
+}
+
 int members_open(struct tuning *t)
 {
     int words = t->given->word_count, status = STATUS_OK;
@@ -147,6 +176,8 @@ int members_open(struct tuning *t)
         status = device_choose(t);
     if (status == STATUS_OK)
         status = split_types(t);
+    if (status == STATUS_OK)
+        status = gather_known(t);
     drop_tune(&t->settings);
     for (int i = 0; i < t->member_count && status == STATUS_OK; i++)
         status = candidates_make(t, i);
@@ -159,6 +190,9 @@ void members_close(struct tuning *t)
         free(t->candidates[i].tuned);
         free(t->candidates[i].text);
     }
+    for (int i = 0; i < t->known_count; i++)
+        free(t->known_names[i]);
+    free(t->known_names);
     for (int i = 0; i < t->program_count; i++)
         program_close(&t->programs[i]);
     tw_context_free(t->ctx);

@@ -226,18 +226,34 @@ static char *values_text(const struct space_maker *m)
     return text;
 }
 
+/* Returns whether the combination may be a candidate: without --known, all may. */
+static bool may_be_candidate(const struct space_maker *m, const char *text)
+{
+    const struct tuning *t = m->tuning;
+    char *name = need_text("%s%s%s", tw_kernel_name(m->kernel), *text ? " " : "", text);
+    bool found = !t->known;
+    for (int i = 0; i < t->known_count && !found; i++)
+        found = strcmp(t->known_names[i], name) == 0;
+    free(name);
+    return found;
+}
+
 static void add_candidate(struct space_maker *m)
 {
     struct tuning *t = m->tuning;
+    char *text = values_text(m);
+    if (!may_be_candidate(m, text)) {
+        free(text);
+        return;
+    }
     size_t bytes = (size_t)(m->tune_count + 1) * sizeof *m->tuned;
     int count = t->candidate_count;
     if ((count & (count - 1)) == 0)
         t->candidates = need_more_memory(t->candidates,
                                          (size_t)(count ? 2 * count : 1) * sizeof *t->candidates);
     struct candidate *x = &t->candidates[t->candidate_count++];
-    *x = (struct candidate){.member = (int)(m->member - t->members),
-                            .tuned = need_memory(bytes),
-                            .text = values_text(m)};
+    *x = (struct candidate){
+        .member = (int)(m->member - t->members), .tuned = need_memory(bytes), .text = text};
     memcpy(x->tuned, m->tuned, (size_t)m->tune_count * sizeof *m->tuned);
     m->member->count++;
 }

@@ -133,7 +133,7 @@ bool stage_skips(struct tuning *t, int problem, int candidate)
     int near[2] = {-1, -1};
     near[0] = nearest_known(t, problem, candidate, -1);
     near[1] = near[0] < 0 ? -1 : nearest_known(t, problem, candidate, near[0]);
-    if (p->fills || t->exhaustive || near[1] < 0)
+    if (p->fills || t->exhaustive || t->known || near[1] < 0)
         return false;
     for (int i = 0; i < 2; i++)
         if (distance(&t->problems[near[i]].shape, &p->shape) > near_octaves ||
@@ -219,7 +219,7 @@ static void begin_more(const struct tuning *t, struct problem *p)
     int third = best < lengths_of(t).more_ms ? (p->list_count + 2) / 3 : 1, kept = 0;
     for (int i = 0; i < p->list_count; i++) {
         const struct trial *x = &p->trials[p->list[i]];
-        bool good = i < third || least_ms(x) <= nearby * best || t->exhaustive;
+        bool good = i < third || least_ms(x) <= nearby * best || t->exhaustive || t->known;
         if (good && has_few_samples(x))
             p->list[kept++] = p->list[i];
     }
@@ -243,7 +243,8 @@ static enum next next_more(struct tuning *t, int problem, struct job *out)
 
 /* --- the finals --- */
 
-/* Chooses the candidates near the best, and at least a few. */
+/* Chooses the candidates near the best, and at least a few. With --known all have their samples,
+ * which are for predictions: there are no finals. */
 static void begin_finals(const struct tuning *t, struct problem *p)
 {
     const struct lengths l = lengths_of(t);
@@ -257,7 +258,7 @@ static void begin_finals(const struct tuning *t, struct problem *p)
     p->list_count = t->exhaustive ? count : most < chosen ? most : chosen;
     for (int i = 0; i < p->list_count; i++)
         p->trials[p->list[i]].finalist = true;
-    if (!p->measured)
+    if (!p->measured || t->known)
         p->list_count = 0;
     p->finals_until = now + fmax(share, l.final_seconds);
     p->at = p->round = 0;

@@ -36,7 +36,7 @@ static int check_options(const struct store_command *c)
 {
     static const char *const ways[] = {"list", "forget", "export", NULL};
     static const char *const of_tuning[] = {
-        "tune",    "budget",   "timeout", "jobs",  "finalists", "exhaustive", "again",
+        "tune",    "budget",   "timeout", "jobs",  "finalists", "exhaustive", "again", "known",
         "threads", "no-store", "json",    "table", "variants",  "stored",     NULL};
     const char *way = options_any(c->given, ways), *other = options_any(c->given, of_tuning);
     for (int i = 0; ways[i]; i++)

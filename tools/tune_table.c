@@ -112,11 +112,20 @@ static bool remove_useless(struct chooser *c)
     return any;
 }
 
-/* Adds variants while they help. */
+/* Adds variants while they help; with --known all that have a time. */
 static void add_choices(struct chooser *c)
 {
     struct table *x = &c->t->table;
-    while (x->count < x->most) {
+    for (int i = 0; i < c->t->candidate_count && c->t->known && x->count < x->most; i++) {
+        double least = log(unmeasured);
+        for (int p = 0; p < c->t->problem_count; p++) {
+            least = fmin(least, *ratio_at(c, i, p));
+            c->best[p] = fmin(c->best[p], *ratio_at(c, i, p));
+        }
+        if (least < log(unmeasured))
+            x->chosen[x->count++] = i;
+    }
+    while (x->count < x->most && !c->t->known) {
         double gain;
         int next = next_choice(c, &gain);
         if (next < 0 || (x->count > 0 && gain < least_gain * c->t->problem_count))
@@ -138,7 +147,7 @@ void table_choose(struct tuning *t)
     x->count = 0;
     find_ratios(&c);
     add_choices(&c);
-    if (remove_useless(&c))
+    if (!t->known && remove_useless(&c))
         add_choices(&c);
     x->loss = exp(mean(&c));
     free(c.ratios);

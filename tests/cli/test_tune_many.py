@@ -193,6 +193,21 @@ def check_table(t):
     t.command(0, family, "--table", table, "--stored", "-m", "80", "-n", "32", "-k", "40")
     expect([r["at"] for r in sections(table)[1][1]] == [[80, 32, 40]], open(table).read())
     check_table_refused(t, family, table)
+    check_known(t, family, table)
+
+
+def check_known(t, family, table):
+    """--known: the variants of the family's table alone, all of them in the new one, also those that do not win."""
+    other = os.path.join(t.folder, "known.table")
+    t.command(0, family, "-m", "48", "-n", "32", "-k", "40", "--known", "--no-store", "--table", other)
+    (header, rows), = sections(other)
+    expect(len(header["variants"]) > 0 and len(rows) == 1 and all(rows[0]["us"]), (header, rows))
+    names = [(v["kernel"], v["tune"]) for section, _ in sections(table) for v in section["variants"]]
+    expect(all((v["kernel"], v["tune"]) in names for v in header["variants"]), (header, names))
+    expect("--known is for a family" in t.command(2, os.path.join(t.folder, "rows.tile"), "-m", "32", "-n", "32", "-k", "32", "--known").err, "a kernel")
+    for path in (table, other):
+        os.remove(path)
+    expect("name no variant" in t.command(2, family, "-m", "48", "-n", "32", "-k", "40", "--known").err, "no table")
 
 
 def check_table_refused(t, family, table):
