@@ -4,8 +4,7 @@
     bench/tables.py [FAMILY…] [--device cuda] [--types f16,f32] [--budget 170s] [--out FOLDER]
 
 For each family it runs `tilewright tune` over the sizes of bench/suite and bench/table_sizes.txt and writes kernels/FAMILY.table (or
-FOLDER/FAMILY.table); results of other devices and types in the file stay. --judge measures all variants at bench/unseen_sizes.txt instead and
-keeps their times in FOLDER/FAMILY.unseen.db, by which bench/choices.py judges choices.
+FOLDER/FAMILY.table); results of other devices and types in the file stay. bench/choices.py judges the choices that follow from a table.
 """
 import argparse
 import os
@@ -48,7 +47,6 @@ def main():
     parser.add_argument("--threads", help="threads of the CPU engine")
     parser.add_argument("--out", default="kernels", help="folder of the tables (kernels)")
     parser.add_argument("--known", action="store_true", help="measure only the variants that the tables name")
-    parser.add_argument("--judge", action="store_true", help="measure all variants at bench/unseen_sizes.txt")
     parser.add_argument("--tool", default="build/tilewright", help="the program (build/tilewright)")
     options = parser.parse_args()
     status = 0
@@ -57,14 +55,12 @@ def main():
             parser.error(f"there is no family '{family}'; there are {', '.join(SUITES)}")
         for dtype in (options.types or TYPES[family]).split(","):
             with tempfile.NamedTemporaryFile("w", suffix=".txt") as sizes:
-                lines = open("bench/unseen_sizes.txt").readlines() if options.judge else sizes_of(family, options.device, dtype)
-                sizes.write("\n".join(lines) + "\n")
+                sizes.write("\n".join(sizes_of(family, options.device, dtype)) + "\n")
                 sizes.flush()
-                path = os.path.join(options.out, f"{family}.unseen.table" if options.judge else f"{family}.table")
+                path = os.path.join(options.out, f"{family}.table")
                 command = [options.tool, "tune", f"kernels/{family}.tile", "--suite", sizes.name, "--device", options.device, "--type", dtype,
                            "--table", path, "--budget", options.budget]
                 command += ["--known"] if options.known else []
-                command += ["--store", os.path.join(options.out, f"{family}.unseen.db")] if options.judge else []
                 command += CPU_OPTIONS if options.device == "cpu" else []
                 command += ["--threads", options.threads] if options.threads else []
                 status |= subprocess.run(command).returncode
