@@ -23,7 +23,7 @@ CPU_OPTIONS = ["--tune", "BK=32,256,512", "--tune", "WAVE=264"]
 
 def sizes_of(family, device, dtype):
     """Returns the lines "m n k [batch]" to measure."""
-    files = [f"bench/suite/{name}.txt" for name in SUITES[family]] + ([MORE[family]] if family in MORE else [])
+    files = [f"bench/suite/{name}.txt" for name in SUITES[family]] + ([MORE[family]] if family in MORE and device == "cuda" else [])
     most = MOST_FLOPS[device].get(dtype, MOST_FLOPS[device].get(None, float("inf")))
     lines = []
     for path in files:
