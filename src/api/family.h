@@ -61,6 +61,7 @@ struct family_member {
     struct family_variant *plain; /* with its default tuned values; NULL: not made yet */
     struct block_needs needs;     /* of that, without the blocks */
     bool estimated, refused;      /* `needs` is known; the target does not take it */
+    bool varies;                  /* left out: its results may differ between runs */
 };
 
 /* The times at some sizes. */
@@ -213,6 +214,9 @@ void family_fill_error(const tw_family *f, tw_status status, tw_error *error);
 tw_error *family_fillable(tw_error *error);
 tw_status family_check_call(const tw_family *f, const tw_value *arguments, int count,
                             tw_error *error, const char *call);
+/* Before a choice: forgets the refusals of members with statics, because these may depend on the
+ * values of the statics. */
+void family_forget_refusals(tw_family *f);
 /* Keeps the error of the first variant that was refused, for a call that finds no other. */
 void family_note_refusal(tw_family *f, const tw_error *error);
 /* Returns true if a status means that the target or its driver does not take a variant. */

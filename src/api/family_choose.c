@@ -182,7 +182,7 @@ static tw_status make_view(void *user)
     }
     for (int i = 0; i < f->member_count; i++) {
         f->members[i].estimated = false;
-        f->members[i].refused = f->same_bits && family_varies(f, i);
+        f->members[i].refused = f->members[i].varies = f->same_bits && family_varies(f, i);
     }
     for (size_t i = 0; i < f->variants.count; i++) {
         f->variants.data[i]->accepted = false;
@@ -191,6 +191,33 @@ static tw_status make_view(void *user)
     f->refusal = (tw_error){.size = sizeof f->refusal};
     f->has_view = true;
     return TW_OK;
+}
+
+static bool has_statics(const struct lang_kernel *info)
+{
+    bool found = false;
+    for (int p = 0; p < info->param_count && !found; p++)
+        found = info->params[p].is_static;
+    return found;
+}
+
+void family_forget_refusals(tw_family *f)
+{
+    bool forgot = false;
+    for (int i = 0; i < f->member_count && f->has_view; i++) {
+        struct family_member *m = &f->members[i];
+        if (!has_statics(m->kernel->info))
+            continue;
+        m->refused = m->varies;
+        if (m->plain)
+            m->plain->refused = m->varies;
+        for (size_t v = 0; v < f->variants.count; v++)
+            if (f->variants.data[v]->member == i)
+                f->variants.data[v]->refused = m->varies;
+        forgot = true;
+    }
+    if (forgot)
+        f->refusal = (tw_error){.size = sizeof f->refusal};
 }
 
 /* --- launches of the own context --- */

@@ -191,6 +191,7 @@ tw_status tw_family_choose(tw_family *f, const tw_value *arguments, int count, t
     status = family_open_own(f);
     if (status == TW_OK)
         status = family_take(f, arguments, count, &s);
+    family_forget_refusals(f);
     if (status == TW_OK)
         status = family_choose(f, &s, &made, &v);
     if (status != TW_OK && error)
@@ -251,6 +252,7 @@ tw_status tw_family_choose_for(tw_family *f, tw_launch *l, tw_choice *out)
     family_derive(f, &call.sizes);
     platform_lock(f->lock);
     call.status = family_open_own(f);
+    family_forget_refusals(f);
     if (call.status == TW_OK)
         call.status = family_choose(f, &call.sizes, &made, &v);
     call.why = f->own ? f->own->rendered : "out of memory";

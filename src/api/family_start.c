@@ -128,6 +128,7 @@ static tw_status ready_locked(const struct start *s, tw_entry **out, tw_error *e
     *out = family_cache_find(cache_of(f), sizes.size);
     if (*out) /* another thread was faster */
         return TW_OK;
+    family_forget_refusals(f);
     status = choose_ready(s, &sizes, out, error);
     if (status == TW_OK)
         family_cache_put(cache_of(f), sizes.size, *out);

@@ -37,31 +37,6 @@ bool expr_has_atomic(const struct expr *e)
     return found;
 }
 
-static void find_float_atomic(void *user, struct expr **at)
-{
-    const struct expr *e = *at;
-    bool ordered = e->op == OP_ATOMIC_ADD || e->op == OP_ATOMIC_EXCHANGE || e->op == OP_ATOMIC_CAS;
-    *(bool *)user |= ordered && dtype_is_float(e->args[0]->type.dtype);
-}
-
-static void find_in_root(void *user, struct expr **root, bool is_target)
-{
-    (void)is_target;
-    expr_walk(root, find_float_atomic, user);
-}
-
-static void find_in_stmt(void *user, struct stmt *s)
-{
-    stmt_expressions(s, find_in_root, user);
-}
-
-bool kernel_order_matters(const struct kernel *k)
-{
-    bool found = false;
-    stmt_walk(k->body, find_in_stmt, &found);
-    return found;
-}
-
 bool stmt_arrives(const struct stmt *s)
 {
     return (s->kind == STMT_EFFECT || s->kind == STMT_DECL) && s->value &&

@@ -225,6 +225,24 @@ static void refused_variants_are_left_out(void **state)
         not_started(&x, start(&x, 16), TW_BAD_PROGRAM, "shared memory");
 }
 
+/* A value of a static with which a kernel does not compile leaves it out for that call alone. */
+static void a_bad_static_spoils_no_other(void **state)
+{
+    struct starting x;
+    put_adds();
+    put_file("one.tile", "kernel one(static i32 n, const f32 *a, f32 *c, i32 times = 1)\n"
+                         "    grid(1) warps(1)\n{\n    global f32 A[n] = a, C[n] = c;\n"
+                         "    C[0 +: n] = A[0 +: n] + times;\n    ensures C == A + times;\n}\n");
+    put_file("adds.tile", "family adds { \"one.tile\"; }\n");
+    open_family(&x, state, "cpu");
+    for (int i = 0; i < 2; i++) {
+        assert_int_not_equal(start(&x, 0), TW_OK);
+        x.error = tw_error_init();
+        started(&x, start(&x, 16 + i));
+        expect_added(&x, 16 + i, 1);
+    }
+}
+
 static void starts_are_captured(void **state)
 {
     struct starting x;
@@ -472,6 +490,7 @@ int main(void)
         HOST(wrong_arguments_are_refused),
         HOST(a_started_family_does_not_change),
         GPU(refused_variants_are_left_out),
+        HOST(a_bad_static_spoils_no_other),
         GPU(starts_are_captured),
         GPU(failing_calls_of_the_driver),
         HOST(without_a_gpu_nothing_starts),
