@@ -240,9 +240,11 @@ char *chosen_text(const struct chosen *c)
         return need_text("%s, by the model: no results for %s, so from those of %s at %s",
                          c->variant, c->own, c->device, c->nearest);
     if (c->milliseconds > 0)
-        return need_text("%s, predicted %.4g ms by the model: no results for %s", c->variant,
+        return need_text("%s, predicted %.4g ms by the model: no results for it on %s", c->variant,
                          c->milliseconds, c->own);
-    return need_text("%s, by the model: no results for %s", c->variant, c->own);
+    return need_text("%s: no results for %s, which the model does not know (`tilewright tune` "
+                     "finds the fastest)",
+                     c->variant, c->own);
 }
 
 void chosen_json(const struct chosen *c, struct json *j)

@@ -320,6 +320,38 @@ static void fill(const tw_family *f, const struct family_variant *v, tw_choice *
     out->tune = v->tune;
 }
 
+static bool has_results(const tw_family *f, int member)
+{
+    bool found = false;
+    for (int c = 0; c < f->view.table.variant_count && !found; c++)
+        found = variant_at(f, c)->member == member;
+    return found;
+}
+
+/* The part by which the model's time of a kernel without results must be less than a time from
+ * results: the model is not exact. */
+static const double model_margin = 1.3;
+
+/* Returns a member without results, with its default values, that the model finds faster than
+ * *us, its new value; NULL: none. A table has the variants that win, and these may be left out. */
+static struct family_variant *faster_unmeasured(tw_family *f, const struct family_sizes *s,
+                                                double *us)
+{
+    struct family_variant *best = NULL;
+    for (int i = 0; i < f->member_count; i++) {
+        const struct family_member *m = &f->members[i];
+        double model = 0;
+        if (m->refused || has_results(f, i) || !family_takes_types(f, m->kernel->info) ||
+            family_estimate(f, i, s) != TW_OK || family_cost(f, i, s, &model) < 0)
+            continue;
+        if (model > 0 && model * (best ? 1 : model_margin) < *us) {
+            *us = model;
+            best = m->plain;
+        }
+    }
+    return best;
+}
+
 /* Chooses by results. Returns false if none of them tells. */
 static bool choose_by_results(tw_family *f, const struct family_sizes *s, tw_choice *out,
                               struct family_variant **variant, tw_status *status)
@@ -336,6 +368,16 @@ static bool choose_by_results(tw_family *f, const struct family_sizes *s, tw_cho
             if (!v->refused)
                 return false;
             continue;
+        }
+        double us = p.us;
+        struct family_variant *other = f->same_bits ? faster_unmeasured(f, s, &us) : NULL;
+        if (other) {
+            *variant = other;
+            *out = (tw_choice){.by = TW_BY_MODEL, .milliseconds = us / 1000};
+            out->compared = p.compared + 1;
+            fill(f, other, out);
+            *status = TW_OK;
+            return true;
         }
         fill(f, v, out);
         out->by = !view->is_own ? TW_BY_MODEL : p.exact ? TW_BY_RESULT : TW_BY_NEAREST;

@@ -279,9 +279,6 @@ int expr_mentions(const struct expr *e, const struct sym *s);
 int stmt_mentions(struct stmt *first, const struct sym *s);
 /* Returns true if e, indices included, has an atomic. */
 bool expr_has_atomic(const struct expr *e);
-/* Returns true if the order of blocks and threads may change the bits of results: an atomic adds,
- * exchanges or compares floats. */
-bool kernel_order_matters(const struct kernel *k);
 /* Returns true for arrive(…) as a statement or as the value of a declaration: a barrier of the
  * block. */
 bool stmt_arrives(const struct stmt *s);
@@ -301,6 +298,13 @@ void stmt_expressions(struct stmt *s, void (*visit)(void *user, struct expr **ro
 
 /* Returns true if the kernel reads or writes through the view. Uses in `ensures` do not count. */
 bool kernel_uses(const struct kernel *k, const struct sym *view);
+
+/* --- order.c --- */
+
+/* Returns true if the order of blocks and threads may change the bits of results: an atomic adds,
+ * exchanges or compares floats, or a number that a block draws by an atomic decides its turn, or
+ * the place or the value of a store. */
+bool kernel_order_matters(const struct kernel *k);
 
 /* --- eval.c: integer and float values at compile or launch time --- */
 

@@ -134,17 +134,23 @@ static struct mean mean_of(const struct predict_table *t, const struct near_row 
 }
 
 /* Estimates the time of a variant that the model does not know from the nearest row that has one,
- * as if time grew with the product of the sizes. */
+ * as if time grew with the product of the sizes. It is at least the variant's least time of all
+ * near rows, because a launch itself takes time. */
 static double time_of(const struct predict_table *t, const struct near_row *near, int count,
                       const int64_t *sizes, int variant)
 {
+    double least = INFINITY;
+    for (int i = 0; i < count; i++) {
+        double us = (double)t->rows[near[i].row].us[variant];
+        least = us > 0 ? fmin(least, us) : least;
+    }
     for (int i = 0; i < count; i++) {
         const struct predict_row *row = &t->rows[near[i].row];
         double octaves = 0;
         for (int s = 0; s < t->size_count; s++)
             octaves += octave(sizes[s]) - octave(row->sizes[s]);
         if (row->us[variant] > 0)
-            return (double)row->us[variant] * exp2(octaves);
+            return fmax((double)row->us[variant] * exp2(octaves), least);
     }
     return 0;
 }
