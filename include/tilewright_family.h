@@ -71,10 +71,11 @@ TW_API tw_status tw_family_type(tw_family *f, const char *name, tw_dtype type);
  * start. */
 TW_API tw_status tw_family_device(tw_family *f, const char *device);
 
-/* Leaves out kernels whose results may differ in their last bits from run to run: those that add,
- * exchange or compare floats by atomics (always = true), or takes them again (false, the default).
- * The other kernels give the same bits for the same arguments on one device; another choice may
- * give others. Returns TW_OK, or TW_UNSUPPORTED after the first start. */
+/* Leaves out kernels whose results may differ in their last bits from run to run (always = true):
+ * those that add, exchange or compare floats by atomics, or whose blocks take turns or places by a
+ * number that they draw. false, the default, takes them again. The other kernels give the same
+ * bits for the same arguments on one device; another choice may give others. Returns TW_OK, or
+ * TW_UNSUPPORTED after the first start. */
 TW_API tw_status tw_family_same_bits(tw_family *f, bool always);
 
 /* Adds the results of a store (tw_store_open_existing), or of a table's file. Results that are
