@@ -252,14 +252,14 @@ static const struct token *next_file(const struct source *source, struct token_l
 {
     for (; *at + 1 < list.count; ++*at) {
         const struct token *t = &list.tokens[*at];
-        bool named =
-            t->kind == TOK_STRING && (t[-1].kind == TOK_LBRACE || t[-1].kind == TOK_SEMICOLON);
-        if (*at < *end && named) {
+        if (*at < *end) { /* in a family, so there are tokens before this one */
+            bool named =
+                t->kind == TOK_STRING && (t[-1].kind == TOK_LBRACE || t[-1].kind == TOK_SEMICOLON);
+            if (!named)
+                continue;
             ++*at;
             return t;
         }
-        if (*at < *end)
-            continue;
         if (t->kind == TOK_IMPORT && t[1].kind == TOK_STRING) {
             *at += 2;
             return &t[1];

@@ -124,6 +124,8 @@ static void test_imports(void **state)
     assert_int_equal(x[1].found, 1);
     for (size_t cut = 0; cut < strlen(text); cut++)
         succeed(f, tw_text_imports(f->ctx, "", text, cut, &count, &x));
+    succeed(f, tw_text_imports(f->ctx, "", "\"a.tile\"; x", 11, &count, &x));
+    assert_int_equal(count, 0); /* no token comes before that of the name */
     refused(f, tw_text_imports(f->ctx, NULL, "", 0, &count, &x), TW_BAD_ARGUMENT,
             "`name`, `text`, `count` or `out` is NULL");
     assert_int_equal(tw_text_imports(NULL, "", "", 0, &count, &x), TW_BAD_ARGUMENT);
