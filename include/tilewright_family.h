@@ -37,7 +37,7 @@ extern "C" {
 
 typedef struct tw_family tw_family;
 
-/* Loads a family and its table. path: a file with `family NAME { … }`, a file with several kernels
+/* Loads a family and its table; a damaged table is left out with a warning. path: a file with `family NAME { … }`, a file with several kernels
  * of one signature, a folder, or a name, "matmul": NAME.tile in the folders of imports, the last of
  * which has the kernels that ship. name: the family in the file; NULL if the file has one. target:
  * as for tw_kernel_for_target; NULL: the host. Returns TW_OK; TW_NO_FILE; TW_BAD_PROGRAM with the

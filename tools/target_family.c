@@ -98,11 +98,19 @@ static int refuse_member(const struct program *p)
     return STATUS_USAGE;
 }
 
+/* Prints the warnings of loading: what is left out of the family's table. */
+static void show_warnings(struct program *p)
+{
+    if (*tw_context_messages(p->ctx))
+        complain_library(p->complaints, p->ctx, TW_OK);
+}
+
 /* Loads the family called `name`; NULL: the only one. */
 static int load(struct program *p, const char *name)
 {
     tw_status s = tw_family_from_file(p->ctx, p->path, name, NULL, &p->family);
     if (s == TW_OK) {
+        show_warnings(p);
         members_are_read(p);
         return STATUS_OK;
     }
@@ -135,6 +143,8 @@ bool program_is_family(struct program *p)
     bool several = !p->family && !p->kernel && tw_module_kernel_count(p->module) > 1;
     if (several && tw_family_from_file(p->ctx, p->path, NULL, NULL, &p->family) != TW_OK)
         p->family = NULL; /* its kernels compute different things */
+    else if (several)
+        show_warnings(p);
     return p->family != NULL;
 }
 

@@ -175,8 +175,8 @@ static tw_status describe_call(void *user)
     name_table_init(&f->variant_of, &f->arena);
     for (int i = 0; i < f->member_count; i++)
         f->members[i].program = kernel_program(&f->arena, &ctx->scratch, f->members[i].kernel);
-    const char *table = arena_printf(&ctx->scratch, "%s%s.table", f->folder, f->name);
-    return platform_file_exists(table) ? family_read_table(f, table, NULL) : TW_OK;
+    family_read_default_table(f);
+    return TW_OK;
 }
 
 static void family_destroy(tw_family *f)

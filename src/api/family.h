@@ -168,7 +168,9 @@ const char *family_types_text(tw_family *f, const char *types);
 /* Returns the column of a variant, which is added if the group does not have it; -1: the tuned
  * values are not those of the kernel. */
 int family_column(tw_family *f, struct family_group *g, int member, const char *tune, int resident);
-/* Adds a time in microseconds. */
+/* Returns whether a row holds the time in microseconds: a float has it as a normal number. */
+bool family_is_time(double us);
+/* Adds a time in microseconds, of which family_is_time is true. */
 void family_add_time(tw_family *f, struct family_group *g, const int64_t *sizes, int column,
                      double us);
 /* Returns the member whose kernel has that name; -1: none. */
@@ -176,6 +178,8 @@ int family_member_named(const tw_family *f, const char *name);
 /* Reads a table's file. device: as for tw_family_add_table. Returns TW_OK, TW_NO_FILE or
  * TW_BAD_PROGRAM; reports. */
 tw_status family_read_table(tw_family *f, const char *path, const char *device);
+/* Reads the table next to the family's file, if there is one. A damaged one adds nothing; warns. */
+void family_read_default_table(tw_family *f);
 
 /* Under the lock, outside of any call: makes the own context with its copies of the kernels. The
  * reports of these functions are messages of the own context, if there is one. */

@@ -3,6 +3,7 @@
 #include "api/family.h"
 
 #include <errno.h>
+#include <float.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +143,11 @@ static const char *sizes_text(tw_family *f, const int64_t *sizes)
     return out.data;
 }
 
+bool family_is_time(double us)
+{
+    return us >= (double)FLT_MIN && us <= (double)FLT_MAX;
+}
+
 void family_add_time(tw_family *f, struct family_group *g, const int64_t *sizes, int column,
                      double us)
 {
@@ -188,8 +194,8 @@ static void add_row(tw_family *f, int member, const char *device, const tw_tuned
 {
     int64_t sizes[ENTRY_PARAMS];
     const char *types = family_types_text(f, row->types);
-    if (row->status != TW_OK || row->samples == 0 || row->milliseconds <= 0 || !types ||
-        !read_sizes(f, row->sizes, sizes))
+    if (row->status != TW_OK || row->samples == 0 || !family_is_time(row->milliseconds * 1000) ||
+        !types || !read_sizes(f, row->sizes, sizes))
         return;
     struct family_group *g = family_group(f, device, types);
     int column = family_column(f, g, member, row->tune, 0);

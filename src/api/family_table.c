@@ -12,6 +12,7 @@
 
 #include "base/json_parse.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -22,6 +23,7 @@ struct table_reader {
     tw_family *family;
     const struct source *source; /* in scratch memory, because messages point into it */
     const char *device;          /* whose results count as the own device's; NULL: none */
+    bool is_default;             /* it is not the caller who names it: faults are warnings */
     bool adds;
     /* of the latest header */
     bool has_header;
@@ -31,7 +33,19 @@ struct table_reader {
     struct family_group *group;
 };
 
-/* Reports an error at a value and returns false. */
+/* Reports a fault of the file: an error, or a warning if it is the default table. */
+static void report(const struct table_reader *r, struct loc at, const char *message)
+{
+    struct diag *d = &r->family->ctx->diag;
+    if (!r->is_default) {
+        diag_error(d, at, "%s", message);
+        return;
+    }
+    diag_warning(d, at, "the table of the family `%s` is left out: %s", r->family->name, message);
+    diag_note(d, LOC_NONE, "delete the file, and `tilewright tune` writes the table again");
+}
+
+/* Reports a fault at a value and returns false. */
 static bool wrong(struct table_reader *r, const struct json *at, const char *format, ...)
     DIAG_FORMAT(3, 4);
 
@@ -40,9 +54,8 @@ static bool wrong(struct table_reader *r, const struct json *at, const char *for
     struct arena *a = &r->family->ctx->scratch;
     va_list args;
     va_start(args, format);
-    diag_error(&r->family->ctx->diag,
-               (struct loc){r->source, (uint32_t)at->offset, (uint32_t)at->length}, "%s",
-               arena_vprintf(a, format, args));
+    report(r, (struct loc){r->source, (uint32_t)at->offset, (uint32_t)at->length},
+           arena_vprintf(a, format, args));
     va_end(args);
     return false;
 }
@@ -161,7 +174,7 @@ static bool read_header(struct table_reader *r, const struct json *line, const s
         return wrong(r, types, "\"types\" is a list like \"T=f16\"");
     bool as_own = r->device && strcmp(device->string, r->device) == 0;
     if (r->adds)
-        r->group = family_group(f, as_own ? f->device : device->string, text);
+        r->group = family_group(f, as_own && f->device ? f->device : device->string, text);
     r->has_header = true;
     return read_size_names(r, sizes) && read_variants(r, variants);
 }
@@ -191,6 +204,9 @@ static bool read_row(struct table_reader *r, const struct json *line)
     for (const struct json *v = us->first; v; v = v->next, i++) {
         if (v->kind != JSON_NULL && (v->kind != JSON_NUMBER || v->number <= 0))
             return wrong(r, v, "a time is a number above 0, or null");
+        if (v->kind == JSON_NUMBER && !family_is_time(v->number))
+            return wrong(r, v, "a time is from %.9g to %.9g microseconds", (double)FLT_MIN,
+                         (double)FLT_MAX);
         if (r->adds && v->kind == JSON_NUMBER && r->column_of[i] >= 0)
             family_add_time(r->family, r->group, sizes, r->column_of[i], v->number);
     }
@@ -225,24 +241,38 @@ static bool read_lines(struct table_reader *r, bool adds)
     for (size_t begin = 0; begin < s->length;) {
         const char *newline = memchr(s->text + begin, '\n', s->length - begin);
         size_t end = newline ? (size_t)(newline - s->text) : s->length;
+        size_t next = end + 1;
+        end -= end > begin && s->text[end - 1] == '\r';
         if (end > begin && !read_line(r, begin, end))
             return false;
-        begin = end + 1;
+        begin = next;
     }
     return true;
 }
 
-tw_status family_read_table(tw_family *f, const char *path, const char *device)
+static tw_status read_file(struct table_reader *r, const char *path)
 {
-    struct arena *a = &f->ctx->scratch;
+    struct arena *a = &r->family->ctx->scratch;
     const char *why;
     struct source *source = arena_new(a, struct source);
-    struct table_reader r = {.family = f, .source = source, .device = device};
+    r->source = source;
     source->name = arena_string(a, path, strlen(path));
     source->text = platform_read_text(a, path, MOST_TEXT, true, &source->length, &why);
     if (!source->text) {
-        diag_error(&f->ctx->diag, LOC_NONE, "cannot read the table `%s`: %s", path, why);
+        report(r, LOC_NONE, arena_printf(a, "cannot read the table `%s`: %s", path, why));
         return TW_NO_FILE;
     }
-    return read_lines(&r, false) && read_lines(&r, true) ? TW_OK : TW_BAD_PROGRAM;
+    return read_lines(r, false) && read_lines(r, true) ? TW_OK : TW_BAD_PROGRAM;
+}
+
+tw_status family_read_table(tw_family *f, const char *path, const char *device)
+{
+    return read_file(&(struct table_reader){.family = f, .device = device}, path);
+}
+
+void family_read_default_table(tw_family *f)
+{
+    const char *path = arena_printf(&f->ctx->scratch, "%s%s.table", f->folder, f->name);
+    if (platform_file_exists(path))
+        read_file(&(struct table_reader){.family = f, .is_default = true}, path);
 }

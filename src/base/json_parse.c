@@ -69,7 +69,7 @@ static void add_utf8(struct text *out, unsigned long code)
 static bool read_escaped_unit(struct reader *r, struct text *out)
 {
     long unit = read_unit(r);
-    if (unit < 0)
+    if (unit <= 0) /* \u0000 would end the string */
         return false;
     size_t before = r->at;
     if (unit >= 0xD800 && unit < 0xDC00 && accept(r, "\\u")) {

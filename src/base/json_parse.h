@@ -1,4 +1,5 @@
-/* Reads JSON, strictly by RFC 8259, into an arena. */
+/* Reads JSON, strictly by RFC 8259, into an arena. Strings with \u0000, which RFC 8259 allows, are
+ * refused, because they are C strings here. */
 #ifndef TW_JSON_PARSE_H
 #define TW_JSON_PARSE_H
 

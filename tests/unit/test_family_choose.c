@@ -108,9 +108,21 @@ static void a_family_has_a_table(void **state)
     chosen(&c, 16, 64, 64, "rows BM=8,WARPS=2", TW_BY_MODEL);
     assert_string_equal(c.choice.device, "another CPU, 4 cores, x86-64, avx2 routines");
     put_file("products.table", "{\n");
-    tw_family *family;
-    refused(f, tw_family_from_file(f->ctx, file_path("products.tile"), NULL, NULL, &family),
-            TW_BAD_PROGRAM, "products.table:1:1: error: this line of JSON is not complete");
+    c = load_products(state, NULL);
+    assert_non_null(strstr(tw_context_messages(f->ctx),
+                           "products.table:1:1: warning: the table of the family `products` is "
+                           "left out: this line of JSON is not complete"));
+    chosen(&c, 16, 64, 64, "rows BM=16,WARPS=1", TW_BY_MODEL);
+    refused(f, tw_family_add_table(c.family, file_path("products.table"), NULL), TW_BAD_PROGRAM,
+            "products.table:1:1: error: this line of JSON is not complete");
+}
+
+static void lines_may_end_as_on_windows(void **state)
+{
+    struct choosing c = load_products(state, NULL);
+    add_table(&c, "\r\n" HEADER("x", "T=f32") "\r\n{\"at\":[16,64,64],\"us\":[3,2,1]}\r\n\r\n",
+              "x");
+    chosen(&c, 16, 64, 64, "columns BN=16", TW_BY_RESULT);
 }
 
 static void later_results_replace_earlier_ones(void **state)
@@ -175,6 +187,10 @@ static void damaged_tables_are_refused(void **state)
          "error: a size is an integer"},
         {HEADER("x", "T=f32") "{\"at\":[16,64,64],\"us\":[1,2,0]}\n", "a number above 0, or null"},
         {HEADER("x", "T=f32") "{\"at\":[16,64,64],\"us\":[1,2,\"3\"]}\n", "above 0, or null"},
+        {HEADER("x", "T=f32") "{\"at\":[16,64,64],\"us\":[1,2,1e300]}\n",
+         "more.table:2:28: error: a time is from 1.17549435e-38 to 3.40282347e+38 microseconds"},
+        {HEADER("x", "T=f32") "{\"at\":[16,64,64],\"us\":[1,2,1e-300]}\n", "a time is from"},
+        {HEADER("x\\u0000y", "T=f32"), "this is not JSON"},
         {HEADER("x", "T=f32") "{\"us\":[1,2,3]}\n", "\"at\" is missing: a list"},
         {HEADER("x", "T=f32") "[1]\n", "a line of a table is an object"},
         {HEADER("x", "T=f32") "{\"at\":[16,64,64],\"us\":[1,2,3],}\n", "this is not JSON"},
@@ -517,6 +533,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(results_choose),
         TEST(a_family_has_a_table),
+        TEST(lines_may_end_as_on_windows),
         TEST(later_results_replace_earlier_ones),
         TEST(types_have_their_own_results),
         TEST(variants_are_listed),
