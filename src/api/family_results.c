@@ -209,20 +209,18 @@ struct add_call {
     const char *path, *device;
 };
 
-/* Returns the name under which results of `device` count as the own device's. A family without a
- * device takes this one's place. */
-static const char *counted_as(tw_family *f, const char *device)
+/* Makes `device`, whose results were read, the own device of a family without one. */
+static void take_device(tw_family *f, const char *device)
 {
     if (!f->device && device)
         f->device = arena_string(&f->arena, device, strlen(device));
-    return f->device;
 }
 
 static tw_status add_store(void *user)
 {
     const struct add_call *c = user;
     tw_family *f = c->family;
-    const char *device = c->device ? c->device : f->device, *own = counted_as(f, c->device);
+    const char *device = c->device ? c->device : f->device, *own = f->device ? f->device : device;
     if (!device) {
         diag_error(&f->ctx->diag, LOC_NONE,
                    "the family `%s` is for %s, and no such device is here: name the device whose "
@@ -243,14 +241,17 @@ static tw_status add_store(void *user)
             add_row(f, i, own, &rows[r]);
         arena_free(&f->loading);
     }
+    take_device(f, c->device);
     return TW_OK;
 }
 
 static tw_status add_table(void *user)
 {
     const struct add_call *c = user;
-    counted_as(c->family, c->device);
-    return family_read_table(c->family, c->path, c->device);
+    tw_status status = family_read_table(c->family, c->path, c->device);
+    if (status == TW_OK)
+        take_device(c->family, c->device);
+    return status;
 }
 
 static tw_status refuse_started(void *user)
@@ -265,9 +266,13 @@ static tw_status refuse_started(void *user)
 tw_status family_change(tw_family *f, tw_status (*body)(void *call), void *call)
 {
     platform_lock(f->lock);
-    tw_status status =
-        f->started ? context_call(f->ctx, refuse_started, f) : context_call(f->ctx, body, call);
-    f->has_view = false;
+    tw_status status;
+    if (f->started)
+        status = context_call(f->ctx, refuse_started, f);
+    else {
+        status = context_call(f->ctx, body, call);
+        f->has_view = false; /* also after a failure, which may have added some results */
+    }
     platform_unlock(f->lock);
     return status;
 }

@@ -125,6 +125,18 @@ static void lines_may_end_as_on_windows(void **state)
     chosen(&c, 16, 64, 64, "columns BN=16", TW_BY_RESULT);
 }
 
+/* On a machine without the GPU, a family takes the device of the first results that it can read. */
+static void only_results_that_are_read_name_the_device(void **state)
+{
+    struct choosing c = load_products(state, "sm_90");
+    put_file("more.table", "{\n");
+    refused(c.f, tw_family_add_table(c.family, file_path("more.table"), "y"), TW_BAD_PROGRAM,
+            "not complete");
+    add_table(&c, HEADER("x", "T=f32") ROWS, "x");
+    chosen(&c, 16, 64, 64, "rows BM=8,WARPS=2", TW_BY_RESULT);
+    assert_string_equal(c.choice.device, "x");
+}
+
 static void later_results_replace_earlier_ones(void **state)
 {
     struct choosing c = load_products(state, NULL);
@@ -534,6 +546,7 @@ int main(void)
         TEST(results_choose),
         TEST(a_family_has_a_table),
         TEST(lines_may_end_as_on_windows),
+        TEST(only_results_that_are_read_name_the_device),
         TEST(later_results_replace_earlier_ones),
         TEST(types_have_their_own_results),
         TEST(variants_are_listed),
