@@ -186,10 +186,12 @@ bool table_fill(struct tuning *t)
 
 /* --- writing --- */
 
-/* Returns whether the parameter is a size, which a row of the table has. */
+/* Returns whether the parameter is a size, which a row of the table has: an integer that the caller
+ * gives, of a type that is not a type variable. */
 static bool is_size(const tw_param *p)
 {
-    return !p->is_pointer && !p->derived && !is_float_type(p->dtype);
+    return !p->is_pointer && !p->derived && !p->type_name && p->dtype != TW_BOOL &&
+           !is_float_type(p->dtype);
 }
 
 static const tw_tuned *key_of(const struct tuning *t, const struct problem *p)

@@ -50,6 +50,18 @@ kernel cells(i32 m, i32 n, i32 k, const T *a, const T *b, T *c) grid(cdiv(m, 16)
     ensures C == dot(A, B);
 }
 """
+# Two of the scalars are not sizes: one of a type variable, and a truth value.
+SCALED = """
+type T = {f32, f16};
+tune B = {16, 32};
+
+kernel scaled(i32 n, T alpha, bool keep, const T *a, T *c) grid(cdiv(n, B)) warps(1)
+{
+    global T A[n] = a, C[n] = c;
+    C[block.x * B +: B] = keep ? A[block.x * B +: B] * alpha : A[block.x * B +: B];
+    ensures C == (keep ? A * alpha : A);
+}
+"""
 
 
 def slow_text(first):
@@ -223,6 +235,26 @@ def check_table_refused(t, family, table):
         expect(f"{path}:1: this is not a line of a family's table" in said and open(path).read() == damage + "\n", said)
 
 
+def write_scaled(t):
+    t.write("scaled_by.tile", SCALED)
+    return t.write("scaled.tile", 'family scaled {\n    "scaled_by.tile";\n}\n')
+
+
+def check_table_scalars(t):
+    """A table's sizes are the integers of the kernels, and the family loads with the table that `tune` wrote."""
+    family, table = write_scaled(t), os.path.join(t.folder, "scaled.table")
+    t.command(0, family, "--set", "n=64,alpha=1,keep=true", "--table", table)
+    (header, rows), = sections(table)
+    expect(header["sizes"] == ["n"] and [r["at"] for r in rows] == [[64]], (header, rows))
+    ran = t.command(0, family, "--set", "n=64,alpha=1,keep=true", "--fill", "rand", program="run")
+    expect("left out" not in ran.err, ran)
+    t.write("scaled.table", "{\n")
+    ran = t.command(0, family, "--set", "n=64,alpha=1,keep=true", "--fill", "rand", program="run")
+    expect("scaled.table:1:1: warning: the table of the family `scaled` is left out" in ran.err, ran)
+    refused = t.command(2, family, "--set", "n=64,alpha=1,keep=true", "--table", table).err
+    expect("scaled.table:1: this is not a line of a family's table" in refused and open(table).read() == "{\n", refused)
+
+
 def check_table_gaps(t):
     """Variants that the budget left out at some size are measured there."""
     write_family(t)
@@ -358,7 +390,7 @@ def check_usage(t):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for check in (check_winners, check_own_sizes, check_types, check_family, check_table, check_table_gaps, check_stored_gpu, check_killed, check_budget, check_gpu, check_skipped, check_usage):
+    for check in (check_winners, check_own_sizes, check_types, check_family, check_table, check_table_scalars, check_table_gaps, check_stored_gpu, check_killed, check_budget, check_gpu, check_skipped, check_usage):
         with tempfile.TemporaryDirectory() as folder:
             check(Tuner(tool, folder))
 
