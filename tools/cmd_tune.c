@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "product.h"
 #include "settings.h"
+#include "table_file.h"
 #include "tune.h"
 #include "tuned.h"
 
@@ -119,6 +120,8 @@ static int tune_kernels(struct tuning *t)
         status = members_open(t);
     if (status == STATUS_OK && t->table.wanted && !t->family)
         status = usage_error(NULL, t->self, "--table is for a FAMILY (docs/families.md)");
+    if (status == STATUS_OK && t->table.wanted) /* before hours of measuring */
+        status = table_file_check(options_value(t->given, "table"), t->family);
     t->many = t->table.wanted || t->member_count > 1 || t->type_count > 1;
     if (status == STATUS_OK && t->only_stored)
         status = keep_open(t);

@@ -15,7 +15,7 @@ struct section {
 };
 
 struct table_file {
-    const char *path;
+    const char *path, *family;
     char *text; /* "": there is no file yet */
     struct section *list;
     int count;
@@ -30,26 +30,40 @@ static int refuse_line(const struct table_file *f, int line)
     return STATUS_USAGE;
 }
 
-/* Adds a line to the sections. Returns false if it is not a line of a table. */
-static bool take_line(struct table_file *f, const char *line, size_t length, const char *device,
-                      const char *types)
+static int refuse_family(const struct table_file *f, int line, const char *family)
+{
+    complain(NULL,
+             "%s:%d: these are results of the family `%s`, not of `%s`, and the file is left as it "
+             "is: name another one with --table",
+             f->path, line, family, f->family);
+    return STATUS_USAGE;
+}
+
+/* Adds a line to the sections. Returns STATUS_OK, or another status after printing a message: it is
+ * not a line of the family's table. */
+static int take_line(struct table_file *f, const char *line, size_t length, int number,
+                     const char *device, const char *types)
 {
     struct json_value *v = json_read(line, length);
-    bool is_header = json_member_text(v, "family") != NULL;
+    const char *family = json_member_text(v, "family");
+    bool is_header = family != NULL;
     const char *own_device = json_member_text(v, "device"),
                *own_types = json_member_text(v, "types");
     const struct json_value *us = json_member(v, "us");
     bool good = is_header ? own_device && own_types : f->count > 0 && us && us->kind == JSON_ARRAY;
-    if (good && is_header) {
+    int status = !good                                         ? refuse_line(f, number)
+                 : is_header && strcmp(family, f->family) != 0 ? refuse_family(f, number, family)
+                                                               : STATUS_OK;
+    if (status == STATUS_OK && is_header) {
         f->list = need_more_memory(f->list, (size_t)(f->count + 1) * sizeof *f->list);
         f->list[f->count++] = (struct section){.text = line,
                                                .is_replaced = strcmp(own_device, device) == 0 &&
                                                               strcmp(own_types, types) == 0};
     }
-    if (good)
+    if (status == STATUS_OK)
         f->list[f->count - 1].length = (size_t)(line + length - f->list[f->count - 1].text);
     json_free(v);
-    return good;
+    return status;
 }
 
 static int read_file(struct table_file *f, const char *device, const char *types)
@@ -66,9 +80,12 @@ static int read_file(struct table_file *f, const char *device, const char *types
     int number = 1;
     for (const char *line = f->text; *line; number++) {
         size_t length = strcspn(line, "\n");
-        if (length > 0 && !take_line(f, line, length, device, types))
-            return refuse_line(f, number);
-        line += length + (line[length] == '\n');
+        const char *next = line + length + (line[length] == '\n');
+        length -= length > 0 && line[length - 1] == '\r';
+        int status = length > 0 ? take_line(f, line, length, number, device, types) : STATUS_OK;
+        if (status != STATUS_OK)
+            return status;
+        line = next;
     }
     return STATUS_OK;
 }
@@ -91,10 +108,19 @@ static void write_sections(const struct table_file *f, FILE *out,
         write(user, out);
 }
 
-int table_file_replace(const char *path, const char *device, const char *types,
+int table_file_check(const char *path, const char *family)
+{
+    struct table_file f = {.path = path, .family = family};
+    int status = read_file(&f, "", "");
+    free(f.list);
+    free(f.text);
+    return status;
+}
+
+int table_file_replace(const char *path, const char *family, const char *device, const char *types,
                        void (*write)(void *user, FILE *out), void *user)
 {
-    struct table_file f = {.path = path};
+    struct table_file f = {.path = path, .family = family};
     int status = read_file(&f, device, types);
     if (status == STATUS_OK) {
         struct part_file part = part_file_open(path, "w");

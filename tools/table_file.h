@@ -4,10 +4,14 @@
 
 #include <stdio.h>
 
+/* Checks that the file is a table of the family, or missing. Returns STATUS_OK, or another status
+ * after printing a message. */
+int table_file_check(const char *path, const char *family);
+
 /* Replaces the section of the device and types, or adds it at the end, as `write` writes it. The
  * other lines stay as they are; the file is replaced as a whole. Returns STATUS_OK, or another
- * status after printing a message: the file is not such a table, or cannot be written. */
-int table_file_replace(const char *path, const char *device, const char *types,
+ * status after printing a message: the file is not a table of the family, or cannot be written. */
+int table_file_replace(const char *path, const char *family, const char *device, const char *types,
                        void (*write)(void *user, FILE *out), void *user);
 
 #endif

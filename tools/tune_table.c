@@ -316,7 +316,7 @@ int table_write(struct tuning *t)
                  rows == 0 ? "no size has a result" : "interrupted");
         return STATUS_FAILED;
     }
-    int status = table_file_replace(path, key->device, key->types, write_section, t);
+    int status = table_file_replace(path, t->family, key->device, key->types, write_section, t);
     if (status == STATUS_OK && !t->to_json)
         print_text(stdout,
                    "%s: %d variant%s at %d size%s; the best of them takes %.3f times the best of "

@@ -235,6 +235,12 @@ def check_table_refused(t, family, table):
         expect(f"{path}:1: this is not a line of a family's table" in said and open(path).read() == damage + "\n", said)
 
 
+    other = write_scaled(t)
+    whole = open(table).read()
+    said = t.command(2, other, "--set", "n=64,alpha=1,keep=true", "--table", table).err
+    expect(f"{table}:1: these are results of the family `product`, not of `scaled`" in said and open(table).read() == whole, said)
+
+
 def write_scaled(t):
     t.write("scaled_by.tile", SCALED)
     return t.write("scaled.tile", 'family scaled {\n    "scaled_by.tile";\n}\n')
@@ -248,6 +254,11 @@ def check_table_scalars(t):
     expect(header["sizes"] == ["n"] and [r["at"] for r in rows] == [[64]], (header, rows))
     ran = t.command(0, family, "--set", "n=64,alpha=1,keep=true", "--fill", "rand", program="run")
     expect("left out" not in ran.err, ran)
+    crlf = open(table).read().replace("\n", "\r\n") + "\r\n"
+    with open(table, "w", newline="") as out:
+        out.write(crlf)
+    t.command(0, family, "--set", "n=48,alpha=1,keep=true", "--table", table, "--no-store")
+    expect([r["at"] for _, rows in sections(table) for r in rows] == [[48]], open(table).read())
     t.write("scaled.table", "{\n")
     ran = t.command(0, family, "--set", "n=64,alpha=1,keep=true", "--fill", "rand", program="run")
     expect("scaled.table:1:1: warning: the table of the family `scaled` is left out" in ran.err, ran)
