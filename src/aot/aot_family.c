@@ -1,9 +1,9 @@
 /* The function of a family: its tables, and the choice of a version by them. The constant part is
  * aot_choice.c.in. */
 #include "aot/aot.h"
+#include "base/octaves.h"
 
 #include <inttypes.h>
-#include <math.h>
 
 extern const unsigned char aot_choice_c[];
 extern const size_t aot_choice_c_length;
@@ -18,7 +18,7 @@ size_t aot_static_rows(const struct aot_function *f, int param)
 
 void aot_choice(struct text *out, const struct aot_build *b)
 {
-    int sizes = 0, order = 0;
+    int sizes = 1, order = 0;
     for (size_t i = 0; i < b->functions.count; i++) {
         const struct aot_family *family = b->functions.data[i].family;
         for (size_t t = 0; family && t < family->tables.count; t++) {
@@ -40,34 +40,30 @@ static void write_size(struct text *out, int64_t size)
     text_printf(out, size > INT32_MAX ? "INT64_C(%" PRId64 ")" : "%" PRId64, size);
 }
 
-/* Returns log2(size) in 256ths. */
-static int octaves(int64_t size)
-{
-    return size > 0 ? (int)(log2((double)size) * 256 + 0.5) : -256;
-}
-
 static int divisor(int64_t size)
 {
     return size % 16 == 0 ? 16 : size % 8 == 0 ? 8 : 1;
 }
 
+/* Prints the point; a table without sizes has one 0 in their place. */
 static void write_point(struct text *out, const struct aot_family *family,
                         const struct aot_table *table, const struct aot_point *point)
 {
-    text_add(out, "    {{");
-    for (int s = 0; s < family->size_count; s++) {
+    int sizes = family->size_count;
+    text_add(out, sizes ? "    {{" : "    {{0");
+    for (int s = 0; s < sizes; s++) {
         text_add(out, s ? ", " : "");
         write_size(out, point->sizes[s]);
     }
-    text_add(out, "}, {");
-    for (int s = 0; s < family->size_count; s++)
-        text_printf(out, "%s%d", s ? ", " : "", octaves(point->sizes[s]));
-    text_add(out, "}, {");
-    for (int s = 0; s < family->size_count; s++)
-        text_printf(out, "%s%d", s ? ", " : "", divisor(point->sizes[s]));
+    text_add(out, sizes ? "}, {" : "}, {0");
+    for (int s = 0; s < sizes; s++)
+        text_printf(out, "%s%d", s ? ", " : "", octaves_256(point->sizes[s]));
     text_add(out, "}, {");
     for (int v = 0; v < table->variant_count; v++)
         text_printf(out, "%s%d", v ? ", " : "", point->order[v]);
+    text_add(out, sizes ? "}, {" : "}, {0");
+    for (int s = 0; s < sizes; s++)
+        text_printf(out, "%s%d", s ? ", " : "", divisor(point->sizes[s]));
     text_add(out, "}},\n");
 }
 
@@ -91,7 +87,8 @@ static void write_points(struct text *out, const struct aot_function *f, int ind
     const struct aot_table *table = &f->family->tables.data[number];
     text_add(out, "\n/* ");
     write_names(out, f);
-    text_printf(out, ", their octaves and divisors, and the variants, the fastest first%s%s. */\n",
+    text_printf(out, "%s, the fastest first%s%s. */\n",
+                f->family->size_count ? ", their octaves, the variants" : "no sizes; the variants",
                 table->device ? ", on " : "", table->device ? table->device : "");
     text_printf(out, "static const struct aot_point aot_points_%d_%d[] = {\n", index, number);
     for (size_t i = 0; i < table->points.count; i++)
@@ -156,10 +153,10 @@ void aot_take(struct text *out, const struct aot_build *b, int index,
     for (int s = 0; s < f->family->size_count; s++)
         text_printf(out, "%s(int64_t)%s", s ? ", " : "", f->params[f->family->sizes[s]].c_name);
     text_printf(out,
-                "};\n"
+                "%s};\n"
                 "    const struct aot_table *aot_t = aot_table_of(aot_m, aot_tables_%d, %zu);\n"
-                "    const unsigned char *aot_by = aot_t ? aot_order(aot_t, aot_sizes) : NULL;\n"
+                "    const unsigned short *aot_by = aot_t ? aot_order(aot_t, aot_sizes) : NULL;\n"
                 "    int aot_first = -1;\n",
-                index, f->family->tables.count);
+                f->family->size_count ? "" : "0", index, f->family->tables.count);
     write_loop(out, f, index);
 }

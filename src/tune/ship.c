@@ -1,5 +1,7 @@
 #include "tune/ship.h"
 
+#include "base/octaves.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -47,6 +49,14 @@ static double mean_with(const struct choosing *c, const int *chosen, int count, 
     return c->places ? exp(sum / c->places) : 1;
 }
 
+static bool has_time(const struct choosing *c, int variant)
+{
+    int p = 0;
+    while (p < c->places && c->times[(ptrdiff_t)p * c->variants + variant] <= 0)
+        p++;
+    return p < c->places;
+}
+
 int ship_choose(const float *times, int places, int variants, int most, int *chosen, double *mean)
 {
     const struct choosing c = {times, places, variants};
@@ -56,6 +66,8 @@ int ship_choose(const float *times, int places, int variants, int most, int *cho
         int best = -1;
         double least = *mean / WORTH;
         for (int v = 0; v < variants; v++) {
+            if (!has_time(&c, v))
+                continue;
             double now = mean_with(&c, chosen, count, v);
             if (now >= least)
                 continue;
@@ -97,16 +109,11 @@ int ship_order(const struct predict_table *t, const int64_t *sizes, struct predi
 
 /* --- points --- */
 
-static double octave(int64_t size)
-{
-    return size > 0 ? log2((double)size) : -1;
-}
-
 void ship_add(struct arena *a, struct ship_points *p, const int64_t *sizes, const int *order)
 {
-    double *octaves = arena_array(a, double, p->size_count);
+    int *octaves = arena_array(a, int, p->size_count);
     for (int s = 0; s < p->size_count; s++)
-        octaves[s] = octave(sizes[s]);
+        octaves[s] = octaves_256(sizes[s]);
     struct ship_point point = {
         arena_copy(a, sizes, (size_t)p->size_count * sizeof *sizes),
         arena_copy(a, order, (size_t)p->variant_count * sizeof *order),
@@ -123,16 +130,21 @@ static int divisor(int64_t size)
 
 int ship_nearest(const struct ship_points *p, const int64_t *sizes)
 {
-    double least = 0, octaves[PREDICT_SIZES];
-    int nearest = -1;
+    enum { OTHER_DIVISOR = (2 * 256) * (2 * 256) };
+    size_t bytes = (size_t)p->size_count * sizeof *sizes;
+    int64_t least = 0;
+    int nearest = -1, octaves[PREDICT_SIZES];
+    for (size_t i = 0; i < p->list.count; i++)
+        if (memcmp(p->list.data[i].sizes, sizes, bytes) == 0)
+            return (int)i;
     for (int s = 0; s < p->size_count; s++)
-        octaves[s] = octave(sizes[s]);
+        octaves[s] = octaves_256(sizes[s]);
     for (size_t i = 0; i < p->list.count; i++) {
         const struct ship_point *at = &p->list.data[i];
-        double distance = 0;
+        int64_t distance = 0;
         for (int s = 0; s < p->size_count; s++) {
-            double d = octaves[s] - at->octaves[s];
-            distance += d * d + (divisor(sizes[s]) == divisor(at->sizes[s]) ? 0 : 4);
+            int d = octaves[s] - at->octaves[s];
+            distance += d * d + (divisor(sizes[s]) == divisor(at->sizes[s]) ? 0 : OTHER_DIVISOR);
         }
         if (nearest >= 0 && distance >= least)
             continue;
@@ -179,7 +191,7 @@ static int64_t with_divisor(int64_t size, int wanted, int64_t least, int64_t mos
     if (divisor(size) == wanted)
         return size;
     if (wanted == 16)
-        changed = below < least ? below + 16 : below;
+        changed = below >= least ? below : below <= most - 16 ? below + 16 : size;
     else if (wanted == 8)
         changed = below + 8;
     else
@@ -231,15 +243,17 @@ static void look_at_grid(struct grid *g, int step)
 {
     const struct ship_space *space = g->space;
     int64_t sizes[PREDICT_SIZES];
-    int count = g->points->size_count, s = 0;
+    int count = g->points->size_count, s;
     memcpy(sizes, space->least, (size_t)count * sizeof *sizes);
-    while (s < count && !full(g)) {
+    if (full(g))
+        return;
+    do { /* once if there are no sizes */
         look_at_all(g, sizes);
         for (s = 0; s < count && sizes[s] == space->most[s]; s++)
             sizes[s] = space->least[s];
         if (s < count)
             sizes[s] = next_size(sizes[s], step, space->most[s]);
-    }
+    } while (s < count && !full(g));
 }
 
 void ship_fill(struct arena *a, struct ship_points *p, const struct ship_space *space, int most,

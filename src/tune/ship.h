@@ -14,7 +14,7 @@
  *
  * times: by place and variant, places * variants numbers; 0: the variant has no time there. A place
  * where no chosen variant has a time counts as 4 times the fastest. chosen: receives the variants
- * in the order of their choice. mean: receives the geometric mean. Returns the number of chosen
+ * in the order of their choice; one without a time is never chosen. mean: receives the geometric mean. Returns the number of chosen
  * variants: fewer than `most` if no other one makes the time less. */
 int ship_choose(const float *times, int places, int variants, int most, int *chosen, double *mean);
 
@@ -30,7 +30,7 @@ double ship_mean(const float *times, int places, int variants, const int *chosen
 struct ship_point {
     const int64_t *sizes;
     const int *order;
-    const double *octaves; /* log2 of the sizes */
+    const int *octaves; /* of the sizes, by octaves_256 */
 };
 
 struct ship_points {
@@ -41,7 +41,8 @@ struct ship_points {
 /* Adds a point; copies the numbers. */
 void ship_add(struct arena *a, struct ship_points *p, const int64_t *sizes, const int *order);
 
-/* Returns the nearest point, as aot_choice.c.in finds it; -1: there is none. */
+/* Returns the point with these sizes, else the nearest one, as aot_choice.c.in finds it; -1: there is
+ * none. */
 int ship_nearest(const struct ship_points *p, const int64_t *sizes);
 
 /* A box of sizes, bounds included, at least 1. */

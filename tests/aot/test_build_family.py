@@ -243,6 +243,27 @@ def test_stored(tool, folder):
         fail(f"a store: {said}")
 
 
+def test_close_sizes(tool, folder):
+    """Measured sizes that differ by one, each with its own winner."""
+    times = {(m, 64, 64): [20, 10, 30, 40][m % 2:m % 2 + 3] for m in (48, 49, 50, 51, 435, 436, 437, 438, 439, 440, 441)}
+    write(folder, "close.tile", 'family products { "columns.tile"; }\n')
+    write(folder, "close.table", header("simulator", variants=VARIANTS[2:5]) + rows_of(times))
+    build(tool, folder, "--type", "f32", "--set", "m=1..441,n=64,k=64", "--table", f"{folder}/close.table", "--no-cubin", file="close.tile")
+    link(folder)
+    run(folder, {f"{m},64,64": "columns BN=32" if m % 2 else "columns BN=16" for m, _, _ in times})
+
+
+def test_without_sizes(tool, folder):
+    """A family without integer parameters: the program compiles, and has one point."""
+    write(folder, "fixed.tile", "kernel fixed(const f32 *a, f32 *b) grid(2) warps(1)\n{\n    global f32 A[128] = a, B[128] = b;\n"
+                                "    B[block.x * 64 +: 64] = A[block.x * 64 +: 64];\n    ensures B == A;\n}\n")
+    write(folder, "fixeds.tile", 'family fixeds { "fixed.tile"; }\n')
+    build(tool, folder, "--no-cubin", file="fixeds.tile")
+    result = call([CC, *FLAGS, "-std=c11", *STRICT, "-c", f"{folder}/fixeds.c", "-o", f"{folder}/x.o"])
+    if result.status != 0:
+        fail(f"a family without sizes does not compile: {result}")
+
+
 def test_model(tool, folder):
     """Without results, the model chooses among the defaults."""
     said = build(tool, folder, "--type", "f16", "--set", "n=64,k=64", "--no-cubin")
@@ -300,6 +321,8 @@ def main():
         test_variants(tool, folder)
         test_devices(tool, folder)
         test_stored(tool, folder)
+        test_close_sizes(tool, folder)
+        test_without_sizes(tool, folder)
         test_model(tool, folder)
         test_c(tool, folder)
         test_refused(tool, folder)

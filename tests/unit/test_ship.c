@@ -1,4 +1,5 @@
 /* The variants that a build ships, and their order at sizes, as properties. */
+#include "base/octaves.h"
 #include "tune/ship.h"
 
 #include <setjmp.h>
@@ -6,6 +7,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <string.h>
 
 static struct arena memory(jmp_buf *recovery)
@@ -77,6 +79,18 @@ static void missing_times_cost(void **state)
     assert_int_equal(ship_choose(some, 0, 2, 2, chosen, &mean), 0);
 }
 
+/* A variant without a time is not chosen, even if no other one has a time. */
+static void a_variant_without_a_time_is_not_chosen(void **state)
+{
+    static const float none[] = {0, 0, /**/ 0, 0}, second[] = {0, 10, /**/ 0, 0};
+    int chosen[2];
+    double mean;
+    (void)state;
+    assert_int_equal(ship_choose(none, 2, 2, 2, chosen, &mean), 0);
+    assert_int_equal(ship_choose(second, 2, 2, 2, chosen, &mean), 1);
+    assert_int_equal(chosen[0], 1);
+}
+
 /* --- their order --- */
 
 static void the_order_begins_with_the_choice(void **state)
@@ -115,6 +129,22 @@ static void order_of(void *user, const int64_t *sizes, bool all, int *order)
     for (int i = 0, at = 1; i < 3 && all; i++)
         if (i != best)
             order[at++] = i;
+}
+
+static void order_of_none(void *user, const int64_t *sizes, bool all, int *order)
+{
+    (void)sizes;
+    ++*(int *)user;
+    for (int i = 0; i < (all ? 3 : 1); i++)
+        order[i] = 2 - i;
+}
+
+static void order_of_parity(void *user, const int64_t *sizes, bool all, int *order)
+{
+    int first = sizes[0] > 100 ? 1 + (int)(sizes[0] % 2) : 0;
+    ++*(int *)user;
+    for (int i = 0; i < (all ? 3 : 1); i++)
+        order[i] = (first + i) % 3;
 }
 
 static int winner_at(const struct ship_points *p, int64_t m, int64_t n)
@@ -172,6 +202,72 @@ static void the_grid_ends(void **state)
     arena_free(&a);
 }
 
+/* Without sizes, there is one point. */
+static void no_sizes_have_a_point(void **state)
+{
+    jmp_buf recovery;
+    assert_int_equal(setjmp(recovery), 0);
+    struct arena a = memory(&recovery);
+    static const int64_t none[1];
+    int looks = 0;
+    (void)state;
+    struct ship_points p = {.size_count = 0, .variant_count = 3};
+    ship_fill(&a, &p, &(struct ship_space){none, none}, 10, order_of_none, &looks);
+    assert_int_equal(p.list.count, 1);
+    assert_int_equal(ship_nearest(&p, none), 0);
+    arena_free(&a);
+}
+
+/* Each point is its own nearest one, even if the octaves of its neighbours are the same. */
+static void a_point_is_its_own_nearest(void **state)
+{
+    jmp_buf recovery;
+    assert_int_equal(setjmp(recovery), 0);
+    struct arena a = memory(&recovery);
+    struct ship_points p = {.size_count = 2, .variant_count = 1};
+    (void)state;
+    for (int64_t size = 1; size < 6000; size += 1 + size / 16 % 3)
+        ship_add(&a, &p, (int64_t[]){size, 1}, (int[]){0});
+    for (size_t i = 0; i < p.list.count; i++)
+        assert_int_equal(ship_nearest(&p, p.list.data[i].sizes), i);
+    arena_free(&a);
+}
+
+/* The space may end at the largest size; the divisors of 16 lie below it. */
+static void the_largest_sizes_do_not_overflow(void **state)
+{
+    jmp_buf recovery;
+    assert_int_equal(setjmp(recovery), 0);
+    struct arena a = memory(&recovery);
+    static const int64_t least[] = {INT64_MAX - 3, 1}, most[] = {INT64_MAX, 1};
+    int looks = 0;
+    (void)state;
+    struct ship_points p = {.size_count = 2, .variant_count = 3};
+    for (int64_t size = 16; size < 20; size++)
+        ship_add(&a, &p, (int64_t[]){size, 1}, (int[]){0, 1, 2});
+    ship_fill(&a, &p, &(struct ship_space){least, most}, 20, order_of_parity, &looks);
+    for (size_t i = 4; i < p.list.count; i++)
+        assert_true(p.list.data[i].sizes[0] >= least[0]);
+    assert_true(p.list.count > 4);
+    arena_free(&a);
+}
+
+/* Octaves are exact at powers of two, grow with the size, and are right to a 128th. */
+static void octaves_are_logarithms(void **state)
+{
+    int before = -256;
+    (void)state;
+    assert_int_equal(octaves_256(0), -256);
+    for (int e = 0; e < 63; e++)
+        assert_int_equal(octaves_256((int64_t)1 << e), e * 256);
+    for (int64_t size = 1; size < INT64_MAX / 2; size += 1 + size / 100) {
+        int now = octaves_256(size);
+        assert_true(now >= before);
+        assert_true(fabs(now / 256.0 - log2((double)size)) < 1 / 128.0);
+        before = now;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,9 +275,14 @@ int main(void)
         cmocka_unit_test(more_variants_are_no_slower),
         cmocka_unit_test(a_variant_that_gains_nothing_is_not_chosen),
         cmocka_unit_test(missing_times_cost),
+        cmocka_unit_test(a_variant_without_a_time_is_not_chosen),
         cmocka_unit_test(the_order_begins_with_the_choice),
         cmocka_unit_test(the_grid_finds_the_winners),
         cmocka_unit_test(the_grid_ends),
+        cmocka_unit_test(no_sizes_have_a_point),
+        cmocka_unit_test(a_point_is_its_own_nearest),
+        cmocka_unit_test(the_largest_sizes_do_not_overflow),
+        cmocka_unit_test(octaves_are_logarithms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
