@@ -91,29 +91,18 @@ static tw_status choose_call(void *user)
     return TW_OK;
 }
 
-/* Estimates the members, by which the model chooses. */
-static tw_status estimate_members(struct family_build *c)
+/* Returns true if a set of the caller's, or none, gives all values that the kernel has compiled in. */
+static bool has_values(const struct family_build *c, const struct lang_kernel *info)
 {
-    tw_family *f = c->family;
-    tw_status status = TW_OK;
-    for (int m = 0; m < f->member_count && !f->view.group; m++) {
-        const struct lang_kernel *info = f->members[m].kernel->info;
-        struct family_sizes sizes = {0};
-        if (f->members[m].refused || !family_takes_types(f, info))
-            continue;
-        for (int i = 0; i < f->size_count; i++)
-            sizes.size[i] = ship_usual_size(&c->ship, info, i);
-        family_derive(f, &sizes);
-        status = family_estimate(f, m, &sizes);
-        if (status == TW_NO_MEMORY || status == TW_CANCELLED)
-            return status;
-    }
-    return TW_OK;
+    bool has = false;
+    for (int i = -1; i < c->how.set_count; i++)
+        has = has || ship_set_serves(&c->ship, info, i);
+    return has;
 }
 
 struct refused_call {
     struct family_build *build;
-    struct family_variant *variant;
+    const char *variant;
     char why[512];
 };
 
@@ -122,10 +111,44 @@ static tw_status leave_out(void *user)
     struct refused_call *r = user;
     struct arena *a = &r->build->build->arena;
     struct left_out *l = arena_new(a, struct left_out);
-    *l = (struct left_out){r->build->left_out, r->variant->name,
+    *l = (struct left_out){r->build->left_out, arena_string(a, r->variant, strlen(r->variant)),
                            arena_string(a, r->why, strlen(r->why))};
     r->build->left_out = l;
-    r->variant->refused = true;
+    return TW_OK;
+}
+
+/* Copies the first message of the context's latest call. */
+static void take_message(const tw_context *ctx, char *text, size_t bytes)
+{
+    tw_message m = tw_message_init();
+    if (tw_context_message(ctx, 0, &m))
+        snprintf(text, bytes, "%s", m.text);
+}
+
+/* Estimates the members, by which the model chooses. */
+static tw_status estimate_members(struct family_build *c)
+{
+    tw_family *f = c->family;
+    tw_status status = TW_OK;
+    for (int m = 0; m < f->member_count && !f->view.group; m++) {
+        const struct lang_kernel *info = f->members[m].kernel->info;
+        struct family_sizes sizes = {0};
+        if (f->members[m].refused || !family_takes_types(f, info) || !has_values(c, info))
+            continue;
+        for (int i = 0; i < f->size_count; i++)
+            sizes.size[i] = ship_usual_size(&c->ship, info, i);
+        family_derive(f, &sizes);
+        status = family_estimate(f, m, &sizes);
+        if (status == TW_NO_MEMORY || status == TW_CANCELLED)
+            return status;
+        if (status == TW_OK)
+            continue;
+        struct refused_call r = {c, info->name, ""};
+        take_message(f->own, r.why, sizeof r.why);
+        status = context_call(f->ctx, leave_out, &r); /* it has the build's arena */
+        if (status != TW_OK)
+            return status;
+    }
     return TW_OK;
 }
 
@@ -133,12 +156,11 @@ static tw_status leave_out(void *user)
 static tw_status take_refusal(struct family_build *c, struct family_variant *v, tw_status status)
 {
     tw_context *ctx = c->family->ctx;
-    struct refused_call r = {c, v, ""};
-    tw_message m = tw_message_init();
+    struct refused_call r = {c, v->name, ""};
     if (status != TW_BAD_PROGRAM && status != TW_UNSYNCHRONISED)
         return status;
-    if (tw_context_message(ctx, 0, &m))
-        snprintf(r.why, sizeof r.why, "%s", m.text);
+    v->refused = true;
+    take_message(ctx, r.why, sizeof r.why);
     return context_call(ctx, leave_out, &r);
 }
 
@@ -226,10 +248,7 @@ static void warn_of_left_out(const struct family_build *c)
     struct diag *d = &f->ctx->diag;
     for (int m = 0; m < f->member_count; m++) {
         const struct lang_kernel *info = f->members[m].kernel->info;
-        bool serves = ship_serves_all(info);
-        for (int i = 0; i < c->how.set_count; i++)
-            serves = serves || ship_set_serves(&c->ship, info, i);
-        if (!serves)
+        if (!has_values(c, info))
             diag_warning(d, info->loc,
                          "`%s` is left out: it has static parameters, and no set of sizes has a "
                          "value for each",
@@ -239,13 +258,25 @@ static void warn_of_left_out(const struct family_build *c)
         diag_warning(d, LOC_NONE, "`%s` is left out: %s", l->variant, l->why);
 }
 
+/* Reports that no variant can be built. warn_of_left_out adds the reasons. */
+static void report_none(const struct family_build *c)
+{
+    const tw_family *f = c->family;
+    bool asks = false;
+    for (int m = 0; m < f->member_count; m++)
+        asks = asks || !has_values(c, f->members[m].kernel->info);
+    diag_error(&f->ctx->diag, LOC_NONE, "no kernel of the family `%s` can be built for %s%s",
+               f->name, f->members[0].kernel->target,
+               asks ? "; give each static parameter a value by a set of sizes "
+                      "(`tilewright build FAMILY --set NAME=VALUE`)"
+                    : "");
+}
+
 static tw_status end_call(void *user)
 {
     struct family_build *c = user;
-    const tw_family *f = c->family;
     if (c->ship.chosen_count == 0)
-        diag_error(&f->ctx->diag, LOC_NONE, "no kernel of the family `%s` can be built for %s",
-                   f->name, f->members[0].kernel->target);
+        report_none(c);
     else
         add_table(c);
     if (c->ship.chosen_count)
@@ -266,7 +297,8 @@ struct own_failure {
 static tw_status pass_on(void *user)
 {
     const struct own_failure *f = user;
-    const char *why = f->family->own ? f->family->own->rendered : tw_status_text(f->status);
+    bool says = f->family->own && f->status != TW_NO_MEMORY;
+    const char *why = says ? f->family->own->rendered : tw_status_text(f->status);
     diag_error(&f->ctx->diag, LOC_NONE, "the family `%s` cannot choose: %s", f->family->name, why);
     return f->status;
 }

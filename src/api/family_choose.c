@@ -183,6 +183,8 @@ static tw_status make_view(void *user)
     for (int i = 0; i < f->member_count; i++) {
         f->members[i].estimated = false;
         f->members[i].refused = f->members[i].varies = f->same_bits && family_varies(f, i);
+        if (f->members[i].plain)
+            f->members[i].plain->accepted = f->members[i].plain->refused = false;
     }
     for (size_t i = 0; i < f->variants.count; i++) {
         f->variants.data[i]->accepted = false;

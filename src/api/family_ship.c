@@ -304,6 +304,9 @@ static void choose_for_all(struct family_ship *s, float *times, int places)
 static void choose(struct family_ship *s)
 {
     int places;
+    s->chosen_count = s->measured = 0;
+    if (s->buildable == 0)
+        return;
     float *times = measured_times(s, &places), *all = times;
     s->measured = places;
     if (places == 0)

@@ -156,6 +156,102 @@ static void refused_variants_are_left_out(void **state)
     lacks(header, "65536");
 }
 
+/* A family whose kernels all have static parameters needs values, with and without results. */
+static void only_static_kernels_need_values(void **state)
+{
+    struct fixture *f = *state;
+    const char *header, *source;
+    tw_shipment how = tw_shipment_init();
+    tw_family *family = load_for(f, "sm_90");
+    put_file("static.tile", "family statics { \"rows.tile\"; }\n");
+    succeed(f, tw_family_from_file(f->ctx, file_path("static.tile"), NULL, "sm_90", &family));
+    how.sets = sets;
+    how.set_count = 1;
+    for (int results = 0; results < 2; results++) {
+        if (results)
+            put_file("static.table",
+                     "{\"family\":\"statics\",\"device\":\"NVIDIA H200\",\"types\":\"T=f32\","
+                     "\"sizes\":[\"m\",\"n\",\"k\"],\"variants\":[{\"kernel\":\"rows\","
+                     "\"tune\":\"BM=8,WARPS=2\"}]}\n{\"at\":[16,64,64],\"us\":[10]}\n");
+        if (results)
+            succeed(f, tw_family_add_table(family, file_path("static.table"), NULL));
+        else
+            succeed(f, tw_family_type(family, "T", TW_F32));
+        refused(f, tw_build_family(open_build(f), family, NULL), TW_BAD_PROGRAM,
+                "no kernel of the family `statics` can be built for sm_90; give each static "
+                "parameter a value");
+        has(tw_context_messages(f->ctx), "`rows` is left out: it has static parameters");
+        texts_of(f, family, &how, results ? NULL : "the model chooses", &header, &source);
+    }
+}
+
+/* Without results, a kernel is left out if its default values are refused. */
+static void only_refused_defaults_are_an_error(void **state)
+{
+    struct fixture *f = *state;
+    tw_family *family;
+    char *large = strdup(product_columns);
+    memcpy(strstr(large, "{32, 16}"), "{65536} ", 8);
+    put_file("columns.tile", large, "columns");
+    free(large);
+    put_file("large.tile", "family large { \"columns.tile\"; }\n");
+    succeed(f, tw_family_from_file(f->ctx, file_path("large.tile"), NULL, "sm_90", &family));
+    succeed(f, tw_family_type(family, "T", TW_F32));
+    refused(f, tw_build_family(open_build(f), family, NULL), TW_BAD_PROGRAM,
+            "no kernel of the family `large` can be built for sm_90\n");
+    has(tw_context_messages(f->ctx), "`columns` is left out: ");
+}
+
+/* A refusal is of one build: with other values, the next build takes the kernel again. */
+static void a_refusal_does_not_last(void **state)
+{
+    struct fixture *f = *state;
+    const char *header, *source;
+    tw_family *family;
+    static const tw_size_range small[] = {{"n", 64, 64}}, large[] = {{"n", 65536, 65536}};
+    static const tw_size_set both[] = {{1, small}, {1, large}};
+    tw_shipment how = tw_shipment_init();
+    how.sets = both;
+    how.set_count = 2;
+    put_file("wide.tile",
+             "kernel wide(i32 m, static i32 n, const f32 *a, f32 *b) grid(cdiv(m, 8)) warps(1)\n"
+             "{\n"
+             "    global f32 A[m][n] = a, B[m][n] = b;\n"
+             "    reg f32 x[8][n] = A[block.x * 8 +: 8][0 +: n];\n"
+             "    B[block.x * 8 +: 8][0 +: n] = x + x;\n"
+             "    ensures B == A + A;\n"
+             "}\n");
+    put_file("wides.tile", "family wides { \"wide.tile\"; }\n");
+    succeed(f, tw_family_from_file(f->ctx, file_path("wides.tile"), NULL, "sm_90", &family));
+    refused(f, tw_build_family(open_build(f), family, &how), TW_BAD_PROGRAM,
+            "no kernel of the family `wides` can be built for sm_90");
+    has(tw_context_messages(f->ctx), "`wide` is left out: ");
+    how.set_count = 1;
+    texts_of(f, family, &how, "the model chooses", &header, &source);
+    has(header, "wide; n = 64");
+}
+
+/* A family without sizes has one point. */
+static void no_sizes_have_a_table(void **state)
+{
+    struct fixture *f = *state;
+    const char *header, *source;
+    tw_family *family;
+    put_file("fixed.tile", "kernel fixed(const f32 *a, f32 *b) grid(2) warps(1)\n"
+                           "{\n"
+                           "    global f32 A[128] = a, B[128] = b;\n"
+                           "    B[block.x * 64 +: 64] = A[block.x * 64 +: 64];\n"
+                           "    ensures B == A;\n"
+                           "}\n");
+    put_file("fixeds.tile", "family fixeds { \"fixed.tile\"; }\n");
+    succeed(f, tw_family_from_file(f->ctx, file_path("fixeds.tile"), NULL, "sm_90", &family));
+    texts_of(f, family, NULL, "the model chooses", &header, &source);
+    has(source, "enum { AOT_SIZES = 1, AOT_ORDER = 1 };");
+    has(source, "    {{0}, {0}, {0}, {0}},\n");
+    has(source, "aot_sizes[] = {0};");
+    has(source, "unsigned short order[AOT_ORDER]"); /* numbers over the tables of all devices */
+}
+
 static void wrong_calls_are_refused(void **state)
 {
     struct fixture *f = *state;
@@ -231,6 +327,10 @@ int main(void)
         TEST(static_parameters_need_values),
         TEST(devices_have_tables),
         TEST(refused_variants_are_left_out),
+        TEST(only_static_kernels_need_values),
+        TEST(only_refused_defaults_are_an_error),
+        TEST(a_refusal_does_not_last),
+        TEST(no_sizes_have_a_table),
         TEST(wrong_calls_are_refused),
         TEST(no_memory),
     };
