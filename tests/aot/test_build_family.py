@@ -250,6 +250,10 @@ def test_close_sizes(tool, folder):
     write(folder, "close.table", header("simulator", variants=VARIANTS[2:5]) + rows_of(times))
     build(tool, folder, "--type", "f32", "--set", "m=1..441,n=64,k=64", "--table", f"{folder}/close.table", "--no-cubin", file="close.tile")
     link(folder)
+    bodies = [re.search(rf"\nstatic (?:inline )?int {name}\(int64_t size\)\n(\{{.*?\n\}})\n", open(path).read(), re.S).group(1)
+              for name, path in (("aot_octaves", f"{folder}/products.c"), ("octaves_256", f"{ROOT}/src/base/octaves.h"))]
+    if bodies[0].split() != bodies[1].split():
+        fail(f"the program and the library compute other octaves: {bodies}")
     run(folder, {f"{m},64,64": "columns BN=32" if m % 2 else "columns BN=16" for m, _, _ in times})
 
 
