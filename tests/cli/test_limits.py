@@ -72,7 +72,7 @@ def main():
     waves = open(f"{os.path.dirname(os.path.abspath(__file__))}/../../kernels/matmul/waves.tile").read()
     last_wait = waves.rindex("async_wait(0);")
     missing = waves[:last_wait] + waves[last_wait + len("async_wait(0);"):]
-    expect(tool, missing, ["check", "--no-run"], 1, "the copy into `sa` may still be under way when the kernel ends", "and 143 more")
+    expect(tool, missing, ["check", "--no-run"], 1, "the copy into `sa` may still be under way when the kernel ends", "and 95 more")
 
 
 if __name__ == "__main__":
