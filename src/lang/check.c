@@ -492,19 +492,29 @@ bool lang_block_threads(struct arena *a, const struct module *m, int index,
     return axis > 0;
 }
 
+/* Begins the check of a kernel for a choice. Returns false if its tuned values are wrong. */
+static bool begin_kernel(struct checker *c, struct arena *a, struct diag *d, const struct module *m,
+                         int index, const struct lang_choice *choice)
+{
+    const struct entry *e = &m->entries[m->kernels[index]];
+    d->code = CODE_PROGRAM;
+    const struct literal *tunes = chosen_tunes(a, d, m, index, choice);
+    if (!tunes)
+        return false;
+    checker_init(c, a, d, m, e->name, e->loc);
+    c->tunes = tunes;
+    c->types = chosen_types(a, m, index, choice);
+    return true;
+}
+
 struct kernel *lang_grid(struct arena *a, struct diag *d, const struct module *m, int index,
                          const struct lang_choice *choice)
 {
     int errors = d->errors;
     const struct entry *e = &m->entries[m->kernels[index]];
     struct checker c;
-    d->code = CODE_PROGRAM;
-    const struct literal *tunes = chosen_tunes(a, d, m, index, choice);
-    if (!tunes)
+    if (!begin_kernel(&c, a, d, m, index, choice))
         return NULL;
-    checker_init(&c, a, d, m, e->name, e->loc);
-    c.tunes = tunes;
-    c.types = chosen_types(a, m, index, choice);
     bind_params(&c, e->node, choice);
     check_grid(&c, e->node);
     return d->errors > errors ? NULL : c.kernel;
@@ -516,13 +526,8 @@ struct kernel *lang_check(struct arena *a, struct diag *d, const struct module *
     int errors = d->errors;
     const struct entry *e = &m->entries[m->kernels[index]];
     struct checker c;
-    d->code = CODE_PROGRAM;
-    const struct literal *tunes = chosen_tunes(a, d, m, index, choice);
-    if (!tunes)
+    if (!begin_kernel(&c, a, d, m, index, choice))
         return NULL;
-    checker_init(&c, a, d, m, e->name, e->loc);
-    c.tunes = tunes;
-    c.types = chosen_types(a, m, index, choice);
     c.any_threads = choice->any_threads;
     c.node = e->node;
     gather_own_names(&c, e->node);
