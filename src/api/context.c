@@ -320,6 +320,17 @@ tw_status tw_context_new(const tw_config *config, tw_context **out)
     return TW_OK;
 }
 
+tw_status context_again(const tw_context *owner, tw_context **out)
+{
+    tw_config config = owner->config;
+    config.cache = cuda_cache_folder(owner->cache);
+    config.import_path = owner->import_path;
+    config.parallel = owner->parallel.run;
+    config.parallel_user = owner->parallel.user;
+    config.threads = owner->parallel.threads;
+    return tw_context_new(&config, out);
+}
+
 void tw_context_free(tw_context *ctx)
 {
     if (!ctx)

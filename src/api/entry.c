@@ -781,15 +781,9 @@ static tw_status resolve(void *user)
 static tw_status open_own(tw_entry *e, const tw_launch *l)
 {
     const tw_context *owner = l->ctx;
-    tw_config config = owner->config;
     tw_module *module;
     tw_kernel *kernel;
-    config.cache = cuda_cache_folder(owner->cache);
-    config.import_path = owner->import_path;
-    config.parallel = owner->parallel.run;
-    config.parallel_user = owner->parallel.user;
-    config.threads = owner->parallel.threads;
-    tw_status status = tw_context_new(&config, &e->ctx);
+    tw_status status = context_again(owner, &e->ctx);
     if (status == TW_OK)
         status = module_again(e->ctx, l->kernel->module, &module);
     if (status == TW_OK)

@@ -30,15 +30,9 @@ static tw_status copy_kernels(tw_family *f)
 tw_status family_open_own(tw_family *f)
 {
     const tw_context *owner = f->ctx;
-    tw_config config = owner->config;
     if (f->own)
         return TW_OK;
-    config.cache = cuda_cache_folder(owner->cache);
-    config.import_path = owner->import_path;
-    config.parallel = owner->parallel.run;
-    config.parallel_user = owner->parallel.user;
-    config.threads = owner->parallel.threads;
-    tw_status status = tw_context_new(&config, &f->own);
+    tw_status status = context_again(owner, &f->own);
     if (status == TW_OK)
         status = copy_kernels(f);
     if (status == TW_OK) {

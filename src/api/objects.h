@@ -95,6 +95,9 @@ tw_status context_call(tw_context *ctx, tw_status (*body)(void *call), void *cal
 /* Within context_call: runs body on the caller's own stack. For the caller's callbacks, and for
  * work that needs little stack. */
 void context_outside(tw_context *ctx, void (*body)(void *call), void *call);
+/* Makes a context with the settings of `owner`, whose threads and folders it shares. Returns the
+ * statuses of tw_context_new. */
+tw_status context_again(const tw_context *owner, tw_context **out);
 /* Returns zeroed memory for an object straight from the allocator; NULL: out of memory. */
 void *context_object(tw_context *ctx, size_t size);
 tw_status context_no_memory(tw_context *ctx); /* reports it; TW_NO_MEMORY */
