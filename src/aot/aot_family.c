@@ -40,11 +40,6 @@ static void write_size(struct text *out, int64_t size)
     text_printf(out, size > INT32_MAX ? "INT64_C(%" PRId64 ")" : "%" PRId64, size);
 }
 
-static int divisor(int64_t size)
-{
-    return size % 16 == 0 ? 16 : size % 8 == 0 ? 8 : 1;
-}
-
 /* Prints the point; a table without sizes has one 0 in their place. */
 static void write_point(struct text *out, const struct aot_family *family,
                         const struct aot_table *table, const struct aot_point *point)
@@ -63,7 +58,7 @@ static void write_point(struct text *out, const struct aot_family *family,
         text_printf(out, "%s%d", v ? ", " : "", point->order[v]);
     text_add(out, sizes ? "}, {" : "}, {0");
     for (int s = 0; s < sizes; s++)
-        text_printf(out, "%s%d", s ? ", " : "", divisor(point->sizes[s]));
+        text_printf(out, "%s%d", s ? ", " : "", size_divisor(point->sizes[s]));
     text_add(out, "}},\n");
 }
 

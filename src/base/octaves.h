@@ -1,4 +1,4 @@
-/* Octaves between sizes, in integers, so that the library and a built program get the same numbers on
+/* Distances between sizes: octaves, in integers, so that the library and a built program get the same numbers on
  * every machine. */
 #ifndef TW_OCTAVES_H
 #define TW_OCTAVES_H
@@ -18,6 +18,12 @@ static inline int octaves_256(int64_t size)
     int x = (int)(exponent > 15 ? size >> (exponent - 15) : size << (15 - exponent)) - ONE;
     int slope = ONE + (((ONE - x) * (13858 - ((x * 5217) >> 15))) >> 15);
     return exponent * 256 + ((((x * slope) >> 15) + 64) >> 7);
+}
+
+/* Returns the largest of 16, 8 and 1 that divides the size: a fact that programs are compiled for. */
+static inline int size_divisor(int64_t size)
+{
+    return size % 16 == 0 ? 16 : size % 8 == 0 ? 8 : 1;
 }
 
 #endif

@@ -1,5 +1,7 @@
 #include "tune/predict.h"
 
+#include "base/octaves.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -25,12 +27,6 @@ static double octave(int64_t size)
     return size > 0 ? log2((double)size) : -1;
 }
 
-/* The largest of 16, 8 and 1 that divides the size. */
-static int divisor(int64_t size)
-{
-    return size % 16 == 0 ? 16 : size % 8 == 0 ? 8 : 1;
-}
-
 static struct near_row distance_to(const struct predict_table *t, int row, const int64_t *sizes)
 {
     struct near_row n = {.row = row};
@@ -38,7 +34,7 @@ static struct near_row distance_to(const struct predict_table *t, int row, const
     for (int i = 0; i < t->size_count; i++) {
         double d = octave(sizes[i]) - octave(t->rows[row].sizes[i]);
         n.squared += d * d;
-        other += divisor(sizes[i]) != divisor(t->rows[row].sizes[i]);
+        other += size_divisor(sizes[i]) != size_divisor(t->rows[row].sizes[i]);
     }
     n.weighted = n.squared + other * DIVISOR_OCTAVES * DIVISOR_OCTAVES;
     return n;

@@ -122,12 +122,6 @@ void ship_add(struct arena *a, struct ship_points *p, const int64_t *sizes, cons
     vec_push(a, &p->list, point);
 }
 
-/* The largest of 16, 8 and 1 that divides the size. */
-static int divisor(int64_t size)
-{
-    return size % 16 == 0 ? 16 : size % 8 == 0 ? 8 : 1;
-}
-
 int ship_nearest(const struct ship_points *p, const int64_t *sizes)
 {
     enum { OTHER_DIVISOR = (2 * 256) * (2 * 256) };
@@ -144,7 +138,8 @@ int ship_nearest(const struct ship_points *p, const int64_t *sizes)
         int64_t distance = 0;
         for (int s = 0; s < p->size_count; s++) {
             int d = octaves[s] - at->octaves[s];
-            distance += d * d + (divisor(sizes[s]) == divisor(at->sizes[s]) ? 0 : OTHER_DIVISOR);
+            distance +=
+                d * d + (size_divisor(sizes[s]) == size_divisor(at->sizes[s]) ? 0 : OTHER_DIVISOR);
         }
         if (nearest >= 0 && distance >= least)
             continue;
@@ -177,7 +172,7 @@ static void find_patterns(struct grid *g)
     for (size_t i = 0; i < p->list.count && g->pattern_count < MOST_PATTERNS; i++) {
         int *own = g->patterns[g->pattern_count], same = 0;
         for (int s = 0; s < p->size_count; s++)
-            own[s] = divisor(p->list.data[i].sizes[s]);
+            own[s] = size_divisor(p->list.data[i].sizes[s]);
         while (memcmp(g->patterns[same], own, bytes) != 0)
             same++;
         g->pattern_count += same == g->pattern_count;
@@ -188,7 +183,7 @@ static void find_patterns(struct grid *g)
 static int64_t with_divisor(int64_t size, int wanted, int64_t least, int64_t most)
 {
     int64_t below = size - size % 16, changed = size;
-    if (divisor(size) == wanted)
+    if (size_divisor(size) == wanted)
         return size;
     if (wanted == 16)
         changed = below >= least ? below : below <= most - 16 ? below + 16 : size;

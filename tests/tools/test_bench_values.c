@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of support.c, which needs the rest of the program. */
+/* Replaces the function of support.c, which needs the rest of the program. */
 void *need_memory(size_t size)
 {
     void *p = calloc(1, size ? size : 1);
