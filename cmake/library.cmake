@@ -6,8 +6,9 @@ list(REMOVE_ITEM library_sources ${routine_sources} ${PROJECT_SOURCE_DIR}/src/cp
 # for WebAssembly, other files are the seam to the operating system
 file(GLOB other_platform ${PROJECT_SOURCE_DIR}/src/base/platform_wasm.c)
 if(TILEWRIGHT_WASM)
-    file(GLOB other_platform ${PROJECT_SOURCE_DIR}/src/base/platform_stack.c ${PROJECT_SOURCE_DIR}/src/base/platform_threads.c
-        ${PROJECT_SOURCE_DIR}/src/cuda/*.c)
+    set(other_platform cores threads pool stack)
+    list(TRANSFORM other_platform REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/base/platform_\\1.c")
+    file(GLOB other_platform ${other_platform} ${PROJECT_SOURCE_DIR}/src/cuda/*.c)
 endif()
 list(REMOVE_ITEM library_sources ${other_platform})
 # families of instructions that are loops over the lanes of a warp

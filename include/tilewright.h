@@ -325,7 +325,8 @@ typedef struct tw_config {
      * launches are begun or entries are started. NULL: libc. */
     void *(*resize)(void *user, void *ptr, size_t old_size, size_t size);
     void *resize_user;
-    /* Number of the CPU engine's threads, with the caller's. 0: one for each core. Negative:
+    /* Number of the CPU engine's threads, with the caller's. 0: one for each core that the calling
+     * thread may use and the process's control group grants, or as many as `bind` lists. Negative:
      * TW_BAD_ARGUMENT. Launches leave up to 256 MiB with the context for later launches. */
     int threads;
     /* Receives the text that kernels print(). NULL: the text is dropped. */
@@ -345,8 +346,11 @@ typedef struct tw_config {
     int device; /* number of the context's GPU, from 0 */
     /* Replaces the context's own pool of threads. It calls task(argument, i) once for each i from 0 to
      * tasks - 1, in any order and on any threads, and returns when all have returned. tasks is at most
-     * `threads`. Several threads may call it at once while launches are begun or entries are started.
-     * NULL: a pool, whose threads start with the first launch of more than one block. */
+     * `threads`. It may run tasks one after the other: no task waits for another one. A call of the
+     * library that launches or verifies calls it, on that call's thread or on that of tw_launch_begin.
+     * No call of it is made within a task of the same launch. Several threads may call it at once while
+     * launches are begun or entries are started; it may be called within a task of the caller's own
+     * pool. NULL: a pool, whose threads start with the first launch of more than one block. */
     void (*parallel)(void *user, int tasks, void (*task)(void *argument, int index),
                      void *argument);
     void *parallel_user;
@@ -364,12 +368,19 @@ typedef struct tw_config {
      * kernels that ship. These are found from the place of the library's file, or of the program's:
      * installed (also if the prefix was moved), or in a build folder. NULL: none. */
     const char *import_path;
+    /* Processors that the threads of the context's own pool are bound to, as "0-7,16"; "all": those
+     * that the calling thread may use. Thread i is bound to entry i of the list, or to entry i modulo
+     * its length. The caller's thread is thread 0; the library does not bind it. The text is copied.
+     * TW_BAD_ARGUMENT: the list is malformed, names a processor that the calling thread may not use,
+     * has more than 256 processors, or `parallel` is set too. TW_UNSUPPORTED: this system cannot bind
+     * threads. NULL: threads run on any processor. */
+    const char *bind;
 } tw_config;
 TW_SIZED(tw_config);
 
 /* Makes a context. config: NULL for all defaults. Returns TW_OK, TW_BAD_ARGUMENT (`out` is NULL,
- * `config->size` was not set, `threads` is negative), TW_UNSUPPORTED (config sets fields that this
- * library lacks) or TW_NO_MEMORY. On failure *out is NULL, and the status is all that tells the
+ * `config->size` was not set, `threads` is negative, `bind` is refused), TW_UNSUPPORTED (config sets
+ * fields that this library lacks, or threads cannot be bound) or TW_NO_MEMORY. On failure *out is NULL, and the status is all that tells the
  * reason, because there is no context for a message. Free it with tw_context_free. */
 TW_API tw_status tw_context_new(const tw_config *config, tw_context **out);
 

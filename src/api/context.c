@@ -248,18 +248,40 @@ void context_arena(tw_context *ctx, struct arena *a)
     a->poll = &ctx->poll;
 }
 
+/* The processors of tw_config.bind; count 0: none were given. */
+struct bound {
+    int count;
+    int processors[256];
+};
+
+static tw_status read_bound(const tw_config *config, struct bound *b)
+{
+    b->count = 0;
+    if (!config->bind)
+        return TW_OK;
+    if (config->parallel)
+        return TW_BAD_ARGUMENT;
+    b->count = platform_processors(config->bind, b->processors,
+                                   (int)(sizeof b->processors / sizeof *b->processors));
+    return b->count > 0 ? TW_OK : b->count == 0 ? TW_UNSUPPORTED : TW_BAD_ARGUMENT;
+}
+
 /* Takes the caller's threads, or makes a pool. */
-static bool find_threads(tw_context *ctx)
+static bool find_threads(tw_context *ctx, const struct bound *bound)
 {
     const tw_config *config = &ctx->config;
-    int threads = config->threads > 0 ? config->threads : platform_cores();
-    ctx->parallel = (struct parallel){config->parallel, config->parallel_user, threads};
-    if (config->parallel)
+    if (config->parallel) {
+        int cores = platform_cores(), threads = config->threads > 0 ? config->threads : cores;
+        ctx->parallel = (struct parallel){config->parallel, config->parallel_user, threads, cores};
         return true;
-    ctx->pool = platform_pool_new(&ctx->allocator, threads);
-    if (ctx->pool)
-        ctx->parallel = platform_pool_parallel(ctx->pool);
-    return ctx->pool != NULL;
+    }
+    ctx->pool =
+        platform_pool_new(&ctx->allocator, config->threads > 0 ? config->threads : bound->count);
+    if (!ctx->pool)
+        return false;
+    platform_pool_bind(ctx->pool, bound->processors, bound->count);
+    ctx->parallel = platform_pool_parallel(ctx->pool);
+    return true;
 }
 
 bool tw_flag_is_set(void *flag)
@@ -282,6 +304,9 @@ tw_status tw_context_new(const tw_config *config, tw_context **out)
     tw_status status = config ? READ_SIZED(NULL, tw_config, &own, config) : TW_OK;
     if (status == TW_OK && own.threads < 0)
         status = TW_BAD_ARGUMENT;
+    struct bound bound;
+    if (status == TW_OK)
+        status = read_bound(&own, &bound);
     if (status != TW_OK)
         return status;
     struct allocator allocator = allocator_libc;
@@ -299,8 +324,9 @@ tw_status tw_context_new(const tw_config *config, tw_context **out)
     ctx->config.cache = NULL; /* the caller's text */
     ctx->import_path = import_path_new(&ctx->allocator, ctx->config.import_path);
     ctx->config.import_path = NULL;
+    ctx->config.bind = NULL;
     ctx->stack = platform_stack_new(&ctx->allocator, STACK_BYTES);
-    if (!ctx->cache || !ctx->import_path || !ctx->stack || !find_threads(ctx)) {
+    if (!ctx->cache || !ctx->import_path || !ctx->stack || !find_threads(ctx, &bound)) {
         cuda_cache_close(ctx->cache);
         free_text(&ctx->allocator, ctx->import_path);
         platform_stack_free(ctx->stack);

@@ -1,5 +1,5 @@
-/* The seam to the operating system: threads (platform_threads.c), stacks (platform_stack.c), clock,
- * files and shared libraries (platform.c). Other files in src/ do not call the system for these, so
+/* The seam to the operating system: processors (platform_cores.c), threads (platform_threads.c,
+ * platform_pool.c), stacks (platform_stack.c), clock, files and shared libraries (platform.c). Other files in src/ do not call the system for these, so
  * a build without them (for a browser) replaces these files. */
 #ifndef TW_PLATFORM_H
 #define TW_PLATFORM_H
@@ -8,9 +8,19 @@
 
 #include <stdatomic.h>
 
-int platform_cores(void);      /* cores usable by this process, at least 1 */
-int platform_cache_ways(void); /* ways of the first-level data cache; 8 if not known */
-double platform_seconds(void); /* monotonic */
+/* Returns the number of cores that this process may use, at least 1: those in its affinity mask, or
+ * fewer if its control group grants less processor time than they have. It reads files. */
+int platform_cores(void);
+/* Returns the cores that control groups grant, rounded up; INT_MAX: any number. groups: the file
+ * that lists the groups of the process (/proc/self/cgroup); root: the folder of all groups. */
+int platform_group_cores(const char *groups, const char *root);
+/* Reads a list of processors, "0-3,8", or "all" for all in the affinity mask. Returns their number;
+ * 0 if threads cannot be bound to processors on this system; -1 if the list is malformed, names a
+ * processor outside the mask, or has more than `most`. */
+int platform_processors(const char *list, int *processors, int most);
+void platform_bind(int processor); /* binds the thread that calls it */
+int platform_cache_ways(void);     /* ways of the first-level data cache; 8 if not known */
+double platform_seconds(void);     /* monotonic */
 void platform_yield(void);
 void platform_pause(void);   /* a short pause between two looks at memory that another thread is
                               * about to change */
@@ -39,14 +49,18 @@ struct parallel {
     void (*run)(void *user, int count, void (*task)(void *argument, int index), void *argument);
     void *user;
     int threads; /* tasks that can run at the same time; at least 1 */
+    int cores;   /* cores that the process may use */
 };
 
-/* Makes a pool of threads that wait for tasks. They start with the first tasks and end with the
- * pool. One caller at a time has them; a caller that comes meanwhile, a task of the pool too, runs
+/* Makes a pool of threads that wait for tasks (platform_pool.c). They start with the first tasks and
+ * end with the pool. One caller at a time has them; a caller that comes meanwhile, a task of the pool too, runs
  * its tasks on its own thread. A forked process starts new threads. `threads` includes the
  * caller's; 0: one per core. Returns NULL if there is no memory. */
 struct platform_pool;
 struct platform_pool *platform_pool_new(const struct allocator *allocator, int threads);
+/* Binds the threads to processors: thread i to processors[i % count]. Thread 0 is the caller's and
+ * stays as it is. Call it before the first run. */
+void platform_pool_bind(struct platform_pool *p, const int *processors, int count);
 void platform_pool_free(struct platform_pool *p); /* NULL: fine */
 struct parallel platform_pool_parallel(struct platform_pool *p);
 void platform_pool_run(void *pool, int count, void (*task)(void *argument, int index),

@@ -1,11 +1,17 @@
-/* The seam to the operating system for WebAssembly, in place of platform_threads.c and
- * platform_stack.c: one thread and one stack. The caller runs tasks in turn, jobs run when they are
+/* The seam to the operating system for WebAssembly, in place of platform_cores.c,
+ * platform_threads.c, platform_pool.c and platform_stack.c: one thread and one stack. The caller runs tasks in turn, jobs run when they are
  * added, and locks do nothing. */
 #include "base/platform.h"
 
 int platform_cores(void)
 {
     return 1;
+}
+
+int platform_processors(const char *list, int *processors, int most)
+{
+    (void)list, (void)processors, (void)most;
+    return 0;
 }
 
 int platform_cache_ways(void)
@@ -91,6 +97,11 @@ struct platform_pool *platform_pool_new(const struct allocator *allocator, int t
     return p;
 }
 
+void platform_pool_bind(struct platform_pool *p, const int *processors, int count)
+{
+    (void)p, (void)processors, (void)count;
+}
+
 void platform_pool_free(struct platform_pool *p)
 {
     if (!p)
@@ -109,7 +120,7 @@ void platform_pool_run(void *pool, int count, void (*task)(void *argument, int i
 
 struct parallel platform_pool_parallel(struct platform_pool *p)
 {
-    return (struct parallel){.run = platform_pool_run, .user = p, .threads = 1};
+    return (struct parallel){.run = platform_pool_run, .user = p, .threads = 1, .cores = 1};
 }
 
 /* --- a queue --- */

@@ -13,6 +13,8 @@
  * the memory that neighbouring blocks read mostly goes to one core, and to the same core in
  * consecutive launches. */
 struct worker {
+    char apart[128];    /* keeps other workers' writes out of its cache lines, which a core
+                         * fetches two at a time */
     struct frame frame; /* made when it gets its first block */
     /* The turn of the block it runs, or a lower bound of the one it takes; INT64_MAX: none. */
     _Atomic int64_t current;
@@ -234,7 +236,7 @@ enum cpu_fault_kind workers_run(struct arena *a, struct launch_state *l,
     struct pool pool = {.launch = l, .args = args, .count = worker_count(l)};
     l->workers = pool.count;
     l->turns_a_worker = (l->blocks - 1) / pool.count + 1;
-    pool.shares = l->program->shares && pool.count > 1 && pool.count <= platform_cores();
+    pool.shares = l->program->shares && pool.count > 1 && pool.count <= l->options->parallel.cores;
     pool.workers = arena_array(a, struct worker, pool.count);
     atomic_init(&pool.manned, false);
     for (int i = 0; i < pool.count; i++) {

@@ -17,6 +17,7 @@ EXAMPLES = {
     "launches": r"[\d.]+ microseconds a launch\ny\[255\] = 15000\n",
     "matmul": r"c\[3\]\[4\] = 14, c\[49\]\[39\] = 49\n",
     "messages": r"the program compiles, but .* race:\nerror line 6, column 20: (.*\n)*note line 6, .*sync\(\)(.*\n)*.*: note: did you mean `return`\?\n(.*\n)*.*\^~+\n",
+    "own_threads": r"4 tasks: success; y\[99\] = 9801\n",
     "tuned_values": r"BM: 3 values, group 0\n(.*\n)*BM = 64 is not allowed\ny\[31\] = 1000\n",
     "verified": r"20 values are right: 1\nY\[19\] is 18\.9369, expected 19\.0000\n",
 }

@@ -1,0 +1,198 @@
+/* The seam to the operating system, processors: how many this process may use, which ones, their
+ * caches. */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "base/platform.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- the share of processor time that control groups grant --- */
+
+enum { MOST_LINE = 4096 };
+
+static bool read_line(const char *folder, const char *group, const char *file, char *line, int size)
+{
+    char path[MOST_LINE];
+    int length = snprintf(path, sizeof path, "%s%s/%s", folder, group, file);
+    FILE *f = length < (int)sizeof path ? fopen(path, "r") : NULL;
+    bool read = f && fgets(line, size, f);
+    if (f)
+        fclose(f);
+    return read;
+}
+
+/* Returns quota / period, rounded up; INT_MAX if one of them is not a positive number ("max", -1). */
+static int cores_of(const char *quota, const char *period)
+{
+    long long of = strtoll(quota, NULL, 10), in = strtoll(period, NULL, 10);
+    if (of <= 0 || in <= 0 || of / in >= INT_MAX)
+        return INT_MAX;
+    return (int)(of / in + (of % in != 0));
+}
+
+/* Returns the cores that one group grants. Version 2 has both numbers in one line. */
+static int cores_of_group(const char *root, const char *group, bool second_version)
+{
+    char quota[64], period[64];
+    if (second_version) {
+        if (!read_line(root, group, "cpu.max", quota, sizeof quota) || !strchr(quota, ' '))
+            return INT_MAX;
+        return cores_of(quota, strchr(quota, ' '));
+    }
+    return read_line(root, group, "cpu.cfs_quota_us", quota, sizeof quota) &&
+                   read_line(root, group, "cpu.cfs_period_us", period, sizeof period)
+               ? cores_of(quota, period)
+               : INT_MAX;
+}
+
+/* Returns the least number of cores that the group and the groups around it grant. The last of
+ * them is the root: in a container, the process's group may be there under no other path. */
+static int cores_of_groups(const char *root, char *group, bool second_version)
+{
+    int least = cores_of_group(root, "", second_version);
+    while (group[0]) {
+        int cores = cores_of_group(root, group, second_version);
+        least = cores < least ? cores : least;
+        char *last = strrchr(group, '/');
+        *(last ? last : group) = '\0';
+    }
+    return least;
+}
+
+/* Returns whether the list of controllers "cpu,cpuacct" has `cpu`. */
+static bool has_cpu(const char *list)
+{
+    for (;; list++) {
+        size_t length = strcspn(list, ",");
+        if (length == 3 && memcmp(list, "cpu", 3) == 0)
+            return true;
+        list += length;
+        if (!*list)
+            return false;
+    }
+}
+
+int platform_group_cores(const char *groups, const char *root)
+{
+    char line[MOST_LINE], first_version[MOST_LINE];
+    int least = INT_MAX;
+    FILE *f = fopen(groups, "r");
+    if (snprintf(first_version, sizeof first_version, "%s/cpu", root) >= MOST_LINE)
+        root = "";
+    while (f && fgets(line, sizeof line, f)) { /* hierarchy:controllers:/group */
+        line[strcspn(line, "\n")] = '\0';
+        char *controllers = strchr(line, ':');
+        char *group = controllers ? strchr(++controllers, ':') : NULL;
+        if (!group)
+            continue;
+        *group++ = '\0';
+        bool second = !controllers[0];
+        int cores = INT_MAX;
+        if (second || has_cpu(controllers))
+            cores = cores_of_groups(second ? root : first_version, group, second);
+        least = cores < least ? cores : least;
+    }
+    if (f)
+        fclose(f);
+    return least;
+}
+
+/* --- the processors of this process --- */
+
+int platform_cores(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        cores = CPU_COUNT(&set);
+    int granted = platform_group_cores("/proc/self/cgroup", "/sys/fs/cgroup");
+    cores = granted < cores ? granted : cores;
+#endif
+    return cores > 0 ? (int)cores : 1;
+}
+
+int platform_cache_ways(void)
+{
+    long ways = 0;
+#if defined(_SC_LEVEL1_DCACHE_ASSOC)
+    ways = sysconf(_SC_LEVEL1_DCACHE_ASSOC);
+#endif
+    return ways > 0 ? (int)ways : 8;
+}
+
+#ifdef __linux__
+/* Reads a number below `most`. Returns NULL if there is none. */
+static const char *read_number(const char *text, int most, int *number)
+{
+    char *end;
+    if (*text < '0' || *text > '9')
+        return NULL;
+    unsigned long value = strtoul(text, &end, 10);
+    *number = value < (unsigned long)most ? (int)value : -1;
+    return *number >= 0 ? end : NULL;
+}
+
+/* Adds the processors of "3" or "0-7" to the list. Returns the text after them; NULL if the
+ * process may not use one of them, or if the list is full. */
+static const char *add_range(const char *text, const cpu_set_t *allowed, int *processors, int most,
+                             int *count)
+{
+    int first, last;
+    text = read_number(text, CPU_SETSIZE, &first);
+    last = first;
+    if (text && *text == '-')
+        text = read_number(text + 1, CPU_SETSIZE, &last);
+    if (!text || last < first)
+        return NULL;
+    for (int i = first; i <= last; i++) {
+        if (*count == most || !CPU_ISSET((size_t)i, allowed))
+            return NULL;
+        processors[(*count)++] = i;
+    }
+    return text;
+}
+
+int platform_processors(const char *list, int *processors, int most)
+{
+    int count = 0;
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return 0;
+    if (strcmp(list, "all") == 0) {
+        for (int i = 0; i < CPU_SETSIZE && count < most; i++)
+            if (CPU_ISSET((size_t)i, &allowed))
+                processors[count++] = i;
+        return count;
+    }
+    while ((list = add_range(list, &allowed, processors, most, &count)))
+        if (*list == '\0')
+            return count;
+        else if (*list++ != ',')
+            return -1;
+    return -1;
+}
+
+void platform_bind(int processor)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)processor, &set);
+    sched_setaffinity(0, sizeof set, &set);
+}
+#else
+int platform_processors(const char *list, int *processors, int most)
+{
+    (void)list, (void)processors, (void)most;
+    return 0;
+}
+
+void platform_bind(int processor)
+{
+    (void)processor;
+}
+#endif
