@@ -63,15 +63,17 @@ struct cpu_fault {
 };
 
 /* Memory that finished launches leave for later ones with the same allocator; several launches
- * may use it at the same time. Initialise it to all zeros. It keeps at most 256 MiB. */
-enum { MOST_KEPT_BLOCKS = 32 };
+ * may use it at the same time. Initialise it to all zeros. It keeps at most 256 MiB, and a block
+ * for each of 256 workers. */
+enum { MOST_KEPT_BLOCKS = 288 };
 struct kept_block {
     void *memory;
     size_t bytes;
 };
 struct cpu_kept {
     atomic_flag busy;
-    size_t total;
+    size_t total; /* bytes of all blocks */
+    int count;
     struct kept_block blocks[MOST_KEPT_BLOCKS];
 };
 void cpu_kept_free(struct cpu_kept *kept, const struct allocator *allocator);

@@ -13,8 +13,7 @@ enum {
 
 void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size)
 {
-    while (atomic_flag_test_and_set_explicit(launch->allocating, memory_order_acquire))
-        ;
+    flag_take(launch->allocating);
     void *result = launch->allocator->resize(launch->allocator->user, ptr, old_size, size);
     atomic_flag_clear_explicit(launch->allocating, memory_order_release);
     return result;

@@ -8,10 +8,14 @@
 /* Most bytes that are kept; more is freed at once. */
 #define MOST_KEPT_BYTES ((size_t)256 << 20)
 
-static void lock(struct cpu_kept *kept)
+void flag_take(atomic_flag *flag)
 {
-    while (atomic_flag_test_and_set_explicit(&kept->busy, memory_order_acquire))
-        ;
+    enum { LOOKS = 64 };
+    for (int i = 1; atomic_flag_test_and_set_explicit(flag, memory_order_acquire); i++)
+        if (i % LOOKS != 0)
+            platform_pause();
+        else
+            platform_yield();
 }
 
 static void unlock(struct cpu_kept *kept)
@@ -24,10 +28,9 @@ static void unlock(struct cpu_kept *kept)
 static struct kept_block *find(struct cpu_kept *kept, size_t bytes)
 {
     struct kept_block *best = NULL;
-    for (int i = 0; i < MOST_KEPT_BLOCKS; i++) {
+    for (int i = 0; i < kept->count; i++) {
         struct kept_block *b = &kept->blocks[i];
-        if (b->memory && b->bytes >= bytes && b->bytes / 2 <= bytes &&
-            (!best || b->bytes < best->bytes))
+        if (b->bytes >= bytes && b->bytes / 2 <= bytes && (!best || b->bytes < best->bytes))
             best = b;
     }
     return best;
@@ -38,12 +41,12 @@ struct kept_block kept_take(const struct launch_state *l, size_t bytes)
     struct cpu_kept *kept = l->options->kept;
     struct kept_block block = {NULL, bytes};
     if (kept) {
-        lock(kept);
+        flag_take(&kept->busy);
         struct kept_block *found = find(kept, bytes);
         if (found) {
             block = *found;
             kept->total -= block.bytes;
-            *found = (struct kept_block){NULL, 0};
+            *found = kept->blocks[--kept->count];
         }
         unlock(kept);
     }
@@ -59,13 +62,12 @@ void kept_give(const struct launch_state *l, struct kept_block block)
 {
     struct cpu_kept *kept = l->options->kept;
     if (kept && block.memory) {
-        lock(kept);
-        for (int i = 0; i < MOST_KEPT_BLOCKS && block.memory; i++)
-            if (!kept->blocks[i].memory && kept->total + block.bytes <= MOST_KEPT_BYTES) {
-                kept->blocks[i] = block;
-                kept->total += block.bytes;
-                block.memory = NULL;
-            }
+        flag_take(&kept->busy);
+        if (kept->count < MOST_KEPT_BLOCKS && kept->total + block.bytes <= MOST_KEPT_BYTES) {
+            kept->blocks[kept->count++] = block;
+            kept->total += block.bytes;
+            block.memory = NULL;
+        }
         unlock(kept);
     }
     if (block.memory)
@@ -110,8 +112,7 @@ struct allocator kept_allocator(struct launch_state *l)
 
 void cpu_kept_free(struct cpu_kept *kept, const struct allocator *allocator)
 {
-    for (int i = 0; i < MOST_KEPT_BLOCKS; i++)
-        if (kept->blocks[i].memory)
-            allocator->resize(allocator->user, kept->blocks[i].memory, kept->blocks[i].bytes, 0);
+    for (int i = 0; i < kept->count; i++)
+        allocator->resize(allocator->user, kept->blocks[i].memory, kept->blocks[i].bytes, 0);
     *kept = (struct cpu_kept){0};
 }
