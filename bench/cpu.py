@@ -320,6 +320,33 @@ def one_row_flat(options, same):
     return max(rows, key=lambda r: r["gflops"])
 
 
+def thread_counts():
+    """Returns 1, 2, 4 and so on, and the number of cores that this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return sorted({cores, *(1 << i for i in range(cores.bit_length()))})
+
+
+def part_scaling(options, lines):
+    """Times each line on 1 to all cores. The parallel efficiency on n threads is the time on one thread over n times the time on n threads. Memory
+    limits rows, so their speed-up is compared with that of the copy."""
+    for line in lines:
+        if options.quick and line.is_large():
+            continue
+        one = None
+        for threads in thread_counts():
+            row = one_row(options, line, threads, *(("--peers", "none") if line.extents() else ()))
+            one = one or row
+            speed_up = one["ms"] / row["ms"]
+            note = f"{described(one)}; on {on(threads)}: {number(row['ms'])} ms, {number(speed_up, 3)} times as fast"
+            if threads == 1:
+                continue
+            if line.extents():
+                yield Figure(f"{row['kernel']} {line.sizes}, {on(threads)}, parallel efficiency", speed_up / threads, 0.9, 0.8, note)
+            else:
+                yield Figure(f"{row['kernel']} of {row['sizes']}, {on(threads)}, speed-up / that of the copy", row["ratio"] / one["ratio"],
+                             0.95, 0.9, f"{note}, efficiency {number(speed_up / threads, 3)}")
+
+
 def part_launch(options, lines):
     helper, why = build_helper(options, "launch_cpu")
     if why:
@@ -332,7 +359,8 @@ def part_launch(options, lines):
 
 
 PARTS = {"f32": part_f32, "ragged": part_ragged, "ladder": part_ladder, "types": part_types, "gelu": part_gelu, "rows": part_rows,
-         "attention": part_attention, "threads": part_threads, "flat": part_flat, "launch": part_launch}
+         "attention": part_attention, "threads": part_threads, "flat": part_flat, "scaling": part_scaling,
+         "launch": part_launch}
 
 
 # --- the whole ---

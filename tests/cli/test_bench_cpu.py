@@ -31,6 +31,8 @@ attention kernels/fused/attention.tile   f32  heads=16,nq=32,nk=32,d=16,causal=f
 threads   kernels/sgemm/*.tile           f32  32x32x32    -
 flat      kernels/matmul/stages.tile     f32  16x16x16    -
 flat      kernels/matmul/stages.tile     f32  32x32x32    -
+scaling   kernels/matmul/tuned.tile      f32  32x32x32    -
+scaling   kernels/fused/softmax.tile     f32  rows=8,cols=20 -
 launch    -                              -    -           -
 """
 
@@ -54,6 +56,9 @@ def check_all(tool, folder):
              "matmul_v2 32x32x32 / fastest library", "matmul_v4 32x32x32 / fastest library", "bf16 / f32 rate", "f16 / f32 rate",
              "GELU fused 32x32x64 / plain product's time", "softmax of rows = 8, cols = 20, 1 thread / copy", "attention / f32 product's rate",
              "sgemm_naive 32x32x32, GFLOP/s", "time over 2mnk, largest / least", "launch of 16x16x16, 1-thread, µs"]
+    for threads in cpu.thread_counts()[1:]:
+        parts += [f"matmul_v2 32x32x32, {threads} threads, parallel efficiency",
+                  f"softmax of rows = 8, cols = 20, {threads} threads, speed-up / that of the copy"]
     for name in parts:
         expect(name in found and found[name]["value"] > 0, f"no {name} in {list(found)}")
         expect(found[name]["verdict"] in ("PASS", "short of the goal", "SHORT") and name in text, found[name])
