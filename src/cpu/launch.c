@@ -291,7 +291,7 @@ static bool set_grid(struct binder *b, struct launch_state *l)
 
 /* --- cooperative kernels: all blocks are alive and take turns --- */
 
-#define MOST_COOPERATIVE_BYTES ((size_t)8 << 30)
+#define MOST_COOPERATIVE_BYTES ((uint64_t)8 << 30) /* more than a 32-bit size_t holds */
 
 /* Gives each block one turn. Returns the number of blocks that are still alive; *progress:
  * whether any block progressed. The first fault ends the round. */
@@ -345,7 +345,7 @@ static enum cpu_fault_kind run_cooperative(struct arena *a, struct launch_state 
                       "the %" PRId64 " cooperative blocks of %s, %zu bytes each, need more than "
                       "%zu GiB: all of them live at the same time",
                       l->blocks, l->program->kernel->name, l->program->frame_bytes,
-                      MOST_COOPERATIVE_BYTES >> 30);
+                      (size_t)(MOST_COOPERATIVE_BYTES >> 30));
     struct frame *frames = arena_array(a, struct frame, l->blocks);
     int64_t count = 0;
     enum cpu_fault_kind kind;
