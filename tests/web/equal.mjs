@@ -85,7 +85,7 @@ function withImports(file, cwd, found = new Set()) {
   if (found.has(name) || !fs.existsSync(path.join(cwd, name))) return found;
   found.add(name);
   const text = fs.readFileSync(path.join(cwd, name), "latin1");
-  for (const [, other] of text.matchAll(/^import "([^"]*)"/gm)) withImports(path.join(path.dirname(name), other), cwd, found);
+  for (const [, other] of text.matchAll(/"([^"\n]*\.tile)"/g)) withImports(path.join(path.dirname(name), other), cwd, found);
   return found;
 }
 
