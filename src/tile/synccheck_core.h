@@ -259,6 +259,8 @@ struct solve_node {
     int64_t now;
 };
 
+#define RECENT_INTS 256
+
 struct sync_check {
     struct arena *arena; /* the check's own arena */
     const struct kernel *kernel;
@@ -284,6 +286,7 @@ struct sync_check {
     int confirmed;    /* findings */
     bool doubts;      /* exact: something may have happened that could not be confirmed */
     int top, zero, one;
+    int recent_int[RECENT_INTS]; /* values of integers, by their last bits; 0: none yet */
     int64_t steps, step_limit;
     int64_t *steps_left;        /* steps left for hasty tries; NULL: any number */
     size_t stored, store_limit; /* bytes of states */

@@ -19,6 +19,13 @@ static uint64_t hash_bytes(const void *data, size_t size)
 {
     const unsigned char *p = data;
     uint64_t h = 0x9e3779b97f4a7c15u ^ size;
+    for (; size >= 32; p += 32, size -= 32) {
+        uint64_t word[4];
+        memcpy(word, p, 32);
+        h = (h ^ word[0]) * 0xff51afd7ed558ccdu + word[1] * 0xc4ceb9fe1a85ec53u;
+        h = (h ^ h >> 32 ^ word[2]) * 0x9fb21c651e98df25u + word[3] * 0xd6e8feb86659fd93u;
+        h ^= h >> 32;
+    }
     for (; size >= 8; p += 8, size -= 8) {
         uint64_t word;
         memcpy(&word, p, 8);
@@ -109,8 +116,12 @@ bool value_number(const struct sync_check *k, int v, int64_t *out)
 
 int sync_value_int(struct sync_check *k, int64_t c)
 {
+    int *recent = &k->recent_int[(uint64_t)c % RECENT_INTS];
+    int64_t number;
+    if (*recent && value_number(k, *recent, &number) && number == c)
+        return *recent;
     struct value v = {.kind = VALUE_SUM, .lanes = -1, .c = c};
-    return intern(&k->values, &v, sizeof v, NULL);
+    return *recent = intern(&k->values, &v, sizeof v, NULL);
 }
 
 int value_modular(struct sync_check *k, int64_t c, int64_t step)
@@ -328,12 +339,18 @@ static const int64_t *add_lanes(struct sync_check *k, const struct value *a, con
 
 static int add_values(struct sync_check *k, int va, int vb, int64_t sign)
 {
-    struct value a = *value_at(k, va), b = *value_at(k, vb);
-    if (a.kind == VALUE_TOP || b.kind == VALUE_TOP)
+    const struct value *pa = value_at(k, va), *pb = value_at(k, vb);
+    if (pa->kind == VALUE_TOP || pb->kind == VALUE_TOP)
         return k->top;
-    if (large(a.c) || large(b.c))
+    if (large(pa->c) || large(pb->c))
         return k->top;
-    bool number_b = b.kind == VALUE_SUM && !b.terms, number_a = a.kind == VALUE_SUM && !a.terms;
+    if (vb == k->zero)
+        return va;
+    int64_t x, y;
+    bool number_a = value_number(k, va, &x), number_b = value_number(k, vb, &y);
+    if (number_a && number_b)
+        return sync_value_int(k, x + sign * y);
+    struct value a = *pa, b = *pb;
     if (a.kind == VALUE_MODULAR && number_b)
         return value_modular(k, a.c + sign * b.c, a.step);
     if (b.kind == VALUE_MODULAR && number_a && sign > 0)
