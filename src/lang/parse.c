@@ -31,8 +31,9 @@ bool at(const struct parser *p, enum token_kind kind)
 
 bool token_is(const struct parser *p, const struct token *t, const char *word)
 {
-    return t->kind == TOK_NAME && t->length == strlen(word) &&
-           memcmp(p->source->text + t->offset, word, t->length) == 0;
+    const char *text = p->source->text + t->offset;
+    return t->kind == TOK_NAME && text[0] == word[0] && t->length == strlen(word) &&
+           memcmp(text, word, t->length) == 0;
 }
 
 bool at_word(const struct parser *p, const char *word)

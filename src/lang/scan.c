@@ -453,7 +453,7 @@ static void scan_name(struct scanner *s)
     uint32_t n = s->pos - start;
     enum token_kind kind = TOK_NAME;
     for (int k = TOK_CONST; k <= TOK_NAN && kind == TOK_NAME; k++)
-        if (strlen(token_table[k].text) == n &&
+        if (token_table[k].text[0] == s->text[start] && strlen(token_table[k].text) == n &&
             memcmp(token_table[k].text, s->text + start, n) == 0)
             kind = (enum token_kind)k;
     if (n > MAX_NAME) {
@@ -538,7 +538,8 @@ static bool scan_comment(struct scanner *s)
 static bool scan_punctuator(struct scanner *s)
 {
     for (int k = TOK_NAN + 1; k < TOK_COUNT; k++) {
-        if (!begins_with(s, s->pos, token_table[k].text))
+        if (token_table[k].text[0] != s->text[s->pos] ||
+            !begins_with(s, s->pos, token_table[k].text))
             continue;
         uint32_t start = s->pos;
         s->pos += (uint32_t)strlen(token_table[k].text);
