@@ -2,7 +2,9 @@
  *
  * The maps give every lane's address; counting then follows the hardware's rule. Usually one
  * instruction represents all of them (is_uniform): if the other counters only shift all lanes by
- * the same amount, or xor the same bits into all, they permute the banks and change no count. */
+ * the same amount, or xor the same bits into all, they permute the banks and change no count. If
+ * lanes also add, this holds for the bits below the lowest one that they add to; an xor of a bit
+ * above it must be of a bit that no lane has, because it is then a shift. */
 #include "layout/layout_access.h"
 
 #include "layout/gf2.h"
@@ -25,13 +27,20 @@ static int lanes_per_phase(int bytes)
  * multiples of their size. */
 static int busiest_bank(const uint32_t *address, uint32_t active, int count, int bytes)
 {
-    uint32_t seen[BANKS][LAYOUT_LANES], any = 0;
+    uint32_t seen[BANKS][LAYOUT_LANES], any = 0, touched = 0, again = 0;
     int used[BANKS] = {0}, most = 0, log = WORD_LOG;
-    for (int lane = 0; lane < count; lane++)
-        any |= active >> lane & 1 ? address[lane] : 0;
+    for (int lane = 0; lane < count && bytes > 1 << WORD_LOG; lane++)
+        any |= address[lane] & (0u - (active >> lane & 1));
     while (1 << log < bytes && !(any >> log & 1))
         log++;
     uint32_t pieces = bytes >> log ? (uint32_t)bytes >> log : 1, banks = BANKS >> (log - WORD_LOG);
+    for (int lane = 0; lane < count; lane++) {
+        uint32_t bit = (active >> lane & 1) << (address[lane] >> log & (banks - 1));
+        again |= touched & bit;
+        touched |= bit;
+    }
+    if (pieces == 1 && !again)
+        return touched != 0;
     for (int lane = 0; lane < count; lane++) {
         if (!(active >> lane & 1))
             continue;
@@ -321,8 +330,8 @@ bool layout_access_base(const struct layout *regs, const struct access *access, 
 static bool is_uniform(const struct layout_meeting *m, const struct access *a)
 {
     const struct layout *l = &m->composed;
-    int32_t lane_xor = 0, other_xor = l->flip[0], unit = a->bytes < 4 ? 32 : a->bytes * 8;
-    bool lane_adds = false;
+    int32_t lane_xor = 0, lane_add = 0, other_xor = l->flip[0];
+    int32_t unit = a->bytes < 4 ? 32 : a->bytes * 8;
     if (!m->linear || m->masked || unit % m->bits)
         return false;
     unit /= m->bits;
@@ -330,7 +339,7 @@ static bool is_uniform(const struct layout_meeting *m, const struct access *a)
     for (int d = 0; d < l->digit_count; d++) {
         if (l->digits[d].in == lane) {
             lane_xor |= l->digits[d].xor [0];
-            lane_adds |= l->digits[d].add[0] != 0;
+            lane_add |= l->digits[d].add[0];
             continue;
         }
         int32_t weight = layout_weight(l, d);
@@ -339,8 +348,8 @@ static bool is_uniform(const struct layout_meeting *m, const struct access *a)
             return false;
         other_xor |= l->digits[d].xor [0];
     }
-    return l->offset[0] % unit == 0 && l->flip[0] % unit == 0 &&
-           (!lane_adds || !(lane_xor & other_xor));
+    int32_t kept = lane_add ? (lane_add & -lane_add) - 1 : -1; /* bits that no lane adds to */
+    return l->offset[0] % unit == 0 && l->flip[0] % unit == 0 && !(lane_xor & other_xor & ~kept);
 }
 
 static int count_one(const struct layout_meeting *m, const struct access *a, int32_t reg,
