@@ -137,6 +137,16 @@ TW_API tw_status tw_store_forget(tw_store *s, const tw_tuned *filter, int *count
 TW_API tw_status tw_launch_tuned(tw_launch *l, tw_store *s, const char *device, bool nearest,
                                  tw_tuned *taken);
 
+/* Chooses at most `most` variants for a table, one after the other, so that the best of them is
+ * nearest to the best of all. times: sizes * variants numbers, the times of all variants at the
+ * first size, then those at the second; 0: not measured. A size at which no chosen variant has a
+ * time counts as 16 times the best. chosen: receives the variants, room for `most`. loss: receives
+ * the time of the best chosen one divided by that of the best of all, as the geometric mean over
+ * the sizes; may be NULL. Returns the number of chosen variants: fewer than `most` if others would
+ * not help. Any thread. */
+TW_API int tw_choose_variants(const float *times, int sizes, int variants, int most, int *chosen,
+                              double *loss);
+
 #ifdef __cplusplus
 }
 #endif

@@ -11,6 +11,7 @@
 struct section {
     const char *text;
     size_t length;
+    int rows;
     bool is_replaced;
 };
 
@@ -60,8 +61,11 @@ static int take_line(struct table_file *f, const char *line, size_t length, int 
                                                .is_replaced = strcmp(own_device, device) == 0 &&
                                                               strcmp(own_types, types) == 0};
     }
-    if (status == STATUS_OK)
-        f->list[f->count - 1].length = (size_t)(line + length - f->list[f->count - 1].text);
+    if (status == STATUS_OK) {
+        struct section *s = &f->list[f->count - 1];
+        s->length = (size_t)(line + length - s->text);
+        s->rows += !is_header;
+    }
     json_free(v);
     return status;
 }
@@ -115,6 +119,17 @@ int table_file_check(const char *path, const char *family)
     free(f.list);
     free(f.text);
     return status;
+}
+
+int table_file_rows(const char *path, const char *family, const char *device, const char *types)
+{
+    struct table_file f = {.path = path, .family = family};
+    int rows = read_file(&f, device, types) == STATUS_OK ? 0 : -1;
+    for (int i = 0; i < f.count && rows >= 0; i++)
+        rows += f.list[i].is_replaced ? f.list[i].rows : 0;
+    free(f.list);
+    free(f.text);
+    return rows;
 }
 
 int table_file_replace(const char *path, const char *family, const char *device, const char *types,

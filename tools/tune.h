@@ -134,6 +134,7 @@ struct problem {
     int checked;     /* candidate that was verified as the winner; -1: none */
     bool measured;   /* in this run */
     bool fills;      /* only short samples are left to take, for a table */
+    bool cut;        /* --known: its share of the budget ended before all were timed */
     bool reported;
     int best;                    /* candidate; -1: none */
     double began;                /* when it became the first that is not done; 0: not yet */
@@ -212,6 +213,7 @@ struct process {
     struct job jobs[JOBS_AHEAD]; /* given, not yet answered; the oldest first */
     int job_count;
     double since; /* start of the oldest job */
+    int answered; /* jobs */
     bool measures;
 };
 
@@ -251,6 +253,8 @@ struct pool_array {
     tw_array *shapes; /* by problem */
     size_t bytes;
     char *base;    /* in the process that measures: on the host, or on the device */
+    char *pattern; /* of its contents, which repeat; on the host */
+    size_t pattern_bytes, filled;
     bool is_exact; /* its contents depend on its shape */
 };
 struct pool {
@@ -262,10 +266,10 @@ struct pool {
 /* Finds the shapes of all arrays, by means of candidates that compile. Returns STATUS_OK, or
  * another status after printing a message. */
 int pool_plan(struct tuning *t);
-/* Allocates and fills the arrays, in the process that measures. The launch, which compiles, tells
- * how its kernel uses them. */
+/* Allocates the arrays, in the process that measures. The launch, which compiles, tells how its
+ * kernel uses them. */
 tw_status pool_open(struct tuning *t, tw_launch *l);
-/* Writes the contents that depend on the problem. */
+/* Writes the contents for the problem, unless they are there. */
 tw_status pool_fill(struct tuning *t, int problem, tw_launch *l);
 void pool_close(struct tuning *t); /* frees the plan */
 void *pool_at(const struct pool *p, int array, int problem, int copy);
@@ -375,6 +379,9 @@ bool stage_skips(struct tuning *t, int problem, int candidate);
 void stage_order(struct tuning *t, int problem);
 /* Gives the problem its share of the budget, when it becomes the first that is not done. */
 void stage_share(struct tuning *t, int problem);
+/* Lets the problems whose share ended too early go on, each with a share of the budget that is left.
+ * Returns whether there are any. */
+bool stage_go_on(struct tuning *t);
 /* Takes the samples of an answer. */
 void stage_take(struct tuning *t, const struct answer *a);
 

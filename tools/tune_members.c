@@ -229,8 +229,9 @@ static bool is_left_out(const struct tuning *t, const struct member *m)
         return false;
     if (t->member_count > 1)
         complain(NULL,
-                 m->count ? "%s is left out: it takes no elements of type %s"
-                          : "%s is left out: its `require`s allow no combination",
+                 m->count   ? "%s is left out: it takes no elements of type %s"
+                 : t->known ? "%s is left out: no table names a variant of it"
+                            : "%s is left out: its `require`s allow no combination",
                  tw_kernel_name(m->kernel), tw_dtype_name(t->type));
     return true;
 }

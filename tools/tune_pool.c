@@ -161,8 +161,8 @@ static tw_status copy_to(const struct tuning *t, void *to, const void *from, siz
     return TW_OK;
 }
 
-/* Fills a piece with a pattern that repeats. */
-static tw_status fill_piece(struct tuning *t, int array, tw_launch *l)
+/* Makes the pattern that fills a piece. */
+static tw_status make_pattern(struct tuning *t, int array, tw_launch *l)
 {
     struct pool_array *a = &t->pool.list[array];
     tw_dtype dtype = TW_DTYPE_NONE;
@@ -174,20 +174,33 @@ static tw_status fill_piece(struct tuning *t, int array, tw_launch *l)
     if (!tensor_allocate(&x))
         return TW_NO_MEMORY;
     fill_host(t, array, &x, l, INT64_MAX, &a->is_exact);
+    a->pattern = x.data;
+    a->pattern_bytes = bytes;
+    return TW_OK;
+}
+
+/* Fills the first bytes of a piece with its pattern, which repeats. The rest follows when a larger
+ * problem needs it, because the arrays of the largest take seconds. */
+static tw_status fill_piece(const struct tuning *t, struct pool_array *a, size_t bytes)
+{
     tw_status s = TW_OK;
-    for (size_t at = 0; at < a->bytes && !a->is_exact && s == TW_OK; at += bytes)
-        s = copy_to(t, a->base + at, x.data, a->bytes - at < bytes ? a->bytes - at : bytes);
-    free(x.data);
+    while (a->filled < bytes && s == TW_OK) {
+        size_t left = a->bytes - a->filled,
+               part = left < a->pattern_bytes ? left : a->pattern_bytes;
+        s = copy_to(t, a->base + a->filled, a->pattern, part);
+        a->filled += part;
+    }
     return s;
 }
 
+/* The memory is not written here, because that takes seconds for the arrays of the largest problem. */
 static tw_status allocate(const struct tuning *t, struct pool_array *a)
 {
     void *base = NULL;
     tw_status s = TW_OK;
     if (t->on_gpu)
         s = tw_device_allocate(t->ctx, a->bytes ? a->bytes : 1, &base);
-    else if (!(base = array_memory(a->bytes ? a->bytes : 1)))
+    else if (!(base = aligned_alloc(ALIGNMENT, (a->bytes / ALIGNMENT + 1) * ALIGNMENT)))
         s = TW_NO_MEMORY;
     a->base = base;
     return s;
@@ -199,7 +212,7 @@ tw_status pool_open(struct tuning *t, tw_launch *l)
     for (int i = 0; i < t->pool.count && !t->pool.open && s == TW_OK; i++) {
         s = allocate(t, &t->pool.list[i]);
         if (s == TW_OK && t->pool.list[i].bytes > 0)
-            s = fill_piece(t, i, l);
+            s = make_pattern(t, i, l);
     }
     t->pool.open = s == TW_OK;
     return s;
@@ -214,8 +227,10 @@ tw_status pool_fill(struct tuning *t, int problem, tw_launch *l)
     for (int i = 0; i < t->pool.count && s == TW_OK; i++) {
         struct pool_array *a = &t->pool.list[i];
         tw_array x = a->shapes[problem];
-        if (!a->is_exact)
+        if (!a->is_exact) {
+            s = fill_piece(t, a, stride_of(&x) * (size_t)t->pool.copies[problem]);
             continue;
+        }
         if (!tensor_allocate(&x))
             return TW_NO_MEMORY;
         fill_host(t, i, &x, l, least, &a->is_exact);

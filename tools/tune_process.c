@@ -68,7 +68,7 @@ bool process_start(struct process *p, struct tuning *t)
     p->pid = pid;
     p->to = down[1];
     p->from = up[0];
-    p->job_count = 0;
+    p->job_count = p->answered = 0;
     return true;
 }
 

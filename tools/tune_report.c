@@ -335,6 +335,26 @@ static int count_forbidden(const struct tuning *t)
     return forbidden;
 }
 
+/* Returns whether the search ended before it had a time of the problem. */
+static bool is_unreached(const struct tuning *t, const struct problem *p)
+{
+    bool waits = false;
+    for (int c = 0; c < t->candidate_count; c++)
+        waits |= p->facts[t->candidates[c].member] >= 0 &&
+                 (p->trials[c].state == TRIAL_NEW || p->trials[c].state == TRIAL_PROMISING);
+    return p->best < 0 && waits;
+}
+
+static void print_unreached(const struct tuning *t)
+{
+    int count = 0;
+    for (int i = 0; i < t->problem_count; i++)
+        count += is_unreached(t, &t->problems[i]);
+    if (count > 0 && t->problem_count > 1)
+        printf("%d size%s not reached%s\n", count, count == 1 ? " was" : "s were",
+               t->budget > 0 ? " before the budget ended" : "");
+}
+
 static void print_report(const struct tuning *t)
 {
     int unmeasured = count_state(t, TRIAL_NEW, false) + count_state(t, TRIAL_PROMISING, false);
@@ -354,9 +374,10 @@ static void print_report(const struct tuning *t)
     print_unfinished(t);
     if (measured > 0 && t->store)
         print_text(stdout, "kept in %s\n", tw_store_path(t->store));
+    print_unreached(t);
     if (t->interrupted)
         puts("interrupted");
-    if (unmeasured > 0)
+    if (unmeasured > 0 && !t->only_stored)
         puts(t->store ? "the same command goes on with those that were not measured"
                       : "not all were measured");
 }

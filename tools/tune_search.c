@@ -159,6 +159,7 @@ static void take_from(struct search *s, struct process *p)
     if (!process_take(p, &a, &ended)) {
         take_end(s, p, TW_FAULT, ended);
     } else {
+        p->answered++;
         if (p->measures)
             s->tuning->problems[a.problem].seconds += seconds_now() - since;
         take_answer(s, &a);
@@ -386,7 +387,7 @@ static bool give_measurement(struct search *s)
             return true;
         }
         waits |= n == NEXT_WAITS;
-        if (n == NEXT_DONE)
+        if (n == NEXT_DONE && !t->problems[i].cut)
             end_problem(s, i);
     }
     return waits;
@@ -403,6 +404,7 @@ static void end_unfinished(struct search *s, bool now)
     const struct problem *of = &t->problems[p->jobs[0].problem];
     double took = seconds_now() - p->since;
     bool late = now || (of->sampled_until > 0 && seconds_now() > of->sampled_until);
+    late &= now || p->answered > 0; /* the first job also makes the arrays, which all need */
     if (!late || took < long_seconds)
         return;
     struct trial *x = trial_at(t, p->jobs[0].problem, p->jobs[0].candidate);
@@ -426,13 +428,14 @@ static void measure_all(struct search *s)
     end_unfinished(s, true);
 }
 
-/* Chooses the variants of a table, and measures them where they were not measured. */
+/* Chooses the variants of a table, and measures them where they were not measured. --known has
+ * measured all of them, or its budget is over. */
 static void complete_table(struct search *s)
 {
     struct tuning *t = s->tuning;
     table_choose(t);
     s->fills = true;
-    if (!is_over(s) && !t->only_stored && table_fill(t))
+    if (!is_over(s) && !t->only_stored && !t->known && table_fill(t))
         measure_all(s);
 }
 
@@ -475,7 +478,9 @@ static int search(struct search *s)
         if (status != STATUS_OK)
             return status;
         say_unverified(t);
-        measure_all(s);
+        do
+            measure_all(s);
+        while (!is_over(s) && stage_go_on(t));
     }
     for (int i = 0; i < t->problem_count && !s->broken; i++)
         end_problem(s, i);

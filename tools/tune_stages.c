@@ -182,15 +182,16 @@ static bool is_late(const struct tuning *t, double until)
 /* Gives the next candidate of the order that is compiled and not yet measured. */
 static enum next next_sample(struct tuning *t, int problem, struct job *out)
 {
-    const struct problem *p = &t->problems[problem];
-    bool waits = false;
-    if (!p->fills && is_late(t, p->sampled_until))
-        return NEXT_DONE;
+    struct problem *p = &t->problems[problem];
+    bool waits = false, late = !p->fills && is_late(t, p->sampled_until);
     for (int i = 0; i < p->order_count; i++) {
         int c = p->order[i];
         const struct build *b = build_at(t, problem, c);
         if (p->trials[c].state != TRIAL_PROMISING || p->trials[c].why)
             continue;
+        p->cut = late && t->known;
+        if (late)
+            return NEXT_DONE;
         if (b->state == BUILD_READY) {
             *out = job_for(t, problem, c, JOB_MEASURE);
             out->verify = !b->verified;
@@ -232,8 +233,12 @@ static enum next next_more(struct tuning *t, int problem, struct job *out)
     struct problem *p = &t->problems[problem];
     while (p->at < p->list_count && p->trials[p->list[p->at]].state != TRIAL_MEASURED)
         p->at++;
-    if (p->at >= p->list_count || is_late(t, p->sampled_until))
+    if (p->at >= p->list_count)
         return NEXT_DONE;
+    if (is_late(t, p->sampled_until)) {
+        p->cut = t->known;
+        return NEXT_DONE;
+    }
     *out = job_for(t, problem, p->list[p->at++], JOB_TIME);
     out->count = MORE_SAMPLES;
     out->ms = lengths_of(t).more_ms;
@@ -440,6 +445,21 @@ void stage_share(struct tuning *t, int problem)
     double share = (t->started + t->budget - p->began) / left;
     p->sampled_until = p->began + sampled_share * share;
     p->until = p->began + share;
+}
+
+bool stage_go_on(struct tuning *t)
+{
+    bool any = false;
+    for (int i = 0; i < t->problem_count; i++) {
+        struct problem *p = &t->problems[i];
+        if (!p->cut)
+            continue;
+        p->cut = false;
+        p->stage = STAGE_SAMPLE;
+        p->began = p->sampled_until = p->until = 0;
+        any = true;
+    }
+    return any;
 }
 
 void stage_take(struct tuning *t, const struct answer *a)

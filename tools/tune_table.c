@@ -3,18 +3,13 @@
  *
  * A variant is a kernel with tuned values. The table has the few variants with which the loss is
  * least: the time of the best of them at a size, divided by that of the best of all, as the
- * geometric mean over the sizes. They are chosen greedily. Then those that were not measured at
+ * geometric mean over the sizes; the library chooses them. Then those that were not measured at
  * some size are measured there, because a choice at other sizes is predicted from whole rows. */
 #include "table_file.h"
 #include "tune.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const double unmeasured =
-    16; /* times the best: a size at which no chosen variant has a time */
-static const double least_gain = 1e-4; /* of the mean logarithm, by a further variant */
 
 /* Returns the milliseconds of a candidate at a problem; 0: not measured there. Candidates that are
  * the same program there have one time. */
@@ -28,130 +23,50 @@ static double time_of(const struct tuning *t, int problem, int candidate)
 
 /* --- choosing --- */
 
-struct chooser {
-    struct tuning *t;
-    double *ratios; /* [candidate][problem]: logarithm of the time divided by the best one */
-    double *best;   /* by problem: of those chosen */
-};
-
-static double *ratio_at(const struct chooser *c, int candidate, int problem)
+/* Returns the milliseconds of all candidates at the first problem, then at the second, and so on. The
+ * caller frees. */
+static float *all_times(const struct tuning *t)
 {
-    return &c->ratios[(size_t)candidate * (size_t)c->t->problem_count + (size_t)problem];
+    size_t count = (size_t)t->candidate_count * (size_t)t->problem_count;
+    float *times = need_memory((count + 1) * sizeof *times), *to = times;
+    for (int p = 0; p < t->problem_count; p++)
+        for (int c = 0; c < t->candidate_count; c++)
+            *to++ = (float)time_of(t, p, c);
+    return times;
 }
 
-static void find_ratios(struct chooser *c)
+static bool has_time(const struct tuning *t, int candidate)
 {
-    const struct tuning *t = c->t;
-    for (int p = 0; p < t->problem_count; p++) {
-        double best = 0;
-        for (int i = 0; i < t->candidate_count; i++) {
-            double ms = time_of(t, p, i);
-            best = ms > 0 && (best == 0 || ms < best) ? ms : best;
-        }
-        for (int i = 0; i < t->candidate_count; i++) {
-            double ms = time_of(t, p, i);
-            *ratio_at(c, i, p) = best == 0 ? 0 : log(ms > 0 ? ms / best : unmeasured);
-        }
-        c->best[p] = best == 0 ? 0 : log(unmeasured);
-    }
+    int p = 0;
+    while (p < t->problem_count && time_of(t, p, candidate) <= 0)
+        p++;
+    return p < t->problem_count;
 }
 
-/* Returns the candidate that lowers the sum of the logarithms most; -1: none lowers it. */
-static int next_choice(const struct chooser *c, double *gain)
+/* Keeps the variants of other tables, also those that do not win here: they may on other sizes. */
+static void keep_known(struct tuning *t)
 {
-    int found = -1;
-    *gain = 0;
-    for (int i = 0; i < c->t->candidate_count; i++) {
-        double own = 0;
-        for (int p = 0; p < c->t->problem_count; p++)
-            own += fmax(c->best[p] - *ratio_at(c, i, p), 0);
-        if (own > *gain) {
-            *gain = own;
-            found = i;
-        }
-    }
-    return found;
-}
-
-static double mean(const struct chooser *c)
-{
-    double sum = 0;
-    for (int p = 0; p < c->t->problem_count; p++)
-        sum += c->best[p];
-    return sum / c->t->problem_count;
-}
-
-/* Computes the best ratios of the chosen variants, without number `left_out`. */
-static void find_best(struct chooser *c, int left_out)
-{
-    const struct table *x = &c->t->table;
-    for (int p = 0; p < c->t->problem_count; p++) {
-        c->best[p] = log(unmeasured);
-        for (int i = 0; i < x->count; i++)
-            if (i != left_out)
-                c->best[p] = fmin(c->best[p], *ratio_at(c, x->chosen[i], p));
-    }
-}
-
-/* Removes chosen variants that later ones have made useless. Returns whether any was. */
-static bool remove_useless(struct chooser *c)
-{
-    struct table *x = &c->t->table;
-    bool any = false;
-    find_best(c, -1);
-    double all = mean(c);
-    for (int i = x->count - 1; i >= 0 && x->count > 1; i--) {
-        find_best(c, i);
-        if (mean(c) - all > least_gain / 100)
-            continue;
-        memmove(x->chosen + i, x->chosen + i + 1, (size_t)(x->count - i - 1) * sizeof *x->chosen);
-        x->count--;
-        any = true;
-    }
-    find_best(c, -1);
-    return any;
-}
-
-/* Adds variants while they help; with --known all that have a time. */
-static void add_choices(struct chooser *c)
-{
-    struct table *x = &c->t->table;
-    for (int i = 0; i < c->t->candidate_count && c->t->known && x->count < x->most; i++) {
-        double least = log(unmeasured);
-        for (int p = 0; p < c->t->problem_count; p++) {
-            least = fmin(least, *ratio_at(c, i, p));
-            c->best[p] = fmin(c->best[p], *ratio_at(c, i, p));
-        }
-        if (least < log(unmeasured))
-            x->chosen[x->count++] = i;
-    }
-    while (x->count < x->most && !c->t->known) {
-        double gain;
-        int next = next_choice(c, &gain);
-        if (next < 0 || (x->count > 0 && gain < least_gain * c->t->problem_count))
-            break;
-        x->chosen[x->count++] = next;
-        for (int p = 0; p < c->t->problem_count; p++)
-            c->best[p] = fmin(c->best[p], *ratio_at(c, next, p));
-    }
+    struct table *x = &t->table;
+    x->loss = 1;
+    for (int c = 0; c < t->candidate_count; c++)
+        if (has_time(t, c))
+            x->chosen[x->count++] = c;
 }
 
 void table_choose(struct tuning *t)
 {
-    size_t candidates = (size_t)t->candidate_count, problems = (size_t)t->problem_count;
-    struct chooser c = {.t = t,
-                        .ratios = need_memory((candidates * problems + 1) * sizeof(double)),
-                        .best = need_memory((problems + 1) * sizeof(double))};
     struct table *x = &t->table;
-    x->chosen = need_more_memory(x->chosen, (candidates + 1) * sizeof *x->chosen);
+    size_t most = (size_t)(x->most > t->candidate_count ? x->most : t->candidate_count);
+    x->chosen = need_more_memory(x->chosen, (most + 1) * sizeof *x->chosen);
     x->count = 0;
-    find_ratios(&c);
-    add_choices(&c);
-    if (!t->known && remove_useless(&c))
-        add_choices(&c);
-    x->loss = exp(mean(&c));
-    free(c.ratios);
-    free(c.best);
+    if (t->known && !options_has(t->given, "variants")) {
+        keep_known(t);
+        return;
+    }
+    float *times = all_times(t);
+    x->count = tw_choose_variants(times, t->problem_count, t->candidate_count, x->most, x->chosen,
+                                  &x->loss);
+    free(times);
 }
 
 /* --- measuring the rest --- */
@@ -308,12 +223,15 @@ int table_write(struct tuning *t)
 {
     const char *path = options_value(t->given, "table");
     const tw_tuned *key = key_of(t, &t->problems[0]);
-    int rows = 0;
+    int rows = 0, before = 0;
     for (int i = 0; i < t->problem_count; i++)
         rows += t->problems[i].best >= 0;
-    if (rows == 0 || t->interrupted) {
+    if (t->interrupted)
+        before = table_file_rows(path, t->family, key->device, key->types);
+    if (rows == 0 || before > rows) {
         complain(NULL, "%s is left as it is: %s", path,
-                 rows == 0 ? "no size has a result" : "interrupted");
+                 rows == 0 ? "no size has a result"
+                           : "interrupted, and it has the times of more sizes");
         return STATUS_FAILED;
     }
     int status = table_file_replace(path, t->family, key->device, key->types, write_section, t);

@@ -3,6 +3,7 @@
 
 #include "model/occupancy.h"
 #include "tune/model.h"
+#include "tune/ship.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -281,6 +282,20 @@ tw_status tw_launch_estimate(tw_launch *l, int multiprocessors, tw_estimate *out
     tw_status status = context_call(l->ctx, estimate_call, &call);
     FILL_SIZED(out, call.estimate);
     return status;
+}
+
+/* --- variants for a table --- */
+
+int tw_choose_variants(const float *times, int sizes, int variants, int most, int *chosen,
+                       double *loss)
+{
+    double mean = 1;
+    int count = times && chosen && most > 0
+                    ? ship_choose_few(times, sizes, variants, most, chosen, &mean)
+                    : 0;
+    if (loss)
+        *loss = mean;
+    return count;
 }
 
 /* --- expected values --- */

@@ -8,10 +8,12 @@
 /* --- the variants --- */
 
 /* The ratio to the fastest that counts for a place where no chosen variant has a time. */
-#define MISSING_RATIO 4.0
+#define MISSING_RATIO 16.0
 
 /* A variant is worth shipping if it lowers the mean by more than this factor. */
 #define WORTH 1.0001
+/* A variant is useless if the mean without it is at most this times greater. */
+#define USELESS 1.000001
 
 struct choosing {
     const float *times;
@@ -57,18 +59,16 @@ static bool has_time(const struct choosing *c, int variant)
     return p < c->places;
 }
 
-int ship_choose(const float *times, int places, int variants, int most, int *chosen, double *mean)
+/* Adds variants one after the other while they make the time less. Returns their number. */
+static int add_choices(const struct choosing *c, int most, int *chosen, int count, double *mean)
 {
-    const struct choosing c = {times, places, variants};
-    int count = 0;
-    *mean = MISSING_RATIO;
-    while (places > 0 && count < most) {
+    while (c->places > 0 && count < most) {
         int best = -1;
         double least = *mean / WORTH;
-        for (int v = 0; v < variants; v++) {
-            if (!has_time(&c, v))
+        for (int v = 0; v < c->variants; v++) {
+            if (!has_time(c, v))
                 continue;
-            double now = mean_with(&c, chosen, count, v);
+            double now = mean_with(c, chosen, count, v);
             if (now >= least)
                 continue;
             best = v;
@@ -80,6 +80,42 @@ int ship_choose(const float *times, int places, int variants, int most, int *cho
         *mean = least;
     }
     return count;
+}
+
+/* Removes variants that later ones have made useless. Returns the number of the others. */
+static int drop_useless(const struct choosing *c, int *chosen, int count, double mean)
+{
+    for (int i = count - 1; i >= 0 && count > 1; i--) {
+        int dropped = chosen[i];
+        size_t after = (size_t)(count - i - 1) * sizeof *chosen;
+        memmove(chosen + i, chosen + i + 1, after);
+        if (mean_with(c, chosen, count - 1, -1) <= mean * USELESS) {
+            count--;
+            continue;
+        }
+        memmove(chosen + i + 1, chosen + i, after);
+        chosen[i] = dropped;
+    }
+    return count;
+}
+
+int ship_choose(const float *times, int places, int variants, int most, int *chosen, double *mean)
+{
+    const struct choosing c = {times, places, variants};
+    *mean = MISSING_RATIO;
+    return add_choices(&c, most, chosen, 0, mean);
+}
+
+int ship_choose_few(const float *times, int places, int variants, int most, int *chosen,
+                    double *mean)
+{
+    const struct choosing c = {times, places, variants};
+    int count = ship_choose(times, places, variants, most, chosen, mean);
+    int left = drop_useless(&c, chosen, count, *mean);
+    if (left == count)
+        return count;
+    *mean = mean_with(&c, chosen, left, -1);
+    return add_choices(&c, most, chosen, left, mean);
 }
 
 double ship_mean(const float *times, int places, int variants, const int *chosen, int count)

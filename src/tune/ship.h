@@ -13,10 +13,16 @@
  * the geometric mean of the ratios of the fastest chosen variant to the fastest of all.
  *
  * times: by place and variant, places * variants numbers; 0: the variant has no time there. A place
- * where no chosen variant has a time counts as 4 times the fastest. chosen: receives the variants
- * in the order of their choice; one without a time is never chosen. mean: receives the geometric mean. Returns the number of chosen
- * variants: fewer than `most` if no other one makes the time less. */
+ * where no chosen variant has a time counts as 16 times the fastest. chosen: receives the variants
+ * in the order of their choice, `most` numbers; one without a time is never chosen. mean: receives the
+ * geometric mean. Returns the number of chosen variants: fewer than `most` if no other one makes the
+ * time less. */
 int ship_choose(const float *times, int places, int variants, int most, int *chosen, double *mean);
+
+/* Does the same for a table, which has all places: variants that later ones make useless are removed,
+ * and others may take their places. (A build also serves places that are not among these.) */
+int ship_choose_few(const float *times, int places, int variants, int most, int *chosen,
+                    double *mean);
 
 /* Puts the usable variants into `order`, the best first, at most `most`: the choice of predict_best,
  * then its choice among the others, and so on; those without a result at the end, in their own

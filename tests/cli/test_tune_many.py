@@ -200,7 +200,8 @@ def check_table(t):
     expect([h["types"] for h in headers] == ["T=f32", "T=f32", "T=f16"] and len(headers[2]["variants"]) == 1, headers)
     expect(open(table).read().startswith(whole), "the other sections")
     again = os.path.join(t.folder, "again.table")
-    t.command(0, family, "--table", again, "--stored")
+    said = t.command(0, family, "--table", again, "--stored").out
+    expect("the same command" not in said, said)
     expect(sections(again)[0] == sections(table)[1], open(again).read())
     t.command(0, family, "--table", table, "--stored", "-m", "80", "-n", "32", "-k", "40")
     expect([r["at"] for r in sections(table)[1][1]] == [[80, 32, 40]], open(table).read())
@@ -217,9 +218,53 @@ def check_known(t, family, table):
     names = [(v["kernel"], v["tune"]) for section, _ in sections(table) for v in section["variants"]]
     expect(all((v["kernel"], v["tune"]) in names for v in header["variants"]), (header, names))
     expect("--known is for a family" in t.command(2, os.path.join(t.folder, "rows.tile"), "-m", "32", "-n", "32", "-k", "32", "--known").err, "a kernel")
+    check_known_budget(t, family, other)
     for path in (table, other):
         os.remove(path)
     expect("name no variant" in t.command(2, family, "-m", "48", "-n", "32", "-k", "40", "--known").err, "no table")
+
+
+def check_known_budget(t, family, other):
+    """--budget bounds --known, and sizes that it does not reach have no row; an interruption keeps what was measured."""
+    before = open(other).read()
+    said = t.command(1, family, "-m", "48,64", "-n", "32", "-k", "40", "--known", "--no-store", "--table", other, "--budget", "0.001s")
+    expect("2 sizes were not reached before the budget ended" in said.out and "no size has a result" in said.err, said)
+    expect(open(other).read() == before, "a table is left as it is if nothing was measured")
+    (header, rows), = sections(other)
+    alone = {**header, "variants": header["variants"][:1]}
+    t.write("product.table", json.dumps(alone) + "\n" + json.dumps({**rows[0], "us": rows[0]["us"][:1]}) + "\n")
+    said = t.command(0, family, "-m", "48", "-n", "32", "-k", "40", "--known", "--no-store").err
+    left_out, = {"rows", "cells"} - {alone["variants"][0]["kernel"]}
+    expect(f"{left_out} is left out: no table names a variant of it" in said, said)
+
+
+def interrupt_known(t, table, sizes):
+    """Interrupts a search among 40 variants after the first size, and returns its messages."""
+    family = t.write("slows.tile", 'family slows { "slow.tile"; }\n')
+    command = [*slow_command(t, sizes)[:2], family, *slow_command(t, sizes)[3:], "--known", "--no-store", "--table", table]
+    tuner = subprocess.Popen(command, env=t.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for line in tuner.stdout:
+        if line.startswith("m="):
+            tuner.send_signal(signal.SIGINT)
+            break
+    out, err = tuner.communicate(timeout=PATIENCE)
+    expect(tuner.returncode == 1 and "interrupted" in out, out + err)
+    return err
+
+
+def check_known_interrupted(t):
+    """An interruption keeps the times that were measured, unless the section then had fewer sizes."""
+    names = [{"kernel": "slow", "tune": f"ROUNDS={4000 + i}"} for i in range(40)]
+    head = {"family": "slows", "device": "another", "types": "", "version": "1", "sizes": ["m", "n", "k"], "variants": names}
+    t.write("slows.table", json.dumps(head) + "\n" + json.dumps({"at": [64, 1, 1], "us": [1] * 40}) + "\n")
+    table = os.path.join(t.folder, "kept.table")
+    interrupt_known(t, table, "20000,30000,30001,30002")
+    (header, rows), = sections(table)
+    expect(len(header["variants"]) == 40 and rows[0]["at"] == [20000, 1, 1] and all(rows[0]["us"]) and len(rows) < 4, (header, rows))
+    longer = open(table).read() + "".join(json.dumps({"at": [m, 1, 1], "us": [1] * 40}) + "\n" for m in (1, 2, 3))
+    t.write("kept.table", longer)
+    err = interrupt_known(t, table, "20000,30000,30001,30002")
+    expect("left as it is: interrupted, and it has the times of more sizes" in err and open(table).read() == longer, err)
 
 
 def check_table_refused(t, family, table):
@@ -401,7 +446,7 @@ def check_usage(t):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for check in (check_winners, check_own_sizes, check_types, check_family, check_table, check_table_scalars, check_table_gaps, check_stored_gpu, check_killed, check_budget, check_gpu, check_skipped, check_usage):
+    for check in (check_winners, check_own_sizes, check_types, check_family, check_table, check_table_scalars, check_table_gaps, check_stored_gpu, check_killed, check_known_interrupted, check_budget, check_gpu, check_skipped, check_usage):
         with tempfile.TemporaryDirectory() as folder:
             check(Tuner(tool, folder))
 
