@@ -109,6 +109,7 @@ void bench_print_library(const struct bench_row *like, const struct library_row 
     row.best = -1;
     row.compared = false;
     row.config[0] = '\0';
+    row.choice = (struct bench_choice){0}; /* the family chose the kernel */
     snprintf(row.why, sizeof row.why, "%s", l->note);
     make_cells(&c, &row, w);
     c.texts[c.count - 4][0] = '\0'; /* no ratio and peer; PASS is for kernels */

@@ -615,8 +615,6 @@ static int write_files(struct builder *b, const char *name)
 {
     const char *folder = options_value(b->given, "out");
     folder = folder ? folder : ".";
-    if (folder_is_missing(folder))
-        return STATUS_FAILED;
     part_file_hold();
     tw_status s = tw_build_write(b->build, folder);
     part_file_release();
@@ -731,6 +729,7 @@ static void builder_close(struct builder *b)
 static int build_run(const struct command *self, const struct options *given)
 {
     struct builder b = {.self = self, .given = given};
+    const char *out = options_value(given, "out");
     if (given->word_count == 0)
         return usage_error(NULL, self, "which FILE?");
     struct deadline deadline = {0};
@@ -749,6 +748,8 @@ static int build_run(const struct command *self, const struct options *given)
         status = points_check(b.kernels, b.kernel_count, b.families, b.family_count, given);
     if (status == STATUS_OK)
         status = types_check(b.members, b.member_count, given);
+    if (status == STATUS_OK && out && folder_is_missing(out))
+        status = STATUS_FAILED;
     if (status == STATUS_OK) {
         char *name = build_name(&b);
         status = build_all(&b, &name);

@@ -42,8 +42,8 @@ char *import_folders(void);
 int context_open(tw_context **ctx, const struct program_config *config);
 /* Opens "FILE" or "FILE:KERNEL". FILE may be a pipe; `-` is standard input. A name that is not a
  * file is that of a kernel or family that ships. FILE may also be a folder whose kernels are a family,
- * or declare families: "FILE:FAMILY" names one of several, and "FILE:KERNEL" a kernel of one, which
- * is then opened in its own file. Returns STATUS_OK, or another status after printing a message.
+ * or declare families: "FILE:FAMILY" names one of several, and "FILE:KERNEL" a kernel of any of them,
+ * which is then opened in its own file. Returns STATUS_OK, or another status after printing a message.
  * The caller calls program_close in either case. */
 int program_open(struct program *p, const char *target, const struct program_config *config);
 /* Like program_open, but uses an existing context, which still belongs to the caller. */

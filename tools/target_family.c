@@ -40,8 +40,8 @@ static int refuse_folder(const struct program *p)
     }
     complain(
         p->complaints,
-        "`%s` is a folder, and its kernels are not a family: name a file in it, or where several "
-        "are taken all: %s",
+        "`%s` is a folder, and its kernels are not a family: name one of its files; commands that "
+        "take several files take all of them as %s",
         p->path, pattern);
     if (tw_context_message(p->ctx, 0, &m) && m.file)
         complain_more(p->complaints, "%s:%d:%d: %s", m.file, m.line, m.column, m.text);
@@ -67,20 +67,40 @@ static int kernel_named(const struct program *p, const char *name)
     return -1;
 }
 
-/* Counts the families that the text declares. *is_named: one has the name after the colon. */
-static int count_declared(const struct program *p, bool *is_named)
+/* Names of families. */
+struct names {
+    char **list;
+    int count;
+};
+
+/* Returns the families that the text declares. */
+static struct names declared_families(const struct program *p)
 {
-    int count, families = 0;
+    struct names n = {0};
+    int count;
     const tw_symbol *list;
-    *is_named = false;
     if (tw_text_symbols(p->ctx, p->text, p->length, &count, &list) != TW_OK)
-        return 0;
-    for (int i = 0; i < count; i++) {
-        bool is_family = list[i].kind == TW_SYMBOL_FAMILY;
-        families += is_family;
-        *is_named |= is_family && p->kernel && strcmp(list[i].name, p->kernel) == 0;
-    }
-    return families;
+        return n;
+    n.list = need_memory(((size_t)count + 1) * sizeof *n.list);
+    for (int i = 0; i < count; i++)
+        if (list[i].kind == TW_SYMBOL_FAMILY)
+            n.list[n.count++] = need_text("%s", list[i].name);
+    return n;
+}
+
+static bool has_name(const struct names *n, const char *name)
+{
+    int i = 0;
+    while (i < n->count && strcmp(n->list[i], name) != 0)
+        i++;
+    return i < n->count;
+}
+
+static void free_names(struct names *n)
+{
+    for (int i = 0; i < n->count; i++)
+        free(n->list[i]);
+    free(n->list);
 }
 
 /* Refuses a name after the colon that no kernel of the family has. */
@@ -120,12 +140,33 @@ static int load(struct program *p, const char *name)
     return s == TW_CANCELLED ? STATUS_FAILED : STATUS_USAGE;
 }
 
-int program_find_family(struct program *p)
+/* Finds the kernel after the colon in one of several families. */
+static int find_among(struct program *p, const struct names *families)
 {
-    bool is_named = false;
-    bool has_it = p->kernel ? kernel_named(p, p->kernel) >= 0 : program_kernel_at(p, 0) != NULL;
-    if (!p->is_folder && (has_it || !count_declared(p, &is_named)))
-        return STATUS_OK;
+    char *text = NULL;
+    for (int i = 0; i < families->count; i++) {
+        int status = load(p, families->list[i]);
+        if (status != STATUS_OK)
+            return status;
+        int member = kernel_named(p, p->kernel);
+        if (member >= 0)
+            return program_take_member(p, member);
+        tw_family_free(p->family);
+        p->family = NULL;
+        append_text(&text, "%s`%s`", i ? ", " : "", families->list[i]);
+    }
+    complain(p->complaints, "%s has no family '%s', and none of its families (%s) has that kernel",
+             p->path, p->kernel, text);
+    free(text);
+    return STATUS_USAGE;
+}
+
+/* Loads the only family, or the one that the target names, or that of the kernel after the colon. */
+static int find_declared(struct program *p, const struct names *families)
+{
+    bool is_named = p->kernel && has_name(families, p->kernel);
+    if (p->kernel && !is_named && families->count > 1)
+        return find_among(p, families);
     int status = load(p, is_named ? p->kernel : NULL);
     if (status != STATUS_OK || !p->kernel)
         return status;
@@ -136,6 +177,19 @@ int program_find_family(struct program *p)
         return STATUS_OK;
     }
     return member < 0 ? refuse_member(p) : program_take_member(p, member);
+}
+
+int program_find_family(struct program *p)
+{
+    bool has_it = p->kernel ? kernel_named(p, p->kernel) >= 0 : program_kernel_at(p, 0) != NULL;
+    if (p->is_folder)
+        return find_declared(p, &(struct names){0});
+    if (has_it)
+        return STATUS_OK;
+    struct names families = declared_families(p);
+    int status = families.count ? find_declared(p, &families) : STATUS_OK;
+    free_names(&families);
+    return status;
 }
 
 bool program_is_family(struct program *p)

@@ -33,6 +33,15 @@ struct table_reader {
     struct family_group *group;
 };
 
+/* Returns the command that writes the table again. */
+static const char *rewrite(const struct table_reader *r)
+{
+    const tw_family *f = r->family;
+    const char *path = f->source.name ? f->source.name
+                                      : arena_printf(&f->ctx->scratch, "%s%s", f->folder, f->name);
+    return arena_printf(&f->ctx->scratch, "`tilewright tune %s --table %s`", path, r->source->name);
+}
+
 /* Reports a fault of the file: an error, or a warning if it is the default table. */
 static void report(const struct table_reader *r, struct loc at, const char *message)
 {
@@ -42,7 +51,7 @@ static void report(const struct table_reader *r, struct loc at, const char *mess
         return;
     }
     diag_warning(d, at, "the table of the family `%s` is left out: %s", r->family->name, message);
-    diag_note(d, LOC_NONE, "delete the file, and `tilewright tune` writes the table again");
+    diag_note(d, LOC_NONE, "delete the file, and write the table again with %s", rewrite(r));
 }
 
 /* Reports a fault at a value and returns false. */
@@ -115,7 +124,7 @@ static void leave_out(struct table_reader *r, const struct json *at, const char 
         return;
     diag_warning(&f->ctx->diag, (struct loc){r->source, (uint32_t)at->offset, (uint32_t)at->length},
                  "times of `%s` are ignored: %s", kernel, what);
-    diag_note(&f->ctx->diag, LOC_NONE, "`tilewright tune` writes the table again");
+    diag_note(&f->ctx->diag, LOC_NONE, "%s writes the table again", rewrite(r));
 }
 
 static bool read_variant(struct table_reader *r, const struct json *v, int *column)
