@@ -12,8 +12,8 @@
  * A file declares a family by the files of its kernels:
  *
  *     family matmul {
- *         "matmul/read_ahead.tile";
- *         "matmul/split_k.tile": matmul_v5;   // if the file has several kernels
+ *         "matmul/waves.tile";
+ *         "matmul/split_sum.tile": matmul_split_sum; // if the file has several kernels
  *     }
  *
  * A folder is a family, too: of all kernels of its .tile files. The kernels have the same
@@ -23,7 +23,8 @@
  * by device and types: the file FAMILY.table next to the family's file, and what `tilewright tune
  * FAMILY` stored (docs/families.md). A choice takes the fastest variant measured at its sizes; else
  * the fastest as predicted from the nearest sizes of the device; else, on a device without
- * results, the model's choice, from another device's results or by occupancy. */
+ * results, the model's choice, from another device's results or by occupancy. On a GPU, types with
+ * bf16 take the results with f16 if they have none, because both run equally fast. */
 #ifndef TILEWRIGHT_FAMILY_H
 #define TILEWRIGHT_FAMILY_H
 
@@ -96,14 +97,15 @@ typedef enum tw_chosen_by {
 typedef struct tw_choice {
     size_t size;         /* tw_choice_init sets it */
     tw_kernel *kernel;   /* one of the family's */
-    const char *variant; /* "matmul_v6 BM=128,BN=128,WARPS=4,STAGES=4" */
-    const char *tune;    /* "BM=128,BN=128,WARPS=4,STAGES=4" */
+    const char *variant; /* "matmul_v7 BM=64,BN=128,BK=32,STAGES=3" */
+    const char *tune;    /* "BM=64,BN=128,BK=32,STAGES=3" */
     tw_chosen_by by;
     const char *device;  /* whose results were used; NULL: none, by occupancy */
     const char *nearest; /* the nearest sizes with results: "m=16,n=4096,k=4096"; NULL: none */
     double distance;     /* to these, in octaves: root of the sum of squares of log2 ratios */
     double milliseconds; /* measured, or predicted; 0: not known */
     int compared;        /* number of variants that were compared */
+    const char *types;   /* of the results, if others: those of T=f16 serve T=bf16; else NULL */
 } tw_choice;
 TW_SIZED(tw_choice);
 

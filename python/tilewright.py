@@ -304,7 +304,7 @@ class _Explanation(_Sized):
 class _Choice(_Sized):
     _fields_ = [("size", c_size_t), ("kernel", c_void_p), ("variant", c_char_p), ("tune", c_char_p),
                 ("by", c_int), ("device", c_char_p), ("nearest", c_char_p), ("distance", c_double),
-                ("milliseconds", c_double), ("compared", c_int)]
+                ("milliseconds", c_double), ("compared", c_int), ("types", c_char_p)]
 
 
 _WATCH = {"races": 1, "barriers": 2, "memory": 4, "counters": 8, "exits": 16, "outputs": 32}
@@ -2492,7 +2492,8 @@ class Family(Kernel):
             return Record({"kernel": kernel, "variant": _text(made.variant), "tune": {n: _number(v) for n, v in pairs},
                            "types": {n: _DTYPES[t] for n, t in types}, "by": ("result", "nearest", "model")[made.by],
                            "device": _known(made.device), "nearest": _known(made.nearest), "distance": made.distance,
-                           "milliseconds": made.milliseconds, "compared": made.compared})
+                           "milliseconds": made.milliseconds, "compared": made.compared,
+                           "result_types": _known(made.types)})
 
     def _types_of(self, values: Sequence[Any]) -> tuple:
         """Returns the types of a call: those chosen, those of the arrays, the first ones listed."""

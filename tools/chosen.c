@@ -163,6 +163,7 @@ int chosen_take(struct chosen *c, struct program *p, tw_launch *sizes)
     c->by = made.by;
     c->device = copy_of(made.device);
     c->nearest = copy_of(made.nearest);
+    c->result_types = copy_of(made.types);
     c->distance = made.distance;
     c->milliseconds = made.milliseconds;
     c->compared = made.compared;
@@ -205,11 +206,12 @@ static char *kernels_with(tw_family *f, const char *name)
     return text;
 }
 
-int chosen_has_tuned(const struct chosen *c, const struct program *p, const struct options *o,
+int chosen_has_tuned(struct chosen *c, const struct program *p, const struct options *o,
                      tw_kernel *k)
 {
     for (const struct option_use *u = NULL; c->variant && (u = options_next(o, "tune", u));) {
         const char *at = u->values[0];
+        append_text(&c->by_hand, "%s%s", c->by_hand ? "," : "", at);
         struct assignment a;
         bool bad;
         while (next_assignment(&at, &a, &bad)) {
@@ -229,22 +231,34 @@ int chosen_has_tuned(const struct chosen *c, const struct program *p, const stru
 
 /* --- in words --- */
 
-char *chosen_text(const struct chosen *c)
+/* Returns the reason of the choice. */
+static char *reason_text(const struct chosen *c)
 {
+    const char *with = c->result_types ? " with " : "",
+               *types = c->result_types ? c->result_types : "";
     if (c->by == TW_BY_RESULT)
-        return need_text("%s, %.4g ms at these sizes on %s", c->variant, c->milliseconds,
-                         c->device);
+        return need_text("%s, %.4g ms at these sizes%s%s on %s", c->variant, c->milliseconds, with,
+                         types, c->device);
     if (c->by == TW_BY_NEAREST)
-        return need_text("%s, predicted %.4g ms from %s", c->variant, c->milliseconds, c->nearest);
+        return need_text("%s, predicted %.4g ms from %s%s%s", c->variant, c->milliseconds,
+                         c->nearest, with, types);
     if (c->device)
-        return need_text("%s, by the model: no results for %s, so from those of %s at %s",
-                         c->variant, c->own, c->device, c->nearest);
+        return need_text("%s, by the model: no results for %s, so from those of %s at %s%s%s",
+                         c->variant, c->own, c->device, c->nearest, with, types);
     if (c->milliseconds > 0)
         return need_text("%s, predicted %.4g ms by the model: no results for it on %s", c->variant,
                          c->milliseconds, c->own);
     return need_text("%s: no results for %s, which the model does not know (`tilewright tune` "
                      "finds the fastest)",
                      c->variant, c->own);
+}
+
+char *chosen_text(const struct chosen *c)
+{
+    char *text = reason_text(c);
+    if (c->by_hand)
+        append_text(&text, "; --tune replaces its values by %s", c->by_hand);
+    return text;
 }
 
 void chosen_json(const struct chosen *c, struct json *j)
@@ -264,6 +278,8 @@ void chosen_json(const struct chosen *c, struct json *j)
     json_put_real(j, "distance", c->distance);
     json_put_real(j, "milliseconds", c->milliseconds);
     json_put_integer(j, "compared", c->compared);
+    json_put_text(j, "result_types", c->result_types);
+    json_put_text(j, "by_hand", c->by_hand);
     json_close(j, '}');
 }
 
@@ -276,5 +292,7 @@ void chosen_free(struct chosen *c)
     free(c->types);
     free(c->device);
     free(c->nearest);
+    free(c->result_types);
+    free(c->by_hand);
     *c = (struct chosen){0};
 }

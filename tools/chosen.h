@@ -15,6 +15,8 @@ struct chosen {
     char *kernel, *tune, *types; /* "matmul_v6", "BM=128,BN=128", "T=f16" */
     tw_chosen_by by;
     char *device, *nearest; /* as in tw_choice; NULL: none */
+    char *result_types;     /* those of the results, if others: "T=f16" for T=bf16; else NULL */
+    char *by_hand;          /* values of --tune, which replace those of the choice; NULL: none */
     double distance, milliseconds;
     int compared;
 };
@@ -36,15 +38,15 @@ int chosen_take(struct chosen *c, struct program *p, tw_launch *sizes);
 /* Gives a launch of the chosen kernel the types and tuned values of the choice. Returns STATUS_OK,
  * or another status after printing a message. Without a choice, does nothing. */
 int chosen_apply(const struct chosen *c, const struct program *p, tw_launch *l);
-/* Checks that the chosen kernel has each name of --tune; other kernels of the family may have others.
- * Returns STATUS_OK, or another status after printing a message. */
-int chosen_has_tuned(const struct chosen *c, const struct program *p, const struct options *o,
+/* Takes the values of --tune, after checking that the chosen kernel has each name; other kernels of the
+ * family may have others. Returns STATUS_OK, or another status after printing a message. */
+int chosen_has_tuned(struct chosen *c, const struct program *p, const struct options *o,
                      tw_kernel *k);
 /* Returns the choice and its reason in one line, "matmul_v6 BM=128,BN=128, 0.0117 ms at these sizes
  * on NVIDIA H200". The caller frees. */
 char *chosen_text(const struct chosen *c);
 /* Writes the key "chosen": kernel, tune, types, by ("result", "nearest", "model"), device, nearest,
- * distance, milliseconds, compared. Without a choice, writes nothing. */
+ * distance, milliseconds, compared, result_types, by_hand. Without a choice, writes nothing. */
 void chosen_json(const struct chosen *c, struct json *j);
 void chosen_free(struct chosen *c);
 

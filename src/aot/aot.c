@@ -494,7 +494,8 @@ void aot_add_table(struct aot_build *b, const struct aot_given_table *g)
                               .device = device_for(b, g->device),
                               .variant_count = g->variant_count,
                               .compared = g->compared,
-                              .mean = g->mean};
+                              .mean = g->mean,
+                              .measured = g->measured};
     int *numbers = arena_array(a, int, g->variant_count);
     for (int i = 0; i < g->variant_count; i++)
         numbers[i] = variant_for(b, f, g->variants[i]);

@@ -72,6 +72,7 @@ struct aot_table {
     int compared; /* variants that were compared to choose these */
     double
         mean; /* geometric mean of the ratios of their fastest to the fastest of all; 0: not known */
+    int measured; /* points with measured times; the others are predicted from these */
     VEC(struct aot_point) points;
 };
 
@@ -148,6 +149,7 @@ struct aot_given_table {
     const char *const *variants; /* as of its versions */
     int compared;
     double mean;
+    int measured;
     int point_count;
     const struct aot_point *points; /* orders of these variants */
 };

@@ -282,9 +282,14 @@ static void describe_choice(struct text *out, const struct aot_function *f)
              "nearest in a table:\n");
     for (size_t i = 0; i < f->family->tables.count; i++) {
         const struct aot_table *table = &f->family->tables.data[i];
-        text_printf(out, " *   %s, %s%s: %zu sizes, %d of %d kernels with tuned values",
-                    table->target->name, table->device ? "as measured on " : "by the model",
-                    table->device ? table->device : "", table->points.count, table->variant_count,
+        text_printf(out, " *   %s, ", table->target->name);
+        if (table->device)
+            text_printf(out, "as measured on %s at %d sizes, and predicted from these at %zu more",
+                        table->device, table->measured,
+                        table->points.count - (size_t)table->measured);
+        else
+            text_printf(out, "by the model at %zu sizes", table->points.count);
+        text_printf(out, ": %d of %d kernels with tuned values", table->variant_count,
                     table->compared);
         if (table->mean > 0)
             text_printf(out, "; in geometric mean %.3f times the least time", table->mean);

@@ -406,24 +406,13 @@ tw_status tw_family_launch(tw_family *f, const tw_choice *choice, tw_launch **ou
 
 /* --- variants of the tables --- */
 
-/* Returns true if a group before `end` has the variant, of those that tw_family_variant lists. */
-static bool listed_before(const tw_family *f, const struct family_group *end, int variant,
-                          bool (*lists)(const tw_family *f, const struct family_group *g))
-{
-    for (const struct family_group *g = f->groups; g != end; g = g->next)
-        for (size_t c = 0; c < g->columns.count && lists(f, g); c++)
-            if (g->columns.data[c] == variant)
-                return true;
-    return false;
-}
-
-/* Returns true if the results are of the family's types. */
-static bool is_of_types(const tw_family *f, const struct family_group *g)
+bool family_is_of_types(const tw_family *f, const char *types, bool twins)
 {
     const struct lang_kernel *first = f->members[0].kernel->info;
-    const char *at = g->types;
+    const char *at = types;
     for (int t = 0; t < first->type_count; t++) {
-        const char *name = first->types[t].name, *type = tw_dtype_name(f->types[t]);
+        tw_dtype own = twins && f->types[t] == TW_BF16 ? TW_F16 : f->types[t];
+        const char *name = first->types[t].name, *type = tw_dtype_name(own);
         size_t length = strlen(name), rest = strlen(type);
         if (strncmp(at, name, length) != 0 || at[length] != '=' ||
             strncmp(at + length + 1, type, rest) != 0)
@@ -434,27 +423,56 @@ static bool is_of_types(const tw_family *f, const struct family_group *g)
     return !*at;
 }
 
-static bool is_of_device(const tw_family *f, const struct family_group *g)
+/* The results whose variants tw_family_variant lists. */
+struct listing {
+    const tw_family *family;
+    bool all;   /* of any device */
+    bool twins; /* with f16 for bf16, because none have the types */
+};
+
+static bool lists(const struct listing *l, const struct family_group *g)
 {
-    return f->device && strcmp(g->device, f->device) == 0 && is_of_types(f, g);
+    const tw_family *f = l->family;
+    return (l->all || (f->device && strcmp(g->device, f->device) == 0)) &&
+           family_is_of_types(f, g->types, l->twins);
+}
+
+static struct listing listing_of(const tw_family *f, bool all)
+{
+    struct listing l = {.family = f, .all = all};
+    const struct family_group *g = f->groups;
+    while (g && !lists(&l, g))
+        g = g->next;
+    l.twins = !g && f->members[0].kernel->device;
+    return l;
+}
+
+/* Returns true if a listed group before `end` has the variant. */
+static bool listed_before(const struct listing *l, const struct family_group *end, int variant)
+{
+    for (const struct family_group *g = l->family->groups; g != end; g = g->next)
+        for (size_t c = 0; c < g->columns.count && lists(l, g); c++)
+            if (g->columns.data[c] == variant)
+                return true;
+    return false;
 }
 
 bool tw_family_variant(tw_family *f, int index, bool all, tw_choice *out)
 {
     if (!f || index < 0 || !out || !SIZED_FITS(NULL, tw_choice, out))
         return false;
-    bool (*lists)(const tw_family *, const struct family_group *) =
-        all ? is_of_types : is_of_device;
+    const struct listing l = listing_of(f, all);
     for (const struct family_group *g = f->groups; g; g = g->next)
-        for (size_t c = 0; c < g->columns.count && lists(f, g); c++) {
+        for (size_t c = 0; c < g->columns.count && lists(&l, g); c++) {
             const struct family_variant *v = f->variants.data[g->columns.data[c]];
-            if (listed_before(f, g, g->columns.data[c], lists) || index-- > 0)
+            if (listed_before(&l, g, g->columns.data[c]) || index-- > 0)
                 continue;
             tw_choice found = {.kernel = f->members[v->member].kernel,
                                .variant = v->name,
                                .tune = v->tune,
                                .by = TW_BY_RESULT,
-                               .device = g->device};
+                               .device = g->device,
+                               .types = l.twins ? g->types : NULL};
             FILL_SIZED(out, found);
             return true;
         }

@@ -87,6 +87,7 @@ struct family_group {
 struct family_view {
     const struct family_group *group; /* NULL: there are none */
     bool is_own;                      /* they are the family's device's */
+    bool of_twins;                    /* they are those with f16 for bf16 */
     struct predict_table table;
     struct predict_facts *facts; /* by column */
 };
@@ -155,6 +156,9 @@ tw_status family_compare(tw_family *f);
 int type_named(const struct lang_kernel *info, const char *name);
 /* Returns true if a kernel lists the family's types. */
 bool family_takes_types(const tw_family *f, const struct lang_kernel *info);
+/* Returns true if results with `types` are of the family's; twins: with f16 in place of bf16, which
+ * runs equally fast on a GPU. */
+bool family_is_of_types(const tw_family *f, const char *types, bool twins);
 /* Gives a launch of a member the family's types and tuned values. Returns TW_OK, or
  * TW_BAD_ARGUMENT after a report: the kernel lacks a type or a name. */
 tw_status family_set_up(const tw_family *f, tw_launch *l, const char *tune);

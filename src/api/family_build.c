@@ -205,6 +205,7 @@ static void add_table(struct family_build *c)
         .types = c->function.types,
         .target = f->members[0].kernel->device,
         .device = f->view.group ? f->view.group->device : NULL,
+        .measured = f->view.table.row_count,
         .size_count = f->size_count,
         .sizes = f->size_param,
         .variant_count = s->chosen_count,
@@ -225,16 +226,18 @@ static void warn_of_results(const struct family_build *c)
     const char *device = f->device ? f->device : f->members[0].kernel->target;
     const char *types = c->function.types;
     const char *with = *types ? arena_printf(&f->ctx->scratch, " with %s", types) : "";
+    const char *by =
+        f->view.of_twins ? arena_printf(&f->ctx->scratch, " with %s", f->view.group->types) : "";
     const struct gpu *gpu = f->view.group ? gpu_find(f->view.group->device) : NULL;
     if (!f->view.group)
         diag_warning(d, LOC_NONE,
                      "there are no results of the family `%s`%s: the model chooses among the "
                      "default values of its kernels, at powers of two of the sizes",
                      f->name, with);
-    else if (f->device ? !f->view.is_own : !gpu || gpu->capability != f->capability)
+    else if (*by || (f->device ? !f->view.is_own : !gpu || gpu->capability != f->capability))
         diag_warning(d, LOC_NONE,
-                     "there are no results of the family `%s`%s for %s: those of %s choose",
-                     f->name, with, device, f->view.group->device);
+                     "there are no results of the family `%s`%s for %s: those of %s%s choose",
+                     f->name, with, device, f->view.group->device, by);
     if (f->view.group && c->how.set_count && c->ship.measured == 0)
         diag_warning(d, LOC_NONE,
                      "no sizes of --set were measured: the choice among the variants of `%s` is "

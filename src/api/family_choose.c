@@ -1,31 +1,21 @@
 /* The choice of a variant for given sizes, under the family's lock.
  *
  *   results of the own device  the fastest at these sizes, else as predicted from the nearest
- *   those of another device    the same; its variants may be too large for this one, so each is
- *                              compiled up to the assembler before it is taken for the first time
+ *   those of another device,   the same; its variants may be too large for this one, so each is
+ *   or with f16 for bf16       compiled up to the assembler before it is taken for the first time
  *   none                       the members with their default values, by the model, or by occupancy
  *                              on a GPU that the model does not know */
 #include "api/family.h"
+#include "api/launch_params.h"
 
 #include "model/devices.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* --- the results for the family's types --- */
-
-static const char *current_types(const tw_family *f, struct arena *a)
-{
-    const struct lang_kernel *first = f->members[0].kernel->info;
-    struct text out;
-    text_init(&out, a);
-    text_add(&out, "");
-    for (int t = 0; t < first->type_count; t++)
-        text_printf(&out, "%s%s=%s", t ? "," : "", first->types[t].name,
-                    tw_dtype_name(f->types[t]));
-    return out.data;
-}
 
 /* Returns the number before " core" in the description of a CPU; 0: it is a GPU's name. */
 static int cores_of(const char *device)
@@ -58,14 +48,15 @@ static double difference(const tw_family *f, const char *device)
            (other->capability == f->capability ? 0 : 10);
 }
 
-/* Returns the results to choose by: the own device's, else those of the most similar one. */
-static const struct family_group *group_for(const tw_family *f, const char *types, bool *is_own)
+/* Returns the results of the family's types to choose by: the own device's, else those of the most
+ * similar one; NULL: there are none. twins: as for family_is_of_types. */
+static const struct family_group *group_for(const tw_family *f, bool twins, bool *is_own)
 {
     const struct family_group *best = NULL;
     double least = 0;
     *is_own = false;
     for (const struct family_group *g = f->groups; g; g = g->next) {
-        if (strcmp(g->types, types) != 0 || g->rows.count == 0)
+        if (!family_is_of_types(f, g->types, twins) || g->rows.count == 0)
             continue;
         *is_own = f->device && strcmp(g->device, f->device) == 0;
         if (*is_own)
@@ -77,6 +68,22 @@ static const struct family_group *group_for(const tw_family *f, const char *type
         least = d;
     }
     return best;
+}
+
+/* Takes the results with f16 for bf16 only if they are nearer than those of the types. */
+static void find_group(tw_family *f)
+{
+    struct family_view *view = &f->view;
+    bool is_own = false;
+    view->group = group_for(f, false, &view->is_own);
+    if (view->is_own || !f->members[0].kernel->device)
+        return;
+    const struct family_group *twins = group_for(f, true, &is_own);
+    if (twins && (is_own || !view->group) && twins != view->group) {
+        view->group = twins;
+        view->is_own = is_own;
+        view->of_twins = true;
+    }
 }
 
 /* Compiles the grid of a variant and, for a GPU that the model knows, its program. Tuned values
@@ -175,7 +182,7 @@ static tw_status make_view(void *user)
     tw_family *f = user;
     arena_free(&f->viewed);
     f->view = (struct family_view){0};
-    f->view.group = group_for(f, current_types(f, &f->own->scratch), &f->view.is_own);
+    find_group(f);
     if (f->view.group) {
         view_rows(f, f->view.group);
         view_facts(f, f->view.group);
@@ -366,7 +373,7 @@ static bool choose_by_results(tw_family *f, const struct family_sizes *s, tw_cho
         if (p.variant < 0)
             return false;
         struct family_variant *v = *variant = variant_at(f, p.variant);
-        if (!view->is_own && !accepts(f, v, s, status)) {
+        if ((!view->is_own || view->of_twins) && !accepts(f, v, s, status)) {
             if (!v->refused)
                 return false;
             continue;
@@ -384,6 +391,7 @@ static bool choose_by_results(tw_family *f, const struct family_sizes *s, tw_cho
         fill(f, v, out);
         out->by = !view->is_own ? TW_BY_MODEL : p.exact ? TW_BY_RESULT : TW_BY_NEAREST;
         out->device = view->group->device;
+        out->types = view->of_twins ? view->group->types : NULL;
         out->nearest = view->group->rows.data[p.nearest].text;
         out->distance = p.distance;
         out->milliseconds = p.us / 1000;
@@ -457,6 +465,67 @@ double family_cost(const tw_family *f, int member, const struct family_sizes *s,
     return *model > 0 ? *model : occupancy_cost(&has, &needs);
 }
 
+/* Finds why a kernel cannot run at these sizes with its default values. Returns false if it can. */
+static bool find_fault(tw_family *f, int member, const struct family_sizes *s, char why[CUDA_WHY],
+                       tw_status *status)
+{
+    struct own_launch o = {f, member, "", s, NULL};
+    tw_message m = tw_message_init();
+    int64_t grid[3];
+    bool found = false;
+    *status = tw_launch_new(f->members[member].own, &o.launch);
+    if (*status == TW_OK)
+        *status = context_call(f->own, set_scalars, &o);
+    if (*status == TW_OK)
+        *status = tw_launch_prepare(o.launch);
+    if (*status == TW_OK)
+        found = !launch_find_grid(o.launch, grid, why);
+    else if ((found = tw_context_message(f->own, 0, &m)))
+        snprintf(why, CUDA_WHY, "%s", m.text);
+    tw_launch_free(o.launch);
+    return found;
+}
+
+/* Reports that no kernel takes the types and sizes, with the reason of the first that lists the
+ * types. */
+static tw_status refuse_sizes(tw_family *f, const struct family_sizes *s, const char *bits)
+{
+    const struct lang_kernel *info = NULL;
+    const char *name = f->name, *target = f->members[0].kernel->target;
+    char why[CUDA_WHY];
+    tw_status status = TW_OK;
+    bool found = false;
+    for (int i = 0; i < f->member_count && !found; i++) {
+        info = f->members[i].kernel->info;
+        found = !f->members[i].varies && family_takes_types(f, info) &&
+                find_fault(f, i, s, why, &status);
+        if (status == TW_NO_MEMORY || status == TW_CANCELLED)
+            return status;
+    }
+    if (found)
+        return family_refuse(f, TW_BAD_ARGUMENT,
+                             "no kernel of the family `%s` takes these types and sizes on %s%s; "
+                             "`%s`: %s",
+                             name, target, bits, info->name, why);
+    return family_refuse(f, TW_BAD_ARGUMENT,
+                         "no kernel of the family `%s` takes these types and sizes on %s%s", name,
+                         target, bits);
+}
+
+/* Refuses a negative size that is the length of an axis. */
+static tw_status check_extents(tw_family *f, const struct family_sizes *s)
+{
+    const struct lang_kernel *info = f->members[0].kernel->info;
+    for (int p = 0; p < info->param_count; p++)
+        for (int axis = 0; info->params[p].is_pointer && axis < info->params[p].rank; axis++)
+            for (int i = 0; i < f->size_count; i++)
+                if (f->size_param[i] == info->params[p].dim_param[axis] && s->size[i] < 0)
+                    return family_refuse(
+                        f, TW_BAD_ARGUMENT, "`%s` is %lld, but the length of an axis is at least 0",
+                        info->params[f->size_param[i]].name, (long long)s->size[i]);
+    return TW_OK;
+}
+
 /* Chooses among the members with their default values. */
 static tw_status choose_plain(tw_family *f, const struct family_sizes *s, tw_choice *out,
                               struct family_variant **variant)
@@ -492,14 +561,12 @@ static tw_status choose_plain(tw_family *f, const struct family_sizes *s, tw_cho
         return status;
     const char *target = f->members[0].kernel->target,
                *bits = f->same_bits ? " with the same bits in each run" : "";
-    if (f->refusal.status != TW_OK)
-        return family_refuse(f, f->refusal.status,
-                             "no kernel of the family `%s` takes these types and sizes on %s%s; "
-                             "the first that was refused: %s",
-                             f->name, target, bits, f->refusal.text);
-    return family_refuse(f, TW_BAD_ARGUMENT,
-                         "no kernel of the family `%s` takes these types and sizes on %s%s",
-                         f->name, target, bits);
+    if (f->refusal.status == TW_OK)
+        return refuse_sizes(f, s, bits);
+    return family_refuse(f, f->refusal.status,
+                         "no kernel of the family `%s` takes these types and sizes on %s%s; "
+                         "the first that was refused: %s",
+                         f->name, target, bits, f->refusal.text);
 }
 
 tw_status family_make_view(tw_family *f)
@@ -510,7 +577,9 @@ tw_status family_make_view(tw_family *f)
 tw_status family_choose(tw_family *f, const struct family_sizes *s, tw_choice *out,
                         struct family_variant **variant)
 {
-    tw_status status = family_make_view(f);
+    tw_status status = check_extents(f, s);
+    if (status == TW_OK)
+        status = family_make_view(f);
     if (status != TW_OK)
         return status;
     if (choose_by_results(f, s, out, variant, &status))

@@ -1,6 +1,6 @@
 /* Starts of a family. The entry of the sizes is found in a cache without a lock; all else is the
  * entry's start. The first start of some sizes chooses a variant under the lock, makes its entry
- * ready, and puts it into the cache. A variant that the target or the driver refuses is left out
+ * ready without it, and puts it into the cache. A variant that the target or the driver refuses is left out
  * from then on, and the next best one takes its place. */
 #include "api/family_cache.h"
 #include "api/family.h"
@@ -77,47 +77,16 @@ struct start {
     const tw_value *arguments;
     int count;
     void *stream;
+    struct family_sizes sizes;
 };
 
-/* Chooses a variant and makes its entry ready. *variant: NULL if there is no choice. */
-static tw_status make_ready(const struct start *s, const struct family_sizes *sizes,
-                            struct family_variant **variant, tw_error *error)
+/* Begins a start under the lock. *out: the entry, if another thread has made it meanwhile. */
+static tw_status begin(struct start *s, tw_entry **out, tw_error *error)
 {
     tw_family *f = s->family;
-    tw_choice choice = {0};
-    *variant = NULL;
-    tw_status status = family_choose(f, sizes, &choice, variant);
-    if (status == TW_OK)
-        status = make_entry(f, *variant);
-    if (status != TW_OK) {
-        family_fill_error(f, status, error);
-        return status;
-    }
-    return tw_entry_ready((*variant)->entry, s->arguments, s->count, s->stream, error);
-}
-
-/* Leaves refused variants out until one is ready. */
-static tw_status choose_ready(const struct start *s, const struct family_sizes *sizes,
-                              tw_entry **out, tw_error *error)
-{
-    for (;;) {
-        struct family_variant *v;
-        tw_status status = make_ready(s, sizes, &v, error);
-        *out = status == TW_OK ? v->entry : NULL;
-        if (!v || !family_is_refusal(status))
-            return status;
-        v->refused = true;
-        family_note_refusal(s->family, error);
-    }
-}
-
-static tw_status ready_locked(const struct start *s, tw_entry **out, tw_error *error)
-{
-    tw_family *f = s->family;
-    struct family_sizes sizes = {0};
     tw_status status = family_open_own(f);
     if (status == TW_OK)
-        status = family_take(f, s->arguments, s->count, &sizes);
+        status = family_take(f, s->arguments, s->count, &s->sizes);
     if (status == TW_OK)
         status = make_cache(f);
     if (status != TW_OK) {
@@ -125,22 +94,64 @@ static tw_status ready_locked(const struct start *s, tw_entry **out, tw_error *e
         return status;
     }
     f->started = true;
-    *out = family_cache_find(cache_of(f), sizes.size);
-    if (*out) /* another thread was faster */
-        return TW_OK;
-    family_forget_refusals(f);
-    status = choose_ready(s, &sizes, out, error);
+    *out = family_cache_find(cache_of(f), s->sizes.size);
+    return TW_OK;
+}
+
+/* Chooses a variant and makes its entry, under the lock. *variant: NULL if there is no choice. */
+static tw_status choose_entry(const struct start *s, struct family_variant **variant,
+                              tw_error *error)
+{
+    tw_family *f = s->family;
+    tw_choice choice = {0};
+    *variant = NULL;
+    tw_status status = family_choose(f, &s->sizes, &choice, variant);
     if (status == TW_OK)
-        family_cache_put(cache_of(f), sizes.size, *out);
+        status = make_entry(f, *variant);
+    if (status != TW_OK)
+        family_fill_error(f, status, error);
     return status;
 }
 
+/* Makes the entry ready without the lock, so that starts of other sizes need not wait for the
+ * compilation. The entry has a lock of its own. */
+static tw_status unlocked_ready(const struct start *s, tw_entry *entry, tw_error *error)
+{
+    platform_unlock(s->family->lock);
+    tw_status status = tw_entry_ready(entry, s->arguments, s->count, s->stream, error);
+    platform_lock(s->family->lock);
+    return status;
+}
+
+/* Leaves refused variants out until one is ready. Called, and returns, under the lock. */
+static tw_status choose_ready(const struct start *s, tw_entry **out, tw_error *error)
+{
+    tw_family *f = s->family;
+    for (;;) {
+        struct family_variant *v;
+        tw_status status = choose_entry(s, &v, error);
+        if (status == TW_OK)
+            status = unlocked_ready(s, v->entry, error);
+        *out = status == TW_OK ? v->entry : NULL;
+        if (*out && !family_cache_find(cache_of(f), s->sizes.size))
+            family_cache_put(cache_of(f), s->sizes.size, *out);
+        if (!v || !family_is_refusal(status))
+            return status;
+        v->refused = true;
+        family_note_refusal(f, error);
+    }
+}
+
 /* Finds the entry for these arguments and makes it ready. */
-static tw_status find_ready(const struct start *s, tw_error *error, tw_entry **out)
+static tw_status find_ready(struct start *s, tw_error *error, tw_entry **out)
 {
     tw_error found = tw_error_init();
     platform_lock(s->family->lock);
-    tw_status status = ready_locked(s, out, &found);
+    tw_status status = begin(s, out, &found);
+    if (status == TW_OK && !*out) {
+        family_forget_refusals(s->family);
+        status = choose_ready(s, out, &found);
+    }
     platform_unlock(s->family->lock);
     if (status != TW_OK && error)
         FILL_SIZED(error, found);
@@ -152,6 +163,7 @@ static tw_status find_ready(const struct start *s, tw_error *error, tw_entry **o
 tw_status tw_family_start(tw_family *f, const tw_value *arguments, int count, void *stream,
                           tw_error *error)
 {
+    struct start s = {.family = f, .arguments = arguments, .count = count, .stream = stream};
     int64_t sizes[ENTRY_PARAMS];
     tw_entry *entry = NULL;
     if (f && arguments && cache_of(f) && take_sizes(f, arguments, count, sizes))
@@ -161,18 +173,19 @@ tw_status tw_family_start(tw_family *f, const tw_value *arguments, int count, vo
     error = family_fillable(error);
     tw_status status = family_check_call(f, arguments, count, error, "tw_family_start");
     if (status == TW_OK)
-        status = find_ready(&(struct start){f, arguments, count, stream}, error, &entry);
+        status = find_ready(&s, error, &entry);
     return status == TW_OK ? tw_entry_start(entry, arguments, count, stream, error) : status;
 }
 
 tw_status tw_family_ready(tw_family *f, const tw_value *arguments, int count, void *stream,
                           tw_error *error)
 {
+    struct start s = {.family = f, .arguments = arguments, .count = count, .stream = stream};
     tw_entry *entry = NULL;
     error = family_fillable(error);
     tw_status status = family_check_call(f, arguments, count, error, "tw_family_ready");
     if (status == TW_OK)
-        status = find_ready(&(struct start){f, arguments, count, stream}, error, &entry);
+        status = find_ready(&s, error, &entry);
     /* The entry may be that of other addresses, with a variant of its own for these. */
     return status == TW_OK ? tw_entry_ready(entry, arguments, count, stream, error) : status;
 }

@@ -57,7 +57,7 @@ static bool find_param(const tw_launch *l, const struct cpu_argument *given,
     return size_workspace(l, p->sym, out);
 }
 
-static bool find_grid(const tw_launch *l, int64_t grid[3], char why[CUDA_WHY])
+bool launch_find_grid(const tw_launch *l, int64_t grid[3], char why[CUDA_WHY])
 {
     const struct kernel *ir = l->variant->ir;
     struct scalar_env env = launch_env(l);
@@ -81,7 +81,7 @@ bool launch_params_find(tw_launch *l, struct arena *a, const struct cpu_argument
 {
     const struct lowered *lowered = l->variant->lowered;
     why[0] = '\0';
-    if (!find_grid(l, out->grid, why))
+    if (!launch_find_grid(l, out->grid, why))
         return false;
     out->count = (int)lowered->params.count;
     out->list = arena_array(a, struct launch_param, out->count + 1);

@@ -24,6 +24,9 @@ struct launch_params {
     struct launch_param *list; /* by lowered parameter */
 };
 
+/* Finds the grid of a launch whose program is known. Returns false and fills `why` if no GPU takes it. */
+bool launch_find_grid(const tw_launch *l, int64_t grid[3], char why[CUDA_WHY]);
+
 /* Finds the parameters of a prepared launch of a GPU's kernel. `given` is indexed by parameter
  * of the kernel. The list lives in arena a. Returns false with the reason in `why`. */
 bool launch_params_find(tw_launch *l, struct arena *a, const struct cpu_argument *given,

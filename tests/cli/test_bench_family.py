@@ -87,6 +87,12 @@ def check_cpu(tool, family):
     expect(row["result"] == "PASS" and row["family"] == "products" and row["chosen"]["by"] == "model", row)
 
 
+def check_libraries(tool, family):
+    """The choice is the kernel's: a library's row does not name it."""
+    said = bench(tool, 0, "cpu", family, "--best", *sizes("64"))
+    expect(said.count("best by the model") == 1, said)
+
+
 def check_refused(tool):
     said = bench(tool, 2, "cuda", "kernels/matmul/shared.tile", "--best", *sizes("16"))
     expect("--best" in said and "family" in said, said)
@@ -98,6 +104,7 @@ def check_damaged(tool, family, folder):
         out.write('{"at": [1, 2], "us": [1]}\n')
     said = bench(tool, 0, "cuda", family, "--best", *sizes("16"))
     expect(said.count("products.table:4") == 1 and "is left out: 2 values for 3 sizes" in said and "best by the model" in said, said)
+    expect(f"`tilewright tune {family} --table {folder}/products.table`" in said, said)
 
 
 def main():
@@ -111,6 +118,7 @@ def main():
         check_several(tool, folder)
         check_tuned(tool, family, folder)
         check_cpu(tool, family)
+        check_libraries(tool, family)
         check_refused(tool)
         check_damaged(tool, family, folder)
 

@@ -165,7 +165,7 @@ def test_choice(tool, folder):
     line, got = chosen(tool, folder, "--set", small, "--device", "sim:h200")
     expect(line == "chosen: rows BM=8, 0.0025 ms at these sizes on NVIDIA H200", line)
     expect(got == {"kernel": "rows", "tune": "BM=8", "types": "T=f32", "by": "result", "device": "NVIDIA H200", "nearest": small,
-                   "distance": 0, "milliseconds": 0.0025, "compared": 2}, got)
+                   "distance": 0, "milliseconds": 0.0025, "compared": 2, "result_types": None, "by_hand": None}, got)
     line, got = chosen(tool, folder, "--set", between, "--device", "sim:h200")
     expect(line.startswith("chosen: columns BN=16, predicted 0.00") and line.endswith(f" ms from {large}"), line)
     expect(got["by"] == "nearest" and 0.2 < got["distance"] < 3, got)
@@ -176,7 +176,8 @@ def test_choice(tool, folder):
         line, got = chosen(tool, folder, "--set", small, "--type", "f16", *more)
         expect(": no results for " in line and got["device"] is None and got["types"] == "T=f16", line)
     line, got = chosen(tool, folder, "--set", small, "--device", "sim:h200", "--tune", "BM=16")
-    expect(line.startswith("chosen: rows BM=8,"), line)
+    expect(line.startswith("chosen: rows BM=8,") and line.endswith(" on NVIDIA H200; --tune replaces its values by BM=16"), line)
+    expect(got["tune"] == "BM=8" and got["by_hand"] == "BM=16", got)
     refused = call([tool, "run", "products.tile", "--fill", "rand", "--set", small, "--device", "sim:h200", "--tune", "BN=16"], cwd=folder)
     expect(refused.status == 2 and "the choice is `rows`" in refused.err and "that has it: `columns`" in refused.err, refused)
     for wrong, said in ((("--tune", "BK=1"), "none of the kernels has a tuned value 'BK'"), (("--type", "i8"), "lists i8 for `T`"),
@@ -185,6 +186,30 @@ def test_choice(tool, folder):
         expect(refused.status == 2 and said in refused.err, f"{wrong}: {refused}")
     refused = call([tool, "run", "products.tile", "--fill", "rand", "--set", "m=1,n=1", "--json"], cwd=folder)
     expect(refused.status == 2 and "give it with --set k=…" in refused.err and json.loads(refused.out)["kernel"] is None, refused)
+
+
+def test_two_families(tool, folder):
+    """A name after the colon is a family of the file, or a kernel of any of its families."""
+    write(f"{folder}/sums.tile_only.tile", "kernel sum_only(i32 n, const f32 *a, f32 *c) grid(n) warps(1)\n{\n    global f32 A[n] = a, C[n] = c;\n"
+          "    C[block.x +: 1] = A[block.x +: 1] + 1;\n    ensures C == A + 1;\n}\n")
+    write(f"{folder}/several.tile", 'family products { "parts/rows.tile"; "parts/columns.tile"; }\nfamily adds { "sums.tile_only.tile"; }\n')
+    for name, first in (("products", "family products"), ("adds", "family adds")):
+        got = call([tool, "show", f"several.tile:{name}"], cwd=folder)
+        expect(got.status == 0 and got.out.startswith(first), got)
+    for name in ("rows", "columns", "sum_only"):
+        got = call([tool, "check", f"several.tile:{name}", "--no-run", "--json"], cwd=folder)
+        expect(got.status == 0 and [k["kernel"] for k in json.loads(got.out)] == [name], got)
+    got = call([tool, "show", "several.tile:cells"], cwd=folder)
+    expect(got.status == 2 and "several.tile has no family 'cells', and none of its families (`products`, `adds`) has that kernel" in got.err, got)
+    got = call([tool, "show", "several.tile"], cwd=folder)
+    expect(got.status == 2 and "several.tile has 2 families: say which" in got.err, got)
+
+
+def test_build_folder(tool, folder):
+    """`build` refuses a folder that is missing before it compiles."""
+    write(f"{folder}/broken.tile", "kernel broken(i32 n, f32 *c) grid(1) warps(1)\n{\n    global f32 C[n] = c;\n    C[0] = nothing;\n}\n")
+    got = call([tool, "build", "broken.tile", "--out", "missing"], cwd=folder)
+    expect(got.status == 1 and "there is no folder `missing`" in got.err and "nothing" not in got.err, got)
 
 
 def test_inputs(tool, folder):
@@ -276,7 +301,7 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         write_family(folder)
-        for test in (test_members, test_show, test_choice, test_inputs, test_store, test_gpu, test_same_bits, test_look, test_check, test_names, test_shipped):
+        for test in (test_members, test_show, test_choice, test_two_families, test_build_folder, test_inputs, test_store, test_gpu, test_same_bits, test_look, test_check, test_names, test_shipped):
             test(tool, folder)
 
 

@@ -38,7 +38,8 @@ CHOICES = """
 f = tw.family("products.tile")
 found = f.choose(16, 64, 64, T="f32", device="h200")
 need(dict(found) == {"kernel": "rows", "variant": "rows BM=8", "tune": {"BM": 8}, "types": {"T": "f32"}, "by": "result", "device": "NVIDIA H200",
-                     "nearest": "m=16,n=64,k=64", "distance": 0, "milliseconds": 0.0025, "compared": 2}, found)
+                     "nearest": "m=16,n=64,k=64", "distance": 0, "milliseconds": 0.0025, "compared": 2,
+                     "result_types": None}, found)
 need(f.choose(300, 64, 64, device="h200").by == "nearest" and f.choose(300, 64, 64, device="h200").tune == {"BN": 16})
 need(f.choose(16, 64, 64, device="sim:h100").by == "model" and f.choose(16, 64, 64, device="h100").device == "NVIDIA H200")
 need(f.choose(16, 64, 64).by == "model" and f.choose(16, 64, 64).device is None)

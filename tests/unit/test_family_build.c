@@ -74,6 +74,7 @@ static void one_function_has_all_kernels(void **state)
     how.set_count = 1;
     texts_of(f, load_for(f, "sm_90"), &how, NULL, &header, &source);
     has(header, "Family `products` of ");
+    has(header, "sm_90, as measured on NVIDIA H200 at 2 sizes");
     has(header, "shipped_status shipped_products_f32(const shipped_module *module, void *stream, "
                 "int32_t m,");
     has(header, "size_t shipped_products_f32_workspace(");
@@ -136,7 +137,7 @@ static void devices_have_tables(void **state)
     texts_of(f, family, NULL, "for sm_80: those of NVIDIA H200 choose", &header, &source);
     succeed(f, tw_family_type(family, "T", TW_F16));
     texts_of(f, family, NULL, "T = f16: the model chooses", &header, &source);
-    has(header, "sm_80, by the model: ");
+    has(header, "sm_80, by the model at ");
 }
 
 /* A variant that the compiler refuses leaves its place to the next. */

@@ -451,6 +451,42 @@ static void wrong_arguments_are_refused(void **state)
     assert_int_equal(tw_family_choose(c.family, args, 6, NULL, NULL), TW_BAD_ARGUMENT);
     assert_int_equal(choose(&c, INT32_MAX, INT32_MAX, 1), TW_BAD_ARGUMENT);
     assert_non_null(strstr(c.error.text, "no kernel of the family `products` takes these"));
+    assert_non_null(strstr(c.error.text, "; `rows`: ")); /* and why */
+    assert_int_equal(choose(&c, 0, 16, 1), TW_OK);
+    assert_int_equal(choose(&c, 16, 16, -1), TW_BAD_ARGUMENT);
+    assert_non_null(strstr(c.error.text, "`k` is -1, but the length of an axis is at least 0"));
+}
+
+/* On a GPU, types with bf16 take the results with f16 if they have none of their own. */
+static void bf16_takes_the_results_with_f16(void **state)
+{
+    struct choosing c = {.f = *state, .choice = tw_choice_init(), .error = tw_error_init()};
+    for (int of_host = 0; of_host < 2; of_host++) {
+        char text[2000];
+        snprintf(text, sizeof text, product_columns, "columns");
+        put_file("columns.tile", "type T = {bf16, %s", strstr(text, "f16"));
+        put_file("products.tile", "family products { \"columns.tile\"; }\n");
+        succeed(c.f, tw_family_from_file(c.f->ctx, file_path("products.tile"), NULL,
+                                         of_host ? NULL : "sm_90", &c.family));
+        add_table(&c, HEADER("x", "T=f16") ROWS, "x");
+        succeed(c.f, tw_family_type(c.family, "T", TW_BF16));
+        if (of_host) {
+            assert_int_equal(choose(&c, 1024, 64, 64), TW_OK);
+            assert_true(c.choice.by == TW_BY_MODEL && !c.choice.device && !c.choice.types);
+            assert_false(tw_family_variant(c.family, 0, true, &c.choice));
+            continue;
+        }
+        chosen(&c, 1024, 64, 64, "columns BN=16", TW_BY_RESULT);
+        assert_string_equal(c.choice.types, "T=f16");
+        assert_true(tw_family_variant(c.family, 0, true, &c.choice));
+        assert_string_equal(c.choice.types, "T=f16");
+        add_table(&c, HEADER("x", "T=bf16") "{\"at\":[64,64,64],\"us\":[30,20,10]}\n", "x");
+        chosen(&c, 1024, 64, 64, "columns BN=16", TW_BY_NEAREST);
+        assert_null(c.choice.types);
+        succeed(c.f, tw_family_type(c.family, "T", TW_F16));
+        chosen(&c, 1024, 64, 64, "columns BN=16", TW_BY_RESULT);
+        assert_null(c.choice.types);
+    }
 }
 
 /* --- for a launch --- */
@@ -560,6 +596,7 @@ int main(void)
         TEST(kernels_whose_sums_have_no_order_can_be_left_out),
         TEST(grids_must_fit),
         TEST(wrong_arguments_are_refused),
+        TEST(bf16_takes_the_results_with_f16),
         TEST(a_launch_gets_a_choice),
         TEST(memory_may_run_out),
         cmocka_unit_test_setup_teardown(a_gpu_is_known_by_its_name, gpu_setup, gpu_teardown),

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Kernels that claim to compute the same, and do not: each adds a number of its own, so that the
  * result tells which one ran. Format: name, number. */
@@ -334,6 +335,66 @@ static void threads_start_many_sizes(void **state)
     tw_context_free(ctx);
 }
 
+/* Holds the thread that compiles `one`, once its entry is made, until another start is done. */
+struct gate {
+    tw_family *family;
+    void *a, *c;
+    atomic_bool compiles, other_is_done, waited_in_vain;
+    tw_status status;
+};
+static _Thread_local bool is_held;
+
+static void hold(void *user, const char *doing, int64_t done, int64_t all)
+{
+    struct gate *g = user;
+    (void)doing, (void)done, (void)all;
+    if (!is_held || !g->family->variants.data[0]->entry || atomic_load(&g->compiles))
+        return;
+    atomic_store(&g->compiles, true);
+    for (int i = 0; i < 20000 && !atomic_load(&g->other_is_done); i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    atomic_store(&g->waited_in_vain, !atomic_load(&g->other_is_done));
+}
+
+static void *start_held(void *user)
+{
+    struct gate *g = user;
+    tw_value args[] = {tw_int(16), tw_pointer(g->a), tw_pointer(g->c)};
+    is_held = true;
+    g->status = tw_family_start(g->family, args, 3, NULL, NULL);
+    atomic_store(&g->compiles, true); /* also if it did not come to that */
+    return NULL;
+}
+
+/* While one thread compiles a kernel, another starts new sizes of a kernel that is compiled. */
+static void a_compilation_holds_up_no_other_kernel(void **state)
+{
+    static float a[LENGTH], c[LENGTH], d[LENGTH];
+    struct gate g = {.a = a, .c = c};
+    tw_config config = {.size = sizeof config, .threads = 1, .progress = hold, .progress_user = &g};
+    tw_context *ctx;
+    pthread_t slow;
+    (void)state;
+    put_adds();
+    assert_int_equal(tw_context_new(&config, &ctx), TW_OK);
+    assert_int_equal(tw_family_from_file(ctx, file_path("adds.tile"), NULL, NULL, &g.family),
+                     TW_OK);
+    assert_int_equal(tw_family_add_table(g.family, file_path("x.table"), "x"), TW_OK);
+    tw_value args[] = {tw_int(256), tw_pointer(a), tw_pointer(d)};
+    assert_int_equal(tw_family_start(g.family, args, 3, NULL, NULL), TW_OK);
+    assert_int_equal(pthread_create(&slow, NULL, start_held, &g), 0);
+    while (!atomic_load(&g.compiles))
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    args[0] = tw_int(512);
+    assert_int_equal(tw_family_start(g.family, args, 3, NULL, NULL), TW_OK);
+    atomic_store(&g.other_is_done, true);
+    pthread_join(slow, NULL);
+    assert_int_equal(g.status, TW_OK);
+    assert_false(g.waited_in_vain);
+    assert_true(c[0] == 1 && d[511] == 2);
+    tw_context_free(ctx);
+}
+
 /* --- the cache --- */
 
 struct cache_test {
@@ -497,6 +558,7 @@ int main(void)
         GPU(failing_calls_of_the_driver),
         HOST(without_a_gpu_nothing_starts),
         HOST(threads_start_many_sizes),
+        HOST(a_compilation_holds_up_no_other_kernel),
         HOST(a_cache_is_read_while_it_is_written),
         HOST(a_cache_keeps_thousands_of_sizes),
         HOST(memory_may_run_out),
