@@ -470,8 +470,6 @@ static void run_outer(const struct product_run *r, int level, struct product_sta
     }
 }
 
-enum { MOST_PRODUCTS = 8 };
-
 static void run_plan(struct frame *f, const struct products_detail *d,
                      const struct product_plan *plan, const struct product_start *start,
                      int64_t turns)

@@ -6,9 +6,9 @@
 #define TW_LANE_PRODUCT_H
 
 #include "cpu/program.h"
+#include "tile/products.h"
 
 enum {
-    PRODUCT_LOOPS = 4,
     PRODUCT_AXES = PRODUCT_LOOPS + MAX_RANK + 3,
     PRODUCT_PANEL = 8192 /* least number of elements of each panel that operands are packed into */
 };
@@ -19,14 +19,6 @@ struct product_loop {
     int64_t step;
     bool inclusive; /* i <= bound */
 };
-
-/* Returns the number of turns of a product_loop; -1: its counter would wrap. */
-static inline int64_t counted_turns(int64_t start, int64_t bound, int64_t step, bool inclusive)
-{
-    int64_t reach = bound - start + (inclusive ? 1 : 0);
-    int64_t turns = reach <= 0 ? 0 : (reach + step - 1) / step;
-    return start + turns * step > INT32_MAX ? -1 : turns;
-}
 
 struct product_operand {
     const struct access *access; /* NULL: the operand is a value in the frame */

@@ -115,6 +115,13 @@ void nan_causes_find(struct arena *a, struct kernel *k, const struct scalar_env 
  * kernel->shared_bytes, kernel->planned. diagnoses: more bytes than GPUs have (a warning). */
 void pass_plan(struct pass_context *c);
 
+/* products.c: marks the loops of thread-level code that only sum products, inner loops too, with
+ * these sums (products.h). An executor may compute marked loops as products of matrices. The mark
+ * prints as a comment above the outermost loop. requires: contracted, folded. keeps: every statement
+ * and value. breaks: nothing, but a pass that changes marked loops makes the mark untrue, so this
+ * pass is the last one. sets: stmt->products. */
+void pass_products(struct pass_context *c);
+
 struct pass {
     const char *name; /* as in `show --after NAME` */
     void (*run)(struct pass_context *c);

@@ -10,6 +10,7 @@
  * cast. */
 #include "base/number.h"
 #include "base/text.h"
+#include "tile/products.h"
 #include "tile/tile.h"
 
 #include <math.h>
@@ -590,7 +591,8 @@ static struct marking marking_of(const struct stmt *s)
 struct printer {
     struct text *out;
     struct printed_lines *lines;
-    int line; /* present line of the text, from 1 */
+    int line;        /* present line of the text, from 1 */
+    bool in_product; /* in loops whose sums of products were printed above them */
 };
 
 static void end_line(struct printer *p)
@@ -672,6 +674,44 @@ static void print_for_head(struct text *t, const struct stmt *s)
     text_add(t, ") ");
 }
 
+static void note_line(struct printer *p, const struct stmt *s)
+{
+    struct printed_line line = {p->line, s->loc, s->added};
+    if (p->lines)
+        vec_push(p->out->arena, &p->lines->list, line);
+}
+
+/* Prints the sums of the loops above them, a line each; inner loops are not marked again. */
+static void print_products(struct printer *p, const struct products *of, int indent)
+{
+    int prec = op_precedence(OP_MUL);
+    for (int i = 0; i < of->sums; i++) {
+        const struct product_sum *s = &of->sum[i];
+        text_add(p->out, "// product: ");
+        print_expr(p->out, s->target, PREC_ANY, WANT_DEFAULT);
+        text_add(p->out, " += ");
+        print_expr(p->out, s->factor[0].value, prec, (int)s->target->type.dtype);
+        text_add(p->out, " * ");
+        print_expr(p->out, s->factor[1].value, prec + 1, (int)s->target->type.dtype);
+        for (int l = 0; l < s->loops; l++)
+            text_printf(p->out, "%s%s", l == 0 ? ", over " : ", ", of->loop[s->loop[l]].sym->name);
+        end_line(p);
+        print_indent(p->out, indent);
+    }
+}
+
+static void print_for(struct printer *p, const struct stmt *s, int indent, struct marking m)
+{
+    bool outermost = s->products && !p->in_product;
+    if (outermost)
+        print_products(p, s->products, indent);
+    p->in_product |= outermost;
+    note_line(p, s);
+    print_for_head(p->out, s);
+    print_body(p, s->body, indent, m);
+    p->in_product &= !outermost;
+}
+
 static void print_while(struct printer *p, const struct stmt *s, int indent, struct marking m)
 {
     struct text *t = p->out;
@@ -687,23 +727,14 @@ static void print_while(struct printer *p, const struct stmt *s, int indent, str
         print_body(p, s->body, indent, m);
 }
 
-static void note_line(struct printer *p, const struct stmt *s)
-{
-    struct printed_line line = {p->line, s->loc, s->added};
-    if (p->lines)
-        vec_push(p->out->arena, &p->lines->list, line);
-}
-
 static void print_stmt(struct printer *p, const struct stmt *s, int indent, struct marking m)
 {
-    note_line(p, s);
+    if (s->kind != STMT_FOR)
+        note_line(p, s);
     print_indent(p->out, indent);
     switch (s->kind) {
     case STMT_IF: print_if(p, s, indent, m); break;
-    case STMT_FOR:
-        print_for_head(p->out, s);
-        print_body(p, s->body, indent, m);
-        break;
+    case STMT_FOR: print_for(p, s, indent, m); break;
     case STMT_WHILE: print_while(p, s, indent, m); break;
     case STMT_BLOCK: print_body(p, s->body, indent, m); break;
     default:

@@ -181,12 +181,13 @@ struct stmt {
     bool added;     /* by the compiler: the static check does not count it as a barrier of the
                 * program; printed with a comment */
     bool divergent; /* set by variance: only some threads of the block may come here */
-    const struct inlining *inlined; /* the call that it came from; NULL: none */
-    const struct claim *claim;      /* EFFECT of ASSUME: the claim to check on the simulator; NULL:
+    const struct inlining *inlined;  /* the call that it came from; NULL: none */
+    const struct claim *claim;       /* EFFECT of ASSUME: the claim to check on the simulator; NULL:
                                    * none */
-    const char *hint;               /* ASYNC_COPY: hint(evict_first), …; NULL: none */
-    struct sym *over[MAX_RANK];     /* ENSURES: index variables, ST_SCALAR i32 … */
-    struct expr *bound[MAX_RANK];   /* … and their bounds, exclusive */
+    const char *hint;                /* ASYNC_COPY: hint(evict_first), …; NULL: none */
+    const struct products *products; /* FOR that only sums products (products.h); NULL: any other */
+    struct sym *over[MAX_RANK];      /* ENSURES: index variables, ST_SCALAR i32 … */
+    struct expr *bound[MAX_RANK];    /* … and their bounds, exclusive */
     int overs;
 };
 

@@ -608,6 +608,92 @@ static void test_plan_varying(void **state)
                  "    }\n");
 }
 
+/* --- products --- */
+
+/* Checks the first product that is marked after `statements`; "": none is. */
+static void expect_product(const char *statements, const char *expected)
+{
+    char text[4096];
+    struct program p = {.statics = 64};
+    snprintf(text, sizeof text,
+             "kernel f(i32 m, static i32 n, i32 k, const f32 *a, f32 *c) grid(m) threads(8, 4)\n{\n"
+             "%sshared f32 s[16][16]; shared f16 h[16][16]; shared i32 g[16];\n"
+             "i32 x = thread.x, y = thread.y, o = 0; f32 t = 0, v[4] = 0, w[4] = 0;\n%s\n"
+             "o += 1; C[o][0] = t + v[1] + w[1];\n}\n",
+             VIEWS, statements);
+    program_open(&p, text);
+    if (!program_check(&p, 0) || !program_pass(&p, "variance") || !program_pass(&p, "contract") ||
+        !program_pass(&p, "fold") || !program_pass(&p, "products"))
+        fail_msg("%s\n%s", text, program_messages(&p));
+    const char *found = strstr(program_text(&p), "// product: ");
+    const char *product = found ? found + strlen("// product: ") : "";
+    product = arena_string(&p.arena, product, strcspn(product, "\n"));
+    if (strcmp(product, expected) != 0)
+        fail_msg("%s\nis marked `%s`, expected `%s`", statements, product, expected);
+    program_free(&p);
+}
+
+/* Each condition of a mark: loops that meet it, and a twin that does not. */
+static void test_products(void **state)
+{
+    static const struct {
+        const char *loops, *product;
+    } cases[] = {
+        /* the sum */
+        {"for (i32 p = 0; p < k; p++) t += s[y][p] * s[p][x];", "t += s[y][p] * s[p][x], over p"},
+        {"for (i32 p = 0; p < k; p++) t -= s[y][p] * s[p][x];", ""},
+        {"for (i32 p = 0; p < k; p++) t += s[y][p] / s[p][x];", ""},
+        {"for (i32 p = 0; p < k; p++) t = v[0] + s[y][p] * s[p][x];", ""},
+        {"for (i32 p = 0; p < k; p++) t += s[y][p] * t;", ""},
+        {"for (i32 p = 0; p < k; p++) o += g[p] * g[x];", "o += g[p] * g[x], over p"},
+        {"for (i32 p = 0; p < k; p++) s[y][x] += s[y][p] * s[p][x];", ""},
+        /* several sums: none reads another one's target */
+        {"for (i32 p = 0; p < 4; p++) { t += s[y][p] * 2.0; v[p] += s[p][x] * s[y][p]; }",
+         "t += s[y][p] * 2.0, over p"},
+        {"for (i32 p = 0; p < 4; p++) { t += s[y][p] * 2.0; v[p] += t * s[y][p]; }", ""},
+        {"for (i32 p = 0; p < 4; p++) { v[0] += s[y][p] * 2.0; v[p] += s[p][x] * s[y][p]; }", ""},
+        /* the loops */
+        {"for (i32 p = 1; 9 >= p; p += 2) t += s[y][p] * s[p][x];",
+         "t += s[y][p] * s[p][x], over p"},
+        {"for (i32 p = 9; p > 0; p--) t += s[y][p] * s[p][x];", ""},
+        {"for (i32 p = 0; p < o; p++) { t += s[y][p] * s[p][x]; }",
+         "t += s[y][p] * s[p][x], over p"},
+        {"for (i32 p = 0; p < o; p++) { o += g[p] * g[x]; }", ""},
+        {"for (i32 p = 0; p < 8; p++) { t += s[y][p] * s[p][x]; if (t > 9.0) break; }", ""},
+        {"for (i32 p = 0; p < 8; p++) for (i32 q = 0; q < p; q++) t += s[y][p] * s[q][x];",
+         "t += s[y][p] * s[q][x], over q"}, /* the inner loop alone */
+        /* indices */
+        {"for (i32 p = 0; p < 8; p++) t += s[y][3 - 2 * p] * A[m / 2][x];",
+         "t += s[y][3 - 2 * p] * A[m / 2][x], over p"},
+        {"for (i32 p = 0; p < 8; p++) t += s[y][p * p] * s[p][x];", ""},
+        {"for (i32 p = 0; p < 8; p++) t += s[y][p] * A[m / k][x];", ""},
+        {"for (i32 p = 0; p < 8; p++) t += s[y][p] * s[g[x]][p];", ""},
+        /* conversions */
+        {"for (i32 p = 0; p < 8; p++) t += (f32) h[y][p] * s[p][x];",
+         "t += (f32) h[y][p] * s[p][x], over p"},
+        {"for (i32 p = 0; p < 8; p++) t += (f32) (h[y][p] + h[x][p]) * s[p][x];", ""},
+        /* variables that a turn loads */
+        {"for (i32 p = 0; p < 8; p++) { f32 b = s[y][p]; t += b * s[p][x]; }",
+         "t += s[y][p] * s[p][x], over p"},
+        {"f32 b; for (i32 p = 0; p < 8; p++) { b = s[y][p]; t += b * s[p][x]; }",
+         "t += s[y][p] * s[p][x], over p"},
+        {"f32 b; for (i32 p = 0; p < 8; p++) { b = s[y][p]; t += b * s[p][x]; } w[0] = b;", ""},
+        {"f32 b = 0; for (i32 p = 0; p < 8; p++) { t += b * s[p][x]; b = s[y][p]; }", ""},
+        {"for (i32 p = 0; p < 8; p++) { for (i32 q = 0; q < 4; q++) w[q] = s[q][p];\n"
+         "for (i32 q = 0; q < 4; q++) v[q] += w[q] * s[p][x]; } w[1] = 0;",
+         "v[q_1] += w[q_1] * s[p][x], over q_1"},
+        {"for (i32 p = 0; p < 8; p++) { f32 u[4]; for (i32 q = 0; q < 4; q++) u[q] = s[q][p];\n"
+         "for (i32 q = 0; q < 4; q++) v[q] += u[q] * s[p][x]; }",
+         "v[q_1] += s[q_1][p] * s[p][x], over p, q_1"},
+        {"for (i32 p = 0; p < 8; p++) { f32 u[4]; for (i32 q = 0; q < 3; q++) u[q] = s[q][p];\n"
+         "for (i32 q = 0; q < 4; q++) v[q] += u[q] * s[p][x]; }",
+         "v[q_1] += u[q_1] * s[p][x], over q_1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect_product(cases[i].loops, cases[i].product);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -619,6 +705,7 @@ int main(void)
         cmocka_unit_test(test_plan_scopes),       cmocka_unit_test(test_plan_loops),
         cmocka_unit_test(test_plan_conditions),   cmocka_unit_test(test_plan_copies_under_way),
         cmocka_unit_test(test_plan_fixed),        cmocka_unit_test(test_plan_varying),
+        cmocka_unit_test(test_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
