@@ -428,8 +428,13 @@ static bool settle(struct nest *n, const struct stmt *s)
 
 static void mark_loop(void *user, struct stmt *s)
 {
-    struct nest n = {.kernel = user};
-    if (s->kind != STMT_FOR || !read_loop(&n, s) || !settle(&n, s))
+    struct nest n; /* large, but most of it is never touched */
+    if (s->kind != STMT_FOR)
+        return;
+    n.kernel = user;
+    n.loops = n.sums = n.lazies = n.depth = 0;
+    memset(n.path, 0, sizeof n.path);
+    if (!read_loop(&n, s) || !settle(&n, s))
         return;
     struct products *p = arena_new(n.kernel->arena, struct products);
     p->loops = n.loops;
