@@ -5,7 +5,10 @@
  * the same tasks and find their data in their caches. The caller takes its own seat first, and then
  * those that no thread has taken yet: threads may be late, or may not have started. Every seat has
  * its own cache lines, and no lock is taken by more than two threads, so a run costs about as much
- * on many cores as on two. */
+ * on many cores as on two.
+ *
+ * If there are more threads than cores, a spinning thread may take the core of one that works. Then
+ * fewer threads spin than there are cores, and they take the seats of all threads that sleep. */
 #include "base/platform.h"
 #include "base/platform_own.h"
 
@@ -21,7 +24,7 @@ enum {
     LOOKS = 16,         /* looks at the memory between two looks at the clock */
     MOST_MISSES = 4,    /* a thread that spun so often and found no work sleeps at once */
     MOST_THREADS = 256, /* of a pool */
-    FAN = 8,            /* sleeping threads that one thread wakes */
+    FAN = 8,            /* sleeping threads that one thread wakes; 1 with more threads than cores */
     LINES = 128,        /* bytes: processors fetch two cache lines at a time */
 };
 
@@ -59,6 +62,7 @@ struct platform_pool {
     _Atomic double began; /* second in which it began */
     char before_unfinished[LINES];
     atomic_int unfinished; /* seats that were opened and whose tasks have not ended */
+    atomic_int spinning;   /* threads that look for a run */
     struct seat seats[];
 };
 
@@ -80,13 +84,15 @@ static bool spin(const struct seat *s, bool (*is_due)(const struct seat *), doub
     return false;
 }
 
-/* Returns the seconds to spin after a task that took `worked` seconds. With more threads than cores
- * a spinning thread would take the core of one that works. */
-static double spin_time(const struct platform_pool *p, double worked)
+static bool is_crowded(const struct platform_pool *p)
+{
+    return p->threads > p->cores;
+}
+
+/* Returns the seconds to spin after a task that took `worked` seconds. */
+static double spin_time(double worked)
 {
     double longest = worked / 8;
-    if (p->threads > p->cores)
-        return 0;
     return longest < spins_least ? spins_least : longest < spins_most ? longest : spins_most;
 }
 
@@ -98,6 +104,14 @@ static bool has_new_run(const struct seat *s)
 static bool all_done(const struct seat *s)
 {
     return atomic_load(&s->pool->unfinished) == 0;
+}
+
+/* Returns whether a core is left for a thread that spins: in a crowded pool, if fewer seats are
+ * at work than there are cores, and fewer threads spin. Counts the thread in `spinning`. */
+static bool begin_spinning(struct platform_pool *p)
+{
+    int spinning = atomic_fetch_add(&p->spinning, 1);
+    return !is_crowded(p) || (spinning < p->cores - 1 && atomic_load(&p->unfinished) < p->cores);
 }
 
 /* Runs the seat's tasks if no other thread has taken them. Returns whether it did; *worked: the
@@ -130,11 +144,12 @@ static void wake(struct seat *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Each thread wakes some others, so the last of many wakes soon. */
+/* Each thread wakes some others, so the last of many wakes soon. In a crowded pool, awake threads may
+ * have run all tasks before the others are needed, so they are woken one by one. */
 static void wake_others(struct platform_pool *p, int index)
 {
-    int first = index * FAN + 1, seated = atomic_load(&p->seated);
-    for (int i = first; i < first + FAN && i < seated; i++)
+    int fan = is_crowded(p) ? 1 : FAN, first = index * fan + 1, seated = atomic_load(&p->seated);
+    for (int i = first; i < first + fan && i < seated && atomic_load(&p->unfinished) > 0; i++)
         wake(&p->seats[i]);
 }
 
@@ -152,15 +167,18 @@ static void sleep_until_run(struct seat *s)
  * soon that spinning would have found it. */
 static void wait_for_run(struct seat *s, double worked)
 {
-    double longest = spin_time(s->pool, worked), start = platform_seconds();
-    bool found = spin(s, has_new_run, s->misses < MOST_MISSES ? longest : 0);
+    struct platform_pool *p = s->pool;
+    double longest = spin_time(worked), start = platform_seconds();
+    bool spins = begin_spinning(p) && s->misses < MOST_MISSES;
+    bool found = spin(s, has_new_run, spins ? longest : 0);
+    atomic_fetch_sub(&p->spinning, 1);
     if (!found)
         sleep_until_run(s);
-    if (found || atomic_load(&s->pool->began) - start < longest)
+    if (found || atomic_load(&p->began) - start < longest)
         s->misses = 0;
     else if (s->misses < MOST_MISSES)
         s->misses++;
-    s->known = atomic_load(&s->pool->runs);
+    s->known = atomic_load(&p->runs);
 }
 
 static void *pool_thread(void *argument)
@@ -176,6 +194,8 @@ static void *pool_thread(void *argument)
             return NULL;
         wake_others(p, s->index);
         take_seat(s, &worked);
+        for (int i = 1; is_crowded(p) && i < p->threads; i++)
+            take_seat(&p->seats[(s->index + i) % p->threads], &worked);
     }
 }
 
@@ -189,6 +209,7 @@ static void pool_begin(struct platform_pool *p)
     atomic_store(&p->seated, 0);
     atomic_store(&p->began, 0);
     atomic_store(&p->unfinished, 0);
+    atomic_store(&p->spinning, 0);
     for (int i = 0; i < p->threads; i++) {
         struct seat *s = &p->seats[i];
         s->pool = p;
@@ -289,7 +310,8 @@ static void start_threads(struct platform_pool *p, int seats)
 
 static void wait_for_others(struct platform_pool *p, double worked)
 {
-    if (spin(&p->seats[0], all_done, spin_time(p, worked)))
+    bool spins = !is_crowded(p) || atomic_load(&p->unfinished) < p->cores;
+    if (spin(&p->seats[0], all_done, spins ? spin_time(worked) : 0))
         return;
     pthread_mutex_lock(&p->lock);
     atomic_store(&p->awaited, true);
