@@ -2,7 +2,7 @@
 file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
 file(GLOB routine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/routines_*.c)
 list(REMOVE_ITEM library_sources ${routine_sources} ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c
-    ${PROJECT_SOURCE_DIR}/src/cpu/dot_int8.c)
+    ${PROJECT_SOURCE_DIR}/src/cpu/dot_int8.c ${PROJECT_SOURCE_DIR}/src/cpu/dot_amx.c)
 # for WebAssembly, other files are the seam to the operating system
 file(GLOB other_platform ${PROJECT_SOURCE_DIR}/src/base/platform_wasm.c)
 if(TILEWRIGHT_WASM)
@@ -141,6 +141,17 @@ if(routine_sources)
                 "${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c;${PROJECT_SOURCE_DIR}/src/cpu/routines_set.c" "${fast}"
                 -march=x86-64-v4 -mprfchw -mavx512bf16 -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_VNNI -DROUTINES_BF16)
             target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_BF16)
+        endif()
+        set(amx -march=x86-64-v4 -mprfchw -mamx-tile -mamx-int8 -mamx-bf16)
+        list(JOIN amx " " amx_flags)
+        check_c_compiler_flag("${amx_flags}" TILEWRIGHT_TAKES_AMX)
+        if(TILEWRIGHT_TAKES_VNNI AND TILEWRIGHT_TAKES_BF16 AND TILEWRIGHT_TAKES_AMX)
+            set(set_source "${PROJECT_SOURCE_DIR}/src/cpu/routines_set.c")
+            add_routines(tilewright_routines_amx "${PROJECT_SOURCE_DIR}/src/cpu/dot_amx.c;${set_source}" "${fast}"
+                ${amx} -DROUTINES_V4 -DROUTINES_VNNI -DROUTINES_AMX)
+            add_routines(tilewright_routines_amx_bf16 "${set_source}" "${fast}"
+                ${amx} -DROUTINES_V4 -DROUTINES_VNNI -DROUTINES_AMX -DROUTINES_BF16)
+            target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_AMX)
         endif()
     endif()
 endif()

@@ -87,7 +87,8 @@ class _Config(_Sized):
                 ("print", c_void_p), ("print_user", c_void_p), ("colour", c_bool), ("cancelled", c_void_p),
                 ("cancelled_user", c_void_p), ("cache", c_char_p), ("device", c_int), ("parallel", c_void_p),
                 ("parallel_user", c_void_p), ("check_steps", c_int64), ("progress", c_void_p),
-                ("progress_user", c_void_p), ("import_path", c_char_p), ("bind", c_char_p)]
+                ("progress_user", c_void_p), ("import_path", c_char_p), ("bind", c_char_p),
+                ("machine_bits", c_bool)]
 
 
 class _Edit(ctypes.Structure):

@@ -344,9 +344,11 @@ int bench_on_cpu(const struct command *self, const struct options *given)
                       .columns = {.name_width = 15}};
     int status = read_numbers(&b.common, given);
     if (status == STATUS_OK)
-        status = bench_set_open(&b.set, &(struct program_config){.threads = b.common.threads,
-                                                                 .colour = on_terminal(stderr),
-                                                                 .deadline = &b.common.deadline});
+        status = bench_set_open(
+            &b.set, &(struct program_config){.threads = b.common.threads,
+                                             .machine_bits = options_has(given, "machine-bits"),
+                                             .colour = on_terminal(stderr),
+                                             .deadline = &b.common.deadline});
     b.columns.batched = b.set.shapes.batched;
     widen(&b, b.set.name_width);
     if (status == STATUS_OK) {

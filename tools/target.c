@@ -141,6 +141,7 @@ int context_open(tw_context **ctx, const struct program_config *config)
     char *path = import_folders();
     tw_config settings = {.size = sizeof settings,
                           .threads = config->threads,
+                          .machine_bits = config->machine_bits,
                           .import_path = path,
                           .colour = config->colour,
                           .print = config->told    ? config->told

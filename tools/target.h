@@ -30,6 +30,7 @@ struct program_config {
     void (*told)(void *user, const char *text, size_t length);
     void *told_user;
     int threads;                   /* 0: one a core */
+    bool machine_bits;             /* tw_config.machine_bits */
     bool colour;                   /* in messages */
     const char *device;            /* "cuda:1": the context's GPU; other names, NULL: the first */
     struct deadline *deadline;     /* NULL: none */
@@ -139,6 +140,12 @@ bool is_float_type(tw_dtype t);
     {                                                                                              \
         .name = "threads", .values = 1, .value = "N",                                              \
         .help = "threads of the CPU engine (default and 0: one a core)"                            \
+    }
+#define OPTION_MACHINE_BITS                                                                        \
+    {                                                                                              \
+        .name = "machine-bits",                                                                    \
+        .help = "CPU: let products of bf16 use the machine's fastest instruction, whose sums\n"    \
+                "may have other last bits than those of other machines"                            \
     }
 #define OPTION_JSON                                                                                \
     {                                                                                              \

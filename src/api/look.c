@@ -675,7 +675,7 @@ static void describe_host(tw_device *out)
     processor_name(name);
     snprintf(out->description, sizeof out->description, "%s, %d core%s, %s, %s routines",
              name[0] ? name : "unnamed", out->cores, out->cores == 1 ? "" : "s", architecture(),
-             routine_set_choose()->name);
+             routine_set_choose(false)->name);
     snprintf(out->model, sizeof out->model, "%s", name[0] ? name : "unnamed");
 }
 

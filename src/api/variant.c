@@ -191,7 +191,7 @@ tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *
         return v->lowered ? TW_OK : TW_BAD_PROGRAM;
     }
     const char *why = "";
-    v->program = cpu_compile(&v->arena, v->ir, &why);
+    v->program = cpu_compile(&v->arena, v->ir, ctx->config.machine_bits, &why);
     if (!v->program) {
         diag_error(d, v->ir->loc, "kernel `%s` cannot run on the cpu: %s", v->ir->name, why);
         return TW_UNSUPPORTED;

@@ -19,8 +19,10 @@ int platform_group_cores(const char *groups, const char *root);
  * processor outside the mask, or has more than `most`. */
 int platform_processors(const char *list, int *processors, int most);
 void platform_bind(int processor); /* binds the thread that calls it */
-int platform_cache_ways(void);     /* ways of the first-level data cache; 8 if not known */
-double platform_seconds(void);     /* monotonic */
+/* Asks the system to let all threads of this process use Intel AMX's tile registers. */
+bool platform_allow_tiles(void);
+int platform_cache_ways(void); /* ways of the first-level data cache; 8 if not known */
+double platform_seconds(void); /* monotonic */
 void platform_yield(void);
 void platform_pause(void);   /* a short pause between two looks at memory that another thread is
                               * about to change */

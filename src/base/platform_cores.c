@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 
 /* --- the share of processor time that control groups grant --- */
 
@@ -123,6 +126,17 @@ int platform_cache_ways(void)
     ways = sysconf(_SC_LEVEL1_DCACHE_ASSOC);
 #endif
     return ways > 0 ? (int)ways : 8;
+}
+
+/* Linux saves tile registers only for processes that asked (Documentation/arch/x86/xstate.rst). */
+bool platform_allow_tiles(void)
+{
+#if defined(__linux__) && defined(__x86_64__)
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
+    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+#else
+    return false;
+#endif
 }
 
 #ifdef __linux__

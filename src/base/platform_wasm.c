@@ -14,6 +14,11 @@ int platform_processors(const char *list, int *processors, int most)
     return 0;
 }
 
+bool platform_allow_tiles(void)
+{
+    return false;
+}
+
 int platform_cache_ways(void)
 {
     return 8;

@@ -462,9 +462,10 @@ static void lay_frame(struct compiler *c, const struct survey *s)
     packed_survey(c);
 }
 
-struct cpu_program *cpu_compile(struct arena *a, const struct kernel *k, const char **why)
+struct cpu_program *cpu_compile(struct arena *a, const struct kernel *k, bool any_bits,
+                                const char **why)
 {
-    return cpu_compile_with(a, k, routine_set_choose(), false, why);
+    return cpu_compile_with(a, k, routine_set_choose(any_bits), false, why);
 }
 
 struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,

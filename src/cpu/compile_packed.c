@@ -114,9 +114,13 @@ struct dot_grouping dot_grouping(const struct compiler *c, const struct expr *do
     if (left == DT_BF16 && right == DT_BF16 && a->extent[1] % 2 == 0 && compute == COMPUTE_F32)
         return (struct dot_grouping){2, set->dot_bf16, false};
     dot_fn *routine = left == DT_U8 ? set->dot_u8 : set->dot_i8;
+    dot_fn *alike = left == DT_U8 ? set->dot_u8_u8 : set->dot_i8_i8;
+    bool flipped = left == right && !alike;
+    if (left == right && alike)
+        routine = alike;
     if (is_byte(left) && is_byte(right) && a->extent[1] % 4 == 0 && routine &&
         (dot->type.dtype == DT_I32 || dot->type.dtype == DT_U32))
-        return (struct dot_grouping){4, routine, left == right};
+        return (struct dot_grouping){4, routine, flipped};
     return (struct dot_grouping){1, NULL, false};
 }
 

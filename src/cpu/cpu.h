@@ -26,8 +26,9 @@ struct cpu_program;
 
 /* Compiles a kernel that has been through the passes. The program lives in `a`. Returns NULL if
  * the engine cannot run the kernel (its tiles need too many bytes, for example); *why then names
- * the reason. */
-struct cpu_program *cpu_compile(struct arena *a, const struct kernel *k, const char **why);
+ * the reason. `any_bits`: products of bf16 may have other bits than on other machines. */
+struct cpu_program *cpu_compile(struct arena *a, const struct kernel *k, bool any_bits,
+                                const char **why);
 
 /* One argument of a launch, in the order of the parameters. Scalars are in `scalar`; pointers
  * are in `data`, which has `bytes` bytes. */

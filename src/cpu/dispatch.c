@@ -1,5 +1,10 @@
 /* Chooses the routine set for this machine, and a set's routine for an op and a type. */
+#include "base/platform.h"
 #include "cpu/routines.h"
+
+#if defined(TILEWRIGHT_HAVE_AMX)
+#include <cpuid.h>
+#endif
 
 extern const struct routine_set routine_set_any;
 #if defined(TILEWRIGHT_HAVE_NEON)
@@ -37,6 +42,24 @@ static bool machine_has_vnni(void)
 #endif
 #if defined(TILEWRIGHT_HAVE_BF16)
 extern const struct routine_set routine_set_bf16;
+
+static bool machine_has_bf16(void)
+{
+    return machine_has_vnni() && __builtin_cpu_supports("avx512bf16");
+}
+#endif
+#if defined(TILEWRIGHT_HAVE_AMX)
+extern const struct routine_set routine_set_amx, routine_set_amx_bf16;
+
+/* Returns whether the machine has AMX with products of bf16 and of 8-bit integers (CPUID leaf 7, EDX:
+ * bits 22, 24, 25; not every compiler has names for these), and the system lets this process use it. */
+static bool machine_has_amx(void)
+{
+    enum { AMX = 1 << 22 | 1 << 24 | 1 << 25 };
+    unsigned eax, ebx, ecx, edx;
+    return machine_has_vnni() && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) &&
+           (edx & AMX) == AMX && platform_allow_tiles();
+}
 #endif
 
 const struct routine_set *routine_set_at(int index)
@@ -60,8 +83,12 @@ const struct routine_set *routine_set_at(int index)
         return &routine_set_vnni;
 #endif
 #if defined(TILEWRIGHT_HAVE_BF16)
-    if (index == 4 && machine_has_vnni() && __builtin_cpu_supports("avx512bf16"))
+    if (index == 4 && machine_has_bf16())
         return &routine_set_bf16;
+#endif
+#if defined(TILEWRIGHT_HAVE_AMX)
+    if (index == (machine_has_bf16() ? 5 : 4) && machine_has_amx())
+        return &routine_set_amx;
 #endif
     return NULL;
 }
@@ -79,9 +106,15 @@ static bool pairs_pay(void)
 #endif
 }
 
-const struct routine_set *routine_set_choose(void)
+const struct routine_set *routine_set_choose(bool any_bits)
 {
     const struct routine_set *best = NULL;
+#if defined(TILEWRIGHT_HAVE_AMX)
+    if (any_bits && machine_has_amx())
+        return &routine_set_amx_bf16;
+#else
+    (void)any_bits;
+#endif
     for (int i = 0; routine_set_at(i); i++)
         if (!routine_set_at(i)->dot_bf16 || pairs_pay())
             best = routine_set_at(i);

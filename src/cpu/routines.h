@@ -333,6 +333,9 @@ struct routine_set {
      * integers, by the left operand's type (dot_int8.c). Panels have dot->width[COMPUTE_F32]
      * columns; k and the strides of a and b count groups. NULL: there is none. */
     dot_fn *dot_bf16, *dot_u8, *dot_i8;
+    /* Products of 8-bit integers of one type (dot_amx.c). NULL: dot_u8 and dot_i8, with the top bits
+     * of b flipped. */
+    dot_fn *dot_u8_u8, *dot_i8_i8;
     const struct memory_routines *memory;
     const struct pack_routines *pack;
     const struct stream_routines *stream;
@@ -348,10 +351,11 @@ const struct reduce_routines *routine_reductions(const struct routine_set *set, 
  * the one before. */
 scan_fn *routine_scan(enum op op, enum compute c);
 
-/* Returns the best set for this machine. */
-const struct routine_set *routine_set_choose(void);
-/* Returns one of the sets that this machine can run, the plainest first; NULL past the last. For
- * tests. */
+/* Returns the best set for this machine. `any_bits`: its products of bf16 may have other bits than
+ * those of the other sets, if the machine has a fast instruction for them (dot_amx.c). */
+const struct routine_set *routine_set_choose(bool any_bits);
+/* Returns one of the sets that this machine can run, the plainest first; NULL past the last. All of
+ * them compute the same bits. For tests. */
 const struct routine_set *routine_set_at(int index);
 
 /* Returns log2 of an element's bytes. */

@@ -22,11 +22,17 @@ extern const struct memory_routines MEMORY;
 extern const struct reduce_routines REDUCE_INTEGERS;
 
 /* The set for AVX512-VNNI is the set for AVX-512 plus dot_int8.c; that for AVX512-BF16 has
- * dot_bf16.c, too. */
-#if defined(ROUTINES_VNNI)
+ * dot_bf16.c, too. The sets for AMX have dot_amx.c, one of them without bf16. */
+#if defined(ROUTINES_AMX)
+extern dot_fn dot_tiles_u8_i8, dot_tiles_i8_u8, dot_tiles_u8_u8, dot_tiles_i8_i8, dot_tiles_bf16;
+#elif defined(ROUTINES_VNNI)
 extern dot_fn dot_groups_u8, dot_groups_i8;
 #endif
-#if defined(ROUTINES_BF16)
+#if defined(ROUTINES_AMX) && defined(ROUTINES_BF16)
+#define SET routine_set_amx_bf16
+#elif defined(ROUTINES_AMX)
+#define SET routine_set_amx
+#elif defined(ROUTINES_BF16)
 #define SET routine_set_bf16
 extern dot_fn dot_pairs_bf16;
 #elif defined(ROUTINES_VNNI)
@@ -37,7 +43,12 @@ extern dot_fn dot_pairs_bf16;
 
 extern const struct routine_set SET;
 const struct routine_set SET = {
-#if defined(ROUTINES_BF16)
+#if defined(ROUTINES_AMX) && defined(ROUTINES_BF16)
+    .name = "amx_bf16",
+    .dot_bf16 = dot_tiles_bf16,
+#elif defined(ROUTINES_AMX)
+    .name = "amx",
+#elif defined(ROUTINES_BF16)
     .name = "avx512_bf16",
     .dot_bf16 = dot_pairs_bf16,
 #elif defined(ROUTINES_VNNI)
@@ -51,7 +62,12 @@ const struct routine_set SET = {
 #else
     .name = "portable",
 #endif
-#if defined(ROUTINES_VNNI)
+#if defined(ROUTINES_AMX)
+    .dot_u8 = dot_tiles_u8_i8,
+    .dot_i8 = dot_tiles_i8_u8,
+    .dot_u8_u8 = dot_tiles_u8_u8,
+    .dot_i8_i8 = dot_tiles_i8_i8,
+#elif defined(ROUTINES_VNNI)
     .dot_u8 = dot_groups_u8,
     .dot_i8 = dot_groups_i8,
 #endif

@@ -91,8 +91,8 @@ static void open_kernel(struct cpu_run *r, const char *text, const struct given 
     run_passes(r, raw, &facts);
     for (const struct given *g = given; g && g->name; g++)
         r->args[param_named(r, g->name)->sym->index].scalar.i = g->value;
-    r->program =
-        cpu_compile_with(&r->arena, r->kernel, set ? set : routine_set_choose(), plain, &r->why);
+    r->program = cpu_compile_with(&r->arena, r->kernel, set ? set : routine_set_choose(false),
+                                  plain, &r->why);
 }
 
 void cpu_open_with(struct cpu_run *r, const char *text, const struct given *given,

@@ -96,7 +96,7 @@ static void run_on_engine(struct side *s, const char *text)
     if (!program_passes(&s->program, NULL))
         fail_msg("%s\n%s", text, program_messages(&s->program));
     make_arrays(s);
-    struct cpu_program *program = cpu_compile(&s->program.arena, s->program.kernel, &why);
+    struct cpu_program *program = cpu_compile(&s->program.arena, s->program.kernel, false, &why);
     if (!program)
         fail_msg("%s\n%s", text, why);
     if (cpu_launch(program, s->args, &options, &fault) != CPU_OK)

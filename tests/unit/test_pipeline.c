@@ -155,7 +155,7 @@ static void variant_run(struct variant *v, const char *what)
     for (const struct param *p = v->kernel->params; p; p = p->next)
         if (p->sym->is_pointer)
             make_array(v, p->sym);
-    struct cpu_program *program = cpu_compile(&v->arena, v->kernel, &why);
+    struct cpu_program *program = cpu_compile(&v->arena, v->kernel, false, &why);
     if (!program)
         fail_msg("%s: %s", what, why);
     if (cpu_launch(program, v->args, &options, &fault) != CPU_OK)
