@@ -61,9 +61,12 @@ struct slot {
     bool touched;       /* a global array: some block reads, writes or changes it */
     enum op touch;      /* the op of the latest touch: ACCESS or an atomic */
     struct packed_use packed;
-    bool is_shown;                /* ST_REG, one row: its elements may still be in a view
+    bool is_shown;          /* ST_REG, one row: its elements may still be in a view
                                    * (compile_row.c) */
-    uint32_t shown_at;            /* place in the frame of the row's address */
+    uint32_t shown_at;      /* place in the frame of the row's address */
+    const struct expr *sum; /* ST_REG, one row: the sum that the step which computed it also
+                                   * computed, to sum_value; NULL: none */
+    struct value sum_value;
     bool gets_dot;                /* ST_REG: some product is added to it */
     const struct tile_seen *seen; /* the elements that are needed; NULL: all */
     unsigned block_axes;          /* a scalar: bits of the grid axes that its value depends on */
@@ -131,6 +134,7 @@ struct compiler {
     struct slot *slots;        /* sorted by sym */
     size_t slot_count;
     unsigned char *image;
+    bool divides_powers;         /* the store divides powers of a step_row_map (ROW_QUOTIENTS) */
     struct number_map *varying;  /* results of expr_varying, by expression with two operands */
     struct name_table constants; /* key: struct constant; number: offset in the image */
     uint32_t constants_end, thread_at[3];
@@ -347,6 +351,11 @@ const struct slot *shown_row(struct compiler *c, const struct expr *e);
 /* Emits the load of such a row into its own memory, for code that needs the elements in the
  * frame. */
 void compile_row_load(struct compiler *c, const struct sym *s);
+/* Lets the last step, which computed the tile *v that s declares or assigns, also compute the sum
+ * that s->row names, if the step maps one row and the set has a routine for both. */
+void compile_row_map(struct compiler *c, const struct stmt *s, const struct value *v);
+/* Returns the sum e that a step has computed with its row; NULL: none has. */
+const struct value *row_sum(const struct compiler *c, const struct expr *e);
 
 /* --- compile_packed.c --- */
 

@@ -29,12 +29,9 @@ struct chain {
     struct value values[STRIP_SLOTS];
     struct strip_leaf leaves[STRIP_SLOTS];
     struct strip_op ops[STRIP_OPS];
-    /* Used until operations are joined. */
-    enum op made_of[STRIP_OPS];        /* the op of each operation */
-    elementwise_fn *by_one[STRIP_OPS]; /* the same operation where its second operand is one
-                                        * value */
     bool is_temporary[STRIP_SLOTS], busy[STRIP_SLOTS];
     size_t room[STRIP_SLOTS]; /* bytes for each element that a temporary has room for */
+    bool sums;                /* it ends in a sum of f32 */
     bool full;                /* the chain needs more ops or slots than there are: discard it */
     size_t code;              /* number of instructions before the chain */
     uint32_t top;             /* top of the stack before the chain */
@@ -89,9 +86,7 @@ static struct strip_op *add_op(struct chain *ch, uint8_t dst)
 {
     ch->full |= ch->detail->ops == STRIP_OPS;
     struct strip_op *op = &ch->ops[ch->full ? 0 : ch->detail->ops++];
-    *op = (struct strip_op){.dst = dst};
-    ch->by_one[op - ch->ops] = NULL;
-    ch->made_of[op - ch->ops] = OP_CAST;
+    *op = (struct strip_op){.dst = dst, .op = OP_CAST};
     return op;
 }
 
@@ -210,17 +205,6 @@ static struct link chain_operand(struct chain *ch, const struct expr *e, enum dt
     return convert_link(ch, l, wanted, NULL);
 }
 
-static void note_by_one(struct chain *ch, const struct strip_op *op, enum op made_of,
-                        const struct operation *o)
-{
-    const struct elementwise_row *row = routine_row(ch->compiler->set->elementwise, made_of);
-    size_t i = (size_t)(op - ch->ops);
-    enum compute compute = compute_of(o->types[0]);
-    ch->made_of[i] = made_of;
-    bool by_one = row && compute == COMPUTE_F32 && o->kernel == row->of[compute];
-    ch->by_one[i] = by_one ? row->f32_by_one : NULL;
-}
-
 static struct link chain_operation(struct chain *ch, const struct expr *e, const struct link *into)
 {
     struct operation o;
@@ -231,11 +215,15 @@ static struct link chain_operation(struct chain *ch, const struct expr *e, const
     bool direct = into && o.types[0] == e->type.dtype;
     struct link to = direct ? *into : temporary(ch, o.types[0]);
     struct strip_op *op = add_op(ch, to.slot);
+    op->op = e->op;
+    op->form = STRIP_F32;
     op->kernel = o.kernel;
     op->costly = is_costly(e->op);
-    for (int i = 0; i < o.operands; i++)
+    for (int i = 0; i < o.operands; i++) {
         op->size[i] = (uint8_t)dtype_size(o.types[i]);
-    note_by_one(ch, op, e->op, &o);
+        if (o.types[i] != DT_F32)
+            op->form = STRIP_OTHER;
+    }
     for (int i = 1; i < o.operands; i++) {
         op->x[i - 1] = x[i].slot;
         release(ch, x[i]);
@@ -306,6 +294,13 @@ static void lay_loops(struct chain *ch, enum axes axes)
         d->extent[d->rank++] = 1; /* the result is one element */
 }
 
+/* Returns the operation's routine whose second operand is one value; NULL: there is none. */
+static elementwise_fn *by_one(const struct chain *ch, const struct strip_op *op)
+{
+    const struct elementwise_row *row = routine_row(ch->compiler->set->elementwise, op->op);
+    return op->form == STRIP_F32 && row ? row->f32_by_one : NULL;
+}
+
 /* Returns whether every operation that reads the slot has a routine that takes the slot's one
  * value without spreading it. */
 static bool is_taken_as_one(const struct chain *ch, uint8_t slot)
@@ -314,9 +309,9 @@ static bool is_taken_as_one(const struct chain *ch, uint8_t slot)
         return false;
     for (int i = 0; i < ch->detail->ops; i++) {
         const struct strip_op *op = &ch->ops[i];
-        bool turned = op->x[0] == slot && ch->made_of[i] != OP_ADD && ch->made_of[i] != OP_MUL;
+        bool turned = op->x[0] == slot && op->op != OP_ADD && op->op != OP_MUL;
         bool read = op->x[0] == slot || op->x[1] == slot || op->x[2] == slot;
-        if (read && (!ch->by_one[i] || turned || op->x[0] == op->x[1]))
+        if (read && (!by_one(ch, op) || turned || op->x[0] == op->x[1]))
             return false;
     }
     return true;
@@ -328,11 +323,11 @@ static void take_as_one(struct chain *ch, uint8_t slot)
         struct strip_op *op = &ch->ops[i];
         if (op->x[0] != slot && op->x[1] != slot)
             continue;
-        op->kernel = ch->by_one[i];
+        op->kernel = by_one(ch, op);
+        op->form = STRIP_BY_ONE;
         op->x[0] = op->x[0] == slot ? op->x[1] : op->x[0];
         op->x[1] = slot;
         op->size[2] = 0;
-        ch->by_one[i] = NULL; /* it now has its one value */
     }
 }
 
@@ -346,11 +341,11 @@ static void join_differences(struct chain *ch)
     for (int i = 0; i < ch->detail->ops; i++) {
         struct strip_op *op = &ch->ops[i];
         const struct strip_op *before = i > 0 ? &ch->ops[kept - 1] : NULL;
-        const struct elementwise_row *row = routine_row(set->math, ch->made_of[i]);
-        if (before && row && row->f32_by_one && op->kernel == row->of[COMPUTE_F32] &&
-            before->kernel == routine_row(set->elementwise, OP_SUB)->f32_by_one &&
-            before->dst == op->x[0]) {
+        const struct elementwise_row *row = routine_row(set->math, op->op);
+        if (before && op->form == STRIP_F32 && row && row->f32_by_one &&
+            before->form == STRIP_BY_ONE && before->op == OP_SUB && before->dst == op->x[0]) {
             op->kernel = row->f32_by_one;
+            op->form = STRIP_DIFFERENCE;
             op->fetches = true;
             op->x[0] = before->x[0];
             op->x[1] = before->x[1];
@@ -366,11 +361,10 @@ static void join_differences(struct chain *ch)
  * the slot, if it may also run after all the others; else -1. */
 static int scale_of(const struct chain *ch, int count, uint8_t slot)
 {
-    const struct elementwise_routines *r = ch->compiler->set->elementwise;
     int i = count - 1;
     while (i >= 0 && ch->ops[i].dst != slot)
         i--;
-    if (i < 0 || ch->ops[i].kernel != routine_row(r, OP_MUL)->f32_by_one)
+    if (i < 0 || ch->ops[i].form != STRIP_BY_ONE || ch->ops[i].op != OP_MUL)
         return -1;
     for (int k = i + 1; k < count; k++)
         if (ch->ops[k].dst == ch->ops[i].x[0] || ch->ops[k].dst == ch->ops[i].x[1])
@@ -383,19 +377,19 @@ static int scale_of(const struct chain *ch, int count, uint8_t slot)
 static void join_scaled(struct chain *ch)
 {
     const struct elementwise_routines *r = ch->compiler->set->elementwise;
-    elementwise_fn *fma = routine_row(r, OP_FMA)->of[COMPUTE_F32];
-    elementwise_fn *multiply = routine_row(r, OP_MUL)->of[COMPUTE_F32];
     int kept = 0, count = ch->detail->ops;
     for (int i = 0; i < count; i++) {
         struct strip_op op = ch->ops[i];
-        bool sum = op.kernel == fma;
-        bool joins = sum || (op.kernel == multiply && !(ch->detail->reduce && i == count - 1));
+        bool f32 = op.form == STRIP_F32, sum = f32 && op.op == OP_FMA;
+        bool last = ch->detail->reduce && i == count - 1;
+        bool joins = sum || (f32 && op.op == OP_MUL && !last);
         for (int side = 0; joins && side < 2; side++) {
             uint8_t slot = op.x[side], other = op.x[1 - side];
             int scale = slot == other || (sum && slot == op.x[2]) ? -1 : scale_of(ch, kept, slot);
             if (scale < 0)
                 continue;
             op.kernel = NULL;
+            op.form = STRIP_SCALED;
             op.scaled = sum ? r->f32_scaled_fma : r->f32_scaled_product;
             op.x[0] = ch->ops[scale].x[0];
             op.x[1] = other;
@@ -447,12 +441,11 @@ static void take_product(struct chain *ch)
 {
     struct strip_detail *d = ch->detail;
     const struct routine_set *set = ch->compiler->set;
-    if (d->reduce_add != set->reduce->add[REDUCTION_SUM][COMPUTE_F32] || d->ops == 0 ||
+    if (!ch->sums || d->ops == 0 ||
         d->extent[d->rank - 1] < (d->rank == 1 ? REDUCTION_LONG : STRIP))
         return;
     const struct strip_op *last = &ch->ops[d->ops - 1];
-    if (last->dst != d->last ||
-        last->kernel != routine_row(set->elementwise, OP_MUL)->of[COMPUTE_F32])
+    if (last->dst != d->last || last->form != STRIP_F32 || last->op != OP_MUL)
         return;
     d->products = set->reduce->f32_products;
     d->sum_of_products = set->reduce->f32_sum_of_products;
@@ -539,12 +532,11 @@ static bool op_past_caches(const struct elementwise_routines *r, const struct st
     *past = *op;
     past->kernel = NULL;
     past->scaled = NULL;
-    if (op->scaled)
-        past->scaled =
-            op->scaled == r->f32_scaled_fma ? r->f32_scaled_fma_past : r->f32_scaled_product_past;
-    for (const struct past_routine *p = r->past; p->usual; p++)
-        if (op->kernel == p->usual)
-            past->kernel = p->past;
+    if (op->form == STRIP_SCALED)
+        past->scaled = op->op == OP_FMA ? r->f32_scaled_fma_past : r->f32_scaled_product_past;
+    for (const struct past_routine *p = r->past; p->whole || p->by_one; p++)
+        if (p->op == op->op && (op->form == STRIP_F32 || op->form == STRIP_BY_ONE))
+            past->kernel = op->form == STRIP_F32 ? p->whole : p->by_one;
     return past->kernel || past->scaled;
 }
 
@@ -555,27 +547,6 @@ static void chain_lay(struct chain *ch)
     join_scaled(ch);
     take_product(ch);
     keep_leaves(ch);
-}
-
-/* Joins the chain with the step before it, if that computes a difference to one value and the
- * chain only adds the squares of its results. That step then does both. */
-static bool join_squares(struct chain *ch, const struct value *to)
-{
-    struct compiler *c = ch->compiler;
-    const struct strip_detail *d = ch->detail, *before;
-    size_t count = c->code.count;
-    struct instr *in = count > c->labelled ? &c->code.data[count - 1] : NULL;
-    if (!in || in->step != step_row || !d->products || d->ops > 0 || d->rank != 1 ||
-        d->leaves != 1 || is_of_view(d->leaf))
-        return false;
-    before = in->detail;
-    if (before->store || before->reduce || before->ops != 1 || before->fills ||
-        before->op->kernel != routine_row(c->set->elementwise, OP_SUB)->f32_by_one ||
-        before->extent[0] != d->extent[0] || in->dst != d->leaf->at)
-        return false;
-    in->step = step_row_difference;
-    in->a = to->at;
-    return true;
 }
 
 /* Emits the step, after the loops were laid; the caller sets its destination. */
@@ -673,6 +644,7 @@ bool compile_chain_store(struct compiler *c, const struct expr *target, const st
     d->at[0] = memory_new(c, strip_bytes(d->size));
     lay_loops(&ch, AXES_KEEP);
     chain_lay(&ch);
+    d->quotients = c->divides_powers && d->ops == 1;
     chain_end(&ch);
     c->top = top;
     return true;
@@ -703,6 +675,7 @@ bool compile_chain_reduce(struct compiler *c, const struct expr *e, const struct
     d->size = (uint32_t)dtype_size(to->dtype);
     lay_loops(&ch, e->axis < 0 ? AXES_MERGE : AXES_KEEP_ROW);
     bool rows = e->axis >= 0 || d->rank == 1;
+    ch.sums = rows && e->op == OP_REDUCE_SUM && to->dtype == DT_F32;
     if (rows) {
         d->reduce = r->reduce;
         d->reduce_add = r->add;
@@ -712,7 +685,6 @@ bool compile_chain_reduce(struct compiler *c, const struct expr *e, const struct
         end_in_row(&ch);
     }
     chain_lay(&ch);
-    if (!join_squares(&ch, to))
-        chain_end(&ch)->dst = rows ? to->at : x->at;
+    chain_end(&ch)->dst = rows ? to->at : x->at;
     return rows;
 }

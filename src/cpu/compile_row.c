@@ -3,6 +3,7 @@
  * is assigned, which must be soon; or if the view is read-only. Code that needs the elements in
  * the frame loads the row (compile_row_load). */
 #include "cpu/compile.h"
+#include "cpu/strips.h"
 
 enum { SHORTEST_SHOWN = 256 }; /* elements; loading a shorter row is as fast */
 
@@ -124,4 +125,29 @@ void compile_row_load(struct compiler *c, const struct sym *s)
     in->dst = slot->value.at;
     in->a = slot->shown_at;
     in->n = (uint32_t)value_bytes(&slot->value);
+}
+
+void compile_row_map(struct compiler *c, const struct stmt *s, const struct value *v)
+{
+    const struct sym *sym = s->kind == STMT_DECL ? s->sym : s->target->sym;
+    enum strip_form form = s->row->rule == ROW_POWERS ? STRIP_DIFFERENCE : STRIP_BY_ONE;
+    struct slot *slot = slot_of(c, sym);
+    struct instr *in = &c->code.data[c->code.count - 1];
+    const struct strip_detail *d = in->step == step_row && in->dst == v->at ? in->detail : NULL;
+    slot->sum = NULL;
+    if (!d || d->store || d->reduce || d->ops != 1 || d->op->form != form ||
+        !routine_row_map(c->set, s->row->rule, (size_t)d->extent[0]))
+        return;
+    slot->sum = s->row->sum;
+    slot->sum_value = value_of_type(c, &slot->sum->type, 1);
+    in->step = step_row_map;
+    in->a = slot->sum_value.at;
+    in->b = s->row->rule;
+}
+
+const struct value *row_sum(const struct compiler *c, const struct expr *e)
+{
+    const struct expr *x = e->args[0]->op == OP_MUL ? e->args[0]->args[0] : e->args[0];
+    const struct slot *slot = x->op == OP_REF ? slot_of(c, x->sym) : NULL;
+    return slot && slot->sum == e ? &slot->sum_value : NULL;
 }

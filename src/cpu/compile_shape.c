@@ -76,6 +76,8 @@ static void emit_row_reduction(struct compiler *c, const struct expr *e, struct 
 
 struct value compile_reduce(struct compiler *c, const struct expr *e, const struct value *into)
 {
+    if (row_sum(c, e))
+        return *row_sum(c, e);
     bool scan = e->op == OP_SCAN;
     bool truth = e->op == OP_REDUCE_ANY || e->op == OP_REDUCE_ALL;
     enum compute compute = truth ? COMPUTE_BOOL : compute_of(e->type.dtype);

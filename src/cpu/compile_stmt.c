@@ -135,6 +135,8 @@ static void compile_tile(struct compiler *c, const struct stmt *s, const struct 
     c->dot_seen = s->value->op == OP_DOT ? slot_of(c, sym)->seen : NULL;
     compile_into(c, s->value, to);
     c->dot_seen = NULL;
+    if (s->row)
+        compile_row_map(c, s, to);
 }
 
 /* Compiles a declaration. It may also write lanes that rest, because these never run again
@@ -261,8 +263,10 @@ static void compile_assign(struct compiler *c, const struct stmt *s)
         return;
     if (target->op == OP_ACCESS || target->sym->storage == ST_SHARED ||
         target->sym->storage == ST_VIEW) {
+        c->divides_powers = s->row && slot_of(c, s->value->args[0]->sym)->sum;
         if (!compile_part_in_place(c, target, s->value))
             compile_store(c, target, s->value);
+        c->divides_powers = false;
         return;
     }
     assign_variable(c, s);

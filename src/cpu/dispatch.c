@@ -165,6 +165,14 @@ elementwise_fn *routine_elementwise(const struct routine_set *set, enum op op, e
     return row ? row->of[c] : NULL;
 }
 
+row_map_fn *routine_row_map(const struct routine_set *set, enum row_rule rule, size_t n)
+{
+    enum { MULTIPLE = 16 }; /* of the lengths of rows of powers */
+    if (n < REDUCTION_LONG || (rule == ROW_POWERS && n % MULTIPLE != 0))
+        return NULL;
+    return rule == ROW_POWERS ? set->math->f32_powers : set->reduce->f32_difference;
+}
+
 const struct reduce_routines *routine_reductions(const struct routine_set *set, enum compute c)
 {
     return c == COMPUTE_F32 || c == COMPUTE_F64 ? set->reduce : set->reduce_integers;

@@ -165,18 +165,22 @@ void step_row(struct frame *f, const struct instr *in)
     }
 }
 
-void step_row_difference(struct frame *f, const struct instr *in)
+void step_row_map(struct frame *f, const struct instr *in)
 {
     const struct strip_detail *d = in->detail;
-    const struct reduce_routines *routines = f->program->set->reduce;
-    unsigned char **p = frame_at(f, d->slots_at), *difference = frame_at(f, in->dst);
+    const struct routine_set *set = f->program->set;
+    unsigned char **p = frame_at(f, d->slots_at), *row = frame_at(f, in->dst);
+    void *sum = frame_at(f, in->a);
     size_t n = (size_t)d->extent[0];
-    if (!find_rows(f, d, p)) {
-        step_strips(f, in);
-        routines->f32_sum_of_products(frame_at(f, in->a), difference, difference, n);
+    struct powers_seen seen;
+    if (find_rows(f, d, p)) {
+        const void *ahead = f->has_ahead ? take_ahead(f, n * d->size) : NULL;
+        routine_row_map(set, in->b, n)(sum, row, p[d->op->x[0]], p[d->op->x[1]], ahead, &seen, n);
         return;
     }
-    const void *ahead = f->has_ahead ? take_ahead(f, n * d->size) : NULL;
-    routines->f32_sum_of_squared_differences(frame_at(f, in->a), difference, p[d->op->x[0]],
-                                             p[d->op->x[1]], ahead, n);
+    step_strips(f, in);
+    if (in->b == ROW_POWERS)
+        set->reduce->reduce[REDUCTION_SUM][COMPUTE_F32](sum, row, 1, n, 1);
+    else
+        set->reduce->f32_sum_of_products(sum, row, row, n);
 }

@@ -13,6 +13,7 @@
 
 #include "base/dtype.h"
 #include "tile/ops.h"
+#include "tile/rows.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -227,17 +228,25 @@ typedef void reduce_end_fn(void *part);
 /* Adds the products of two rows in the same way; they are rounded before they are added. */
 typedef void reduce_products_fn(void *part, const void *x, const void *y, size_t n);
 
-/* Computes difference[i] = x[i] - *less, and the sum of the squares of these, for a row of at
- * least REDUCTION_LONG. `difference` may be x, and `sum` may be `less`. If `ahead` is not NULL,
- * the same number of bytes from there on is fetched meanwhile. */
-typedef void squared_differences_fn(void *sum, void *difference, const void *x, const void *less,
-                                    const void *ahead, size_t n);
+/* Results of a row_map_fn for powers, in addition to the powers and their sum. */
+struct powers_seen {
+    bool medium; /* all powers are from 2^-65 to 2^64 */
+    /* Private to the routine: the parts of the sum, and the part (in vectors) that the next
+     * power is added to. */
+    _Alignas(CACHE_LINE) float part[REDUCTION_PARTS];
+    size_t done;
+};
+/* Computes a row of f32 from x[i] and the one value `less`, and its sum (enum row_rule). `to` may
+ * be x, and `sum` may be `less`. If `ahead` is not NULL, the same number of bytes from there on is
+ * fetched meanwhile. */
+typedef void row_map_fn(void *sum, void *to, const void *x, const void *less, const void *ahead,
+                        struct powers_seen *seen, size_t n);
 
 struct reduce_routines {
     reduce_products_fn *f32_products; /* added to the parts of a sum */
     reduce_products_fn
-        *f32_sum_of_products; /* the sum, of a whole row of at least REDUCTION_LONG */
-    squared_differences_fn *f32_sum_of_squared_differences;
+        *f32_sum_of_products;   /* the sum, of a whole row of at least REDUCTION_LONG */
+    row_map_fn *f32_difference; /* of a row of at least REDUCTION_LONG */
     reduce_add_fn *add[REDUCTION_COUNT][COMPUTE_COUNT];
     reduce_end_fn *end[REDUCTION_COUNT][COMPUTE_COUNT];
     reduce_fn *reduce[REDUCTION_COUNT][COMPUTE_COUNT];
@@ -255,33 +264,22 @@ struct elementwise_row {
 /* Computes dst[i] = a[i] * s * b[i] + c[i], with the last two steps fused; or a[i] * s * b[i]. */
 typedef void scaled_fn(void *dst, const void *a, const void *b, const void *c, const void *s,
                        size_t n);
-/* A routine that computes the same as `usual` and writes past the caches: dst begins at a line
- * of the cache, and its lines are whole. */
+/* Routines of f32 that write past the caches: dst begins at a line of the cache, and its lines are
+ * whole. NULL: there is none. */
 struct past_routine {
-    elementwise_fn *usual, *past;
+    enum op op;
+    elementwise_fn *whole, *by_one; /* b is a row; b is one value */
 };
-/* Results of an exp_sum_fn in addition to the powers. */
-struct powers_seen {
-    bool medium; /* all powers are from 2^-65 to 2^64 */
-    /* Private to the routine: the parts of the sum, and the part (in vectors) that the next
-     * power is added to. */
-    _Alignas(CACHE_LINE) float part[REDUCTION_PARTS];
-    size_t done;
-};
-/* Computes dst[i] = e^(x[i] - *less) and returns the sum. n is at least REDUCTION_LONG and a
- * multiple of 16; the row at `ahead` is fetched meanwhile. */
-typedef float exp_sum_fn(float *dst, const float *x, const float *less, const float *ahead,
-                         struct powers_seen *seen, size_t n);
 struct elementwise_routines {
     const struct elementwise_row *rows;
     size_t count;
     elementwise_fn *select[SIZE_COUNT]; /* a: bytes, 0 or not; b, c: elements */
     scaled_fn *f32_scaled_fma, *f32_scaled_product;
     scaled_fn *f32_scaled_fma_past, *f32_scaled_product_past; /* past the caches; NULL: none */
-    const struct past_routine *past;                          /* list, ended by an entry of NULL */
+    const struct past_routine *past; /* list, ended by an entry without routines */
     /* Writes x / y past the caches, y one value; x is 0 or from 2^-100 to 2^100. NULL: none. */
     elementwise_fn *f32_medium_div_one_past;
-    exp_sum_fn *f32_exp_sum;            /* NULL: none */
+    row_map_fn *f32_powers; /* of a row of at least REDUCTION_LONG, a multiple of 16; NULL: none */
     elementwise_fn *fma_f16, *fma_bf16; /* on the 16-bit values themselves: rounded once */
     elementwise_fn *philox;             /* u32 from u64 key, u64 counter, u32 word */
 };
@@ -345,6 +343,9 @@ struct routine_set {
 const struct elementwise_row *routine_row(const struct elementwise_routines *family, enum op op);
 /* Returns the routine for the op on that type; NULL if the set has none. */
 elementwise_fn *routine_elementwise(const struct routine_set *set, enum op op, enum compute c);
+/* Returns the routine that computes a row of n elements and its sum; NULL: there is none for that
+ * n. */
+row_map_fn *routine_row_map(const struct routine_set *set, enum row_rule rule, size_t n);
 /* Returns the routines that reduce that type. */
 const struct reduce_routines *routine_reductions(const struct routine_set *set, enum compute c);
 /* Returns the scan with that op. It is the same on every machine, because each element waits for

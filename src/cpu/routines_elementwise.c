@@ -303,7 +303,7 @@ static void f32_div_one_past(void *dst, const void *a, const void *b, const void
         f32_divide_one_past(dst, a, b, c, n);
 }
 
-#if defined(ROUTINES_V4) /* only this set has an exp_sum_fn, whose powers it divides */
+#if defined(ROUTINES_V4) /* only this set has a routine for powers, which this one divides */
 static APART void medium_div_one_past(void *dst, const void *a, const void *b, const void *c,
                                       size_t n)
 {
@@ -317,17 +317,12 @@ static APART void medium_div_one_past(void *dst, const void *a, const void *b, c
 }
 #endif
 
-static const struct past_routine past[] = {{f32_add, f32_add_past},
-                                           {f32_sub, f32_sub_past},
-                                           {f32_mul, f32_mul_past},
-                                           {f32_fma, f32_fma_past},
-                                           {f32_add_one, f32_add_one_past},
-                                           {f32_sub_one, f32_sub_one_past},
-                                           {f32_mul_one, f32_mul_one_past},
-                                           {f32_div_one, f32_div_one_past},
-                                           {NULL, NULL}};
+static const struct past_routine past[] = {
+    {OP_ADD, f32_add_past, f32_add_one_past}, {OP_SUB, f32_sub_past, f32_sub_one_past},
+    {OP_MUL, f32_mul_past, f32_mul_one_past}, {OP_FMA, f32_fma_past, NULL},
+    {OP_DIV, NULL, f32_div_one_past},         {OP_DIV, NULL, NULL}};
 #else
-static const struct past_routine past[] = {{NULL, NULL}};
+static const struct past_routine past[] = {{OP_DIV, NULL, NULL}};
 #define scaled_fma_past NULL
 #define scaled_product_past NULL
 #endif

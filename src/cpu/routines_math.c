@@ -242,7 +242,7 @@ static APART float rest_of_exp_sum(float *to, const float *from, const float *le
     return sum_tree(sums);
 }
 
-/* Computes an exp_sum_fn. It stores little except the powers, because stores that follow those
+/* Computes powers and returns their sum. It stores little except the powers, because stores that follow those
  * past the caches have to wait for them. */
 static APART float exp_sum_row(float *to, const float *from, const float *less, const float *ahead,
                                struct powers_seen *seen, size_t n)
@@ -271,8 +271,14 @@ rest:
     seen->done = done;
     return rest_of_exp_sum(to, from, less, ahead, seen, n - done * FLOATS);
 }
+
+static void powers_and_sum(void *sum, void *to, const void *x, const void *less, const void *ahead,
+                           struct powers_seen *seen, size_t n)
+{
+    *(float *)sum = exp_sum_row(to, x, less, ahead ? ahead : x, seen, n);
+}
 #else
-#define exp_sum_row NULL
+#define powers_and_sum NULL
 #endif
 
 /* --- logarithms --- */
@@ -637,4 +643,4 @@ static const struct elementwise_row rows[] = {
 
 extern const struct elementwise_routines ROUTINE(routines_math);
 const struct elementwise_routines ROUTINE(routines_math) = {
-    .rows = rows, .count = sizeof rows / sizeof *rows, .f32_exp_sum = exp_sum_row};
+    .rows = rows, .count = sizeof rows / sizeof *rows, .f32_powers = powers_and_sum};

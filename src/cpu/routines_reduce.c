@@ -259,11 +259,11 @@ static float squared_differences(float *to, const float *x, float less, const fl
 }
 #endif
 
-static void f32_sum_of_squared_differences(void *sum, void *difference, const void *x,
-                                           const void *less, const void *ahead, size_t n)
+static void f32_difference(void *sum, void *to, const void *x, const void *less, const void *ahead,
+                           struct powers_seen *seen, size_t n)
 {
-    *(float *)sum =
-        squared_differences(difference, x, *(const float *)less, ahead ? ahead : difference, n);
+    (void)seen;
+    *(float *)sum = squared_differences(to, x, *(const float *)less, ahead ? ahead : to, n);
 }
 
 #define OF_FLOATS(name)                                                                            \
@@ -277,10 +277,9 @@ static void f32_sum_of_squared_differences(void *sum, void *difference, const vo
     }
 
 extern const struct reduce_routines ROUTINE(routines_reduce);
-const struct reduce_routines ROUTINE(routines_reduce) = {
-    .f32_products = f32_products,
-    .f32_sum_of_products = f32_sum_of_products,
-    .f32_sum_of_squared_differences = f32_sum_of_squared_differences,
-    .reduce = REDUCTIONS(),
-    .add = REDUCTIONS(_add),
-    .end = REDUCTIONS(_end)};
+const struct reduce_routines ROUTINE(routines_reduce) = {.f32_products = f32_products,
+                                                         .f32_sum_of_products = f32_sum_of_products,
+                                                         .f32_difference = f32_difference,
+                                                         .reduce = REDUCTIONS(),
+                                                         .add = REDUCTIONS(_add),
+                                                         .end = REDUCTIONS(_end)};

@@ -41,9 +41,8 @@ enum call_kind {
     CALL_CONVERT,
     CALL_REDUCE,
     CALL_PRODUCTS,
-    CALL_DIFFERENCE,
-    CALL_POWERS,    /* the powers and their sum */
-    CALL_QUOTIENTS, /* of the powers, past the caches */
+    CALL_MAP,       /* a row and its sum */
+    CALL_QUOTIENTS, /* of powers that a CALL_MAP computed, past the caches */
     CALL_FILL,
     CALL_NEST,
     CALL_COPY,
@@ -55,16 +54,14 @@ struct bound_call {
     enum call_kind kind;
     struct place x[MOST_OPERANDS];
     unsigned char *by;
-    size_t n;    /* elements; bytes that are copied */
-    size_t size; /* bytes of an element of the result, or more */
+    size_t n; /* elements; bytes that are copied */
     union {
         elementwise_fn *kernel;
         scaled_fn *scaled;
         convert_fn *convert;
         reduce_fn *reduce;
         reduce_products_fn *products;
-        squared_differences_fn *difference;
-        exp_sum_fn *powers;
+        row_map_fn *map;
         fill_fn *fill;
         const struct copy_detail *copy;
         const struct strip_detail *chain;
@@ -74,9 +71,8 @@ struct bound_call {
 };
 
 struct row_blocks {
-    int along;                       /* axis of the grid on which the next block mostly is */
-    int64_t unasked;                 /* blocks between two polls for cancellation */
-    const struct bound_call *powers; /* the only CALL_POWERS; NULL: none */
+    int along;       /* axis of the grid on which the next block mostly is */
+    int64_t unasked; /* blocks between two polls for cancellation */
     int rows, places, calls;
     struct bound_row row[MOST_ROWS];
     struct bound_place place[MOST_PLACES];
@@ -176,13 +172,8 @@ static struct bound_call *new_call(struct binder *b, enum call_kind kind, size_t
 {
     b->full |= b->blocks->calls == MOST_CALLS;
     struct bound_call *call = &b->blocks->call[b->full ? 0 : b->blocks->calls++];
-    *call = (struct bound_call){.kind = kind, .n = n, .size = 8};
+    *call = (struct bound_call){.kind = kind, .n = n};
     return call;
-}
-
-static bool is_kernel(const struct bound_call *c, elementwise_fn *kernel)
-{
-    return c->kind == CALL_KERNEL && kernel && c->of.kernel == kernel;
 }
 
 static void new_place(struct binder *b, struct bound_place place)
@@ -329,38 +320,12 @@ static bool bind_copy(struct binder *b, const struct instr *in)
     return true;
 }
 
-/* Joins a sum with the call before it, if that is an exp whose results are summed. One pass then
- * computes both. */
-static bool bind_sum_of_powers(struct binder *b, const struct instr *in, const unsigned char *from)
-{
-    enum { MULTIPLE = 16 }; /* exp_sum_fn */
-    const struct reduce_detail *d = in->detail;
-    const struct routine_set *set = b->frame->program->set;
-    struct row_blocks *blocks = b->blocks;
-    if (!set->math->f32_exp_sum || d->n < REDUCTION_LONG || d->n % MULTIPLE != 0 ||
-        d->reduce != set->reduce->reduce[REDUCTION_SUM][COMPUTE_F32])
-        return false;
-    if (!from || blocks->powers || blocks->calls == 0)
-        return false;
-    struct bound_call *before = &blocks->call[blocks->calls - 1];
-    if (before->n != d->n || before->x[0].at != from ||
-        !is_kernel(before, routine_row(set->math, OP_EXP)->f32_by_one))
-        return false;
-    before->kind = CALL_POWERS;
-    before->of.powers = set->math->f32_exp_sum;
-    before->by = frame_at(b->frame, in->dst);
-    blocks->powers = before;
-    return true;
-}
-
 static bool bind_reduce(struct binder *b, const struct instr *in)
 {
     const struct reduce_detail *d = in->detail;
     struct operand from = in->step == step_reduce_row ? row_shown(b, in->a) : value_at(b, in->a);
     if (d->outer != 1 || d->inner != 1)
         return false;
-    if (bind_sum_of_powers(b, in, from.at))
-        return true;
     struct bound_call *call = new_call(b, CALL_REDUCE, d->n);
     call->of.reduce = d->reduce;
     put(b, &call->x[0], value_at(b, in->dst));
@@ -422,7 +387,6 @@ static void bind_operation(struct binder *b, const struct strip_op *op, struct o
     } else {
         call->of.convert = op->convert;
     }
-    call->size = op->size[0];
     put(b, &call->x[0], to);
     for (int i = 1; i < MOST_OPERANDS - op->fetches; i++)
         put(b, &call->x[i], slot[op->x[i - 1]]);
@@ -472,6 +436,8 @@ static bool bind_store(struct binder *b, const struct strip_detail *d, const str
         return bind_parts(b, d, to, slot);
     if (direct) {
         bind_operation(b, past ? &d->past : &d->op[d->ops - 1], to, slot, n);
+        if (past && d->quotients)
+            b->blocks->call[b->blocks->calls - 1].kind = CALL_QUOTIENTS;
     } else {
         struct bound_call *call = new_call(b, past ? CALL_STREAM : CALL_COPY, n * d->size);
         put(b, &call->x[0], to);
@@ -515,14 +481,14 @@ static bool bind_chain(struct binder *b, const struct instr *in)
     return true;
 }
 
-static bool bind_difference(struct binder *b, const struct instr *in)
+static bool bind_map(struct binder *b, const struct instr *in)
 {
     const struct strip_detail *d = in->detail;
     struct operand slot[STRIP_SLOTS];
     if (!bind_slots(b, d, slot))
         return false;
-    struct bound_call *call = new_call(b, CALL_DIFFERENCE, (size_t)d->extent[0]);
-    call->of.difference = b->frame->program->set->reduce->f32_sum_of_squared_differences;
+    struct bound_call *call = new_call(b, CALL_MAP, (size_t)d->extent[0]);
+    call->of.map = routine_row_map(b->frame->program->set, in->b, call->n);
     put(b, &call->x[0], value_at(b, in->a));
     put(b, &call->x[1], value_at(b, in->dst));
     put(b, &call->x[2], slot[d->op->x[0]]);
@@ -538,17 +504,11 @@ static bool bind_difference(struct binder *b, const struct instr *in)
 static const struct bound_step {
     step_fn *step;
     bool (*bind)(struct binder *b, const struct instr *in);
-} bound_steps[] = {{step_show_row, bind_shown},
-                   {step_row_load, bind_row_load},
-                   {step_load, bind_load},
-                   {step_store, bind_value_store},
-                   {step_flat, bind_flat},
-                   {step_convert, bind_convert},
-                   {step_copy, bind_copy},
-                   {step_reduce, bind_reduce},
-                   {step_reduce_row, bind_reduce},
-                   {step_row, bind_chain},
-                   {step_row_difference, bind_difference}};
+} bound_steps[] = {
+    {step_show_row, bind_shown},    {step_row_load, bind_row_load}, {step_load, bind_load},
+    {step_store, bind_value_store}, {step_flat, bind_flat},         {step_convert, bind_convert},
+    {step_copy, bind_copy},         {step_reduce, bind_reduce},     {step_reduce_row, bind_reduce},
+    {step_row, bind_chain},         {step_row_map, bind_map}};
 
 static const struct bound_step *bound_step(const struct instr *in)
 {
@@ -556,54 +516,6 @@ static const struct bound_step *bound_step(const struct instr *in)
         if (in->step == bound_steps[i].step)
             return &bound_steps[i];
     return NULL;
-}
-
-/* Returns the bytes of the call's result, or more. */
-static size_t bytes_written(const struct bound_call *c)
-{
-    size_t elements = c->kind == CALL_REDUCE || c->kind == CALL_PRODUCTS ? 1 : c->n;
-    if (c->kind == CALL_NEST) {
-        const struct nest *nest = &c->of.copy->nest;
-        elements = 1;
-        for (int i = 0; i < nest->rank; i++)
-            elements *= (size_t)nest->extent[i];
-    }
-    return elements * c->size;
-}
-
-/* Returns whether the call may write to some of the bytes. */
-static bool may_write(const struct bound_call *c, const unsigned char *at, size_t bytes)
-{
-    for (int i = 0; i < (c->kind == CALL_DIFFERENCE ? 2 : 1); i++)
-        if (!c->x[i].at || (c->x[i].at < at + bytes && at < c->x[i].at + bytes_written(c)))
-            return true;
-    return false;
-}
-
-static elementwise_fn *past_of(const struct elementwise_routines *r, elementwise_fn *usual)
-{
-    const struct past_routine *p = r->past;
-    while (p->usual && p->usual != usual)
-        p++;
-    return p->past;
-}
-
-/* Lets the block's last call, if it divides the powers and no call between has changed them,
- * skip the check of their magnitudes. */
-static void bind_quotients(struct binder *b)
-{
-    struct row_blocks *blocks = b->blocks;
-    const struct elementwise_routines *routines = b->frame->program->set->elementwise;
-    elementwise_fn *past = past_of(routines, routine_row(routines, OP_DIV)->f32_by_one);
-    struct bound_call *last = &blocks->call[blocks->calls - 1];
-    const struct bound_call *powers = blocks->powers;
-    if (!powers || !is_kernel(last, past) || last->x[1].at != powers->x[0].at ||
-        last->n != powers->n)
-        return;
-    for (const struct bound_call *c = powers + 1; c < last; c++)
-        if (may_write(c, last->x[1].at, last->n * sizeof(float)))
-            return;
-    last->kind = CALL_QUOTIENTS;
 }
 
 /* Returns the number of blocks between two polls for cancellation: some tens of microseconds of
@@ -631,14 +543,12 @@ struct row_blocks *row_blocks_open(struct frame *f, void *memory)
     struct binder b = {.frame = f, .blocks = blocks};
     blocks->along = f->launch->grid[0] > 1 ? 0 : f->launch->grid[1] > 1 ? 1 : 2;
     blocks->rows = blocks->places = blocks->calls = 0;
-    blocks->powers = NULL;
     for (const struct instr *in = f->program->code; in->step != step_end; in++)
         if (!bound_step(in)->bind(&b, in))
             return NULL;
     if (b.full || blocks->calls == 0)
         return NULL;
     fetch_before_calls(&b);
-    bind_quotients(&b);
     blocks->unasked = blocks_between_questions(blocks);
     return b.full ? NULL : blocks;
 }
@@ -657,13 +567,6 @@ static unsigned char *of_block(struct place p, int64_t block)
     return (unsigned char *)((uintptr_t)p.at + (uintptr_t)(p.step * block));
 }
 
-static void run_powers(const struct bound_call *c, void *to, const void *from, const void *less,
-                       const void *ahead, struct powers_seen *seen)
-{
-    float sum = c->of.powers(to, from, less, ahead, seen, c->n);
-    memcpy(c->by, &sum, sizeof sum);
-}
-
 static void run_call(struct frame *f, const struct bound_call *c, int64_t block,
                      struct powers_seen *seen)
 {
@@ -679,8 +582,7 @@ static void run_call(struct frame *f, const struct bound_call *c, int64_t block,
     case CALL_CONVERT: c->of.convert(x, a, c->n); return;
     case CALL_REDUCE: c->of.reduce(x, a, 1, c->n, 1); return;
     case CALL_PRODUCTS: c->of.products(x, a, b, c->n); return;
-    case CALL_DIFFERENCE: c->of.difference(x, a, b, c->by, d, c->n); return;
-    case CALL_POWERS: run_powers(c, x, a, b, d ? d : a, seen); return;
+    case CALL_MAP: c->of.map(x, a, b, c->by, d, seen, c->n); return;
     case CALL_QUOTIENTS:
         (seen->medium ? set->elementwise->f32_medium_div_one_past : c->of.kernel)(x, a, b, d, c->n);
         return;

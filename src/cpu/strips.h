@@ -28,7 +28,16 @@ struct strip_leaf {
     fill_fn *fill;
     int64_t stride[NEST_RANK]; /* along the result's axes, in elements */
 };
+enum strip_form {
+    STRIP_OTHER,
+    STRIP_F32,        /* of f32 */
+    STRIP_BY_ONE,     /* the same, x[1] is one value */
+    STRIP_DIFFERENCE, /* a function of x[0] - x[1], x[1] is one value */
+    STRIP_SCALED      /* x[0] * by * x[1], plus x[2] if it is an fma */
+};
 struct strip_op {
+    enum op op; /* OP_CAST: a conversion */
+    enum strip_form form;
     elementwise_fn *kernel; /* or */
     scaled_fn *scaled;      /* by the value in slot `by`, or */
     convert_fn *convert;
@@ -58,6 +67,7 @@ struct strip_detail {
                                     * others see them */
     struct strip_op past;          /* the last operation with a routine that does so */
     bool has_past;                 /* there is such a routine */
+    bool quotients;                /* the only operation divides the powers of a step_row_map */
     /* Reduction of each row to instr.dst, of elements of `size` bytes; NULL: none. */
     reduce_fn *reduce;
     reduce_add_fn *reduce_add;

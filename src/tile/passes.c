@@ -13,6 +13,7 @@ const struct pass pass_list[] = {
     {"masks", pass_masks, "slices that provably lie inside need no masks"},
     {"pipeline", pass_pipeline, "pipelines become loops with stages, on a GPU"},
     {"plan", pass_plan, "gives each shared tile its place"},
+    {"rows", pass_rows, "marks rows that one pass can compute with their sum"},
     {"products", pass_products, "marks loops that only sum products"},
 };
 const int pass_count = (int)(sizeof pass_list / sizeof pass_list[0]);

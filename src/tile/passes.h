@@ -115,6 +115,13 @@ void nan_causes_find(struct arena *a, struct kernel *k, const struct scalar_env 
  * kernel->shared_bytes, kernel->planned. diagnoses: more bytes than GPUs have (a warning). */
 void pass_plan(struct pass_context *c);
 
+/* rows.c: marks maps over one row of f32 that are summed, such as the powers of softmax, with the
+ * sum, and the stores of these powers' quotients (rows.h). An executor may compute a marked row and
+ * its sum in one pass. The mark prints as a comment above the statement. requires: contracted,
+ * folded. keeps: every statement and value. sets: stmt->row. A pass that moves or changes marked
+ * statements makes the mark untrue, so only `products` follows. */
+void pass_rows(struct pass_context *c);
+
 /* products.c: marks the loops of thread-level code that only sum products, inner loops too, with
  * these sums (products.h). An executor may compute marked loops as products of matrices. The mark
  * prints as a comment above the outermost loop. requires: contracted, folded. keeps: every statement

@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "tile/products.h"
+#include "tile/rows.h"
 #include "tile/tile.h"
 
 #include <math.h>
@@ -727,8 +728,22 @@ static void print_while(struct printer *p, const struct stmt *s, int indent, str
         print_body(p, s->body, indent, m);
 }
 
+static void print_row_mark(struct printer *p, const struct row_mark *row, int indent)
+{
+    print_indent(p->out, indent);
+    if (row->rule == ROW_QUOTIENTS) {
+        text_add(p->out, "// quotients of powers");
+    } else {
+        text_add(p->out, "// in one pass with ");
+        print_expr(p->out, row->sum, PREC_ANY, WANT_DEFAULT);
+    }
+    end_line(p);
+}
+
 static void print_stmt(struct printer *p, const struct stmt *s, int indent, struct marking m)
 {
+    if (s->row)
+        print_row_mark(p, s->row, indent);
     if (s->kind != STMT_FOR)
         note_line(p, s);
     print_indent(p->out, indent);

@@ -186,8 +186,10 @@ struct stmt {
                                    * none */
     const char *hint;                /* ASYNC_COPY: hint(evict_first), …; NULL: none */
     const struct products *products; /* FOR that only sums products (products.h); NULL: any other */
-    struct sym *over[MAX_RANK];      /* ENSURES: index variables, ST_SCALAR i32 … */
-    struct expr *bound[MAX_RANK];    /* … and their bounds, exclusive */
+    const struct row_mark
+        *row; /* DECL, ASSIGN: a row and its sum in one pass (rows.h); NULL: none */
+    struct sym *over[MAX_RANK];   /* ENSURES: index variables, ST_SCALAR i32 … */
+    struct expr *bound[MAX_RANK]; /* … and their bounds, exclusive */
     int overs;
 };
 

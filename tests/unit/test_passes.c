@@ -694,6 +694,59 @@ static void test_products(void **state)
         expect_product(cases[i].loops, cases[i].product);
 }
 
+/* --- rows --- */
+
+#define ROWS                                                                                       \
+    "kernel f(i32 m, static i32 n, const f32 *a, f32 *c) grid(m) warps(1)\n{\n"                    \
+    "global f32 A[m][n] = a, C[m][n] = c; reg f32 v[64] = A[0], w[64] = A[1]; f32 t = A[2][3];\n"
+
+/* Checks the marks of the statements, a line each. */
+static void expect_rows(const char *statements, const char *expected)
+{
+    char text[4096], marks[512] = "";
+    struct program p = {.statics = 64};
+    snprintf(text, sizeof text, ROWS "%s\nC[block.x] = w;\n}\n", statements);
+    program_open(&p, text);
+    if (!program_check(&p, 0) || !program_passes(&p, "rows"))
+        fail_msg("%s\n%s", text, program_messages(&p));
+    const char *line = program_text(&p);
+    while ((line = strstr(line, "// ")) != NULL) {
+        size_t used = strlen(marks), length = strcspn(line, "\n") + 1;
+        snprintf(marks + used, sizeof marks - used, "%.*s", (int)length, line);
+        line += length;
+    }
+    if (strcmp(marks, expected) != 0)
+        fail_msg("%s\nmarks:\n%s\nexpected:\n%s", statements, marks, expected);
+    program_free(&p);
+}
+
+/* Each condition of a mark: statements that meet it, and a twin that does not. */
+static void test_rows(void **state)
+{
+#define SUM "// in one pass with sum(v)\n"
+#define SQUARES "// in one pass with sum(v * v)\n"
+#define QUOTIENTS "// quotients of powers\n"
+    (void)state;
+    expect_rows("v = exp(v - max(v)); C[0] = v / sum(v);", SUM QUOTIENTS);
+    expect_rows("v = exp2(v - max(v)); C[0] = v / sum(v);", "");
+    expect_rows("v = exp(v - w); C[0] = v / sum(v);", "");
+    expect_rows("v = exp(v - t); C[0] = v / max(v);", "");
+    expect_rows("v = exp(v - t); C[0] = v * sum(v);", SUM);
+    expect_rows("v = exp(v - t); t = sum(v); C[0] = v / t;", SUM QUOTIENTS);
+    expect_rows("v = exp(v - t); t = sum(v); v += 1.0; C[0] = v / t;", SUM);
+    expect_rows("v = exp(v - t); t = sum(w); C[0] = v / t;", "");
+    expect_rows("v = exp(v - t); v = v / sum(v); C[0] = v / t;", SUM);
+    expect_rows("v = exp(v - t); if (t > 1.0) v = w; C[0] = v / sum(v);", "");
+    /* quotients divide the powers that were computed last */
+    expect_rows("v = exp(v - t); t = sum(v); w = exp(w - t); C[0] = v / t;", SUM);
+    expect_rows("reg f32 u[64] = v - t; t = sum(u * u); C[0] = u / t;",
+                "// in one pass with sum(u * u)\n");
+    expect_rows("v = v - t; t = sum(v * v);", SQUARES);
+    expect_rows("v = v - t; t = sum(v * w);", "");
+    expect_rows("v = v - t; t = sum(v);", "");
+    expect_rows("v = t - v; t = sum(v * v);", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -705,7 +758,7 @@ int main(void)
         cmocka_unit_test(test_plan_scopes),       cmocka_unit_test(test_plan_loops),
         cmocka_unit_test(test_plan_conditions),   cmocka_unit_test(test_plan_copies_under_way),
         cmocka_unit_test(test_plan_fixed),        cmocka_unit_test(test_plan_varying),
-        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_products),          cmocka_unit_test(test_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
