@@ -1,8 +1,13 @@
 # libtilewright.a and libtilewright.so are made from one set of objects. The shared library exports only names that start with tw_.
 file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
 file(GLOB routine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/routines_*.c)
-list(REMOVE_ITEM library_sources ${routine_sources} ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c
-    ${PROJECT_SOURCE_DIR}/src/cpu/dot_int8.c ${PROJECT_SOURCE_DIR}/src/cpu/dot_amx.c)
+# products with instructions that a set does not have for all types
+foreach(type bf16 int8 int16 amx)
+    set(dot_${type} ${PROJECT_SOURCE_DIR}/src/cpu/dot_${type}.c)
+    list(REMOVE_ITEM library_sources ${dot_${type}})
+endforeach()
+list(REMOVE_ITEM library_sources ${routine_sources})
+set(set_source ${PROJECT_SOURCE_DIR}/src/cpu/routines_set.c)
 # for WebAssembly, other files are the seam to the operating system
 file(GLOB other_platform ${PROJECT_SOURCE_DIR}/src/base/platform_wasm.c)
 if(TILEWRIGHT_WASM)
@@ -51,7 +56,7 @@ function(add_routines name sources optimise)
     if(name MATCHES "_v3$")
         set(reduce "")
     endif()
-    set(o3 "/(routines_(dot|magnitude${reduce})|dot_bf16|dot_int8)[.]c$")
+    set(o3 "/(routines_(dot|magnitude${reduce})|dot_(bf16|int8|int16))[.]c$")
     foreach(level O2 O3)
         set(files ${sources})
         set(flags ${optimise})
@@ -74,8 +79,7 @@ endfunction()
 if(routine_sources)
     include(CheckCCompilerFlag)
     if(TILEWRIGHT_LIBFUZZER) # with checks in its blocks of registers, clang takes many minutes; the preset asan checks them
-        set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines_dot.c ${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c
-            ${PROJECT_SOURCE_DIR}/src/cpu/dot_int8.c APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=all)
+        set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines_dot.c ${dot_bf16} ${dot_int8} ${dot_int16} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=all)
     endif()
     if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # 11 KB less; the maximum of long rows of doubles takes a quarter longer
         set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpu/routines_reduce.c PROPERTIES
@@ -109,48 +113,56 @@ if(routine_sources)
         add_routines(tilewright_routines_neon "${routine_sources};${sim_loop_sources}" "${fast}" -DROUTINES_NEON)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_NEON)
         if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # blocks take all registers as they are written; in another order they spill
-            set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpu/routines_dot.c PROPERTIES
+            set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpu/routines_dot.c ${dot_int8} PROPERTIES
                 COMPILE_OPTIONS -fno-schedule-insns)
+        endif()
+        check_c_compiler_flag("-march=armv8.2-a+dotprod" TILEWRIGHT_TAKES_DOTPROD)
+        if(TILEWRIGHT_TAKES_DOTPROD)
+            add_routines(tilewright_routines_dotprod "${dot_int8};${set_source}" "${fast}"
+                -march=armv8.2-a+dotprod -DROUTINES_NEON -DROUTINES_BYTES)
+            target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_DOTPROD)
         endif()
     else()
         add_routines(tilewright_routines "${routine_sources};${sim_loop_sources}" "${first_set}")
     endif()
     if(TILEWRIGHT_TAKES_V3)
-        add_routines(tilewright_routines_v3 "${routine_sources};${sim_loop_sources}" "${fast}"
+        add_routines(tilewright_routines_v3 "${routine_sources};${dot_int16};${sim_loop_sources}" "${fast}"
             -march=x86-64-v3 -mprfchw -DROUTINES_V3 -DSIM_V3)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V3)
+        check_c_compiler_flag("-march=x86-64-v3 -mprfchw -mavxvnni" TILEWRIGHT_TAKES_AVX_VNNI)
+        if(TILEWRIGHT_TAKES_AVX_VNNI)
+            add_routines(tilewright_routines_avx_vnni "${dot_int8};${set_source}" "${fast}"
+                -march=x86-64-v3 -mprfchw -mavxvnni -DROUTINES_V3 -DROUTINES_BYTES)
+            target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_AVX_VNNI)
+        endif()
     endif()
     check_c_compiler_flag("-march=x86-64-v4 -mprfchw -mprefer-vector-width=512" TILEWRIGHT_TAKES_V4)
     if(TILEWRIGHT_TAKES_V3 AND TILEWRIGHT_TAKES_V4)
         # Conversions and moves gain little by longer vectors, and there are many of them; the magnitudes are made for vectors of
         # four doubles; reductions of integers are compiled for size.
         list(FILTER routine_sources EXCLUDE REGEX "routines_(convert|magnitude|memory|reduce_integers)")
-        add_routines(tilewright_routines_v4 "${routine_sources}" "${fast}"
+        add_routines(tilewright_routines_v4 "${routine_sources};${dot_int16}" "${fast}"
             -march=x86-64-v4 -mprfchw -mprefer-vector-width=512 -DROUTINES_V4)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V4)
         check_c_compiler_flag("-march=x86-64-v4 -mprfchw -mavx512vnni" TILEWRIGHT_TAKES_VNNI)
         if(TILEWRIGHT_TAKES_VNNI)
-            add_routines(tilewright_routines_vnni
-                "${PROJECT_SOURCE_DIR}/src/cpu/dot_int8.c;${PROJECT_SOURCE_DIR}/src/cpu/routines_set.c" "${fast}"
-                -march=x86-64-v4 -mprfchw -mavx512vnni -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_VNNI)
+            add_routines(tilewright_routines_vnni "${dot_int8};${set_source}" "${fast}"
+                -march=x86-64-v4 -mprfchw -mavx512vnni -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_BYTES)
             target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_VNNI)
         endif()
         check_c_compiler_flag("-march=x86-64-v4 -mprfchw -mavx512bf16" TILEWRIGHT_TAKES_BF16)
         if(TILEWRIGHT_TAKES_VNNI AND TILEWRIGHT_TAKES_BF16)
-            add_routines(tilewright_routines_bf16
-                "${PROJECT_SOURCE_DIR}/src/cpu/dot_bf16.c;${PROJECT_SOURCE_DIR}/src/cpu/routines_set.c" "${fast}"
-                -march=x86-64-v4 -mprfchw -mavx512bf16 -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_VNNI -DROUTINES_BF16)
+            add_routines(tilewright_routines_bf16 "${dot_bf16};${set_source}" "${fast}"
+                -march=x86-64-v4 -mprfchw -mavx512bf16 -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_BYTES -DROUTINES_BF16)
             target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_BF16)
         endif()
         set(amx -march=x86-64-v4 -mprfchw -mamx-tile -mamx-int8 -mamx-bf16)
         list(JOIN amx " " amx_flags)
         check_c_compiler_flag("${amx_flags}" TILEWRIGHT_TAKES_AMX)
         if(TILEWRIGHT_TAKES_VNNI AND TILEWRIGHT_TAKES_BF16 AND TILEWRIGHT_TAKES_AMX)
-            set(set_source "${PROJECT_SOURCE_DIR}/src/cpu/routines_set.c")
-            add_routines(tilewright_routines_amx "${PROJECT_SOURCE_DIR}/src/cpu/dot_amx.c;${set_source}" "${fast}"
-                ${amx} -DROUTINES_V4 -DROUTINES_VNNI -DROUTINES_AMX)
+            add_routines(tilewright_routines_amx "${dot_amx};${set_source}" "${fast}" ${amx} -DROUTINES_V4 -DROUTINES_AMX)
             add_routines(tilewright_routines_amx_bf16 "${set_source}" "${fast}"
-                ${amx} -DROUTINES_V4 -DROUTINES_VNNI -DROUTINES_AMX -DROUTINES_BF16)
+                ${amx} -DROUTINES_V4 -DROUTINES_AMX -DROUTINES_BF16)
             target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_AMX)
         endif()
     endif()

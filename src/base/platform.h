@@ -21,8 +21,9 @@ int platform_processors(const char *list, int *processors, int most);
 void platform_bind(int processor); /* binds the thread that calls it */
 /* Asks the system to let all threads of this process use Intel AMX's tile registers. */
 bool platform_allow_tiles(void);
-int platform_cache_ways(void); /* ways of the first-level data cache; 8 if not known */
-double platform_seconds(void); /* monotonic */
+int platform_cache_ways(void);        /* ways of the first-level data cache; 8 if not known */
+bool platform_has_dot_products(void); /* whether an AArch64 processor has SDOT and UDOT */
+double platform_seconds(void);        /* monotonic */
 void platform_yield(void);
 void platform_pause(void);   /* a short pause between two looks at memory that another thread is
                               * about to change */

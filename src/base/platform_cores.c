@@ -12,6 +12,9 @@
 #ifdef __linux__
 #include <sys/syscall.h>
 #endif
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
 
 /* --- the share of processor time that control groups grant --- */
 
@@ -210,3 +213,15 @@ void platform_bind(int processor)
     (void)processor;
 }
 #endif
+
+/* Every Mac with an AArch64 processor has them. */
+bool platform_has_dot_products(void)
+{
+#if defined(__aarch64__) && defined(__linux__)
+    return getauxval(AT_HWCAP) & HWCAP_ASIMDDP;
+#elif defined(__aarch64__) && defined(__APPLE__)
+    return true;
+#else
+    return false;
+#endif
+}

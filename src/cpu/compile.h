@@ -367,10 +367,12 @@ const struct packed_tile *packed_tile_of(const struct compiler *c, const struct 
  * product is compiled before the tile's fill runs. */
 void packed_for_product(struct compiler *c, const struct expr *right, size_t m);
 /* How a product, of rank 2, adds steps of k (packed.h): `group` of them at a time, by `routine` if
- * that is not NULL, with the top bits of the right operand's bytes flipped (dot_int8.c). */
+ * that is not NULL, of operands of type `to`, with the top bits of the right operand's bytes flipped
+ * (dot_int8.c). */
 struct dot_grouping {
     int group;
     dot_fn *routine;
+    enum dtype to;
     bool flipped;
 };
 /* Returns what the product multiplies, without the transposition and without casts of 8-bit

@@ -39,8 +39,8 @@ static struct dot_operand dot_operand(struct compiler *c, const struct expr *dot
         return o;
     }
     *v = compile_expr(c, e, NULL);
-    *v = value_convert(
-        c, *v, d->group > 1 ? tile->type.dtype : compute_dtype(compute_of(dot->type.dtype)));
+    enum dtype computed = compute_dtype(compute_of(dot->type.dtype));
+    *v = value_convert(c, *v, d->group == 1 ? computed : d->group == 4 ? tile->type.dtype : g->to);
     if (g->group > 1 && d->lanes == 1)
         *v = group_operand(c, v, d, g->group, index == 0);
     o.at = v->at;

@@ -88,6 +88,11 @@ static bool is_byte(enum dtype t)
     return t == DT_I8 || t == DT_U8;
 }
 
+static bool fits_i16(enum dtype t)
+{
+    return is_byte(t) || t == DT_I16;
+}
+
 /* Returns the expression below casts that keep the values of 8-bit integers: the operands of a
  * mixed product are cast to i16. */
 static const struct expr *without_widening(const struct expr *e)
@@ -107,21 +112,25 @@ const struct expr *dot_tile(const struct expr *dot, int index)
 
 struct dot_grouping dot_grouping(const struct compiler *c, const struct expr *dot)
 {
-    const struct type *a = &dot->args[0]->type;
-    enum dtype left = dot_tile(dot, 0)->type.dtype, right = dot_tile(dot, 1)->type.dtype;
-    enum compute compute = compute_of(dot->type.dtype);
     const struct routine_set *set = c->set;
-    if (left == DT_BF16 && right == DT_BF16 && a->extent[1] % 2 == 0 && compute == COMPUTE_F32)
-        return (struct dot_grouping){2, set->dot_bf16, false};
+    const int64_t depth = dot->args[0]->type.extent[1];
+    const enum dtype left = dot_tile(dot, 0)->type.dtype, right = dot_tile(dot, 1)->type.dtype;
+    const enum dtype sum = dot->type.dtype, computed = compute_dtype(compute_of(sum));
+    if (left == DT_BF16 && right == DT_BF16 && depth % 2 == 0 && computed == DT_F32)
+        return (struct dot_grouping){2, set->dot_bf16, set->dot_bf16 ? DT_BF16 : DT_F32, false};
     dot_fn *routine = left == DT_U8 ? set->dot_u8 : set->dot_i8;
     dot_fn *alike = left == DT_U8 ? set->dot_u8_u8 : set->dot_i8_i8;
-    bool flipped = left == right && !alike;
-    if (left == right && alike)
+    bool flipped = (left == right) != set->takes_one_sign;
+    if (left == right && alike) {
         routine = alike;
-    if (is_byte(left) && is_byte(right) && a->extent[1] % 4 == 0 && routine &&
-        (dot->type.dtype == DT_I32 || dot->type.dtype == DT_U32))
-        return (struct dot_grouping){4, routine, flipped};
-    return (struct dot_grouping){1, NULL, false};
+        flipped = false;
+    }
+    bool integers = (sum == DT_I32 || sum == DT_U32) && fits_i16(left) && fits_i16(right);
+    if (integers && is_byte(left) && is_byte(right) && depth % 4 == 0 && routine)
+        return (struct dot_grouping){4, routine, left, flipped};
+    if (integers && depth % 2 == 0 && set->dot_i16)
+        return (struct dot_grouping){2, set->dot_i16, DT_I16, false};
+    return (struct dot_grouping){1, NULL, computed, false};
 }
 
 static void survey_operand(struct survey *s, const struct expr *dot, enum packed_side side)
@@ -132,7 +141,7 @@ static void survey_operand(struct survey *s, const struct expr *dot, enum packed
     const struct expr *tile = dot_tile(dot, side == PACKED_LEFT ? 0 : 1);
     const struct dot_grouping g = dot_grouping(s->c, dot);
     bool floats = compute == COMPUTE_F32 || compute == COMPUTE_F64;
-    bool packs = g.group == 4 || (floats && compute_of(tile->type.dtype) == compute);
+    bool packs = g.routine || (floats && compute_of(tile->type.dtype) == compute);
     if (!packs || !names_tile(tile)) {
         survey_value(s, e);
         return;
@@ -140,7 +149,7 @@ static void survey_operand(struct survey *s, const struct expr *dot, enum packed
     struct packed_form form = {.side = side, .turned = turned, .from = tile->type.dtype};
     form.group = g.group;
     form.flipped = g.flipped && side == PACKED_RIGHT;
-    form.to = g.routine ? form.from : compute_dtype(compute);
+    form.to = g.group == 4 ? form.from : g.to;
     bool depth_first = (side == PACKED_RIGHT) != turned;
     form.lines = tile->type.extent[depth_first ? 1 : 0];
     form.depth = tile->type.extent[depth_first ? 0 : 1];

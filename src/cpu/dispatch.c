@@ -2,17 +2,20 @@
 #include "base/platform.h"
 #include "cpu/routines.h"
 
-#if defined(TILEWRIGHT_HAVE_AMX)
+#if defined(TILEWRIGHT_HAVE_AVX_VNNI) || defined(TILEWRIGHT_HAVE_AMX)
 #include <cpuid.h>
 #endif
 
-extern const struct routine_set routine_set_any;
-#if defined(TILEWRIGHT_HAVE_NEON)
-extern const struct routine_set routine_set_neon;
-#endif
-#if defined(TILEWRIGHT_HAVE_V3)
-extern const struct routine_set routine_set_v3;
+extern const struct routine_set routine_set_any, routine_set_neon, routine_set_bytes_neon,
+    routine_set_v3, routine_set_bytes_v3, routine_set_v4, routine_set_bytes_v4, routine_set_bf16,
+    routine_set_amx, routine_set_amx_bf16;
 
+static bool machine_is_any(void)
+{
+    return true;
+}
+
+#if defined(TILEWRIGHT_HAVE_V3)
 /* Returns whether the machine has AVX2, FMA and BMI2. F16C is not tested, because not every
  * compiler has a name for it here; every line of processors got it before AVX2. */
 static bool machine_is_v3(void)
@@ -22,9 +25,15 @@ static bool machine_is_v3(void)
            __builtin_cpu_supports("bmi2");
 }
 #endif
+#if defined(TILEWRIGHT_HAVE_AVX_VNNI)
+/* Not every compiler has a name for AVX-VNNI: CPUID leaf 7, subleaf 1, bit 4 of EAX. */
+static bool machine_has_avx_vnni(void)
+{
+    unsigned eax, ebx, ecx, edx;
+    return machine_is_v3() && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && eax >> 4 & 1;
+}
+#endif
 #if defined(TILEWRIGHT_HAVE_V4)
-extern const struct routine_set routine_set_v4;
-
 static bool machine_is_v4(void)
 {
     return machine_is_v3() && __builtin_cpu_supports("avx512f") &&
@@ -33,24 +42,18 @@ static bool machine_is_v4(void)
 }
 #endif
 #if defined(TILEWRIGHT_HAVE_VNNI)
-extern const struct routine_set routine_set_vnni;
-
 static bool machine_has_vnni(void)
 {
     return machine_is_v4() && __builtin_cpu_supports("avx512vnni");
 }
 #endif
 #if defined(TILEWRIGHT_HAVE_BF16)
-extern const struct routine_set routine_set_bf16;
-
 static bool machine_has_bf16(void)
 {
     return machine_has_vnni() && __builtin_cpu_supports("avx512bf16");
 }
 #endif
 #if defined(TILEWRIGHT_HAVE_AMX)
-extern const struct routine_set routine_set_amx, routine_set_amx_bf16;
-
 /* Returns whether the machine has AMX with products of bf16 and of 8-bit integers (CPUID leaf 7, EDX:
  * bits 22, 24, 25; not every compiler has names for these), and the system lets this process use it. */
 static bool machine_has_amx(void)
@@ -62,34 +65,43 @@ static bool machine_has_amx(void)
 }
 #endif
 
-const struct routine_set *routine_set_at(int index)
-{
-    if (index == 0)
-        return &routine_set_any;
+/* The sets of this build, the plainest first. */
+static const struct {
+    const struct routine_set *set;
+    bool (*runs)(void);
+} sets[] = {
+    {&routine_set_any, machine_is_any},
 #if defined(TILEWRIGHT_HAVE_NEON)
-    if (index == 1) /* every AArch64 machine has it */
-        return &routine_set_neon;
+    {&routine_set_neon, machine_is_any}, /* every AArch64 machine has it */
+#endif
+#if defined(TILEWRIGHT_HAVE_DOTPROD)
+    {&routine_set_bytes_neon, platform_has_dot_products},
 #endif
 #if defined(TILEWRIGHT_HAVE_V3)
-    if (index == 1 && machine_is_v3())
-        return &routine_set_v3;
+    {&routine_set_v3, machine_is_v3},
+#endif
+#if defined(TILEWRIGHT_HAVE_AVX_VNNI)
+    {&routine_set_bytes_v3, machine_has_avx_vnni},
 #endif
 #if defined(TILEWRIGHT_HAVE_V4)
-    if (index == 2 && machine_is_v4())
-        return &routine_set_v4;
+    {&routine_set_v4, machine_is_v4},
 #endif
 #if defined(TILEWRIGHT_HAVE_VNNI)
-    if (index == 3 && machine_has_vnni())
-        return &routine_set_vnni;
+    {&routine_set_bytes_v4, machine_has_vnni},
 #endif
 #if defined(TILEWRIGHT_HAVE_BF16)
-    if (index == 4 && machine_has_bf16())
-        return &routine_set_bf16;
+    {&routine_set_bf16, machine_has_bf16},
 #endif
 #if defined(TILEWRIGHT_HAVE_AMX)
-    if (index == (machine_has_bf16() ? 5 : 4) && machine_has_amx())
-        return &routine_set_amx;
+    {&routine_set_amx, machine_has_amx},
 #endif
+};
+
+const struct routine_set *routine_set_at(int index)
+{
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+        if (sets[i].runs() && index-- == 0)
+            return sets[i].set;
     return NULL;
 }
 

@@ -1,149 +1,168 @@
-/* Products of 8-bit integers with 32-bit sums that wrap, by AVX512-VNNI. Each instruction adds four
- * steps of k: it multiplies bytes without a sign by bytes with a sign, and the sum of the four
- * products is exact (Intel SDM, VPDPBUSD). Operands lie in groups: in a row of a, each group is
- * four steps of k; b has four rows interleaved. The blocks treat a group as one element.
+/* Products of 8-bit integers with 32-bit sums that wrap. Each instruction adds four steps of k, and
+ * the sum of the four products is exact. Operands lie in groups: in a row of a, each group is four
+ * steps of k; b has four rows interleaved. The blocks treat a group as one element.
  *
- * If a and b are both signed, or both unsigned, b is packed with the top bit of each byte flipped
- * (dot_strides.flipped), which has the other kind of sign and differs by 128:
+ * The instructions differ in the signs that they take. Those of AVX512-VNNI and AVX-VNNI multiply
+ * bytes without a sign by bytes with a sign (Intel SDM, VPDPBUSD); those of AArch64 multiply bytes
+ * that both have a sign, or both have none (Arm ARM, SDOT and UDOT). For other operands, b is packed
+ * with the top bit of each byte flipped (dot_strides.flipped), which has the other kind of sign and
+ * differs by 128:
  *
- *   both signed     b' = b + 128 is unsigned     a·b = a·b' - 128 Σ a
- *   both unsigned   b' = b - 128 is signed       a·b = a·b' + 128 Σ a
+ *   b has a sign     b' = b + 128 has none       a·b = a·b' - 128 Σ a
+ *   b has none       b' = b - 128 has a sign     a·b = a·b' + 128 Σ a
  *
  * Σ a is the sum of the row of a over the steps of k. */
 #include "cpu/routines_dot_lines.h"
+#include "cpu/dot_integers.h"
 
-#include <string.h>
-
-static INLINED __m512i get_sums(const int32_t *at)
+/* a: the operand whose sign the name tells. b: as the instruction takes it. */
+#if defined(ROUTINES_NEON)
+static INLINED vector add_unsigned(vector a, vector b, vector sum)
 {
-    return _mm512_loadu_si512(at);
+    return vreinterpretq_s32_u32(
+        vdotq_u32(vreinterpretq_u32_s32(sum), vreinterpretq_u8_s32(a), vreinterpretq_u8_s32(b)));
 }
 
-static INLINED void put_sums(int32_t *at, __m512i x)
+static INLINED vector add_signed(vector a, vector b, vector sum)
 {
-    _mm512_storeu_si512(at, x);
+    return vdotq_s32(sum, vreinterpretq_s8_s32(a), vreinterpretq_s8_s32(b));
 }
 
-static INLINED __m512i get_groups(const uint32_t *at)
+/* Multiply by lane l of a. */
+#define UNSIGNED_LANE(l)                                                                           \
+    vdotq_laneq_u32(vreinterpretq_u32_s32(sum), vreinterpretq_u8_s32(b), vreinterpretq_u8_s32(a), l)
+#define SIGNED_LANE(l) vdotq_laneq_s32(sum, vreinterpretq_s8_s32(b), vreinterpretq_s8_s32(a), l)
+
+static INLINED vector add_unsigned_lane(vector b, vector a, int l, vector sum)
 {
-    return _mm512_loadu_si512(at);
+    return vreinterpretq_s32_u32(l == 0   ? UNSIGNED_LANE(0)
+                                 : l == 1 ? UNSIGNED_LANE(1)
+                                 : l == 2 ? UNSIGNED_LANE(2)
+                                          : UNSIGNED_LANE(3));
 }
 
-static INLINED __m512i get_masked(const void *at, __mmask16 mask)
+static INLINED vector add_signed_lane(vector b, vector a, int l, vector sum)
 {
-    return _mm512_maskz_loadu_epi32(mask, at);
+    return l == 0   ? SIGNED_LANE(0)
+           : l == 1 ? SIGNED_LANE(1)
+           : l == 2 ? SIGNED_LANE(2)
+                    : SIGNED_LANE(3);
 }
 
-static INLINED void put_masked(int32_t *at, __mmask16 mask, __m512i x)
+#else
+#if defined(__AVX512F__)
+#define ADD_GROUPS _mm512_dpbusd_epi32
+#else
+#define ADD_GROUPS _mm256_dpbusd_avx_epi32
+#endif
+
+static INLINED vector add_unsigned(vector a, vector b, vector sum)
 {
-    _mm512_mask_storeu_epi32(at, mask, x);
+    return ADD_GROUPS(sum, a, b);
 }
 
-/* Loads one group into all lanes. A group that is read directly from a view may begin at any
- * byte. */
-static INLINED __m512i broadcast_group(const uint32_t *at)
+static INLINED vector add_signed(vector a, vector b, vector sum)
 {
-    int group;
-    memcpy(&group, at, sizeof group);
-    return _mm512_set1_epi32(group);
+    return ADD_GROUPS(sum, b, a);
 }
+#endif
 
-static __mmask16 u8_mask(size_t columns)
+/* Computes the terms of rows of k groups. A byte whose top bit alone is set is 128, or -128 as the
+ * operand with a sign, so the instruction adds what is to be subtracted in both cases. */
+static INLINED void row_terms(int32_t *terms, size_t rows, const uint32_t *a, size_t lda, size_t k,
+                              const bool is_signed)
 {
-    return (__mmask16)((1u << columns) - 1);
-}
-#define i8_mask u8_mask
-
-static INLINED __m512i add_unsigned(__m512i x, __m512i y, __m512i sum)
-{
-    return _mm512_dpbusd_epi32(sum, x, y);
-}
-
-static INLINED __m512i add_signed(__m512i x, __m512i y, __m512i sum)
-{
-    return _mm512_dpbusd_epi32(sum, y, x);
-}
-
-/* Corrects the sums of a block whose b was multiplied with its sign bits flipped: adds -128 Σ a
- * or 128 Σ a to all sums of a row. A row of a has k groups. */
-static INLINED void correct(int32_t *sums, size_t step, size_t rows, size_t columns,
-                            const uint32_t *a, size_t lda, size_t k, const bool is_signed)
-{
-    const __m512i by = _mm512_set1_epi8((char)0x80); /* 128, or -128 as the signed operand */
-    for (size_t r = 0; r < rows; r++, a += lda, sums += step) {
-        __m512i sum = _mm512_setzero_si512();
+    const vector top_bits = repeat(-0x7f7f7f80);
+    for (size_t r = 0; r < rows; r++, a += lda) {
+        vector sum = repeat(0);
+        size_t left = k % SUM_LANES, whole = k - left;
         ROLLED
-        for (size_t p = 0; p < k; p += 16) {
-            __m512i x = get_masked(a + p, k - p < 16 ? u8_mask(k - p) : (__mmask16)0xffff);
-            sum = is_signed ? _mm512_dpbusd_epi32(sum, by, x) : _mm512_dpbusd_epi32(sum, x, by);
+        for (size_t p = 0; p < whole; p += SUM_LANES)
+            sum = is_signed ? add_signed(get_groups(a + p), top_bits, sum)
+                            : add_unsigned(get_groups(a + p), top_bits, sum);
+        if (left > 0) {
+            uint32_t rest[SUM_LANES] = {0};
+            memcpy(rest, a + whole, left * sizeof *a);
+            sum = is_signed ? add_signed(get_groups(rest), top_bits, sum)
+                            : add_unsigned(get_groups(rest), top_bits, sum);
         }
-        const __m512i more = _mm512_set1_epi32(_mm512_reduce_add_epi32(sum));
-        for (size_t j = 0; j < columns; j += 16) {
-            const __mmask16 mask = columns - j < 16 ? u8_mask(columns - j) : (__mmask16)0xffff;
-            put_masked(sums + j, mask, _mm512_sub_epi32(get_masked(sums + j, mask), more));
-        }
+        terms[r] = (int32_t)(0 - (uint32_t)total(sum));
     }
 }
 
-static APART void correct_unsigned(int32_t *sums, size_t step, size_t rows, size_t columns,
-                                   const uint32_t *a, size_t lda, size_t k)
+static APART void unsigned_terms(int32_t *terms, size_t rows, const uint32_t *a, size_t lda,
+                                 size_t k)
 {
-    correct(sums, step, rows, columns, a, lda, k, false);
+    row_terms(terms, rows, a, lda, k, false);
 }
 
-static APART void correct_signed(int32_t *sums, size_t step, size_t rows, size_t columns,
-                                 const uint32_t *a, size_t lda, size_t k)
+static APART void signed_terms(int32_t *terms, size_t rows, const uint32_t *a, size_t lda, size_t k)
 {
-    correct(sums, step, rows, columns, a, lda, k, true);
+    row_terms(terms, rows, a, lda, k, true);
 }
+
+static INLINED vector add_term(vector sum, int32_t term)
+{
+    return add(sum, repeat(term));
+}
+#define u8_mask first_lanes
+#define i8_mask first_lanes
 
 #define T uint32_t
 #define SUM int32_t
 #define NAME(x) u8_##x
-#define VECTOR __m512i
-#define LANES 16
-#define MASK __mmask16
+#define VECTOR vector
+#define LANES SUM_LANES
+#define MASK lane_mask
 #define LOAD get_sums
 #define STORE put_sums
-#define LOAD_MASKED get_masked
-#define STORE_MASKED put_masked
-#define OPERAND __m512i
+#define LOAD_MASKED get_some
+#define STORE_MASKED put_some
+#define OPERAND vector
 #define GET get_groups
-#define GET_MASKED get_masked
-#define BROADCAST broadcast_group
+#define GET_MASKED get_some
+#define BROADCAST repeat_group
 #define FUSED add_unsigned
-#define CORRECT correct_unsigned
+#if defined(ROUTINES_NEON)
+#define FUSED_WITH add_unsigned_lane
+#endif
+#define ROW_TERMS unsigned_terms
+#define ADD_TERM add_term
 #define LINE_UNROLLED ROLLED
 #include "cpu/routines_dot_block.h"
 
 #define T uint32_t
 #define SUM int32_t
 #define NAME(x) i8_##x
-#define VECTOR __m512i
-#define LANES 16
-#define MASK __mmask16
+#define VECTOR vector
+#define LANES SUM_LANES
+#define MASK lane_mask
 #define LOAD get_sums
 #define STORE put_sums
-#define LOAD_MASKED get_masked
-#define STORE_MASKED put_masked
-#define OPERAND __m512i
+#define LOAD_MASKED get_some
+#define STORE_MASKED put_some
+#define OPERAND vector
 #define GET get_groups
-#define GET_MASKED get_masked
-#define BROADCAST broadcast_group
+#define GET_MASKED get_some
+#define BROADCAST repeat_group
 #define FUSED add_signed
-#define CORRECT correct_signed
+#if defined(ROUTINES_NEON)
+#define FUSED_WITH add_signed_lane
+#endif
+#define ROW_TERMS signed_terms
+#define ADD_TERM add_term
 #define LINE_UNROLLED ROLLED
 #include "cpu/routines_dot_block.h"
 
-dot_fn dot_groups_u8, dot_groups_i8;
-void dot_groups_u8(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,
-                   const struct dot_strides *s)
+dot_fn ROUTINE(dot_groups_u8), ROUTINE(dot_groups_i8);
+void ROUTINE(dot_groups_u8)(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,
+                            const struct dot_strides *s)
 {
     u8_dot(c, a, b, m, n, k, s);
 }
 
-void dot_groups_i8(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,
-                   const struct dot_strides *s)
+void ROUTINE(dot_groups_i8)(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,
+                            const struct dot_strides *s)
 {
     i8_dot(c, a, b, m, n, k, s);
 }

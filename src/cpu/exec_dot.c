@@ -230,7 +230,7 @@ void step_dot_store(struct frame *f, const struct instr *in)
 static bool continues(const struct dot_detail *d, const struct dot_deferred *p,
                       const struct dot_deferred *next)
 {
-    return p->depth > 0 && !p->ragged && p->depth + next->depth <= DOT_MOST_DEPTH &&
+    return p->depth > 0 && !p->ragged && p->depth + next->depth <= dot_most_depth(d->size) &&
            next->a_source.done == p->a_source.done && next->b_source.done == p->b_source.done &&
            next->a_step == p->a_step && next->b_step == p->b_step &&
            next->a == p->a + p->depth * d->size && next->b == p->b + p->depth * d->width * d->size;
@@ -240,7 +240,7 @@ static bool continues(const struct dot_detail *d, const struct dot_deferred *p,
 static void flush_if_deep(struct frame *f, const struct instr *in, struct dot_deferred *p)
 {
     const struct dot_detail *d = in->detail;
-    if (p->depth + d->k <= DOT_MOST_DEPTH)
+    if (p->depth + d->k <= dot_most_depth(d->size))
         return;
     struct prefetch_list list = {.depth = (int64_t)p->depth};
     prefetch_panels(&list, d, p);

@@ -47,6 +47,12 @@ static void pack_row(const struct packing *w, unsigned char *to, const unsigned 
     }
 }
 
+/* Returns whether pairs of bf16 become pairs of f32, which change places. */
+static bool swaps(const struct packed_form *form)
+{
+    return form->group == 2 && form->to == DT_F32;
+}
+
 /* Swaps the two floats of each pair. */
 static void swap_floats(unsigned char *at, int64_t pairs)
 {
@@ -69,37 +75,6 @@ static void swap_pairs(unsigned char *at, int64_t pairs, int64_t row)
             memcpy(at + i, at + row + i, some);
             memcpy(at + row + i, earlier, some);
         }
-}
-
-/* Interleaves each group of four of the `depth` rows of a panel. */
-static void interleave_fours(const struct packing *w, unsigned char *panel)
-{
-    uint8_t all[4 * CHUNK];
-    size_t row = (size_t)w->width;
-    for (int64_t p = 0; p + 3 < w->depth; p += 4, panel += 4 * row) {
-        w->set->pack->interleave_bytes(all, panel, row, row, w->form->flipped ? 0x80 : 0);
-        memcpy(panel, all, 4 * row);
-    }
-}
-
-/* Interleaves the rows of each group of a panel's rows; in f32, swaps the two rows of each pair. */
-static void group_rows(const struct packing *w, unsigned char *panel)
-{
-    if (w->form->group == 4) {
-        interleave_fours(w, panel);
-        return;
-    }
-    int64_t row = w->width * w->size;
-    uint16_t both[2 * CHUNK];
-    if (w->form->to != DT_BF16) {
-        swap_pairs(panel, w->depth / 2, row);
-        return;
-    }
-    for (int64_t p = 0; p + 1 < w->depth; p += 2, panel += 2 * row) {
-        uint16_t *at = (uint16_t *)(void *)panel;
-        w->set->pack->interleave(both, at, at + w->width, (size_t)w->width);
-        memcpy(panel, both, (size_t)(2 * row));
-    }
 }
 
 /* Fetches ahead while rows are converted: the row that is PACK_LINES_AHEAD lines of the cache
@@ -133,7 +108,7 @@ static void pack_left(const struct packing *w)
                 fetch_row(from, lines - i, from_row, depth * w->size_from);
             pack_row(w, to + i * row, from, depth, w->deep);
         }
-    for (int64_t i = 0; i < w->form->lines && w->form->group == 2 && w->convert; i++)
+    for (int64_t i = 0; i < w->form->lines && swaps(w->form); i++)
         swap_floats(w->to + i * row, w->depth / 2);
 }
 
@@ -187,37 +162,132 @@ static void pack_panels(const struct packing *w, int64_t first, int64_t panels)
     }
 }
 
-/* Packs a right operand whose groups of four steps are contiguous in the view. */
-static void pack_fours(const struct packing *w)
+/* --- groups of steps of a right operand --- */
+
+enum { GROUP_BYTES = 4 };
+
+/* Returns the bits that are flipped in each group. */
+static uint32_t flipped_bits(const struct packed_form *form)
 {
-    const uint32_t flip = w->form->flipped ? 0x80808080u : 0;
-    int64_t width = w->width, fours = (w->high[1] - w->low[1]) / 4;
-    for (int64_t j = w->low[0]; j < w->high[0]; j++) {
-        const unsigned char *from = w->from + (j - w->low[0]) * w->line;
-        unsigned char *to = w->to + j / width * w->step + w->low[1] * width + j % width * 4;
-        fetch_row(from, w->high[0] - j, w->line, 4 * fours);
-        for (int64_t i = 0; i < fours; i++, from += 4, to += 4 * width) {
-            uint32_t four;
-            memcpy(&four, from, sizeof four);
-            four ^= flip;
-            memcpy(to, &four, sizeof four);
+    return form->flipped ? 0x80808080u : 0;
+}
+
+/* Fills the tile with zeros if some of its elements are not inside. */
+static void clear_panels(const struct packing *w)
+{
+    int64_t lines = w->high[0] - w->low[0], depth = w->high[1] - w->low[1];
+    if (lines == w->form->lines && depth == w->depth)
+        return;
+    for (int64_t j = 0; j < w->form->lines; j += w->width)
+        memset(w->to + j / w->width * w->step * w->size, flipped_bits(w->form) & 0xff,
+               (size_t)(w->depth * w->width * w->size));
+}
+
+/* Copies steps of depth from `p` on, one group, to dense rows of columns `first` to `first` + n;
+ * elements outside are 0. */
+static void gather_group(const struct packing *w, unsigned char *room, int64_t p, int64_t first,
+                         int64_t n)
+{
+    int64_t low = first > w->low[0] ? first : w->low[0];
+    int64_t high = first + n < w->high[0] ? first + n : w->high[0], row = n * w->size;
+    if (high - low < n || p < w->low[1] || p + w->form->group > w->high[1])
+        memset(room, 0, (size_t)(w->form->group * row));
+    for (int64_t r = 0; r < w->form->group && low < high; r++, p++) {
+        if (p < w->low[1] || p >= w->high[1])
+            continue;
+        int64_t from = (p - w->low[1]) * w->deep + (low - w->low[0]) * w->line;
+        pack_row(w, room + r * row + (low - first) * w->size, w->from + from * w->size_from,
+                 high - low, w->line);
+    }
+}
+
+/* Packs groups of rows one after the other, all columns of each. */
+static void pack_row_groups(const struct packing *w)
+{
+    enum { COLUMNS = 512 };
+    _Alignas(SLOT_ALIGNMENT) unsigned char room[GROUP_BYTES * COLUMNS];
+    const struct pack_routines *pack = w->set->pack;
+    int64_t group = w->form->group, whole = w->high[0] - w->high[0] % w->width;
+    int64_t all = (w->form->lines + w->width - 1) / w->width * w->width, some;
+    for (int64_t p = 0; p < w->depth; p += group)
+        for (int64_t j = 0; j < all; j += some) {
+            int64_t end = w->low[0] == 0 && j < whole ? whole : all;
+            some = end - j < COLUMNS ? end - j : COLUMNS;
+            unsigned char *to = w->to + (j / w->width * w->step + p * w->width) * w->size;
+            const unsigned char *from = room;
+            int64_t row = some;
+            if (!w->convert && w->line == 1 && end == whole && p >= w->low[1] &&
+                p + group <= w->high[1]) {
+                row = w->deep;
+                from = w->from + ((p - w->low[1]) * row + j) * w->size;
+                for (int64_t r = 0; r < group; r++)
+                    fetch_row(from + r * row * w->size, w->high[1] - p - r, row * w->size,
+                              some * w->size);
+            } else {
+                gather_group(w, room, p, j, some);
+            }
+            interleave_fn *interleave =
+                group == 4 ? pack->interleave_fours : pack->interleave_pairs;
+            interleave(to, (ptrdiff_t)w->step, from, (ptrdiff_t)row, (size_t)some, (size_t)w->width,
+                       flipped_bits(w->form));
         }
+}
+
+/* Packs columns first to `end` of one panel, whose steps are contiguous in the view. A group is
+ * then a value of 4 bytes, and the groups are transposed. */
+static void turn_columns(const struct packing *w, int64_t first, int64_t end)
+{
+    enum { WIDEST = 32, STEPS = ROOM / WIDEST / sizeof(uint16_t) }; /* steps converted at a time */
+    _Alignas(SLOT_ALIGNMENT) unsigned char room[ROOM];
+    int64_t lines = end - first, depth = w->high[1] - w->low[1], line = w->line * w->size_from;
+    int64_t group = w->form->group, row = w->width * GROUP_BYTES, some;
+    const unsigned char *from = w->from + (first - w->low[0]) * line;
+    unsigned char *to = w->to + (first / w->width * w->step + w->low[1] * w->width) * w->size +
+                        first % w->width * GROUP_BYTES;
+    const uint32_t flip = flipped_bits(w->form);
+    for (int64_t p = 0; p < depth; p += some, to += some / group * row) {
+        const unsigned char *piece = from + p * w->size_from;
+        ptrdiff_t apart = (ptrdiff_t)line;
+        some = depth - p - (depth - p) % group;
+        if (w->convert || some == 0) { /* also the last steps, if they are less than a group */
+            some = some == 0 ? group : some < STEPS ? some : STEPS;
+            int64_t inside = depth - p < some ? depth - p : some;
+            apart = (ptrdiff_t)(some * w->size);
+            memset(room, 0, (size_t)(inside < some ? lines * apart : 0));
+            for (int64_t i = 0; i < lines; i++)
+                pack_row(w, room + i * apart, piece + i * line, inside, 1);
+            piece = room;
+        }
+        w->set->pack->turn_groups(to, row, piece, apart, (size_t)lines, (size_t)(some / group),
+                                  flip);
+    }
+}
+
+/* Packs a right operand in groups of steps. */
+static void pack_groups(const struct packing *w)
+{
+    if (w->deep != 1 || w->low[1] % w->form->group != 0) {
+        pack_row_groups(w);
+        return;
+    }
+    clear_panels(w);
+    int64_t next;
+    for (int64_t j = w->low[0]; j < w->high[0]; j = next) {
+        next = (j / w->width + 1) * w->width;
+        next = next < w->high[0] ? next : w->high[0];
+        turn_columns(w, j, next);
     }
 }
 
 static void pack_right(const struct packing *w)
 {
     int64_t width = w->width, row = width * w->size, panel = w->step * w->size;
-    int64_t first = w->low[0], end = w->high[0], depth = w->high[1] - w->low[1];
-    bool fours = w->form->group == 4 && w->deep == 1 && w->low[1] % 4 == 0 && depth % 4 == 0;
-    if (end - first < w->form->lines || depth < w->depth)
-        for (int64_t j = 0; j < w->form->lines; j += width)
-            memset(w->to + j / width * panel, fours && w->form->flipped ? 0x80 : 0,
-                   (size_t)(w->depth * row));
-    if (fours) {
-        pack_fours(w);
+    int64_t first = w->low[0], end = w->high[0];
+    if (w->form->group > 1 && !swaps(w->form)) {
+        pack_groups(w);
         return;
     }
+    clear_panels(w);
     if (w->line == 1 && first % width == 0 && end - first >= width) {
         int64_t panels = (end - first) / width;
         pack_panels(w, first, panels);
@@ -227,8 +297,8 @@ static void pack_right(const struct packing *w)
         int64_t next = (first / width + 1) * width;
         pack_columns(w, first, next < end ? next : end);
     }
-    for (int64_t j = 0; j < w->form->lines && w->form->group > 1; j += width)
-        group_rows(w, w->to + j / width * panel);
+    for (int64_t j = 0; j < w->form->lines && swaps(w->form); j += width)
+        swap_pairs(w->to + j / width * panel, w->depth / 2, row);
 }
 
 static struct packing packing_of(const struct frame *f, const struct packed_fill *fill,
@@ -292,19 +362,15 @@ void step_pair_columns(struct frame *f, const struct instr *in)
 void step_group_rows(struct frame *f, const struct instr *in)
 {
     const struct dot_detail *d = in->detail;
-    if (d->group == 4) {
-        const uint8_t *bytes = frame_at(f, in->a);
-        uint8_t *out = frame_at(f, in->dst);
-        for (uint32_t i = 0; i < in->n; i++, bytes += 4 * d->n, out += 4 * d->n)
-            f->program->set->pack->interleave_bytes(out, bytes, d->n, d->n, d->flipped ? 0x80 : 0);
-        return;
-    }
     if (d->group == 1) {
         swap_pairs(frame_at(f, in->dst), in->n, (int64_t)(d->n * sizeof(float)));
         return;
     }
-    const uint16_t *from = frame_at(f, in->a);
-    uint16_t *to = frame_at(f, in->dst);
-    for (uint32_t i = 0; i < in->n; i++, from += 2 * d->n, to += 2 * d->n)
-        f->program->set->pack->interleave(to, from, from + d->n, d->n);
+    const struct pack_routines *pack = f->program->set->pack;
+    interleave_fn *interleave = d->group == 4 ? pack->interleave_fours : pack->interleave_pairs;
+    const unsigned char *from = frame_at(f, in->a);
+    unsigned char *to = frame_at(f, in->dst);
+    const size_t bytes = GROUP_BYTES * d->n;
+    for (uint32_t i = 0; i < in->n; i++, from += bytes, to += bytes)
+        interleave(to, 0, from, (ptrdiff_t)d->n, d->n, d->n, d->flipped ? 0x80808080u : 0);
 }

@@ -16,7 +16,8 @@
  * that instruction, tiles stay bf16, with the rows of the right operand interleaved in pairs;
  * otherwise the two elements of a pair are swapped when they are packed. Products of 8-bit
  * integers add groups of four steps if the routine set can: tiles stay 8-bit integers, with the
- * rows of the right operand interleaved in fours.
+ * rows of the right operand interleaved in fours. Otherwise, as products of 16-bit integers, they
+ * add pairs of steps: tiles become 16-bit integers, with these rows interleaved in pairs.
  *
  * Bounds, copies under way and tiles without a value are treated as for any tile. */
 #ifndef TW_PACKED_H
@@ -33,6 +34,11 @@ struct access;
  * in the second-level cache. Half of it would stay in the first-level cache, but sums would be
  * read and written twice as often, which is slower. */
 #define DOT_MOST_DEPTH ((size_t)512)
+/* The same for elements of `size` bytes: panels of smaller elements have the same bytes. */
+static inline size_t dot_most_depth(size_t size)
+{
+    return size < sizeof(float) ? DOT_MOST_DEPTH * sizeof(float) / size : DOT_MOST_DEPTH;
+}
 
 /* Elements from row to row of a left operand packed with this depth. The extra ones prevent rows
  * from all beginning in one set of a cache. */
@@ -44,8 +50,8 @@ struct packed_form {
     enum packed_side side;
     bool turned;         /* `dot` reads trans(tile) */
     enum dtype from, to; /* types in the view and in the computation */
-    /* Steps of depth that are added at a time: 1; 2 of bf16, the later one first; 4 of 8-bit
-     * integers. */
+    /* Steps of depth that are added at a time: 1; 2 of bf16, the later one first; 2 of 16-bit
+     * integers; 4 of 8-bit integers. */
     int group;
     bool flipped;  /* 8-bit integers on the right: their top bits are flipped (dot_int8.c) */
     int64_t lines; /* rows of the left operand, columns of the right one */
@@ -55,7 +61,7 @@ struct packed_form {
 /* Returns the columns of a panel of the right operand. */
 static inline size_t dot_panel_width(const struct routine_set *set, const struct packed_form *form)
 {
-    return set->dot->width[form->group == 4 ? COMPUTE_F32 : compute_of(form->to)];
+    return set->dot->width[form->group > 1 ? COMPUTE_F32 : compute_of(form->to)];
 }
 
 /* A tile, or `stages` of them, one for each choice of its leading indices. */

@@ -140,7 +140,7 @@ static bool plan_shape(const struct launch_state *l, const struct packed_plan *p
 {
     const struct access *a = plan->access;
     const struct view_binding *view = &l->views[a->view];
-    int64_t together = (int64_t)DOT_MOST_DEPTH / plan->form.depth;
+    int64_t together = (int64_t)dot_most_depth(dtype_size(plan->form.to)) / plan->form.depth;
     *rows = 1;
     for (int i = 0; i < a->rank; i++) {
         int64_t extent = a->axis[i].extent;

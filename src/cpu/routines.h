@@ -309,16 +309,19 @@ struct dot_routines {
  * Memory some rows ahead is fetched. */
 typedef void pack_rows_fn(void *to, ptrdiff_t to_row, ptrdiff_t apart, const void *from,
                           ptrdiff_t from_row, size_t rows, size_t pieces, size_t piece);
-/* Interleaves n elements of each of two rows. */
-typedef void interleave_fn(uint16_t *to, const uint16_t *first, const uint16_t *second, size_t n);
-/* Interleaves n bytes of each of four rows, which are `row` bytes apart; bits of `flip` are
- * flipped. */
-typedef void interleave_bytes_fn(uint8_t *to, const uint8_t *from, size_t row, size_t n,
-                                 uint8_t flip);
+/* Interleaves n elements of each row of a group: pairs of rows of 2-byte elements, or fours of rows
+ * of bytes. The rows are `row` elements apart. The results are panels of `width` groups of 4 bytes,
+ * `apart` elements apart; n is a multiple of width. The bits of `flip` are flipped in each group. */
+typedef void interleave_fn(void *to, ptrdiff_t apart, const void *from, ptrdiff_t row, size_t n,
+                           size_t width, uint32_t flip);
+/* Transposes `lines` lines of `groups` groups of 4 bytes. Lines of the source and rows of the
+ * destination are `line` and `row` bytes apart. The bits of `flip` are flipped in each group. */
+typedef void turn_groups_fn(void *to, ptrdiff_t row, const void *from, ptrdiff_t line, size_t lines,
+                            size_t groups, uint32_t flip);
 struct pack_routines {
     pack_rows_fn *rows;
-    interleave_fn *interleave;
-    interleave_bytes_fn *interleave_bytes;
+    interleave_fn *interleave_pairs, *interleave_fours;
+    turn_groups_fn *turn_groups;
 };
 
 struct routine_set {
@@ -327,12 +330,13 @@ struct routine_set {
     const struct convert_routines *convert;
     const struct reduce_routines *reduce, *reduce_integers;
     const struct dot_routines *dot;
-    /* Products of operands in groups of steps of k: pairs of bf16 (dot_bf16.c), and four 8-bit
-     * integers, by the left operand's type (dot_int8.c). Panels have dot->width[COMPUTE_F32]
-     * columns; k and the strides of a and b count groups. NULL: there is none. */
-    dot_fn *dot_bf16, *dot_u8, *dot_i8;
-    /* Products of 8-bit integers of one type (dot_amx.c). NULL: dot_u8 and dot_i8, with the top bits
-     * of b flipped. */
+    /* Products of operands in groups of steps of k: pairs of bf16 (dot_bf16.c), four 8-bit
+     * integers, by the left operand's type (dot_int8.c), and pairs of 16-bit integers
+     * (dot_int16.c). Panels have dot->width[COMPUTE_F32] columns; k and the strides of a and b
+     * count groups. NULL: there is none. */
+    dot_fn *dot_bf16, *dot_u8, *dot_i8, *dot_i16;
+    bool takes_one_sign; /* dot_u8, dot_i8: b is of a's type; else of the other type */
+    /* Products of 8-bit integers of one type (dot_amx.c). NULL: dot_u8 and dot_i8 do them. */
     dot_fn *dot_u8_u8, *dot_i8_i8;
     const struct memory_routines *memory;
     const struct pack_routines *pack;

@@ -15,8 +15,9 @@
  *                      the others are EACH_MANY_ROWS
  *   FOUR_STEPS_OF_MANY optional: 4 steps of k for blocks of 4 rows or more
  *   LINE_UNROLLED      UNROLLED if the steps of k between two prefetches are to be unrolled
- *   CORRECT            optional: adds what the sums of a block lack if the bytes of b are flipped
- *                      (dot_strides.flipped)
+ *   ROW_TERMS, ADD_TERM
+ *                      optional: compute, for rows of a, what their sums lack if the bytes of b are
+ *                      flipped (dot_strides.flipped); add a row's term to a vector of sums
  *   PACKS              optional: operands may have to be packed on the way
  *   GET_HALVES, PUT_HALVES, GET_HALF, PUT_HALF
  *                      optional: f16 in memory: load a vector or one element as an operand, and
@@ -50,20 +51,28 @@ static INLINED VECTOR NAME(load)(const SUM *row, int v, int vectors, bool whole,
 
 /* Loads the sums to begin with. */
 static INLINED void NAME(begin)(const int rows, const int vectors, const bool whole,
-                                VECTOR sum[ROWS][VECTORS], const SUM *c,
+                                VECTOR sum[ROWS][VECTORS], const SUM *c, const int32_t *terms,
                                 const struct dot_strides *s, MASK mask)
 {
-    if (s->fresh) {
-        UNROLLED
-        for (int r = 0; r < rows; r++)
-            for (int v = 0; v < vectors; v++)
-                sum[r][v] = (VECTOR){0};
+    const bool fresh = s->fresh;
+    UNROLLED
+    for (int r = 0; r < rows && fresh; r++)
+        for (int v = 0; v < vectors; v++)
+            sum[r][v] = (VECTOR){0};
+    UNROLLED
+    for (int r = 0; r < rows && !fresh; r++)
+        for (int v = 0; v < vectors; v++)
+            sum[r][v] = NAME(load)(c + (size_t)r * s->c, v, vectors, whole, mask);
+#if defined(ROW_TERMS)
+    if (!terms)
         return;
-    }
     UNROLLED
     for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++)
-            sum[r][v] = NAME(load)(c + (size_t)r * s->c, v, vectors, whole, mask);
+            sum[r][v] = ADD_TERM(sum[r][v], terms[r]);
+#else
+    (void)terms;
+#endif
 }
 
 static INLINED void NAME(store)(SUM *row, int v, int vectors, bool whole, MASK mask, VECTOR x)
@@ -166,7 +175,7 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
     const char *at = lines->at, *end = lines->end;
     ptrdiff_t step = lines->step;
     VECTOR sum[ROWS][VECTORS];
-    NAME(begin)(rows, vectors, whole, sum, c, s, mask);
+    NAME(begin)(rows, vectors, whole, sum, c, lines->terms, s, mask);
     size_t p = 0;
     for (; whole && p + LINE_STEPS <= k; p += LINE_STEPS, a += LINE_STEPS) {
         PREFETCH_SECOND(at);
@@ -234,7 +243,7 @@ static INLINED void NAME(packing_block)(const int rows, const bool halves, SUM *
     const size_t size = NAME(size_of)(halves);
     const ptrdiff_t step = (ptrdiff_t)(s->b_unpacked.step * size);
     VECTOR sum[ROWS][VECTORS];
-    NAME(begin)(rows, VECTORS, true, sum, c, s, mask);
+    NAME(begin)(rows, VECTORS, true, sum, c, NULL, s, mask);
     for (size_t p = 0; p < k; p++, a++, from += step, panel += VECTORS * LANES) {
         OPERAND y[VECTORS];
         NAME(ask_for_steps)(from, step, VECTORS * LANES * size);
@@ -333,6 +342,9 @@ static APART void NAME(edge)(size_t rows, size_t columns, SUM *out, const SUM *c
         NAME(edge_block)
         (some, columns, out + at * (s->out ? s->out_step : s->c), c + at * s->c, a + at * s->a, b,
          k, s, lines);
+#if defined(ROW_TERMS)
+        lines->terms = lines->terms ? lines->terms + some : NULL;
+#endif
         at += some;
     }
 }
@@ -484,6 +496,26 @@ static INLINED void NAME(block_at)(size_t at, size_t rows, size_t j, size_t colu
     NAME(any_block)(rows, columns, out, c, a, panel, k, s, lines);
 }
 
+#if defined(ROW_TERMS)
+struct NAME(terms) {
+    SUM of[MOST_TERMS];
+    size_t known; /* number of rows, from the first one, whose terms are kept */
+};
+
+/* Returns the terms of `rows` rows of m, from row `at` on, which begins at a. */
+static INLINED const SUM *NAME(terms_of)(struct NAME(terms) * terms, size_t at, size_t rows,
+                                         size_t m, const T *a, size_t k,
+                                         const struct dot_strides *s)
+{
+    SUM *of = m <= MOST_TERMS ? terms->of + at : terms->of;
+    if (m > MOST_TERMS || at >= terms->known) {
+        ROW_TERMS(of, rows, a, s->a, k);
+        terms->known = at + rows;
+    }
+    return of;
+}
+#endif
+
 /* Multiplies in blocks of nearly equal numbers of rows, because blocks with few rows keep the
  * units less busy. */
 static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,
@@ -496,6 +528,10 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
     const size_t to_row = s->out ? s->out_step : s->c;
     const size_t to_size = s->out_halves ? sizeof(uint16_t) : sizeof(SUM);
     struct dot_lines lines;
+#if defined(ROW_TERMS)
+    struct NAME(terms) terms;
+    terms.known = 0;
+#endif
 #if defined(PUT_HALVES)
     _Alignas(CACHE_LINE) SUM full[ROWS * NAME(width)]; /* sums that are stored as halves */
     struct dot_strides own;
@@ -524,11 +560,10 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
             if (s->out_halves)
                 to = full;
 #endif
-            NAME(block_at)(at, rows, j, columns, to, sums, from, panel, k, s, &lines);
-#if defined(CORRECT)
-            if (s->flipped)
-                CORRECT(to, to_row, rows, columns, from, s->a, k);
+#if defined(ROW_TERMS)
+            lines.terms = s->flipped ? NAME(terms_of)(&terms, at, rows, m, from, k, s) : NULL;
 #endif
+            NAME(block_at)(at, rows, j, columns, to, sums, from, panel, k, s, &lines);
             if (s->settled)
                 NAME(settle)(to, s->out ? s->out_step : s->c, rows, columns);
 #if defined(PUT_HALVES)
@@ -563,7 +598,8 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
 #undef EACH_WHOLE_ROWS
 #undef FEW_AT_EDGE
 #undef FUSED_WITH
-#undef CORRECT
+#undef ROW_TERMS
+#undef ADD_TERM
 #undef PACKS
 #undef GET_HALVES
 #undef GET_HALF

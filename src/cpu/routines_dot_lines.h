@@ -11,13 +11,14 @@
 #endif
 
 /* The next line that blocks fetch. They proceed row by row, because each row costs a look-up of
- * its page, and take two lines at a time. */
+ * its page, and take two lines at a time. Also what the next block adds to its rows. */
 struct dot_lines {
     const char *at, *end; /* of the row */
     ptrdiff_t step;       /* bytes; 0: there is nothing left */
     const char *row;
     size_t rows; /* left, this one included */
     const struct dot_prefetch *item;
+    const int32_t *terms; /* of the rows of the next block (ROW_TERMS); NULL: none */
 };
 
 static INLINED void lines_open(struct dot_lines *l, const struct dot_prefetch *item)
@@ -93,6 +94,10 @@ enum { ROWS = 6, EDGE_ROWS = ROWS, PACKING_ROWS = 4, VECTORS = 2, LINE_STEPS = 8
 #define EACH_VECTORS(X) X(1) X(2)
 #define EACH_PACKING_ROWS(X) X(4) X(5) X(6)
 #endif
+
+/* Terms (ROW_TERMS) are kept for at most this number of rows; those of more rows are computed again
+ * for each block. */
+enum { MOST_TERMS = 256 };
 
 #if defined(EACH_ROWS)
 /* The prefetch distance in rows for the first-level cache: less than the number of ways of a

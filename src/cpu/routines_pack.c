@@ -1,6 +1,6 @@
 /* Copies rows of a view to rows with another layout, and fetches them before the processor
- * would. Rows that are packed come from far away, each from another page. Also interleaves rows
- * into rows of pairs, or of groups of four. */
+ * would. Rows that are packed come from far away, each from another page. Also brings rows and
+ * columns into groups of 4 bytes: pairs of 2-byte elements, or four bytes. */
 #include "cpu/routines.h"
 
 #include <string.h>
@@ -33,25 +33,106 @@ static void pack_rows(void *to, ptrdiff_t to_row, ptrdiff_t apart, const void *f
                  i + (size_t)ahead < rows ? ahead * to_row : 0);
 }
 
-static void interleave(uint16_t *to, const uint16_t *first, const uint16_t *second, size_t n)
+static void interleave_pairs(void *to, ptrdiff_t apart, const void *from, ptrdiff_t row, size_t n,
+                             size_t width, uint32_t flip)
 {
-    VECTORISE for (size_t i = 0; i < n; i++)
-    {
-        to[2 * i] = first[i];
-        to[2 * i + 1] = second[i];
+    uint16_t *out = to;
+    const uint16_t *first = from, *second = first + row;
+    (void)flip; /* 16-bit elements keep their bits */
+    for (size_t j = 0; j < n; j += width, out += apart, first += width, second += width)
+        VECTORISE for (size_t i = 0; i < width; i++)
+        {
+            out[2 * i] = first[i];
+            out[2 * i + 1] = second[i];
+        }
+}
+
+static void interleave_fours(void *to, ptrdiff_t apart, const void *from, ptrdiff_t row, size_t n,
+                             size_t width, uint32_t flip)
+{
+    uint8_t *out = to;
+    const uint8_t *in = from, bits = (uint8_t)flip;
+    for (size_t j = 0; j < n; j += width, out += apart, in += width) {
+        const uint8_t *second = in + row, *third = second + row, *fourth = third + row;
+        VECTORISE for (size_t i = 0; i < width; i++)
+        {
+            out[4 * i] = in[i] ^ bits;
+            out[4 * i + 1] = second[i] ^ bits;
+            out[4 * i + 2] = third[i] ^ bits;
+            out[4 * i + 3] = fourth[i] ^ bits;
+        }
     }
 }
 
-static void interleave_bytes(uint8_t *to, const uint8_t *from, size_t row, size_t n, uint8_t flip)
+static inline void turn_group(unsigned char *to, const unsigned char *from, uint32_t flip)
 {
-    VECTORISE for (size_t i = 0; i < n; i++)
-    {
-        to[4 * i] = from[i] ^ flip;
-        to[4 * i + 1] = from[row + i] ^ flip;
-        to[4 * i + 2] = from[2 * row + i] ^ flip;
-        to[4 * i + 3] = from[3 * row + i] ^ flip;
+    uint32_t group;
+    memcpy(&group, from, sizeof group);
+    group ^= flip;
+    memcpy(to, &group, sizeof group);
+}
+
+/* Turns blocks of 4 × 4 groups in registers. */
+#if defined(__clang__) || __GNUC__ >= 12
+typedef uint32_t four __attribute__((vector_size(16)));
+
+static inline void turn_block(unsigned char *to, ptrdiff_t row, const unsigned char *from,
+                              ptrdiff_t line, uint32_t flip)
+{
+    four in[4], pair[4], out[4];
+    UNROLLED
+    for (int i = 0; i < 4; i++) {
+        memcpy(&in[i], from + i * line, sizeof in[i]);
+        in[i] ^= flip;
+    }
+    pair[0] = __builtin_shufflevector(in[0], in[1], 0, 4, 1, 5);
+    pair[1] = __builtin_shufflevector(in[2], in[3], 0, 4, 1, 5);
+    pair[2] = __builtin_shufflevector(in[0], in[1], 2, 6, 3, 7);
+    pair[3] = __builtin_shufflevector(in[2], in[3], 2, 6, 3, 7);
+    out[0] = __builtin_shufflevector(pair[0], pair[1], 0, 1, 4, 5);
+    out[1] = __builtin_shufflevector(pair[0], pair[1], 2, 3, 6, 7);
+    out[2] = __builtin_shufflevector(pair[2], pair[3], 0, 1, 4, 5);
+    out[3] = __builtin_shufflevector(pair[2], pair[3], 2, 3, 6, 7);
+    UNROLLED
+    for (int i = 0; i < 4; i++)
+        memcpy(to + i * row, &out[i], sizeof out[i]);
+}
+#else
+static inline void turn_block(unsigned char *to, ptrdiff_t row, const unsigned char *from,
+                              ptrdiff_t line, uint32_t flip)
+{
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++)
+            turn_group(to + j * row + 4 * i, from + i * line + 4 * j, flip);
+}
+#endif
+
+/* Takes lines of the cache of four lines of the source at a time: those of more may fall in one set
+ * of the first-level cache. */
+static void turn_groups(void *to, ptrdiff_t row, const void *from, ptrdiff_t line, size_t lines,
+                        size_t groups, uint32_t flip)
+{
+    enum { SOME = CACHE_LINE / 4, AHEAD = 3 * CACHE_LINE };
+    for (size_t p = 0; p < groups; p += SOME) {
+        size_t end = groups - p < SOME ? groups : p + SOME, l = 0;
+        const unsigned char *in = from;
+        unsigned char *out = to;
+        for (; l + 4 <= lines; l += 4, in += 4 * line, out += 4 * 4) {
+            size_t g = p;
+            for (int i = 0; i < 4; i++)
+                PREFETCH_SECOND(in + i * line + 4 * p + AHEAD);
+            for (; g + 4 <= end; g += 4)
+                turn_block(out + (ptrdiff_t)g * row, row, in + 4 * g, line, flip);
+            for (; g < end; g++)
+                for (int i = 0; i < 4; i++)
+                    turn_group(out + (ptrdiff_t)g * row + 4 * i, in + i * line + 4 * g, flip);
+        }
+        for (; l < lines; l++, in += line, out += 4)
+            for (size_t g = p; g < end; g++)
+                turn_group(out + (ptrdiff_t)g * row, in + 4 * g, flip);
     }
 }
 
 extern const struct pack_routines ROUTINE(routines_pack);
-const struct pack_routines ROUTINE(routines_pack) = {pack_rows, interleave, interleave_bytes};
+const struct pack_routines ROUTINE(routines_pack) = {pack_rows, interleave_pairs, interleave_fours,
+                                                     turn_groups};

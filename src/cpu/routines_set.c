@@ -21,12 +21,20 @@ extern const struct convert_routines CONVERT;
 extern const struct memory_routines MEMORY;
 extern const struct reduce_routines REDUCE_INTEGERS;
 
-/* The set for AVX512-VNNI is the set for AVX-512 plus dot_int8.c; that for AVX512-BF16 has
- * dot_bf16.c, too. The sets for AMX have dot_amx.c, one of them without bf16. */
+#if defined(ROUTINES_V3) || defined(ROUTINES_V4)
+extern dot_fn ROUTINE(dot_pairs_i16);
+#define DOT_I16 ROUTINE(dot_pairs_i16)
+#else
+#define DOT_I16 NULL
+#endif
+
+/* With ROUTINES_BYTES, a set has dot_int8.c in addition: the sets for AVX-VNNI, for AVX512-VNNI
+ * and for SDOT and UDOT of AArch64. The set for AVX512-BF16 also has dot_bf16.c. The sets for AMX
+ * have dot_amx.c, one of them without bf16. */
 #if defined(ROUTINES_AMX)
 extern dot_fn dot_tiles_u8_i8, dot_tiles_i8_u8, dot_tiles_u8_u8, dot_tiles_i8_i8, dot_tiles_bf16;
-#elif defined(ROUTINES_VNNI)
-extern dot_fn dot_groups_u8, dot_groups_i8;
+#elif defined(ROUTINES_BYTES)
+extern dot_fn ROUTINE(dot_groups_u8), ROUTINE(dot_groups_i8);
 #endif
 #if defined(ROUTINES_AMX) && defined(ROUTINES_BF16)
 #define SET routine_set_amx_bf16
@@ -35,8 +43,8 @@ extern dot_fn dot_groups_u8, dot_groups_i8;
 #elif defined(ROUTINES_BF16)
 #define SET routine_set_bf16
 extern dot_fn dot_pairs_bf16;
-#elif defined(ROUTINES_VNNI)
-#define SET routine_set_vnni
+#elif defined(ROUTINES_BYTES)
+#define SET ROUTINE(routine_set_bytes)
 #else
 #define SET ROUTINE(routine_set)
 #endif
@@ -51,8 +59,12 @@ const struct routine_set SET = {
 #elif defined(ROUTINES_BF16)
     .name = "avx512_bf16",
     .dot_bf16 = dot_pairs_bf16,
-#elif defined(ROUTINES_VNNI)
+#elif defined(ROUTINES_BYTES) && defined(ROUTINES_V4)
     .name = "avx512_vnni",
+#elif defined(ROUTINES_BYTES) && defined(ROUTINES_V3)
+    .name = "avx_vnni",
+#elif defined(ROUTINES_BYTES)
+    .name = "neon_dotprod",
 #elif defined(ROUTINES_V4)
     .name = "avx512",
 #elif defined(ROUTINES_V3)
@@ -67,10 +79,14 @@ const struct routine_set SET = {
     .dot_i8 = dot_tiles_i8_u8,
     .dot_u8_u8 = dot_tiles_u8_u8,
     .dot_i8_i8 = dot_tiles_i8_i8,
-#elif defined(ROUTINES_VNNI)
-    .dot_u8 = dot_groups_u8,
-    .dot_i8 = dot_groups_i8,
+#elif defined(ROUTINES_BYTES)
+    .dot_u8 = ROUTINE(dot_groups_u8),
+    .dot_i8 = ROUTINE(dot_groups_i8),
 #endif
+#if defined(ROUTINES_NEON)
+    .takes_one_sign = true,
+#endif
+    .dot_i16 = DOT_I16,
     .elementwise = &ROUTINE(routines_elementwise),
     .math = &ROUTINE(routines_math),
     .convert = &CONVERT,

@@ -14,7 +14,7 @@ from tile_runner import fail
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COMPILER, SKIPPED = "aarch64-linux-gnu-gcc", 77
-TESTS = ["routines", "cpu", "cpu_chains"]
+TESTS = ["routines", "dot_integers", "cpu", "cpu_chains"]
 
 
 def skip(why):
