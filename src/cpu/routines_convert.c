@@ -219,8 +219,48 @@ static void f32_to_f16_run(void *dst, const void *src, size_t n)
 
 /* Small floats are converted to f32 first, then to the other type. */
 CONVERT(bf16_to_f32_run, uint16_t, float, from_bf16(x))
+/* If instructions convert f16, bytes become f16 first. An e5m2 is the upper byte of an f16. The bits
+ * of an e4m3, one to the right of an f16's exponent, are the f16 that is 2^8 times smaller, because
+ * the exponents have biases of 7 and 15; its NaN becomes one. */
+static inline uint16_t e5m2_to_half(uint8_t x)
+{
+    return (uint16_t)(x << 8);
+}
+
+static inline uint16_t e4m3_to_half(uint8_t x)
+{
+    uint16_t nan = (x & 0x7fu) == 0x7fu ? 0x7fffu : 0;
+    return (uint16_t)((x & 0x80u) << 8 | (x & 0x7fu) << 7 | nan);
+}
+
+#ifdef HARDWARE_F16
+#define FROM_BYTES(t, scale)                                                                       \
+    static void t##_to_f32_run(void *dst, const void *src, size_t n)                               \
+    {                                                                                              \
+        enum { PART = 32 };                                                                        \
+        uint16_t halves[PART];                                                                     \
+        const uint8_t *in = src;                                                                   \
+        float *out = dst;                                                                          \
+        size_t i = 0;                                                                              \
+        for (; i + PART <= n; i += PART) {                                                         \
+            for (int j = 0; j < PART; j++)                                                         \
+                halves[j] = t##_to_half(in[i + (size_t)j]);                                        \
+            for (size_t j = 0; j < PART; j += HALVES)                                              \
+                from_halves(out + i + j, halves + j);                                              \
+            for (size_t j = 0; j < PART && (scale) > 1; j++)                                       \
+                out[i + j] *= (scale);                                                             \
+        }                                                                                          \
+        VECTORISE for (; i < n; i++)                                                               \
+        {                                                                                          \
+            out[i] = t##_to_f32(in[i]);                                                            \
+        }                                                                                          \
+    }
+FROM_BYTES(e4m3, 0x1p8f)
+FROM_BYTES(e5m2, 1.0f)
+#else
 CONVERT(e4m3_to_f32_run, uint8_t, float, e4m3_to_f32(x))
 CONVERT(e5m2_to_f32_run, uint8_t, float, e5m2_to_f32(x))
+#endif
 #define FROM_SMALL(s, S)                                                                           \
     IN_TWO(s##_to_f64, S, double, s##_to_f32_run, f32_to_f64)                                      \
     IN_TWO(s##_to_i64, S, int64_t, s##_to_f32_run, f32_to_i64)                                     \
