@@ -479,6 +479,16 @@ static void keep_line_places(tw_launch *l)
     }
 }
 
+/* Returns the kernel with joined blocks if the pass `join` is shown and makes one; else ir. */
+static struct kernel *joined_or_same(const struct look *c, struct kernel *ir)
+{
+    struct pass_context again = {.kernel = ir, .diag = &c->launch->ctx->diag};
+    if (c->launch->kernel->device || !c->pass || strcmp(c->pass, "join") != 0)
+        return ir;
+    pass_join(&again);
+    return again.joined ? again.joined : ir;
+}
+
 static tw_status show_call(void *user)
 {
     struct look *c = user;
@@ -509,7 +519,7 @@ static tw_status show_call(void *user)
     if (c->staged) {
         add_facts(&text, c, lowered, ir);
     } else {
-        kernel_print_lines(&text, ir, &l->shown_lines);
+        kernel_print_lines(&text, joined_or_same(c, ir), &l->shown_lines);
         keep_line_places(l);
         warn_of_stand_ins(c);
     }

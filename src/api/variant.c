@@ -1,6 +1,7 @@
 /* Variants: one compiled version of a kernel for each choice of tuned values, types, statics and
  * facts about sizes. The kernel keeps the most recently used. */
 #include "api/objects.h"
+#include "cpu/program.h"
 #include "tile/probe.h"
 
 #include <string.h>
@@ -124,28 +125,37 @@ struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,
     return NULL;
 }
 
-tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choice *c,
-                        const bool *statics_known, const char *last)
+/* Runs the passes as choice_passes does; *passes keeps their results. */
+static tw_status run_passes(const tw_kernel *k, struct kernel *ir, const struct choice *c,
+                            const bool *statics_known, const char *last,
+                            struct pass_context *passes)
 {
     struct launch_facts facts = {
         .values = c->values, .known = statics_known, .divisor = c->divisor};
-    struct pass_context passes = {.kernel = ir,
-                                  .diag = &k->module->ctx->diag,
-                                  .facts = &facts,
-                                  .sync_memory = &k->module->sync,
-                                  .sm = k->device ? k->device->ptx.number : 0,
-                                  .despite_races = c->despite_races};
-    int errors = passes.diag->errors;
+    *passes = (struct pass_context){.kernel = ir,
+                                    .diag = &k->module->ctx->diag,
+                                    .facts = &facts,
+                                    .sync_memory = &k->module->sync,
+                                    .sm = k->device ? k->device->ptx.number : 0,
+                                    .despite_races = c->despite_races};
+    int errors = passes->diag->errors;
     if (c->probe) {
-        if (!passes_run(&passes, "variance"))
+        if (!passes_run(passes, "variance"))
             return TW_BAD_PROGRAM;
-        probe_add(ir, c->probe, passes.diag);
+        probe_add(ir, c->probe, passes->diag);
     }
-    if (passes.diag->errors > errors)
+    if (passes->diag->errors > errors)
         return TW_BAD_ARGUMENT;
-    if (passes_run(&passes, last))
+    if (passes_run(passes, last))
         return TW_OK;
-    return passes.refused_by == pass_synccheck ? TW_UNSYNCHRONISED : TW_BAD_PROGRAM;
+    return passes->refused_by == pass_synccheck ? TW_UNSYNCHRONISED : TW_BAD_PROGRAM;
+}
+
+tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choice *c,
+                        const bool *statics_known, const char *last)
+{
+    struct pass_context passes;
+    return run_passes(k, ir, c, statics_known, last, &passes);
 }
 
 struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel *ir,
@@ -181,7 +191,8 @@ tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *
     v->ir = choice_check(&v->arena, d, k, &v->key, v->key.known);
     if (!v->ir)
         return TW_BAD_PROGRAM;
-    tw_status status = choice_passes(k, v->ir, &v->key, v->key.known, NULL);
+    struct pass_context passes;
+    tw_status status = run_passes(k, v->ir, &v->key, v->key.known, NULL, &passes);
     if (status != TW_OK)
         return status;
     v->views = find_views(&v->arena, v->ir);
@@ -196,6 +207,8 @@ tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *
         diag_error(d, v->ir->loc, "kernel `%s` cannot run on the cpu: %s", v->ir->name, why);
         return TW_UNSUPPORTED;
     }
+    if (passes.joined)
+        cpu_add_joined(&v->arena, v->program, passes.joined, passes.joins);
     return TW_OK;
 }
 

@@ -468,6 +468,14 @@ struct cpu_program *cpu_compile(struct arena *a, const struct kernel *k, bool an
     return cpu_compile_with(a, k, routine_set_choose(any_bits), false, why);
 }
 
+void cpu_add_joined(struct arena *a, struct cpu_program *p, const struct kernel *joined,
+                    const int64_t joins[3])
+{
+    const char *why;
+    p->joined = cpu_compile_with(a, joined, p->set, false, &why);
+    memcpy(p->joins, joins, sizeof p->joins);
+}
+
 struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
                                      const struct routine_set *set, bool plain, const char **why)
 {

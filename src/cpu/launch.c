@@ -364,16 +364,42 @@ static enum cpu_fault_kind run_cooperative(struct arena *a, struct launch_state 
     return kind;
 }
 
+/* --- joined blocks --- */
+
+/* Returns whether the grid has enough joined blocks for the workers, and no axis has fewer blocks
+ * than one of them is made of. */
+static bool joining_pays(const struct launch_state *l)
+{
+    const struct parallel *parallel = &l->options->parallel;
+    int64_t workers = parallel->run ? parallel->threads : 1, blocks = 1;
+    for (int i = 0; i < 3; i++) {
+        int64_t joins = l->program->joins[i];
+        if (joins > l->grid[i])
+            return false;
+        blocks *= joins > 1 ? (l->grid[i] + joins - 1) / joins : l->grid[i];
+    }
+    return blocks == workers || blocks >= 2 * workers;
+}
+
+/* Chooses the program with joined blocks if that pays. false: a fault. */
+static bool choose_program(struct binder *b, struct launch_state *l)
+{
+    if (l->blocks == 0 || !l->program->joined || !joining_pays(l))
+        return true;
+    l->program = l->program->joined;
+    return set_grid(b, l);
+}
+
 /* --- the launch --- */
 
 static enum cpu_fault_kind launch(struct arena *a, struct launch_state *l,
                                   const struct cpu_argument *args, struct cpu_fault *fault)
 {
-    const struct cpu_program *p = l->program;
     struct binder b = {.arena = a, .args = args, .fault = fault};
-    set_env(&b, p);
-    if (!set_grid(&b, l))
+    set_env(&b, l->program);
+    if (!set_grid(&b, l) || !choose_program(&b, l))
         return fault->kind;
+    const struct cpu_program *p = l->program;
     l->views = arena_array(a, struct view_binding, p->view_count);
     for (int i = 0; i < p->view_count; i++)
         if (!bind_view(&b, p->views[i], &l->views[i]))

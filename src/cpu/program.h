@@ -342,6 +342,10 @@ struct scalar_slot {
 
 struct cpu_program {
     const struct kernel *kernel;
+    /* The same kernel with joined blocks (NULL: none), each made of joins[i] blocks along axis i
+     * (0: 1). */
+    const struct cpu_program *joined;
+    int64_t joins[3];
     const struct routine_set *set;
     const struct instr *code;
     size_t count;
@@ -390,6 +394,11 @@ struct cpu_program {
  * faster. */
 struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
                                      const struct routine_set *set, bool plain, const char **why);
+
+/* Adds the program of the kernel with joined blocks, so that launches may choose it. If it cannot be
+ * compiled, the program stays as it is. */
+void cpu_add_joined(struct arena *a, struct cpu_program *p, const struct kernel *joined,
+                    const int64_t joins[3]);
 
 /* --- a launch --- */
 

@@ -46,6 +46,10 @@ struct pass_context {
     /* The reason of SYNC_UNDECIDED, else NULL. It lives as long as sync_memory; without a
      * sync_memory, as long as the kernel. */
     const char *sync_undecided;
+    /* Set by join: the kernel with larger blocks (NULL: none), and how many blocks along each axis
+     * make one of them (0: 1). */
+    struct kernel *joined;
+    int64_t joins[3];
 };
 
 /* variance.c: marks values that differ between threads. Refuses operations that need all threads
@@ -86,6 +90,20 @@ void pass_masks(struct pass_context *c);
  * `added`. requires: variance, folded, masks (their `inside` marks are kept). breaks: folded (it
  * folds again). diagnoses: pipelines in which nothing can be fetched ahead (a warning). */
 void pass_pipeline(struct pass_context *c);
+
+/* name_operands.c: for the host, gives a name to each part of a read-only view that `dot` reads, so that
+ * the CPU engine packs it. requires: types, folded. keeps: all values. */
+void pass_operands(struct pass_context *c);
+
+/* deepen.c: for the host, joins turns of loops that add products of computed operands. requires:
+ * folded, variance, contract. keeps: all values, and masks' marks. breaks: nothing; a turn then has
+ * deeper tiles, and a loop may be followed by a second one with the turns that are left. */
+void pass_deepen(struct pass_context *c);
+
+/* join.c: for the host, makes a copy of the kernel with larger blocks, c->joined, if the values do
+ * not depend on where blocks end. requires: folded, variance, contract, masks. keeps: the kernel
+ * itself, and all values. sets: joined, joins. */
+void pass_join(struct pass_context *c);
 
 /* edges.c: finds the first reduction that counts the zeros which a slice without `else` reads past
  * the edge of its view, and whose result flows into the output that the view `view` shows (NULL:

@@ -53,21 +53,34 @@ static void set_statics(const struct lang_kernel *k, const struct given *given,
             }
 }
 
-static void run_passes(struct cpu_run *r, bool raw, const struct launch_facts *facts)
+/* Selects the passes to run: all except the synchronisation check; also without those that change
+ * tiles for the host; or one alone. */
+enum passes { ALL_PASSES, AS_WRITTEN, ONLY_VARIANCE };
+
+static bool wanted_pass(enum passes which, const char *name)
+{
+    bool is_own =
+        strcmp(name, "operands") == 0 || strcmp(name, "deepen") == 0 || strcmp(name, "join") == 0;
+    if (which == ONLY_VARIANCE)
+        return strcmp(name, "variance") == 0;
+    return strcmp(name, "synccheck") != 0 && !(is_own && which == AS_WRITTEN);
+}
+
+static void run_passes(struct cpu_run *r, enum passes which, const struct launch_facts *facts)
 {
     struct pass_context c = {.kernel = r->kernel, .diag = &r->diag, .facts = facts};
     for (int i = 0; i < pass_count; i++) {
-        bool wanted = raw ? strcmp(pass_list[i].name, "variance") == 0
-                          : strcmp(pass_list[i].name, "synccheck") != 0;
-        if (!wanted)
+        if (!wanted_pass(which, pass_list[i].name))
             continue;
         pass_list[i].run(&c);
         refuse_errors(r);
     }
+    r->joined = c.joined;
+    memcpy(r->joins, c.joins, sizeof r->joins);
 }
 
-static void open_kernel(struct cpu_run *r, const char *text, const struct given *given, bool raw,
-                        const struct routine_set *set, bool plain)
+static void open_kernel(struct cpu_run *r, const char *text, const struct given *given,
+                        enum passes which, const struct routine_set *set, bool plain)
 {
     static const struct launch_facts none = {0};
     *r = (struct cpu_run){.source = {"t", text, strlen(text)}};
@@ -88,7 +101,7 @@ static void open_kernel(struct cpu_run *r, const char *text, const struct given 
     struct launch_facts facts = none;
     facts.values = statics;
     facts.known = known;
-    run_passes(r, raw, &facts);
+    run_passes(r, which, &facts);
     for (const struct given *g = given; g && g->name; g++)
         r->args[param_named(r, g->name)->sym->index].scalar.i = g->value;
     r->program = cpu_compile_with(&r->arena, r->kernel, set ? set : routine_set_choose(false),
@@ -98,23 +111,28 @@ static void open_kernel(struct cpu_run *r, const char *text, const struct given 
 void cpu_open_with(struct cpu_run *r, const char *text, const struct given *given,
                    const struct routine_set *set)
 {
-    open_kernel(r, text, given, false, set, false);
+    open_kernel(r, text, given, ALL_PASSES, set, false);
 }
 
 void cpu_open_plain(struct cpu_run *r, const char *text, const struct given *given,
                     const struct routine_set *set, bool plain)
 {
-    open_kernel(r, text, given, false, set, plain);
+    open_kernel(r, text, given, ALL_PASSES, set, plain);
 }
 
 void cpu_open(struct cpu_run *r, const char *text, const struct given *given)
 {
-    open_kernel(r, text, given, false, NULL, false);
+    open_kernel(r, text, given, ALL_PASSES, NULL, false);
+}
+
+void cpu_open_as_written(struct cpu_run *r, const char *text, const struct given *given)
+{
+    open_kernel(r, text, given, AS_WRITTEN, routine_set_at(0), true);
 }
 
 void cpu_open_raw(struct cpu_run *r, const char *text, const struct given *given)
 {
-    open_kernel(r, text, given, true, NULL, false);
+    open_kernel(r, text, given, ONLY_VARIANCE, NULL, false);
 }
 
 void cpu_close(struct cpu_run *r)

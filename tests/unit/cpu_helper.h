@@ -17,6 +17,8 @@ struct cpu_run {
     struct diag diag;
     struct source source;
     struct kernel *kernel;
+    struct kernel *joined; /* set by the pass `join`, with joins; NULL: none */
+    int64_t joins[3];
     struct cpu_program *program;
     const char *why; /* the reason, if there is no program */
     struct cpu_argument args[MOST_ARRAYS];
@@ -37,6 +39,9 @@ void cpu_open(struct cpu_run *r, const char *text, const struct given *given);
 /* As cpu_open_with, but if `plain` without the engine's short cuts (program.h). */
 void cpu_open_plain(struct cpu_run *r, const char *text, const struct given *given,
                     const struct routine_set *set, bool plain);
+/* As cpu_open_plain, without the passes that change tiles for the host: the steps are those of the
+ * text. */
+void cpu_open_as_written(struct cpu_run *r, const char *text, const struct given *given);
 /* As cpu_open, with the variance pass alone. */
 void cpu_open_raw(struct cpu_run *r, const char *text, const struct given *given);
 void cpu_close(struct cpu_run *r);

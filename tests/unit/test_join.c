@@ -1,0 +1,302 @@
+/* The passes that change tiles for the host: operands, deepen and join. Each program runs as it is
+ * written, in the plain way, and with the passes, with every set of routines: the same bits. The
+ * programs that the passes must leave alone differ from those by one thing each. */
+#include "cpu_helper.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ARRAY = 1 << 18 };
+
+struct outcome {
+    struct cpu_fault fault;
+    unsigned char bytes[MOST_ARRAYS][ARRAY];
+};
+
+/* Fills arrays that are not written with small numbers; some are -0. */
+static void fill_arrays(struct cpu_run *r, size_t bytes)
+{
+    for (const struct param *p = r->kernel->params; p; p = p->next) {
+        if (!p->sym->is_pointer)
+            continue;
+        unsigned char *data = cpu_array(r, p->sym->name, bytes);
+        enum dtype t = p->sym->type.dtype;
+        size_t size = dtype_size(t);
+        for (size_t i = 0; p->sym->is_const && i < bytes / size; i++)
+            dtype_store_f64(t, data + i * size,
+                            i % 13 == 0 ? -0.0 : (double)(i * 37 % 101) / 7 - 6);
+    }
+}
+
+static void run_program(struct cpu_run *r, int threads, struct outcome *out)
+{
+    memset(out, 0, sizeof *out);
+    fill_arrays(r, ARRAY);
+    cpu_go(r, threads);
+    out->fault = r->fault;
+    for (const struct param *p = r->kernel->params; p; p = p->next)
+        if (p->sym->is_pointer && !p->sym->is_const)
+            memcpy(out->bytes[p->sym->index], r->args[p->sym->index].data, ARRAY);
+}
+
+static void expect_equal(const struct outcome *x, const struct outcome *y, const char *what,
+                         int64_t n, const char *text)
+{
+    if (x->fault.kind != y->fault.kind)
+        fail_msg("n = %d, %s: %s / %s\n%s", (int)n, what, x->fault.message, y->fault.message, text);
+    if (x->fault.kind == CPU_OK && memcmp(x->bytes, y->bytes, sizeof x->bytes) != 0)
+        fail_msg("n = %d, %s: other values\n%s", (int)n, what, text);
+}
+
+/* Runs the text as written and with the passes; the joined blocks too, if there are any. Returns
+ * whether there are. */
+static bool expect_same(const char *text, int64_t n)
+{
+    const struct given given[] = {{"n", n}, {NULL, 0}};
+    struct outcome *written = malloc(sizeof *written), *got = malloc(sizeof *got);
+    struct cpu_run r;
+    bool joins = false;
+    assert_true(written && got);
+    cpu_open_as_written(&r, text, given);
+    run_program(&r, 1, written);
+    cpu_close(&r);
+    for (int s = 0; routine_set_at(s); s++)
+        for (int joined = 0; joined < 2; joined++) {
+            cpu_open_with(&r, text, given, routine_set_at(s));
+            joins |= r.joined != NULL;
+            if (joined && r.joined)
+                r.program = cpu_compile_with(&r.arena, r.joined, routine_set_at(s), false, &r.why);
+            assert_non_null(r.program);
+            run_program(&r, s % 2 ? 3 : 1, got);
+            cpu_close(&r);
+            expect_equal(written, got, joined ? "joined" : "passes", n, text);
+        }
+    free(written);
+    free(got);
+    return joins;
+}
+
+/* --- programs whose blocks may be joined --- */
+
+#define HEAD(parameters)                                                                           \
+    "kernel k(" parameters ", const f32 *a, const f32 *b, f32 *c, f32 *h)\n"                       \
+    "grid(cdiv(n, 12), cdiv(n, 16)) warps(1)\n{\n"                                                 \
+    "global f32 A[n][n] = a, B[n][n] = b, G[n] = b, C[n][n] = c, H[n][n] = h;\n"                   \
+    "i32 i = block.x * 12, j = block.y * 16;\nreg f32 acc[12][16] = 0;\n"
+#define RUN_TIME HEAD("i32 n")
+#define STATIC HEAD("static i32 n")
+#define TAIL "C[i +: 12][j +: 16] = acc;\n}\n"
+#define LOOP "for (i32 p = 0; p < n; p += 8) {\n"
+
+#define NORMED                                                                                     \
+    "reg f32 ss[12][1] = 0;\n" LOOP "reg f32 t[12][8] = A[i +: 12][p +: 8] + 0.5;\n"               \
+    "ss += sum(square(t), axis = 1);\nif (block.y == 0)\nH[i +: 12][p +: 8] = t;\n}\n"             \
+    "reg f32 inv[12][1] = rsqrt(ss / n + 1);\n" LOOP                                               \
+    "reg f32 t[12][8] = A[i +: 12][p +: 8] + 0.5;\nt = t * inv * G[p +: 8];\n"                     \
+    "acc += dot(t, B[p +: 8][j +: 16]);\n}\n"
+
+static const char *const joined[] = {
+    RUN_TIME LOOP "acc += dot(A[i +: 12][p +: 8], B[p +: 8][j +: 16]);\n}\n" TAIL,
+    RUN_TIME NORMED TAIL,
+    STATIC NORMED TAIL,
+    /* bias and an activation, several stores */
+    RUN_TIME LOOP
+    "reg f32 x[12][8] = A[i +: 12][p +: 8], w[16][8] = B[j +: 16][p +: 8];\n"
+    "acc += dot(x, trans(w));\n}\n"
+    "H[i +: 12][j +: 16] = acc;\nacc = max(acc + G[j +: 16], 0) * A[i +: 12][j +: 16];\n" TAIL,
+    /* transposed, computed operands */
+    RUN_TIME LOOP
+    "acc += dot(trans(A[p +: 8][i +: 12] * 2), exp(B[p +: 8][j +: 16] * 0.01));\n}\n" TAIL,
+    /* masks made of iota, in shared tiles */
+    RUN_TIME
+    "reg i32 row[12][1] = iota() + i, col[1][16] = j + iota();\n" LOOP
+    "shared f32 sa[12][8], sb[8][16];\nsa = A[i +: 12][p +: 8];\nsb = B[p +: 8][j +: 16];\n"
+    "sync();\nacc += dot(sa, sb);\nsync();\n}\n"
+    "acc = where(row >= col, acc, -1.0);\n" TAIL,
+    /* softmax of scores along a loop, as attention has it: joined along x alone */
+    "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(cdiv(n, 12), 2) warps(1)\n{\n"
+    "global f32 A[2][n][8] = a, B[2][n][8] = b, C[2][n][8] = c;\n"
+    "i32 i = block.x * 12, y = block.y;\nreg f32 q[12][8] = A[y][i +: 12][0 +: 8];\n"
+    "reg f32 top[12][1] = -inf, den[12][1] = 0, acc[12][8] = 0;\n"
+    "reg i32 col[1][16] = iota();\n"
+    "for (i32 j = 0; j < n; j += 16) {\nreg f32 kv[16][8] = B[y][j +: 16][0 +: 8];\n"
+    "reg f32 s[12][16] = dot(q, trans(kv)) * 0.1;\ns = where(col + j < n, s, -inf);\n"
+    "reg f32 next[12][1] = max(top, max(s, axis = 1));\n"
+    "reg f32 e[12][16] = exp2(s - next), old[12][1] = exp2(top - next);\n"
+    "den = den * old + sum(e, axis = 1);\nacc = acc * old + dot(e, kv);\ntop = next;\n}\n"
+    "C[y][i +: 12][0 +: 8] = acc / den;\n}\n",
+    /* a part of the row at another place, as gated activations have it */
+    RUN_TIME
+    "reg f32 gate[12][16] = A[i +: 12][j + 3 +: 16];\n" LOOP
+    "acc += dot(A[i +: 12][p +: 8] * G[p +: 8], B[p +: 8][j +: 16]);\n}\nacc *= gate;\n" TAIL,
+};
+
+static void join_keeps_bits(void **state)
+{
+    static const int64_t sizes[] = {1, 7, 12, 31, 64, 100, 150};
+    (void)state;
+    for (size_t i = 0; i < sizeof joined / sizeof *joined; i++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            if (!expect_same(joined[i], sizes[s]) && sizes[s] > 64)
+                fail_msg("the blocks were not joined\n%s", joined[i]);
+}
+
+/* Small types: the operands are converted, and bf16 and i8 are added in groups. */
+static void join_keeps_bits_of_small_types(void **state)
+{
+    static const char *const types[][2] = {{"f16", "f32"}, {"bf16", "f32"}, {"i8", "i32"}};
+    char text[1024];
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        const char *t = types[i][0], *sum = types[i][1];
+        snprintf(text, sizeof text,
+                 "kernel k(i32 n, const %s *a, const %s *b, %s *c)\n"
+                 "grid(cdiv(n, 12), cdiv(n, 16)) warps(1)\n{\n"
+                 "global %s A[n][n] = a, B[n][n] = b;\nglobal %s C[n][n] = c;\n"
+                 "i32 i = block.x * 12, j = block.y * 16;\nreg %s acc[12][16] = 0;\n"
+                 "for (i32 p = 0; p < n; p += 8) {\nreg %s t[12][8] = max(A[i +: 12][p +: 8], 0);\n"
+                 "acc += dot(t, B[p +: 8][j +: 16]);\n}\nC[i +: 12][j +: 16] = acc;\n}\n",
+                 t, t, sum, t, sum, sum, t);
+        for (int64_t n = 65; n < 130; n += 31)
+            assert_true(expect_same(text, n));
+    }
+}
+
+/* --- programs that must keep their blocks --- */
+
+#define PRODUCT LOOP "acc += dot(A[i +: 12][p +: 8], B[p +: 8][j +: 16]);\n}\n"
+
+static const char *const kept[] = {
+    /* reductions along both joined axes */
+    RUN_TIME PRODUCT
+    "acc += sum(A[i +: 12][j +: 16], axis = 0) + sum(A[i +: 12][j +: 16], axis = 1);\n" TAIL,
+    /* the block's number is used as a number */
+    RUN_TIME PRODUCT "acc += block.x + block.y;\n" TAIL,
+    RUN_TIME PRODUCT "acc += i + j;\n" TAIL,
+    RUN_TIME PRODUCT "acc += grid.x + grid.y;\n" TAIL,
+    /* an element at the start of the slice */
+    RUN_TIME PRODUCT "acc += A[min(i, n - 1)][min(j, n - 1)];\n" TAIL,
+    /* a store at another place than the slice's */
+    RUN_TIME PRODUCT "C[i + 1 +: 12][j + 1 +: 16] = acc;\n}\n",
+    /* places counted within the block */
+    RUN_TIME PRODUCT "reg i32 row[12][1] = iota(), col[1][16] = iota();\nacc += row * col;\n" TAIL,
+    /* only some blocks store: which part is stored depends on the block */
+    RUN_TIME PRODUCT "if (block.x == 0)\nH[0 +: 12][j +: 16] = acc;\nif (block.y == 0)\n"
+                     "H[i +: 12][0 +: 16] = acc;\n" TAIL,
+    /* blocks add to the same elements */
+    RUN_TIME PRODUCT "atomic_add(H[i +: 12][j +: 16], acc);\n" TAIL,
+    /* slices that overlap or leave gaps */
+    RUN_TIME PRODUCT "acc += sum(A[i +: 24][j +: 32]);\n" TAIL,
+    /* promised slices: a fault would name another one */
+    RUN_TIME PRODUCT "if (n % 48 == 0)\nacc += A[i +: 12 inside][j +: 16 inside];\n" TAIL,
+    /* a quotient of zeros beyond the edge */
+    RUN_TIME PRODUCT "reg i32 q[12][16] = (i32) A[i +: 12][j +: 16] * 0 + 1;\nacc += 4 / q;\n" TAIL,
+    /* the grid does not cover the view */
+    "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(cdiv(n / 2, 12), cdiv(n / 2, 16)) "
+    "warps(1)\n{\nglobal f32 A[n][n] = a, B[n][n] = b, C[n][n] = c;\n"
+    "i32 i = block.x * 12, j = block.y * 16;\nreg f32 acc[12][16] = 0;\n" PRODUCT TAIL,
+};
+
+static void other_programs_keep_their_blocks(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        for (int64_t n = 31; n < 160; n += 65)
+            if (expect_same(kept[i], n))
+                fail_msg("blocks were joined\n%s", kept[i]);
+}
+
+/* --- loops that must keep their turns --- */
+
+#define COMPUTED "reg f32 t[12][8] = A[i +: 12][p +: 8] * 2;\n"
+#define ADDED "acc += dot(t, B[p +: 8][j +: 16]);\n"
+
+static const char *const kept_loops[] = {
+    /* a sum along the loop, in an order of its own */
+    RUN_TIME "reg f32 ss[12][1] = 0;\n" LOOP COMPUTED "ss += sum(t, axis = 1);\n" ADDED
+             "}\nacc += ss;\n" TAIL,
+    /* the sum is read in between */
+    RUN_TIME "reg f32 top[12][16] = 0;\n" LOOP COMPUTED ADDED
+             "top = max(top, acc);\n}\nacc = top;\n" TAIL,
+    /* the sum is scaled in each turn */
+    RUN_TIME LOOP COMPUTED "acc = acc * 0.5 + dot(t, B[p +: 8][j +: 16]);\n}\n" TAIL,
+    /* a product that starts again in each turn */
+    RUN_TIME LOOP COMPUTED
+    "reg f32 one[12][16] = 0;\none += dot(t, B[p +: 8][j +: 16]);\nacc = max(acc, one);\n}\n" TAIL,
+    /* the counter as a number, and as an element */
+    RUN_TIME LOOP COMPUTED "t *= p;\n" ADDED "}\n" TAIL,
+    RUN_TIME LOOP COMPUTED "t *= G[p];\n" ADDED "}\n" TAIL,
+    /* memory that is written in one turn and read in the next */
+    RUN_TIME LOOP "reg f32 t[12][8] = A[i +: 12][p +: 8] + H[i +: 12][p - 8 +: 8];\nH[i +: 12][p "
+                  "+: 8] = t;\n" ADDED "}\n" TAIL,
+    /* another place of the same row is not the same step, but the same distance from it */
+    RUN_TIME LOOP COMPUTED "t += A[i +: 12][p + 1 +: 8];\n" ADDED "}\n" TAIL,
+    /* the loop ends early */
+    RUN_TIME LOOP COMPUTED ADDED "if (p > 16)\nbreak;\n}\n" TAIL,
+    /* the end changes */
+    RUN_TIME "i32 end = n;\nfor (i32 p = 0; p < end; p += 8) {\n" COMPUTED ADDED
+             "end -= 8;\n}\n" TAIL,
+};
+
+static void other_loops_keep_their_bits(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof kept_loops / sizeof *kept_loops; i++)
+        for (int64_t n = 7; n < 160; n += 47)
+            expect_same(kept_loops[i], n);
+}
+
+/* --- which program a launch takes --- */
+
+static void note_total(void *user, const char *doing, int64_t done, int64_t total)
+{
+    (void)doing;
+    (void)done;
+    *(int64_t *)user = total;
+}
+
+/* Returns the number of blocks of a launch. */
+static int64_t blocks_run(int64_t n, int threads)
+{
+    struct cpu_run r;
+    int64_t blocks = 0;
+    cpu_open(&r, joined[1], (const struct given[]){{"n", n}, {NULL, 0}});
+    assert_non_null(r.joined);
+    cpu_add_joined(&r.arena, r.program, r.joined, r.joins);
+    assert_non_null(r.program->joined);
+    fill_arrays(&r, 4 * 600 * 600);
+    r.options.progress = note_total;
+    r.options.progress_user = &blocks;
+    cpu_go(&r, threads);
+    assert_int_equal(r.fault.kind, CPU_OK);
+    cpu_close(&r);
+    return blocks;
+}
+
+/* Blocks of 12 × 16 become blocks of 96 × 512, unless that leaves too few for the workers, or the
+ * grid is smaller than one of them. */
+static void a_launch_joins_blocks_if_that_pays(void **state)
+{
+    (void)state;
+    assert_int_equal(blocks_run(600, 1), 7 * 2);
+    assert_int_equal(blocks_run(600, 7), 7 * 2);
+    assert_int_equal(blocks_run(600, 8), 50 * 38);
+    assert_int_equal(blocks_run(250, 1), 21 * 16); /* 512 columns are 32 blocks */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(join_keeps_bits),
+        cmocka_unit_test(join_keeps_bits_of_small_types),
+        cmocka_unit_test(other_programs_keep_their_blocks),
+        cmocka_unit_test(other_loops_keep_their_bits),
+        cmocka_unit_test(a_launch_joins_blocks_if_that_pays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
