@@ -358,8 +358,35 @@ def part_launch(options, lines):
         yield Figure(f"launch of 16x16x16, {name}, µs", float(us), 5, 5, "", most=True)
 
 
+# The arrays of the kernels that read weights once; the weights are the first one.
+STREAMED = {"matmul_direct": "b:{t}:{k}x{n} a:{t}:{m}x{k} c:{t}:{m}x{n}", "linear": "w:{t}:{n}x{k} x:{t}:{m}x{k} y:{t}:{m}x{n}",
+            "w4a16": "w:u8:{bytes}x{n} x:{t}:{m}x{k} scale:{t}:{groups}x{n} y:{t}:{m}x{n}"}
+
+
+def part_stream(options, lines):
+    """Compares kernels that read large weights once with a loop that only reads as many bytes."""
+    helper, why = build_helper(options, "stream_cpu", ("-O3", "-march=native"))
+    if why:
+        raise Failed(why)
+    os.environ["RUNS"] = "10" if options.quick else "40"
+    for line in lines:
+        if options.quick and line.is_large():
+            continue
+        m, n, k = line.extents()
+        name = re.search(r"^kernel (\w+)", open(line.files[0]).read(), re.M).group(1)
+        arrays = STREAMED[name].format(t=line.type, m=m, n=n, k=k, bytes=k // 2, groups=k // 32).split()
+        tuned = [] if line.values == "-" else line.values.split(",")
+        for threads in options.threads:
+            done = run([helper, line.files[0], str(threads), f"T={line.type}", f"m={m}", f"n={n}", f"k={k}", *tuned, *arrays])
+            if done.returncode:
+                raise Failed(said_of(done))
+            kernel, loop = map(float, done.stdout.split())
+            yield Figure(f"{name} {line.type} {line.sizes}, {on(threads)} / reading the weights", loop / kernel, 0.9, 0.8,
+                         f"{number(kernel)} ms; reading {number(loop)} ms")
+
+
 PARTS = {"f32": part_f32, "ragged": part_ragged, "ladder": part_ladder, "types": part_types, "gelu": part_gelu, "rows": part_rows,
-         "attention": part_attention, "threads": part_threads, "flat": part_flat, "scaling": part_scaling,
+         "attention": part_attention, "threads": part_threads, "flat": part_flat, "stream": part_stream, "scaling": part_scaling,
          "launch": part_launch}
 
 

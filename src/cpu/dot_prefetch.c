@@ -113,7 +113,7 @@ static void add_tiles(struct prefetch_list *list, const struct frame *f,
 void prefetch_panels(struct prefetch_list *list, const struct dot_detail *d,
                      const struct dot_deferred *p)
 {
-    if (d->b.tile && d->n > d->width)
+    if (d->b.tile && p->b_view.deep == 0 && d->n > d->width)
         add_rows(list, p->b + p->b_step * d->size, (int64_t)((d->n - 1) / d->width),
                  (int64_t)(p->depth * d->width * d->size), (int64_t)(p->b_step * d->size));
 }

@@ -27,7 +27,8 @@ static size_t depth_needed(const struct frame *f, const struct dot_detail *d,
 
 /* Finds the place of an operand. Returns its tile if other blocks read that too, otherwise NULL. */
 static const struct packed_state *place_operand(struct frame *f, const struct dot_operand *o,
-                                                struct packed_state *state, size_t depth,
+                                                struct packed_state *state,
+                                                const struct dot_need *need,
                                                 const struct dot_deferred *waiting,
                                                 const unsigned char **at, size_t *step)
 {
@@ -35,7 +36,7 @@ static const struct packed_state *place_operand(struct frame *f, const struct do
     *step = o->step;
     if (!state)
         return NULL;
-    *at = packed_place(f, o->tile, state, depth, waiting);
+    *at = packed_place(f, o->tile, state, need, waiting);
     *step = (size_t)state->step;
     return state->kind == PACKED_SHARED ? state : NULL;
 }
@@ -62,16 +63,28 @@ static enum packing pack_on_the_way(const struct frame *f, const struct dot_defe
     return PACKS_OWN;
 }
 
+static void end_product(struct dot_deferred *p)
+{
+    p->fresh = p->ragged = false;
+    p->depth = 0;
+}
+
 static void add_product(const struct frame *f, void *sum, const struct dot_detail *d,
                         struct dot_deferred *p, const struct prefetch_list *list,
                         struct dot_target out)
 {
     const struct cpu_program *program = f->program;
-    size_t row = d->b.tile ? d->width : d->n;
+    bool in_view = p->b_view.deep > 0;
+    if (p->few) {
+        multiply_few(f, d, sum, p, out);
+        end_product(p);
+        return;
+    }
+    size_t row = in_view ? (size_t)p->b_view.deep : d->b.tile ? d->width : d->n;
     struct dot_strides s = {.c = d->n,
                             .a = p->a_step / d->group,
                             .b = row,
-                            .panel = p->b_step / d->group,
+                            .panel = in_view ? d->width : p->b_step / d->group,
                             .prefetch = list ? list->first : NULL,
                             .fresh = p->fresh,
                             .settled = p->ragged,
@@ -94,8 +107,7 @@ static void add_product(const struct frame *f, void *sum, const struct dot_detai
         packed_part_done(p->a_source.done);
     if (b == PACKS_PART)
         packed_part_done(p->b_source.done);
-    p->fresh = p->ragged = false;
-    p->depth = 0;
+    end_product(p);
 }
 
 /* Returns how many of n lines are inside, counted from where the access starts along an axis; n
@@ -141,6 +153,8 @@ static void flush_last(const struct frame *f, void *sum, const struct dot_detail
                        struct dot_deferred *p, size_t bytes)
 {
     flush(f, sum, d, p);
+    if (p->parts > 0)
+        end_few(f, sum, d, p, seen_sum(f, d));
     if (p->fresh)
         memset(sum, 0, bytes);
     p->fresh = false;
@@ -195,7 +209,9 @@ static bool takes_sums(const struct frame *f, const struct dot_store_detail *sto
         if (overlap(to, bytes, s->view.from, read * size))
             return false;
     }
-    return !overlap(to, bytes, p->a, (d->m * p->a_step + p->depth) * d->size);
+    size_t in_view = (p->depth - 1) * (size_t)p->b_view.deep + d->n * (size_t)p->b_view.line;
+    return !overlap(to, bytes, p->a, (d->m * p->a_step + p->depth) * d->size) &&
+           (p->b_view.deep == 0 || !overlap(to, bytes, p->b, in_view * d->size));
 }
 
 /* Stores the sum, in->dst. If its last product is still deferred, the product itself writes to
@@ -226,21 +242,36 @@ void step_dot_store(struct frame *f, const struct instr *in)
     box_store(f, d->to, &box, sum, NULL);
 }
 
+/* Returns the bytes from one step of the right operand to the next. */
+static size_t step_bytes(const struct dot_detail *d, const struct dot_deferred *p)
+{
+    if (p->b_view.deep > 0)
+        return (size_t)p->b_view.deep * dtype_size(d->b.tile->form.from);
+    return d->width * d->size;
+}
+
+static size_t most_depth(const struct dot_detail *d, const struct dot_deferred *p)
+{
+    return p->few && p->b_view.deep == 1 ? DOT_MOST_DEPTH_TURNED : dot_most_depth(d->size);
+}
+
 /* Returns whether the next product begins where the deferred one ends. */
 static bool continues(const struct dot_detail *d, const struct dot_deferred *p,
                       const struct dot_deferred *next)
 {
-    return p->depth > 0 && !p->ragged && p->depth + next->depth <= dot_most_depth(d->size) &&
-           next->a_source.done == p->a_source.done && next->b_source.done == p->b_source.done &&
-           next->a_step == p->a_step && next->b_step == p->b_step &&
-           next->a == p->a + p->depth * d->size && next->b == p->b + p->depth * d->width * d->size;
+    return p->depth > 0 && !p->ragged && p->depth + next->depth <= most_depth(d, p) &&
+           next->few == p->few && next->a_source.done == p->a_source.done &&
+           next->b_source.done == p->b_source.done && next->a_step == p->a_step &&
+           next->b_step == p->b_step && next->b_view.deep == p->b_view.deep &&
+           next->b_view.line == p->b_view.line && next->a == p->a + p->depth * d->size &&
+           next->b == p->b + p->depth * step_bytes(d, p);
 }
 
 /* Adds the deferred product if it cannot get deeper, unless the store that follows will take it. */
 static void flush_if_deep(struct frame *f, const struct instr *in, struct dot_deferred *p)
 {
     const struct dot_detail *d = in->detail;
-    if (p->depth + d->k <= dot_most_depth(d->size))
+    if (p->depth + d->k <= most_depth(d, p))
         return;
     struct prefetch_list list = {.depth = (int64_t)p->depth};
     prefetch_panels(&list, d, p);
@@ -264,13 +295,20 @@ void step_dot(struct frame *f, const struct instr *in)
     size_t depth = depth_needed(f, d, left, right);
     struct dot_deferred next = {.depth = depth, .ragged = depth < d->k};
     struct dot_deferred *p = d->deferred == NO_SLOT ? NULL : frame_at(f, d->deferred);
-    const struct packed_state *a = place_operand(f, &d->a, left, depth, p, &next.a, &next.a_step),
-                              *b = place_operand(f, &d->b, right, depth, p, &next.b, &next.b_step);
+    const struct dot_target seen = seen_sum(f, d);
+    const struct dot_need need = {seen.rows, seen.columns, depth, multiplies_few(f, d, seen.rows)};
+    const struct packed_state *a = place_operand(f, &d->a, left, &need, p, &next.a, &next.a_step),
+                              *b = place_operand(f, &d->b, right, &need, p, &next.b, &next.b_step);
     void *sum = frame_at(f, in->dst);
     if (a)
         next.a_source = left->source;
-    if (b)
+    if (b) {
         next.b_source = right->source;
+        if (!b->cached) {
+            next.b_view = right->view;
+            next.few = need.few;
+        }
+    }
     if (!p) {
         flush(f, sum, d, &next);
         return;
@@ -281,6 +319,8 @@ void step_dot(struct frame *f, const struct instr *in)
     } else {
         flush(f, sum, d, p);
         next.fresh = p->fresh;
+        next.parts = p->parts;
+        next.column = p->column;
         *p = next;
     }
     p->states[0] = a;

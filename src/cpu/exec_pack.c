@@ -53,8 +53,7 @@ static bool swaps(const struct packed_form *form)
     return form->group == 2 && form->to == DT_F32;
 }
 
-/* Swaps the two floats of each pair. */
-static void swap_floats(unsigned char *at, int64_t pairs)
+void swap_floats(unsigned char *at, int64_t pairs)
 {
     for (int64_t i = 0; i < pairs; i++) {
         uint64_t pair;

@@ -85,29 +85,66 @@ static bool is_good_step(const struct frame *f, int64_t bytes)
            (bytes % FAR_BYTES != 0 && f->program->cache_ways >= ROWS_OF_A_SET);
 }
 
-/* Lets the product read rows of the left operand directly in the view, if the routine can read
- * them there without packing. */
-static bool read_in_place(const struct frame *f, struct packed_state *state, size_t depth_read)
+/* Returns whether the view has this number of lines of the tile, and of steps of its depth. */
+static bool has_lines(const struct packed_state *state, const struct packed_plan *plan,
+                      size_t lines_read, size_t depth_read)
+{
+    const struct box *box = &state->box;
+    int lines = plan->lines_axis, depth = plan->depth_axis;
+    return !box->empty && box->low[lines] == box->start[lines] &&
+           box->low[depth] == box->start[depth] &&
+           box->high[lines] - box->low[lines] >= (int64_t)lines_read &&
+           box->high[depth] - box->low[depth] >= (int64_t)depth_read;
+}
+
+/* Returns whether the product can read rows of the left operand directly in the view. */
+static bool reads_rows(const struct frame *f, const struct packed_form *form,
+                       const struct dot_view *view)
+{
+    int64_t size = (int64_t)dtype_size(form->to);
+    return form->from == form->to && view->deep == 1 && view->line >= 0 &&
+           view->line % form->group == 0 && is_good_step(f, view->line * size);
+}
+
+/* Returns whether the product can read a right operand directly in the view: few rows read it
+ * once; other products read panels of columns, once for each block of rows. */
+static bool reads_columns(const struct frame *f, const struct packed_form *form,
+                          const struct dot_view *view, const struct dot_need *need)
+{
+    int64_t size = (int64_t)dtype_size(form->to);
+    if (view->line < 0 || view->deep <= 0)
+        return false;
+    if (need->few)
+        return view->line == 1 || view->deep == 1;
+    bool once = need->rows <= f->program->set->dot->rows;
+    return form->from == form->to && form->group == 1 && view->line == 1 &&
+           (once || is_good_step(f, view->deep * size));
+}
+
+/* Lets the product read the operand directly in the view, if it can and no other block reads the
+ * same part of a right operand. */
+static bool read_in_place(const struct frame *f, struct packed_state *state,
+                          const struct dot_need *need)
 {
     const struct access *a = state->fill->from;
     const struct packed_form *form = &state->fill->tile->form;
     const struct packed_plan *plan = &f->program->packed[state->fill->cache];
-    const struct view_binding *view = &f->launch->views[a->view];
-    const struct box *box = &state->box;
-    int lines = plan->lines_axis, depth = plan->depth_axis;
-    int64_t size = (int64_t)dtype_size(form->to), step = view->stride[lines];
-    if (form->side != PACKED_LEFT || form->from != form->to || view->stride[depth] != 1 ||
-        box->empty || step < 0 || step % form->group != 0 || !is_good_step(f, step * size))
+    const int64_t *stride = f->launch->views[a->view].stride;
+    struct dot_view view = {stride[plan->lines_axis], stride[plan->depth_axis]};
+    bool left = form->side == PACKED_LEFT;
+    if (!has_lines(state, plan, left ? need->rows : need->columns, need->depth))
         return false;
-    if (box->low[lines] > box->start[lines] || box->low[depth] > box->start[depth] ||
-        box->high[lines] - box->low[lines] < form->lines ||
-        box->high[depth] - box->low[depth] < (int64_t)depth_read)
+    if (left ? !reads_rows(f, form, &view)
+             : (f->launch->packed[state->fill->cache].usable ||
+                !reads_columns(f, form, &view, need)))
         return false;
     state->kind = PACKED_SHARED;
     state->cached = false;
     state->source.done = NULL;
-    state->data = box_start(f, a, box);
-    state->step = step;
+    state->data = box_start(f, a, &state->box);
+    state->step = left ? view.line : view.deep;
+    if (!left)
+        state->view = view;
     return true;
 }
 
@@ -140,15 +177,14 @@ size_t packed_depth(const struct frame *f, const struct packed_tile *tile,
 }
 
 const unsigned char *packed_place(struct frame *f, const struct packed_tile *tile,
-                                  struct packed_state *state, size_t depth,
+                                  struct packed_state *state, const struct dot_need *need,
                                   const struct dot_deferred *waiting)
 {
-    bool in_place = state->kind == PACKED_SHARED && !state->cached;
-    if (in_place && packed_depth(f, tile, state) < depth)
-        state->kind = PACKED_WANTED; /* an earlier product read less of it */
+    if (state->kind == PACKED_SHARED && !state->cached)
+        state->kind = PACKED_WANTED; /* an earlier product may have read less of it */
     if (state->kind == PACKED_NOTHING ||
-        (state->kind == PACKED_WANTED && !read_in_place(f, state, depth) &&
-         !packed_cache_find(f, state, waiting)))
+        (state->kind == PACKED_WANTED && !read_in_place(f, state, need) &&
+         !packed_cache_find(f, state, !need->few, waiting)))
         pack_own(f, tile, state);
     return state->data;
 }

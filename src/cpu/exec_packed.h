@@ -18,18 +18,25 @@ struct packed_state *packed_state_of(struct frame *f, const struct packed_tile *
 /* Returns the number of steps along the depth that precede the zeros at its end. */
 size_t packed_depth(const struct frame *f, const struct packed_tile *tile,
                     const struct packed_state *state);
-/* Returns the tile's elements in the form that `dot` reads, `depth` steps of them. They are
+/* The part of a product that is needed: rows and columns of the sum, steps of the depth. */
+struct dot_need {
+    size_t rows, columns, depth;
+    bool few; /* multiply_few can add it */
+};
+/* Returns the tile's elements in the form that `dot` reads, as many as the product needs. They are
  * there already, or are packed now, or will be packed by the product; that is executed together
  * with the `waiting` ones (NULL: alone). state->step: elements from one row or panel to the
  * next. */
 const unsigned char *packed_place(struct frame *f, const struct packed_tile *tile,
-                                  struct packed_state *state, size_t depth,
+                                  struct packed_state *state, const struct dot_need *need,
                                   const struct dot_deferred *waiting);
 
 /* exec_pack.c: packs `depth` steps of the part that the fill reads, at the place of the box, to
  * `to`, with rows or panels `step` elements apart. */
 void pack_box(const struct frame *f, const struct packed_fill *fill, const struct box *box,
               int64_t depth, unsigned char *to, int64_t step);
+/* Swaps the two floats of each pair. */
+void swap_floats(unsigned char *at, int64_t pairs);
 /* Returns whether a product can pack the part that the fill reads on its way: row by row,
  * unchanged or from f16 to f32, and for a right operand in whole panels. *step: elements from
  * row to row of the view. */
@@ -50,10 +57,10 @@ bool packed_part_take(_Atomic unsigned char *done);
 void packed_part_done(_Atomic unsigned char *done);
 
 /* packed_cache.c: looks the tile up in the launch's cache. true: it was there, or was packed
- * there now, or the product will pack it there (state->source; `waiting`: the products that may
- * be executed with it, NULL: none). false: none of these, or another block is packing it right
+ * there now, or the product will pack it there (if `on_the_way`: state->source; `waiting`: the
+ * products that may be executed with it, NULL: none). false: none of these, or another block is packing it right
  * now. */
-bool packed_cache_find(const struct frame *f, struct packed_state *state,
+bool packed_cache_find(const struct frame *f, struct packed_state *state, bool on_the_way,
                        const struct dot_deferred *waiting);
 /* Finds the row of parts that contains the tile which starts there, and its place along the
  * depth. false: it does not begin where tiles of the cache begin. */
@@ -85,6 +92,11 @@ void prefetch_next(struct prefetch_list *list, struct frame *f,
  * place is extrapolated from the last two stores. */
 void prefetch_store(struct prefetch_list *list, const struct frame *f, const struct box *box);
 
+/* Bytes of a piece of a row that products of few rows read at once. */
+enum { FEW_ROW = 4096 };
+/* exec_few.c: returns whether multiply_few can add a product of so few rows. */
+bool multiplies_few(const struct frame *f, const struct dot_detail *d, size_t rows);
+
 /* --- exec_shared.c --- */
 
 /* The part of a sum that is needed, and where the complete sum is written; to == NULL: only to
@@ -95,6 +107,13 @@ struct dot_target {
     size_t step;
     bool halves;
 };
+/* exec_few.c: multiplies few rows by a right operand that is read in its view (p->b_view). The
+ * sums may be in the frame's strip afterwards, until end_few, unless out.to is given. */
+void multiply_few(const struct frame *f, const struct dot_detail *d, float *sum,
+                  struct dot_deferred *p, struct dot_target out);
+/* Moves sums from the frame's strip to `sum`, or to out.to. */
+void end_few(const struct frame *f, float *sum, const struct dot_detail *d, struct dot_deferred *p,
+             struct dot_target out);
 /* Multiplies, with the help of workers that are idle (help_with_product). A product is not
  * shared if its panels all go to the same memory of the block's own, or if its first panel packs
  * rows of the left operand. */

@@ -44,6 +44,9 @@ static inline size_t dot_most_depth(size_t size)
  * from all beginning in one set of a cache. */
 #define LEFT_STEP(depth) ((depth) + SLOT_ALIGNMENT / 4)
 
+/* Depth of a product of few rows that reads columns which are contiguous in the view. */
+#define DOT_MOST_DEPTH_TURNED ((size_t)2048)
+
 enum packed_side { PACKED_LEFT, PACKED_RIGHT };
 
 struct packed_form {
@@ -115,11 +118,22 @@ struct packed_source {
     size_t part_depth;
 };
 
-/* Products that are not yet added to their sum; `depth` steps of a and of b are contiguous. */
+/* A right operand that is read in its view, without packing: elements from one column to the next,
+ * and from one step of k to the next. deep == 0: it is packed. */
+struct dot_view {
+    int64_t line, deep;
+};
+
+/* Products that are not yet added to their sum; `depth` steps of a and of b are contiguous, or
+ * the steps of b are b_view.deep elements apart. */
 struct dot_deferred {
     const unsigned char *a, *b;
     size_t depth;
     size_t a_step, b_step;
+    struct dot_view b_view;
+    bool few; /* multiply_few adds them */
+    size_t parts,
+        column;  /* the first parts of the frame's strip precede them, from this column on */
     bool fresh;  /* the sum is not set to 0 yet; the first product overwrites it */
     bool ragged; /* they end before their last tiles end; in both tiles zeros follow */
     struct packed_source a_source, b_source;

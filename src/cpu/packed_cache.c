@@ -85,7 +85,7 @@ static bool gets_whole(const struct packed_part *part, const struct packed_form 
     return depth == part->first || (waiting->depth > 0 && from->done == part->done);
 }
 
-bool packed_cache_find(const struct frame *f, struct packed_state *state,
+bool packed_cache_find(const struct frame *f, struct packed_state *state, bool on_the_way,
                        const struct dot_deferred *waiting)
 {
     struct packed_cache *cache = &f->launch->packed[state->fill->cache];
@@ -96,7 +96,7 @@ bool packed_cache_find(const struct frame *f, struct packed_state *state,
         return false;
     struct packed_part part = packed_cache_part(f, state->fill, &state->box, line, depth);
     state->source.done = NULL;
-    if (gets_whole(&part, &plan->form, depth, waiting) &&
+    if (on_the_way && gets_whole(&part, &plan->form, depth, waiting) &&
         packs_in_product(f, state->fill, &part.box, part.depth, &state->source.view.step)) {
         state->source.done = part.done;
         state->source.view.halves = plan->form.from != plan->form.to;
@@ -165,6 +165,15 @@ static bool plan_shape(const struct launch_state *l, const struct packed_plan *p
            *elements <= (int64_t)(MOST_CACHE_BYTES / dtype_size(plan->form.to));
 }
 
+/* Returns the number of blocks that together read long pieces of rows of a right operand which no
+ * other blocks read. */
+static int64_t blocks_together(const struct packed_plan *plan)
+{
+    int64_t bytes = plan->form.lines * (int64_t)dtype_size(plan->form.from);
+    bool along = plan->block_axes == 1 || plan->block_axes == 2;
+    return along && plan->form.side == PACKED_RIGHT && !plan->form.turned ? FEW_ROW / bytes : 1;
+}
+
 void packed_caches_open(struct arena *a, struct launch_state *l)
 {
     size_t left = MOST_CACHE_BYTES;
@@ -172,7 +181,9 @@ void packed_caches_open(struct arena *a, struct launch_state *l)
     for (uint32_t i = 0; i < l->program->packed_count; i++) {
         struct packed_cache *cache = &l->packed[i];
         const struct packed_plan *plan = &l->program->packed[i];
-        int64_t rows, elements;
+        int64_t rows, elements, together = is_shared(l, plan) ? 1 : blocks_together(plan);
+        if (together > l->turns_together)
+            l->turns_together = together;
         if (!is_shared(l, plan) || !plan_shape(l, plan, cache, &rows, &elements))
             continue;
         size_t bytes = (size_t)elements * dtype_size(plan->form.to), alignment = SLOT_ALIGNMENT;

@@ -424,6 +424,7 @@ struct launch_state {
     int64_t grid[3], blocks;
     int workers;             /* number of workers that share the blocks */
     int64_t turns_a_worker;  /* number of turns with which each worker begins (workers.c) */
+    int64_t turns_together;  /* least number of turns that a worker takes at once, if it can */
     atomic_flag *allocating; /* lock: the caller's allocator need not be thread-safe */
     _Atomic int64_t *stop;   /* the lowest block that faulted; higher blocks need not end */
     atomic_bool *cancelled;
@@ -457,6 +458,7 @@ struct packed_state {
     bool cached;                    /* shared: in a cache of the launch; otherwise in the view
                                      * itself */
     int64_t line, depth;            /* in the cache: the row of parts, and the place along it */
+    struct dot_view view;           /* of a right operand that is read in the view */
     struct packed_source source;
 };
 
@@ -499,6 +501,23 @@ struct shared_product {
     struct dot_strides strides;
 };
 
+/* Sums of few rows for more columns than one block has, because rows of a right operand are read
+ * fastest in long pieces (exec_few.c). */
+enum { STRIP_PARTS = 64 };
+struct few_part {
+    const unsigned char *a, *b;
+    size_t a_step, depth;
+    struct dot_view view;
+    bool ragged;
+};
+struct few_strip {
+    const struct dot_detail *detail; /* NULL: it holds nothing */
+    struct kept_block memory;
+    float *sums; /* [rows][columns] */
+    size_t rows, columns, count;
+    struct few_part part[STRIP_PARTS]; /* the products that were added, from 0 on */
+};
+
 struct frame {
     const struct cpu_program *program;
     const struct launch_state *launch;
@@ -518,6 +537,8 @@ struct frame {
     bool has_ahead;                /* some row is still to be fetched */
     struct row_blocks *row_blocks; /* NULL: blocks run step by step */
     struct shared_product *shared; /* NULL: there are no workers that might help */
+    struct few_strip *strip;       /* NULL: none */
+    int64_t turns_left;            /* turns that its worker has taken, this one included */
     struct cpu_fault fault;
 };
 

@@ -159,10 +159,21 @@ struct dot_prefetch {
     ptrdiff_t apart;
     const struct dot_prefetch *next;
 };
+/* Elements from one row of c, of a, of b to the next. */
+struct dot_few_strides {
+    size_t c, a, b;
+    size_t ahead; /* bytes */
+};
 /* Computes c[m][n] += a[m][k] · b[k][n]. Floats: each element of c takes one fma for each step
  * of k, in order. */
 typedef void dot_fn(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,
                     const struct dot_strides *strides);
+
+/* Computes c[m][n] += a[m][k] · b[k][n] in the same way for few rows, m <= DOT_FEW_ROWS, and long
+ * rows of b, which it reads once; lines `ahead` bytes after each one that it reads are fetched. */
+enum { DOT_FEW_ROWS = 8 };
+typedef void dot_few_fn(float *c, const float *a, const float *b, size_t m, size_t n, size_t k,
+                        const struct dot_few_strides *strides);
 
 /* A nest of loops over two arrays; strides in elements. */
 enum { NEST_RANK = 14 };
@@ -297,6 +308,7 @@ struct stream_routines {
 struct dot_routines {
     dot_fn *dot[COMPUTE_COUNT];
     size_t width[COMPUTE_COUNT];
+    dot_few_fn *few; /* f32 */
     bool has_halves; /* f32: reads f16 from memory (dot_unpacked), and writes it */
     /* The most rows of a block; and the fewest of a block that packs its panel while it
      * multiplies. */

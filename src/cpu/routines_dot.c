@@ -151,6 +151,7 @@ static INLINED void store_some_f64(double *at, size_t n, float64x2_t x)
 #define T float
 #define NAME(x) f32_##x
 #define PACKS
+#define FEW_ROWS
 #define GET_HALVES get_halves
 #define GET_HALF get_half
 #define PUT_HALVES put_halves
@@ -205,6 +206,7 @@ static __mmask8 f64_mask(size_t columns)
 #define T float
 #define NAME(x) f32_##x
 #define PACKS
+#define FEW_ROWS
 #define GET_HALVES get_halves
 #define GET_HALF get_half
 #define PUT_HALVES put_halves
@@ -339,6 +341,7 @@ static __m256i f64_mask(size_t columns)
 #define T float
 #define NAME(x) f32_##x
 #define PACKS
+#define FEW_ROWS
 #define GET_HALVES get_halves
 #define GET_HALF get_half
 #define PUT_HALVES put_halves
@@ -392,6 +395,19 @@ static __m256i f64_mask(size_t columns)
 FLOAT_DOT(f32, float, fma_once)
 FLOAT_DOT(f64, double, fma)
 
+static void f32_few(float *c, const float *a, const float *b, size_t m, size_t n, size_t k,
+                    const struct dot_few_strides *s)
+{
+    for (size_t r = 0; r < m; r++, c += s->c, a += s->a)
+        for (size_t p = 0; p < k; p++) {
+            const float *row = b + p * s->b, x = a[p];
+            VECTORISE for (size_t j = 0; j < n; j++)
+            {
+                c[j] = fma_once(x, row[j], c[j]);
+            }
+        }
+}
+
 #endif
 
 /* Computed unsigned, so that sums wrap; the signed types have the same bits. */
@@ -425,6 +441,7 @@ const struct dot_routines ROUTINE(routines_dot) = {
               [COMPUTE_U32] = PLAIN_WIDTH,
               [COMPUTE_I64] = PLAIN_WIDTH,
               [COMPUTE_U64] = PLAIN_WIDTH},
+    .few = f32_few,
     .has_halves = PACKS_FLOATS,
     .rows = MOST_ROWS,
     .packing_rows = LEAST_PACKING_ROWS,

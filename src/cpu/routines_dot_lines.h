@@ -100,6 +100,10 @@ enum { ROWS = 6, EDGE_ROWS = ROWS, PACKING_ROWS = 4, VECTORS = 2, LINE_STEPS = 8
 enum { MOST_TERMS = 256 };
 
 #if defined(EACH_ROWS)
+/* Steps of k that functions for few rows add before they store the sums: each takes a register
+ * for a vector of b, and each row registers for the elements of a. */
+enum { FEW_STEPS = 4 };
+#define EACH_FEW_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
 /* The prefetch distance in rows for the first-level cache: less than the number of ways of a
  * set. */
 enum { PACKS_NEAR = 6 };

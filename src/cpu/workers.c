@@ -24,6 +24,7 @@ struct worker {
     _Atomic int64_t next; /* first turn of its part that no worker has taken */
     int64_t last;         /* end of its part */
     struct shared_product product;
+    struct few_strip strip;
 };
 
 struct pool {
@@ -120,6 +121,8 @@ static void take_some(const struct pool *pool, struct worker *w, struct worker *
     if (next >= of->last || (!p->by_columns && next > atomic_load(pool->launch->stop)))
         return;
     int64_t share = blocks_at_once(p, of->last - next, w == of ? 1 : pool->count);
+    if (share < pool->launch->turns_together && !p->has_locks)
+        share = pool->launch->turns_together;
     atomic_store(&w->current, next);
     w->first = atomic_fetch_add(&of->next, share);
     w->end = w->first + share < of->last ? w->first + share : of->last;
@@ -182,6 +185,7 @@ static void work(void *user, int index)
     if (!any_left(pool) || !frame_init(&w->frame, pool->launch))
         return; /* the other workers run its turns */
     w->frame.shared = pool->shares ? &w->product : NULL;
+    w->frame.strip = &w->strip;
     frame_set_params(&w->frame, pool->args);
     atomic_store(&pool->manned, true);
     int64_t turn;
@@ -195,6 +199,7 @@ static void work(void *user, int index)
         int64_t id = block_of_turn(pool->launch, turn);
         if (id > atomic_load(pool->launch->stop))
             continue;
+        w->frame.turns_left = w->end - turn;
         frame_start(&w->frame, turn, id);
         run_block(pool, &w->frame);
         if (w->frame.state == FRAME_FAULT)
@@ -204,6 +209,8 @@ static void work(void *user, int index)
     atomic_store(&w->current, INT64_MAX);
     if (pool->shares && !launch_was_cancelled(pool->launch))
         help_others(pool, w);
+    if (w->strip.memory.memory)
+        kept_give(pool->launch, w->strip.memory);
     frame_free(&w->frame);
 }
 

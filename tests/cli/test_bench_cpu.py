@@ -33,6 +33,8 @@ flat      kernels/matmul/stages.tile     f32  16x16x16    -
 flat      kernels/matmul/stages.tile     f32  32x32x32    -
 scaling   kernels/matmul/tuned.tile      f32  32x32x32    -
 scaling   kernels/fused/softmax.tile     f32  rows=8,cols=20 -
+stream    kernels/matmul/direct.tile     f32  1x64x96     BM=16
+stream    kernels/recipes/w4a16.tile     f16  1x64x96     -
 launch    -                              -    -           -
 """
 
@@ -55,7 +57,9 @@ def check_all(tool, folder):
     parts = ["f32 32x32x32, 1 thread / oneDNN", "f32 32x32x32, 1 thread / OpenBLAS", "f32 33x35x37, 1 thread / OpenBLAS",
              "matmul_v2 32x32x32 / fastest library", "matmul_v4 32x32x32 / fastest library", "bf16 / f32 rate", "f16 / f32 rate",
              "GELU fused 32x32x64 / plain product's time", "softmax of rows = 8, cols = 20, 1 thread / copy", "attention / f32 product's rate",
-             "sgemm_naive 32x32x32, GFLOP/s", "time over 2mnk, largest / least", "launch of 16x16x16, 1-thread, µs"]
+             "sgemm_naive 32x32x32, GFLOP/s", "time over 2mnk, largest / least",
+             "matmul_direct f32 1x64x96, 1 thread / reading the weights", "w4a16 f16 1x64x96, 1 thread / reading the weights",
+             "launch of 16x16x16, 1-thread, µs"]
     for threads in cpu.thread_counts()[1:]:
         parts += [f"matmul_v2 32x32x32, {threads} threads, parallel efficiency",
                   f"softmax of rows = 8, cols = 20, {threads} threads, speed-up / that of the copy"]

@@ -1,0 +1,351 @@
+/* Products of few rows, in which each element of the right operand is used only a few times. So the
+ * operand is not packed: it is read once, in its view, and what is converted or transposed stays in
+ * the first-level cache. The sums are the same as those of other products: one fused multiply-add
+ * for each step of k, in order, or the later step of each pair first (packed.h). */
+#include "cpu/exec_packed.h"
+
+enum {
+    MOST_FEW = 2 * DOT_FEW_ROWS, /* rows; more of them keep the multiplying units busy */
+    SOME_DEPTH = 512,            /* steps of k for which a is converted at a time */
+    STRIP_SUMS = 4096,           /* sums of a strip: a third of the first-level cache */
+    STEPS = 64,                  /* steps of k that are transposed at a time */
+    TURNED = 32,                 /* columns that are transposed at a time */
+    PIECE = STEPS * TURNED,      /* elements of the right operand that are converted at a time */
+    AHEAD = 8192                 /* bytes */
+};
+
+struct few {
+    const struct routine_set *set;
+    float *sum;
+    size_t a_step, c_step, rows, columns;
+    struct dot_view view;
+    size_t size;         /* bytes of an element of b */
+    bool pairs;          /* a is bf16, and becomes f32 with the steps of each pair swapped */
+    bool swaps;          /* the steps of each pair of b are swapped */
+    convert_fn *convert; /* NULL: b is f32 */
+};
+
+bool multiplies_few(const struct frame *f, const struct dot_detail *d, size_t rows)
+{
+    const struct packed_tile *a = d->a.tile, *b = d->b.tile;
+    return rows <= MOST_FEW && a && b && a->form.group <= 2 && f->program->set->dot->few &&
+           compute_of(b->form.to) == COMPUTE_F32 && compute_of(a->form.to) == COMPUTE_F32;
+}
+
+/* Adds k steps of some columns; b is f32 now, with rows `step` apart. */
+static void add_steps(const struct few *w, const float *a, const float *b, size_t step,
+                      size_t column, size_t columns, size_t k, size_t ahead)
+{
+    for (size_t r = 0; r < w->rows; r += DOT_FEW_ROWS) {
+        size_t rows = w->rows - r < DOT_FEW_ROWS ? w->rows - r : DOT_FEW_ROWS;
+        const struct dot_few_strides s = {w->c_step, w->a_step, step, ahead};
+        w->set->dot->few(w->sum + r * w->c_step + column, a + r * w->a_step, b, rows, columns, k,
+                         &s);
+    }
+}
+
+static void fetch(const unsigned char *from, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += CACHE_LINE)
+        PREFETCH_SECOND(from + at);
+}
+
+/* Adds k steps of a view whose rows are contiguous; converts four rows at a time. */
+static void add_rows(const struct few *w, const float *a, const unsigned char *b, size_t k)
+{
+    _Alignas(SLOT_ALIGNMENT) float room[PIECE];
+    const size_t most = PIECE / 4, row = (size_t)w->view.deep * w->size;
+    const size_t bytes = w->columns * w->size;
+    const size_t ahead = (AHEAD / bytes + 8) / 4 * 4 * row;
+    for (size_t p = 0; p < k; p += 4, b += 4 * row)
+        for (size_t j = 0; j < w->columns; j += most) {
+            size_t n = w->columns - j < most ? w->columns - j : most, steps = k - p < 4 ? k - p : 4;
+            for (size_t u = 0; u < steps; u++) {
+                const unsigned char *from = b + u * row + j * w->size;
+                fetch(from + ahead, n * w->size);
+                w->convert(room + (w->swaps ? u ^ 1 : u) * most, from, n);
+            }
+            add_steps(w, a + p, room, most, j, n, steps, 0);
+        }
+}
+
+/* Adds k steps of a view whose columns are contiguous. */
+static void add_columns(const struct few *w, const float *a, const unsigned char *b, size_t k)
+{
+    _Alignas(SLOT_ALIGNMENT) float room[PIECE], turned[PIECE];
+    const size_t column = (size_t)w->view.line * w->size;
+    const int64_t step = w->convert ? STEPS : w->view.line;
+    for (size_t j = 0; j < w->columns; j += TURNED, b += TURNED * column)
+        for (size_t p = 0; p < k; p += STEPS) {
+            size_t n = w->columns - j < TURNED ? w->columns - j : TURNED;
+            size_t some = k - p < STEPS ? k - p : STEPS;
+            const unsigned char *from = b + p * w->size;
+            for (size_t i = 0; i < n; i++) {
+                fetch(from + i * column + 2 * STEPS * w->size, STEPS * w->size);
+                if (!w->convert)
+                    continue;
+                w->convert(room + i * STEPS, from + i * column, some);
+                if (w->swaps)
+                    swap_floats((unsigned char *)(room + i * STEPS), (int64_t)some / 2);
+            }
+            struct nest nest = {2, {(int64_t)some, (int64_t)n}, {TURNED, 1}, {1, step}};
+            w->set->memory->copy_once[size_index(DT_F32)](
+                turned, w->convert ? (const void *)room : from, &nest);
+            add_steps(w, a + p, turned, TURNED, j, n, some, 0);
+        }
+}
+
+/* Adds steps of rows of f32, as many at a time as the first-level cache keeps for all rows of a. */
+static void add_in_place(const struct few *w, const float *a, const unsigned char *b, size_t k)
+{
+    const size_t row = w->columns * sizeof(float), step = (size_t)w->view.deep;
+    const size_t ahead = (AHEAD / row + 8) / 4 * 4 * step * sizeof(float);
+    const size_t most = w->rows <= DOT_FEW_ROWS ? k : AHEAD / row / 4 * 4 + 4;
+    for (size_t p = 0; p < k; p += most)
+        add_steps(w, a + p, (const float *)(const void *)b + p * step, step, 0, w->columns,
+                  k - p < most ? k - p : most, ahead);
+}
+
+static void add_f32(const struct few *w, const float *a, const unsigned char *b, size_t k)
+{
+    if (w->view.line != 1)
+        add_columns(w, a, b, k);
+    else if (w->convert)
+        add_rows(w, a, b, k);
+    else
+        add_in_place(w, a, b, k);
+}
+
+/* Adds one product to the sums. */
+static void add_part(const struct few *all, const struct few_part *part)
+{
+    _Alignas(SLOT_ALIGNMENT) float room[MOST_FEW * SOME_DEPTH];
+    struct few w = *all;
+    const size_t step = (size_t)part->view.deep * w.size;
+    w.view = part->view;
+    w.a_step = part->a_step;
+    if (!w.pairs) {
+        add_f32(&w, (const float *)(const void *)part->a, part->b, part->depth);
+        return;
+    }
+    w.a_step = SOME_DEPTH;
+    for (size_t p = 0; p < part->depth; p += SOME_DEPTH) {
+        size_t some = part->depth - p < SOME_DEPTH ? part->depth - p : SOME_DEPTH;
+        for (size_t r = 0; r < w.rows; r++) {
+            w.set->convert->convert[DT_F32][DT_BF16](
+                room + r * SOME_DEPTH, part->a + (r * part->a_step + p) * sizeof(uint16_t), some);
+            swap_floats((unsigned char *)(room + r * SOME_DEPTH), (int64_t)some / 2);
+        }
+        add_f32(&w, room, part->b + p * step, some);
+    }
+}
+
+static struct few few_of(const struct frame *f, const struct dot_detail *d, float *sum,
+                         size_t c_step, size_t rows, size_t columns)
+{
+    const struct packed_form *form = &d->b.tile->form;
+    const struct routine_set *set = f->program->set;
+    return (struct few){
+        .set = set,
+        .sum = sum,
+        .c_step = c_step,
+        .rows = rows,
+        .columns = columns,
+        .size = dtype_size(form->from),
+        .pairs = d->a.tile->form.to == DT_BF16,
+        .swaps = form->group == 2,
+        .convert = form->from == DT_F32 ? NULL : set->convert->convert[DT_F32][form->from]};
+}
+
+static struct few_part part_of(const struct dot_deferred *p)
+{
+    return (struct few_part){p->a, p->b, p->a_step, p->depth, p->b_view, p->ragged};
+}
+
+static void clear(float *sum, size_t step, size_t rows, size_t columns)
+{
+    for (size_t r = 0; r < rows; r++, sum += step)
+        memset(sum, 0, columns * sizeof *sum);
+}
+
+/* Stores sums where they are needed. */
+static void put_sums(const struct frame *f, const float *from, size_t from_step, float *sum,
+                     size_t step, const struct dot_target *out)
+{
+    convert_fn *halves = f->program->set->convert->convert[DT_F16][DT_F32];
+    size_t bytes = out->columns * sizeof *sum;
+    for (size_t r = 0; r < out->rows; r++, from += from_step, sum += step)
+        if (out->to && out->halves)
+            halves((uint16_t *)out->to + r * out->step, from, out->columns);
+        else if (out->to)
+            memcpy((float *)out->to + r * out->step, from, bytes);
+        else if (from != sum)
+            memcpy(sum, from, bytes);
+}
+
+/* Turns sums of -0 into 0. */
+static void settle(float *sum, size_t step, size_t rows, size_t columns)
+{
+    for (size_t r = 0; r < rows; r++, sum += step)
+        for (size_t j = 0; j < columns; j++)
+            sum[j] += 0;
+}
+
+/* --- the strip --- */
+
+/* Returns the number of columns that are worth computing together, at least the block's own: those
+ * of the blocks that the worker has taken, up to the view's edge, if the first-level cache has room
+ * for the sums. */
+static size_t strip_columns(const struct frame *f, const struct dot_detail *d,
+                            const struct dot_deferred *p, const struct dot_target *out)
+{
+    const struct packed_state *right = p->states[1];
+    const struct packed_plan *plan = &f->program->packed[right->fill->cache];
+    const int axis = plan->lines_axis;
+    int64_t inside = f->launch->views[right->fill->from->view].extent[axis];
+    size_t size = dtype_size(d->b.tile->form.from), most = FEW_ROW / size;
+    inside -= right->box.start[axis];
+    if (most > STRIP_SUMS / out->rows)
+        most = STRIP_SUMS / out->rows;
+    if (most > (size_t)f->turns_left * d->n)
+        most = (size_t)f->turns_left * d->n;
+    if (most > (size_t)inside)
+        most = (size_t)inside;
+    return most / d->n * d->n > out->columns ? most : out->columns;
+}
+
+/* Returns whether the views of both operands keep their values during the launch. */
+static bool stay(const struct frame *f, const struct dot_deferred *p)
+{
+    for (int i = 0; i < 2; i++)
+        if (f->launch->views[p->states[i]->fill->from->view].is_overlaid)
+            return false;
+    return true;
+}
+
+/* Begins the strip with this product, if that gives several blocks' sums. */
+static bool begin_strip(const struct frame *f, const struct dot_detail *d, struct dot_deferred *p,
+                        const struct dot_target *out)
+{
+    struct few_strip *s = f->strip;
+    if (!p->fresh || p->ragged || p->b_view.line != 1 || !p->states[0] || !p->states[1] ||
+        !stay(f, p))
+        return false;
+    size_t columns = strip_columns(f, d, p, out);
+    if (columns == out->columns)
+        return false;
+    if (!s->memory.memory)
+        s->memory = kept_take(f->launch, STRIP_SUMS * sizeof(float) + SLOT_ALIGNMENT);
+    if (!s->memory.memory)
+        return false;
+    uintptr_t past = (uintptr_t)s->memory.memory % SLOT_ALIGNMENT;
+    s->sums = (float *)(void *)((char *)s->memory.memory + SLOT_ALIGNMENT - past);
+    s->detail = d;
+    s->rows = out->rows;
+    s->columns = columns;
+    s->count = 0;
+    clear(s->sums, columns, s->rows, columns);
+    p->column = 0;
+    return true;
+}
+
+static bool same_part(const struct few_part *x, const struct few_part *y, size_t bytes)
+{
+    return x->a == y->a && x->b == y->b + bytes && x->a_step == y->a_step && x->depth == y->depth &&
+           x->view.line == y->view.line && x->view.deep == y->view.deep && x->ragged == y->ragged;
+}
+
+/* Returns whether the strip has this product, which follows p->parts others; for the first one,
+ * finds its column. */
+static bool strip_has(const struct few_strip *s, const struct dot_detail *d, struct dot_deferred *p,
+                      const struct dot_target *out)
+{
+    const struct few_part part = part_of(p);
+    const size_t size = dtype_size(d->b.tile->form.from);
+    if (s->detail != d || p->parts >= s->count || out->rows > s->rows || p->b_view.line != 1)
+        return false;
+    if (p->parts == 0) {
+        uintptr_t bytes = (uintptr_t)part.b - (uintptr_t)s->part[0].b;
+        if (!p->fresh || bytes >= s->columns * size || bytes % size != 0)
+            return false;
+        p->column = bytes / size;
+    }
+    return p->column + out->columns <= s->columns &&
+           same_part(&part, &s->part[p->parts], p->column * size);
+}
+
+/* Adds a product to the strip, or finds it there. */
+static bool add_to_strip(const struct frame *f, const struct dot_detail *d, struct dot_deferred *p,
+                         const struct dot_target *out)
+{
+    struct few_strip *s = f->strip;
+    if (!s)
+        return false;
+    if (strip_has(s, d, p, out)) {
+        p->parts++;
+        return true;
+    }
+    bool appends = p->parts > 0 && p->column == 0 && p->parts == s->count && s->detail == d &&
+                   s->count < STRIP_PARTS && p->b_view.line == 1 && !s->part[s->count - 1].ragged;
+    if (!appends && (p->parts > 0 || !begin_strip(f, d, p, out)))
+        return false;
+    struct few w = few_of(f, d, s->sums, s->columns, s->rows, s->columns);
+    s->part[s->count] = part_of(p);
+    add_part(&w, &s->part[s->count++]);
+    p->parts++;
+    return true;
+}
+
+void end_few(const struct frame *f, float *sum, const struct dot_detail *d, struct dot_deferred *p,
+             struct dot_target out)
+{
+    const struct few_strip *s = f->strip;
+    const size_t size = dtype_size(d->b.tile->form.from);
+    const float *from = s->sums + p->column;
+    size_t step = s->columns;
+    const bool goes_on = p->parts < s->count, ragged = s->part[p->parts - 1].ragged;
+    if (goes_on || ragged) {
+        from = sum;
+        step = d->n;
+    }
+    if (goes_on) { /* add the parts that the block has, again */
+        clear(sum, d->n, out.rows, out.columns);
+        const struct few w = few_of(f, d, sum, d->n, out.rows, out.columns);
+        for (size_t i = 0; i < p->parts; i++) {
+            struct few_part part = s->part[i];
+            part.b += p->column * size;
+            add_part(&w, &part);
+        }
+    } else if (ragged) {
+        const struct dot_target own = {.rows = out.rows, .columns = out.columns};
+        put_sums(f, s->sums + p->column, s->columns, sum, d->n, &own);
+    }
+    if (ragged)
+        settle(sum, d->n, out.rows, out.columns);
+    put_sums(f, from, step, sum, d->n, &out);
+    p->parts = 0;
+}
+
+void multiply_few(const struct frame *f, const struct dot_detail *d, float *sum,
+                  struct dot_deferred *p, struct dot_target out)
+{
+    if (out.rows == 0 || out.columns == 0)
+        return;
+    if (add_to_strip(f, d, p, &out)) {
+        p->fresh = false;
+        if (out.to)
+            end_few(f, sum, d, p, out);
+        return;
+    }
+    if (p->parts > 0)
+        end_few(f, sum, d, p, (struct dot_target){.rows = out.rows, .columns = out.columns});
+    if (p->fresh)
+        clear(sum, d->n, out.rows, out.columns);
+    const struct few w = few_of(f, d, sum, d->n, out.rows, out.columns);
+    const struct few_part part = part_of(p);
+    add_part(&w, &part);
+    if (p->ragged)
+        settle(sum, d->n, out.rows, out.columns);
+    if (out.to)
+        put_sums(f, sum, d->n, sum, d->n, &out);
+}
