@@ -12,7 +12,7 @@
  *
  * Sections: 1 status and types, 2 contexts and messages, 3 modules and kernels, 4 launches,
  * 5 verification. They are stable. Further parts of the library have headers of their own; the last
- * five may change with a minor version (docs/versions.md):
+ * six may change with a minor version (docs/versions.md):
  *
  *   tilewright_entry.h    kernels started from any number of threads at once
  *   tilewright_gpu.h      memory and streams of a GPU, launches that do not wait, DLPack
@@ -22,6 +22,7 @@
  *   tilewright_family.h   kernels of one meaning, of which a launch takes the fastest
  *   tilewright_tuning.h   estimates, expected values, the store of results
  *   tilewright_model.h    why a kernel is as fast as it is
+ *   tilewright_profile.h  the time of each line of a kernel on the CPU engine
  *
  * Threads: a context, and the objects made from it, belong to one thread at a time. Contexts are
  * independent, so each thread can compile and launch with its own. Any number of threads may start

@@ -135,6 +135,7 @@ static void report_json(const struct run *r)
     json_integer(&j, r->repeat);
     if (r->verify)
         verdict_json(&r->verdict, &j);
+    profile_json(&r->profile, &j);
     if (r->probe.asked)
         run_probe_json(&r->probe, &j);
     if (r->why.report) {
@@ -201,6 +202,7 @@ static int report(struct run *r)
                    1e3 * median_of(r->seconds, (int)r->repeat), (long long)r->repeat);
         if (r->verify && r->verdict.ok)
             run_report_verified(r);
+        profile_report(&r->profile);
         if (r->why.report)
             printf("\n%s", r->why.report);
         if (r->simulated && *r->found.counters)
@@ -318,11 +320,15 @@ static int run_steps(struct run *r)
         return status == STATUS_OK ? report_stop(r) : status;
     if (status == STATUS_OK)
         status = run_probe_status(&r->probe, &r->complaints);
+    if (status == STATUS_OK && r->profile.asked)
+        status = run_profiled(r);
     if (status != STATUS_OK)
         return status;
     if (r->verify)
         run_verify(r);
     status = run_write_outputs(r);
+    if (status == STATUS_OK)
+        status = profile_draw(&r->profile, &r->complaints);
     return status == STATUS_OK ? report(r) : status;
 }
 
@@ -363,6 +369,10 @@ static int choose_device(struct run *r, const struct device_asked *asked, const 
     if (status != STATUS_OK)
         return status;
     bool on_gpu = asked->place && names_gpu(asked->place);
+    if (r->profile.asked && (on_gpu || r->simulated))
+        return usage_error(&r->complaints, o->command,
+                           "--profile is of the CPU engine; for GPUs, `tilewright explain` says "
+                           "what limits a kernel");
     *device = on_gpu && asked->target ? asked->target : asked->place;
     const char *other = options_any(o, of_simulator);
     if (options_has(o, "sm") && !r->simulated)
@@ -413,8 +423,13 @@ static int open_and_run(struct run *r, const struct command *self)
     r->verify = options_has(given, "verify");
     r->print = r->json ? stderr : stdout;
     r->seconds = need_memory((size_t)r->repeat * sizeof *r->seconds);
-    if (run_probe_read(&r->probe, given) != STATUS_OK)
+    if (run_probe_read(&r->probe, given) != STATUS_OK ||
+        profile_read(&r->profile, given, self) != STATUS_OK)
         return STATUS_USAGE;
+    if (r->profile.asked && r->probe.asked)
+        return usage_error(&r->complaints, self,
+                           "--profile times a kernel, and --probe and --break change it: one at a "
+                           "time");
     r->probe.print = &r->print;
     r->probe.deadline = &r->deadline;
     struct program_config config = {.threads = (int)threads,
@@ -544,6 +559,8 @@ static const struct option_spec run_options[] = {
     OPTION_JSON,
     OPTION_GROUP("To see values inside"),
     OPTIONS_PROBE,
+    OPTION_GROUP("To see where the time goes"),
+    OPTIONS_PROFILE,
     OPTION_GROUP("On the simulator"),
     OPTION_COUNTERS,
     OPTIONS_TRACE,
@@ -593,6 +610,8 @@ const struct command command_run = {
         "  tilewright run kernels/matmul/tuned.tile --set m=64,n=64,k=64 --fill rand --tune "
         "BM=64,BN=64\n"
         "  tilewright run kernels/fused/softmax.tile --set rows=4,cols=10 --fill iota\n"
+        "  tilewright run kernels/matmul/tuned.tile --set m=512,n=512,k=512 --fill rand --profile "
+        "--svg flame.svg\n"
         "  tilewright run kernels/matmul/shared.tile --device sim --set m=64,n=64,k=64 --fill rand "
         "--counters\n"
         "  tilewright run kernels/cuda/block_sum.ptx --block 256 --arg f32[1000]:ones --arg "

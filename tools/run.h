@@ -5,6 +5,7 @@
 #define TW_RUN_H
 
 #include "chosen.h"
+#include "profiled.h"
 #include "run_probe.h"
 #include "sim_options.h"
 #include "target.h"
@@ -57,6 +58,7 @@ struct run {
     struct trace_file trace;
     struct why why;
     struct run_probe probe;
+    struct profile profile;
     tw_sim_result found;
     char *counters, *found_json, *found_report; /* saved from the run that is reported */
     FILE *print;                                /* of kernels; NULL: dropped */
@@ -80,6 +82,9 @@ bool run_any_unwritten(const struct run *r);
 tw_status run_launch(struct run *r, double *seconds);
 /* Makes launch number `turn`, from 0. Every launch starts with the same array contents. */
 int run_turn(struct run *r, int64_t turn);
+/* Runs a few times more on the same array contents, in turn without and with a profile. Keeps a
+ * profile whose time is close to the least. */
+int run_profiled(struct run *r);
 /* Reports a status other than TW_OK. Returns the exit status of the command. */
 int run_say_failed(struct run *r, tw_status s);
 

@@ -102,7 +102,7 @@ int run_turn(struct run *r, int64_t turn)
     int status = asks ? ask_why(r) : STATUS_OK;
     if (status != STATUS_OK)
         return status;
-    if (r->repeat > 1 || again || r->despite || r->why.array)
+    if (r->repeat > 1 || again || r->despite || r->why.array || r->profile.asked)
         prepare_arrays(r, turn == 0);
     tw_status s = TW_OK;
     if (r->worst)
@@ -121,4 +121,45 @@ int run_turn(struct run *r, int64_t turn)
         return STATUS_OK;
     }
     return s == TW_OK ? status : run_say_failed(r, s);
+}
+
+/* Runs once on the same array contents, without output of the kernel. *seconds: of the run. */
+static tw_status run_quietly(struct run *r, bool profiled, double *seconds)
+{
+    double milliseconds = 0;
+    prepare_arrays(r, false);
+    if (!profiled) {
+        tw_status s = tw_launch_time(r->launch, 1, &milliseconds);
+        *seconds = 1e-3 * milliseconds;
+        return s;
+    }
+    r->profile.result = tw_profile_init();
+    tw_status s = tw_launch_profile(r->launch, 1, &r->profile.result);
+    *seconds = r->profile.result.seconds;
+    return s;
+}
+
+int run_profiled(struct run *r)
+{
+    enum { LEAST_PAIRS = 3, MOST_PAIRS = 12 };
+    static const double patience = 0.5, close_enough = 1.05;
+    double plain, profiled, least = 0, least_plain = 0, end = seconds_now() + patience;
+    FILE *print = r->print;
+    tw_status s = TW_OK;
+    doing("running", tw_kernel_name(r->kernel));
+    r->print = NULL; /* the runs before have printed */
+    for (int turn = 0; turn < MOST_PAIRS && s == TW_OK; turn++) {
+        s = run_quietly(r, false, &plain);
+        if (s == TW_OK)
+            s = run_quietly(r, true, &profiled);
+        least_plain = turn == 0 || plain < least_plain ? plain : least_plain;
+        least = turn == 0 || profiled < least ? profiled : least;
+        bool typical = turn + 1 >= LEAST_PAIRS && profiled <= close_enough * least;
+        if (typical || seconds_now() > end)
+            break;
+    }
+    r->print = print;
+    doing(NULL, NULL);
+    r->profile.plain = least_plain;
+    return s == TW_OK ? STATUS_OK : run_say_failed(r, s);
 }

@@ -79,6 +79,7 @@ struct runs {
     tw_launch *launch;
     const struct cpu_argument *args;
     int count;
+    struct cpu_profile *profile; /* NULL: none */
     enum cpu_fault_kind kind;
     struct cpu_fault fault;
     double milliseconds; /* of one */
@@ -88,6 +89,7 @@ static void run_all(void *user)
 {
     struct runs *r = user;
     struct cpu_options options = host_options(r->launch->ctx);
+    options.profile = r->profile;
     double from = platform_seconds();
     for (int i = 0; i < r->count && r->kind == CPU_OK; i++)
         r->kind = cpu_launch(r->launch->variant->program, r->args, &options, &r->fault);
@@ -101,6 +103,14 @@ tw_status launch_on_host(tw_launch *l, const struct cpu_argument *args, int runs
     struct runs r = {.launch = l, .args = args, .count = runs, .kind = CPU_OK};
     context_outside(l->ctx, run_all, &r);
     *milliseconds = r.milliseconds;
+    return host_outcome(l->ctx, r.kind, &r.fault);
+}
+
+tw_status launch_on_host_profiled(tw_launch *l, const struct cpu_argument *args, int runs,
+                                  struct cpu_profile *profile)
+{
+    struct runs r = {.launch = l, .args = args, .count = runs, .profile = profile, .kind = CPU_OK};
+    context_outside(l->ctx, run_all, &r);
     return host_outcome(l->ctx, r.kind, &r.fault);
 }
 

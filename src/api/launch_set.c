@@ -41,6 +41,7 @@ static void launch_destroy(tw_launch *l)
     arena_free(&l->shown);
     arena_free(&l->simulated);
     arena_free(&l->explained);
+    arena_free(&l->profiled);
     arena_free(&l->estimated);
     arena_free(&l->kept_memory);
     arena_free(&l->started);
@@ -67,6 +68,7 @@ tw_status tw_launch_new(tw_kernel *k, tw_launch **out)
     context_arena(ctx, &l->shown);
     context_arena(ctx, &l->simulated);
     context_arena(ctx, &l->explained);
+    context_arena(ctx, &l->profiled);
     context_arena(ctx, &l->estimated);
     context_arena(ctx, &l->kept_memory);
     context_arena(ctx, &l->started);

@@ -275,6 +275,7 @@ struct tw_launch {
     struct arena simulated;           /* result of the latest tw_launch_simulate */
     struct arena key;                 /* texts of the latest tw_launch_tuning_key */
     struct arena explained;           /* result of the latest tw_launch_explain */
+    struct arena profiled;            /* result of the latest tw_launch_profile */
     struct arena estimated;           /* memory of `estimate` */
     struct estimate *estimate;        /* of the latest tw_launch_estimate; NULL: none */
     /* given */
@@ -361,6 +362,9 @@ struct cuda_text context_ptx(tw_context *ctx, const char *text, size_t length);
  * Reports. */
 tw_status launch_on_host(tw_launch *l, const struct cpu_argument *args, int runs,
                          double *milliseconds);
+/* Runs the launch as launch_on_host does, and adds the profile of the runs to `profile`. */
+tw_status launch_on_host_profiled(tw_launch *l, const struct cpu_argument *args, int runs,
+                                  struct cpu_profile *profile);
 /* Returns the options of the context's launches on the host; several threads may use them at
  * once. */
 struct cpu_options host_options(tw_context *ctx);

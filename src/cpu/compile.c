@@ -168,6 +168,7 @@ struct survey {
     bool serial, locks, waits; /* waits: a block may see stores of other blocks while it runs */
     bool is_effect;            /* the root expression's own result is not used */
     const struct expr *root;
+    struct loc serial_at; /* the first root expression that makes the kernel serial */
 };
 
 /* Returns the array that a view shows; a workspace view is its own array. */
@@ -303,10 +304,13 @@ static void survey_expr(void *user, struct expr **at)
 static void survey_root(void *user, struct expr **root, bool is_target)
 {
     struct survey *s = user;
+    bool before = s->serial;
     (void)is_target;
     s->root = *root;
     expr_walk(root, survey_expr, s);
     survey_touches(s, *root);
+    if (s->serial && !before)
+        s->serial_at = s->root->loc;
 }
 
 static void survey_stmt(void *user, struct stmt *st)
@@ -460,6 +464,7 @@ static void lay_frame(struct compiler *c, const struct survey *s)
     c->async_buffer = memory_new(c, (size_t)s->async_bytes);
     lay_shared(c);
     packed_survey(c);
+    slow_operands(c);
 }
 
 struct cpu_program *cpu_compile(struct arena *a, const struct kernel *k, bool any_bits,
@@ -492,6 +497,8 @@ struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
     struct survey s = {.c = &c};
     stmt_walk(k->body, survey_stmt, &s);
     p->serial = s.serial;
+    if (s.serial)
+        note_slow(&c, CPU_SLOW_ONE_WORKER, s.serial_at, s.serial_at, NULL);
     p->has_locks = s.locks;
     p->streams = !s.waits;
     c.split = choose_split(&c);
@@ -519,6 +526,7 @@ struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
     p->product_count = (uint32_t)c.products.count;
     p->packed = c.packed.data;
     p->packed_count = (uint32_t)c.packed.count;
+    slow_program(&c);
     if (!c.why)
         return p;
     *why = c.why;

@@ -25,6 +25,8 @@ struct label {
 /* Records whether and how a tile is packed (compile_packed.c). */
 struct packed_use {
     bool used, refused;
+    enum cpu_slow why; /* refused: the first reason, and its place */
+    struct loc why_at;
     struct packed_form form;
     struct packed_tile *tile; /* NULL: the tile is not packed */
 };
@@ -167,6 +169,7 @@ struct compiler {
                                        * compiled now */
     VEC(struct pending_seen) pending;
     int seen_budget; /* number of statements that surveys may still visit */
+    VEC(struct cpu_slow_path) slow;
 };
 
 /* Most nodes that unrolling makes of one loop, and of all loops. */
@@ -361,6 +364,10 @@ const struct value *row_sum(const struct compiler *c, const struct expr *e);
 
 /* Decides which tiles are packed, before anything is compiled, and lays out their memory. */
 void packed_survey(struct compiler *c);
+/* Returns how the kernel uses the tile; e: as dot_tile returns it. NULL: e names no whole tile. */
+const struct packed_use *packed_use_of(const struct compiler *c, const struct expr *e);
+/* Returns whether products with this operand can read it packed, by its type. */
+bool packed_takes_type(const struct compiler *c, const struct expr *dot, const struct expr *tile);
 /* Returns the tile that e names, whole or in part, if it is packed; else NULL. */
 const struct packed_tile *packed_tile_of(const struct compiler *c, const struct expr *e);
 /* Decides how a packed tile is laid out that is the right operand of a product of m rows. The
@@ -415,6 +422,19 @@ void seen_survey(struct compiler *c, const struct stmt *s);
 /* Emits, before statement s, the indices of stores that must be known by then. Called before
  * each statement. */
 void seen_place(struct compiler *c, const struct stmt *s);
+
+/* --- compile_slow.c: the reasons for which the fastest way is not taken --- */
+
+/* Notes a reason, once for each place. */
+void note_slow(struct compiler *c, enum cpu_slow slow, struct loc loc, struct loc cause,
+               const char *name);
+/* Notes why operands of products are not packed, after packed_survey. */
+void slow_operands(struct compiler *c);
+/* Notes reasons that are known when the whole program is compiled, and gives it all reasons. */
+void slow_program(struct compiler *c);
+/* Returns whether the body of the loop adds a product to a variable, so that compile_products
+ * should take it. */
+bool slow_is_sum_of_products(const struct stmt *loop);
 
 /* --- compile_stmt.c --- */
 void compile_body(struct compiler *c);

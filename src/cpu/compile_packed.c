@@ -53,11 +53,14 @@ struct survey {
     bool last;    /* no more uses will be found: a tile without a known use is refused */
 };
 
-static void refuse(struct survey *s, const struct sym *sym)
+static void refuse(struct survey *s, const struct sym *sym, enum cpu_slow why, struct loc at)
 {
     struct packed_use *use = &slot_of(s->c, sym)->packed;
-    s->changed |= !use->refused;
-    use->refused = true;
+    if (use->refused)
+        return;
+    s->changed = use->refused = true;
+    use->why = why;
+    use->why_at = at;
 }
 
 static void survey_value(struct survey *s, const struct expr *e);
@@ -80,7 +83,7 @@ static void note_use(struct survey *s, const struct expr *tile, const struct pac
     if (use->form.side != form->side || use->form.turned != form->turned ||
         use->form.to != form->to || use->form.group != form->group ||
         use->form.flipped != form->flipped)
-        refuse(s, tile->sym);
+        refuse(s, tile->sym, CPU_SLOW_TWO_FORMS, tile->loc);
 }
 
 static bool is_byte(enum dtype t)
@@ -133,6 +136,18 @@ struct dot_grouping dot_grouping(const struct compiler *c, const struct expr *do
     return (struct dot_grouping){1, NULL, computed, false};
 }
 
+bool packed_takes_type(const struct compiler *c, const struct expr *dot, const struct expr *tile)
+{
+    enum compute compute = compute_of(dot->type.dtype);
+    bool floats = compute == COMPUTE_F32 || compute == COMPUTE_F64;
+    return dot_grouping(c, dot).routine || (floats && compute_of(tile->type.dtype) == compute);
+}
+
+const struct packed_use *packed_use_of(const struct compiler *c, const struct expr *e)
+{
+    return names_tile(e) ? use_of(c, e) : NULL;
+}
+
 static void survey_operand(struct survey *s, const struct expr *dot, enum packed_side side)
 {
     const struct expr *e = dot->args[side == PACKED_LEFT ? 0 : 1];
@@ -140,9 +155,7 @@ static void survey_operand(struct survey *s, const struct expr *dot, enum packed
     bool turned = without_widening(e)->op == OP_TRANS;
     const struct expr *tile = dot_tile(dot, side == PACKED_LEFT ? 0 : 1);
     const struct dot_grouping g = dot_grouping(s->c, dot);
-    bool floats = compute == COMPUTE_F32 || compute == COMPUTE_F64;
-    bool packs = g.routine || (floats && compute_of(tile->type.dtype) == compute);
-    if (!packs || !names_tile(tile)) {
+    if (!packed_takes_type(s->c, dot, tile) || !names_tile(tile)) {
         survey_value(s, e);
         return;
     }
@@ -170,10 +183,19 @@ static void survey_value(struct survey *s, const struct expr *e)
         return;
     }
     if ((e->op == OP_REF || e->op == OP_ACCESS) && e->sym)
-        refuse(s, e->sym);
+        refuse(s, e->sym, CPU_SLOW_TILE_READ, e->loc);
     for (int i = 0; i < e->count; i++)
         survey_value(s, e->args[i]);
     survey_indices(s, e);
+}
+
+/* Returns the reason for which the fill of a tile keeps it from being packed. */
+static enum cpu_slow why_not_filled(const struct expr *target, const struct expr *value)
+{
+    bool is_view = value->op == OP_ACCESS && value->sym->storage == ST_VIEW;
+    if (!is_view)
+        return CPU_SLOW_TILE_COMPUTED;
+    return names_tile(target) && !value->sym->is_const ? CPU_SLOW_VIEW_WRITTEN : CPU_SLOW_TILE_PART;
 }
 
 /* Surveys target = value, where the target may be packed. */
@@ -192,12 +214,12 @@ static void survey_fill(struct survey *s, const struct expr *target, const struc
         note_use(s, value, &to->form);
         survey_indices(s, value);
         if (use_of(s->c, value)->refused)
-            refuse(s, target->sym);
+            refuse(s, target->sym, use_of(s->c, value)->why, use_of(s->c, value)->why_at);
         return;
     }
     if (copies && !to->used && !to->refused && !s->last)
         return; /* not known yet: a later walk visits it again */
-    refuse(s, target->sym);
+    refuse(s, target->sym, why_not_filled(target, value), value->loc);
     survey_value(s, value);
 }
 

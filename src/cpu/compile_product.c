@@ -10,6 +10,14 @@
 
 /* --- checks --- */
 
+/* Notes why the loop is not one step. Returns false. */
+static bool refuse(struct compiler *c, enum cpu_slow slow, const struct stmt *s,
+                   const struct expr *target)
+{
+    note_slow(c, slow, s->loc, target ? target->loc : s->loc, target ? target->sym->name : NULL);
+    return false;
+}
+
 static bool is_uniform(const struct compiler *c, const struct products *p)
 {
     bool uniform = true;
@@ -35,13 +43,19 @@ static bool is_target(const struct compiler *c, const struct expr *e)
            compute_dtype(compute_of(t)) == t && c->set->dot->dot[compute_of(t)];
 }
 
-static bool is_in_lanes(const struct compiler *c, const struct products *p)
+static bool is_in_lanes(struct compiler *c, const struct stmt *s)
 {
-    bool fits = is_uniform(c, p);
-    for (int i = 0; i < p->sums && fits; i++)
-        fits = is_target(c, p->sum[i].target) && is_affine(c, p->sum[i].factor[0].load) &&
-               is_affine(c, p->sum[i].factor[1].load);
-    return fits;
+    const struct products *p = s->products;
+    if (!is_uniform(c, p))
+        return refuse(c, CPU_SLOW_LOOP_COUNTER, s, NULL);
+    for (int i = 0; i < p->sums; i++) {
+        const struct product_sum *sum = &p->sum[i];
+        if (!is_target(c, sum->target))
+            return refuse(c, CPU_SLOW_LOOP_SUM, s, sum->target);
+        if (!is_affine(c, sum->factor[0].load) || !is_affine(c, sum->factor[1].load))
+            return refuse(c, CPU_SLOW_LOOP_FACTOR, s, sum->target);
+    }
+    return true;
 }
 
 /* Returns the number of turns of a loop; -1: not known at compile time, or the counter would
@@ -223,7 +237,11 @@ static void emit_products(struct compiler *c, const struct products *p,
 bool compile_products(struct compiler *c, const struct stmt *s, struct label *end)
 {
     const struct products *p = s->products;
-    if (!p || c->plain || c->seldom || c->lanes == 1 || !is_in_lanes(c, p))
+    if (c->plain || c->seldom || c->lanes == 1 || s->kind != STMT_FOR)
+        return false;
+    if (!p)
+        return slow_is_sum_of_products(s) && refuse(c, CPU_SLOW_LOOP_FORM, s, NULL);
+    if (!is_in_lanes(c, s))
         return false;
     struct lane_product *products = arena_array(c->arena, struct lane_product, p->sums);
     uint32_t top = c->top;
@@ -238,6 +256,8 @@ bool compile_products(struct compiler *c, const struct stmt *s, struct label *en
     }
     if (fits)
         emit_products(c, p, products, end);
+    else
+        refuse(c, CPU_SLOW_LOOP_SUM, s, p->sum[0].target);
     set_counters(c, p, false);
     c->top = top;
     return fits;

@@ -79,6 +79,90 @@ struct cpu_kept {
 };
 void cpu_kept_free(struct cpu_kept *kept, const struct allocator *allocator);
 
+/* --- ways that are not the fastest --- */
+
+/* Why the engine does not take its fastest way: CPU_SLOW_TILE_READ, … (slow_paths.def). */
+enum cpu_slow {
+#define SLOW(id, code, reason, way_out) CPU_SLOW_##id,
+#include "cpu/slow_paths.def"
+#undef SLOW
+    CPU_SLOW_COUNT
+};
+struct cpu_slow_path {
+    enum cpu_slow slow;
+    struct loc loc, cause; /* of the product, loop or kernel; of what prevents the fastest way */
+    const char *name;      /* of a tile or view; NULL: none */
+};
+/* Returns reason number `index` of a program, in the order of the text; NULL past the last. */
+const struct cpu_slow_path *cpu_slow_path_at(const struct cpu_program *p, size_t index);
+const char *cpu_slow_code(enum cpu_slow slow);
+/* Return the reason as a sentence, and the way out, in the arena. */
+const char *cpu_slow_reason(struct arena *a, const struct cpu_slow_path *s);
+const char *cpu_slow_way_out(const struct cpu_slow_path *s);
+
+/* --- profiles --- */
+
+/* Operations on floats that steps executed, a fused multiply-add counts as two, and bytes of
+ * global memory that they read and wrote. Elements past a view's edge do not count. */
+struct cpu_work {
+    double flops, read, written;
+};
+
+/* The kinds of steps: CPU_STEP_PRODUCT, … */
+enum cpu_step_kind {
+#define KIND(id, name, title) CPU_STEP_##id,
+#include "cpu/step_kinds.def"
+    CPU_STEP_KINDS
+};
+const char *cpu_step_kind_name(enum cpu_step_kind kind);
+const char *cpu_step_kind_title(enum cpu_step_kind kind);
+
+/* The ways in which a product of tiles reads an operand. */
+enum cpu_operand_path {
+    CPU_OPERAND_PLAIN,    /* a value as it was computed, not packed */
+    CPU_OPERAND_SHARED,   /* packed once for all blocks of the launch */
+    CPU_OPERAND_IN_PLACE, /* in the view */
+    CPU_OPERAND_OWN,      /* packed by the block for itself */
+    CPU_OPERAND_PATHS
+};
+
+/* A step of a program in a profile. `product` is the time of multiplications and `seconds` that
+ * of all else. */
+struct cpu_step_profile {
+    double seconds, product;
+    int64_t runs;
+    struct cpu_work work;
+    int64_t operand[2][CPU_OPERAND_PATHS]; /* products, by path of the left, of the right operand */
+};
+struct cpu_thread_profile {
+    double busy; /* seconds in blocks, and in products of other threads' blocks */
+    int64_t blocks;
+};
+/* The profile of the launches of one program, added up. The caller makes the lists, zeroed:
+ * `steps` has cpu_program_steps entries, and `threads` most_threads. */
+struct cpu_profile {
+    struct cpu_step_profile *steps;
+    struct cpu_thread_profile *threads;
+    int most_threads, thread_count; /* thread_count: of the launch with the most */
+    int64_t launches, blocks, bound_blocks;
+    double seconds;   /* from the beginning to the end of each launch */
+    double mechanism; /* seconds of all threads that profiling took; in no step */
+};
+
+/* A step for a report. */
+struct cpu_step {
+    enum cpu_step_kind kind;
+    struct loc loc;
+    bool is_product;       /* a product of tiles: it has paths of its operands */
+    const char *operation; /* "exp, -, sum", in the arena; "" */
+};
+size_t cpu_program_steps(const struct cpu_program *p);
+struct cpu_step cpu_program_step(struct arena *a, const struct cpu_program *p, size_t index);
+/* Returns the name of the program's set of routines: "avx512". */
+const char *cpu_program_set(const struct cpu_program *p);
+
+/* --- launches --- */
+
 struct cpu_options {
     const struct allocator *allocator;                          /* NULL: libc */
     struct cpu_kept *kept;                                      /* NULL: no memory is kept */
@@ -94,6 +178,7 @@ struct cpu_options {
      * never. */
     void (*progress)(void *user, const char *doing, int64_t done, int64_t total);
     void *progress_user;
+    struct cpu_profile *profile; /* NULL: the launch is not profiled */
 };
 
 /* Runs the grid and blocks until it is done. `args` has kernel->param_count entries. Returns

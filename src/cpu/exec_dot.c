@@ -1,6 +1,7 @@
 /* Products of tiles: the steps of `dot`. Products that follow each other along the depth are
  * deferred and then added in one call (struct dot_deferred). */
 #include "cpu/exec_packed.h"
+#include "cpu/profile.h"
 
 /* --- uniform products --- */
 
@@ -69,9 +70,9 @@ static void end_product(struct dot_deferred *p)
     p->depth = 0;
 }
 
-static void add_product(const struct frame *f, void *sum, const struct dot_detail *d,
-                        struct dot_deferred *p, const struct prefetch_list *list,
-                        struct dot_target out)
+static void multiply_add(const struct frame *f, void *sum, const struct dot_detail *d,
+                         struct dot_deferred *p, const struct prefetch_list *list,
+                         struct dot_target out)
 {
     const struct cpu_program *program = f->program;
     bool in_view = p->b_view.deep > 0;
@@ -108,6 +109,20 @@ static void add_product(const struct frame *f, void *sum, const struct dot_detai
     if (b == PACKS_PART)
         packed_part_done(p->b_source.done);
     end_product(p);
+}
+
+static void add_product(const struct frame *f, void *sum, const struct dot_detail *d,
+                        struct dot_deferred *p, const struct prefetch_list *list,
+                        struct dot_target out)
+{
+    struct profile_bucket *before = NULL;
+    if (f->profile) {
+        profile_product(f->profile, d, out.rows, out.columns, p->depth);
+        before = profile_switch(f->profile, profile_of_product(f->profile, d));
+    }
+    multiply_add(f, sum, d, p, list, out);
+    if (before)
+        profile_switch(f->profile, before);
 }
 
 /* Returns how many of n lines are inside, counted from where the access starts along an axis; n
@@ -300,6 +315,8 @@ void step_dot(struct frame *f, const struct instr *in)
     const struct packed_state *a = place_operand(f, &d->a, left, &need, p, &next.a, &next.a_step),
                               *b = place_operand(f, &d->b, right, &need, p, &next.b, &next.b_step);
     void *sum = frame_at(f, in->dst);
+    if (f->profile)
+        profile_operands(f->profile, in, left, right);
     if (a)
         next.a_source = left->source;
     if (b) {

@@ -1,6 +1,7 @@
 /* Products of tiles whose panels are divided among several workers: the worker of the block, and
  * workers that have no block left (workers.c). */
 #include "cpu/exec_packed.h"
+#include "cpu/profile.h"
 
 #include "base/platform.h"
 
@@ -29,6 +30,7 @@ void multiply_shared(const struct frame *f, const struct dot_detail *d, void *su
         return;
     }
     s->untaken = &shared->untaken;
+    shared->detail = d;
     shared->dot = d->dot;
     shared->sum = sum;
     shared->a = p->a;
@@ -45,14 +47,18 @@ void multiply_shared(const struct frame *f, const struct dot_detail *d, void *su
 
 /* The worker that owns the product waits for helpers once no panel is untaken: either it sees
  * this helper, or this helper sees that no panel is left. */
-bool help_with_product(struct shared_product *p)
+bool help_with_product(struct shared_product *p, struct frame_profile *profile)
 {
     if (atomic_load(&p->untaken) <= 0)
         return false;
     atomic_fetch_add(&p->helpers, 1);
     bool helps = atomic_load(&p->untaken) > 0;
+    struct profile_bucket *before =
+        helps && profile ? profile_switch(profile, profile_of_product(profile, p->detail)) : NULL;
     if (helps)
         p->dot(p->sum, p->a, p->b, p->rows, p->columns, p->depth, &p->strides);
+    if (before)
+        profile_switch(profile, before);
     atomic_fetch_sub(&p->helpers, 1);
     return helps;
 }

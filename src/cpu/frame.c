@@ -1,7 +1,7 @@
 /* A frame: a block's state. It has its own memory, but no thread of its own: it runs on the
  * thread that calls frame_run. */
 #include "base/number.h"
-#include "cpu/program.h"
+#include "cpu/profile.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -120,6 +120,10 @@ void frame_start(struct frame *f, int64_t turn, int64_t id)
 
 void frame_run(struct frame *f)
 {
+    if (f->profile) {
+        frame_run_profiled(f);
+        return;
+    }
     const struct instr *code = f->program->code;
     size_t steps = 0;
     f->state = FRAME_READY;

@@ -2,6 +2,7 @@
  * fault. workers.c runs the blocks, except those of a cooperative kernel: these take turns on
  * one worker, and a whole round in which no block progresses is a deadlock. */
 #include "cpu/lane_product.h"
+#include "cpu/profile.h"
 
 #include "base/number.h"
 #include "base/platform.h"
@@ -349,16 +350,23 @@ static enum cpu_fault_kind run_cooperative(struct arena *a, struct launch_state 
     struct frame *frames = arena_array(a, struct frame, l->blocks);
     int64_t count = 0;
     enum cpu_fault_kind kind;
+    profiles_open(a, l, 1);
     for (; count < l->blocks && frame_init(&frames[count], l); count++) {
+        frames[count].profile = l->profiles;
         frame_set_params(&frames[count], args);
         frame_start(&frames[count], count, block_of_turn(l, count));
     }
+    if (l->profiles)
+        profile_begin(l->profiles);
     if (count == l->blocks)
         kind = run_rounds(l, frames, fault);
     else
         kind = refuse(fault, CPU_NO_MEMORY, l->program->kernel->loc,
                       "no memory for the %" PRId64 " cooperative blocks of %s, %zu bytes each",
                       l->blocks, l->program->kernel->name, l->program->frame_bytes);
+    if (l->profiles)
+        profile_end(l->profiles);
+    profiles_close(l, 1);
     for (int64_t i = 0; i < count; i++)
         frame_free(&frames[i]);
     return kind;

@@ -48,7 +48,9 @@ struct mask_header {
 };
 
 struct frame;
+struct frame_profile;
 struct instr;
+struct strip_detail;
 typedef void step_fn(struct frame *f, const struct instr *in);
 
 struct instr {
@@ -387,6 +389,8 @@ struct cpu_program {
     bool by_columns; /* order of turns (struct launch_state): blocks along y follow each other,
                      * not along x */
     int cache_ways;  /* platform_cache_ways() */
+    const struct cpu_slow_path *slow;
+    size_t slow_count;
 };
 
 /* Compiles like cpu_compile, with the caller's choice of routines. `plain`: without the short
@@ -421,6 +425,9 @@ struct launch_state {
     struct row_place *rows;     /* indexed by row */
     struct product_plan *plans; /* indexed by product */
     struct packed_cache *packed;
+    struct frame_profile *profiles; /* indexed by worker; NULL: the launch is not profiled */
+    double began;                   /* of a profiled launch: time and ticks of the clock */
+    uint64_t began_ticks;
     int64_t grid[3], blocks;
     int workers;             /* number of workers that share the blocks */
     int64_t turns_a_worker;  /* number of turns with which each worker begins (workers.c) */
@@ -494,6 +501,7 @@ struct tile_prefetch {
  * that are not atomic do not change while a panel is untaken or a worker helps. */
 struct shared_product {
     _Atomic int untaken, helpers;
+    const struct dot_detail *detail;
     dot_fn *dot;
     void *sum;
     const unsigned char *a, *b;
@@ -539,6 +547,7 @@ struct frame {
     struct shared_product *shared; /* NULL: there are no workers that might help */
     struct few_strip *strip;       /* NULL: none */
     int64_t turns_left;            /* turns that its worker has taken, this one included */
+    struct frame_profile *profile; /* NULL: the launch is not profiled */
     struct cpu_fault fault;
 };
 
@@ -682,6 +691,8 @@ void note_row(struct frame *f, uint32_t row, const unsigned char *from, size_t b
 /* row_blocks.c: returns the bytes that a frame needs for row_blocks; 0: the code is not a
  * straight line of steps over rows. */
 size_t row_blocks_bytes(const struct instr *code);
+/* Returns the first step that keeps the code from being such a line; NULL: none does. */
+const struct instr *row_blocks_obstacle(const struct instr *code);
 /* Binds the steps to a frame whose launch has its views and its grid. NULL: some step cannot be
  * bound. */
 struct row_blocks *row_blocks_open(struct frame *f, void *memory);
@@ -708,8 +719,9 @@ enum cpu_fault_kind workers_run(struct arena *a, struct launch_state *l,
                                 const struct cpu_argument *args, struct cpu_fault *fault);
 bool launch_was_cancelled(const struct launch_state *l);
 
-/* exec_shared.c: takes part in a product of another worker. false: there is nothing left to do. */
-bool help_with_product(struct shared_product *p);
+/* exec_shared.c: takes part in a product of another worker. profile: of this one, or NULL. false:
+ * there is nothing left to do. */
+bool help_with_product(struct shared_product *p, struct frame_profile *profile);
 /* dot_prefetch.c: notes where a block stores a tile. */
 void note_tile(struct tile_prefetch *tile, const struct access *a, const struct box *box);
 

@@ -6,6 +6,7 @@
  * matters because stores past the caches wait for memory in the processor's queue of stores:
  * until the queue has room for the stores after them, the loads after those do not begin. */
 #include "cpu/exec_access.h"
+#include "cpu/profile.h"
 #include "cpu/strips.h"
 
 #include <assert.h>
@@ -68,6 +69,7 @@ struct bound_call {
     } of;
     struct place next; /* `lines` lines from this address on are fetched before the call */
     size_t lines;
+    uint32_t step; /* the instruction that it is from */
 };
 
 struct row_blocks {
@@ -529,12 +531,18 @@ static int64_t blocks_between_questions(const struct row_blocks *b)
     return ELEMENTS / (int64_t)(elements < ELEMENTS ? elements : ELEMENTS);
 }
 
-size_t row_blocks_bytes(const struct instr *code)
+const struct instr *row_blocks_obstacle(const struct instr *code)
 {
     const struct instr *in = code;
     while (bound_step(in))
         in++;
-    return in > code && in->step == step_end ? sizeof(struct row_blocks) : 0;
+    return in->step == step_end ? NULL : in;
+}
+
+size_t row_blocks_bytes(const struct instr *code)
+{
+    bool any = code->step != step_end;
+    return any && !row_blocks_obstacle(code) ? sizeof(struct row_blocks) : 0;
 }
 
 struct row_blocks *row_blocks_open(struct frame *f, void *memory)
@@ -543,9 +551,13 @@ struct row_blocks *row_blocks_open(struct frame *f, void *memory)
     struct binder b = {.frame = f, .blocks = blocks};
     blocks->along = f->launch->grid[0] > 1 ? 0 : f->launch->grid[1] > 1 ? 1 : 2;
     blocks->rows = blocks->places = blocks->calls = 0;
-    for (const struct instr *in = f->program->code; in->step != step_end; in++)
+    for (const struct instr *in = f->program->code; in->step != step_end; in++) {
+        int first = blocks->calls;
         if (!bound_step(in)->bind(&b, in))
             return NULL;
+        for (int i = first; i < blocks->calls; i++)
+            blocks->call[i].step = (uint32_t)(in - f->program->code);
+    }
     if (b.full || blocks->calls == 0)
         return NULL;
     fetch_before_calls(&b);
@@ -610,17 +622,34 @@ static void place_rows(const struct row_blocks *b, const int64_t *block)
     }
 }
 
+/* Runs the calls of a block with the time of each. */
+static void run_calls_profiled(struct frame *f, const struct row_blocks *b, int64_t block,
+                               struct powers_seen *seen)
+{
+    struct frame_profile *p = f->profile;
+    for (int i = 0; i < b->calls; i++) {
+        profile_switch(p, &p->steps[b->call[i].step].own);
+        run_call(f, &b->call[i], block, seen);
+    }
+    profile_switch(p, &p->between);
+    p->bound_blocks++;
+}
+
 /* Runs blocks along an axis. false: the launch was cancelled. */
 static bool run_along(struct frame *f, const struct row_blocks *b, int64_t first, int64_t end,
                       int64_t *unasked)
 {
     int32_t *index = (int32_t *)frame_at(f, f->program->block_at) + b->along;
     const struct bound_call *behind = b->call + b->calls;
+    const bool profiled = f->profile != NULL;
     struct powers_seen seen;
     for (int64_t block = first; block < end; block++) {
         *index = (int32_t)block;
-        for (const struct bound_call *c = b->call; c < behind; c++)
-            run_call(f, c, block, &seen);
+        if (profiled)
+            run_calls_profiled(f, b, block, &seen);
+        else
+            for (const struct bound_call *c = b->call; c < behind; c++)
+                run_call(f, c, block, &seen);
         if (--*unasked <= 0) {
             if (launch_was_cancelled(f->launch))
                 return false;

@@ -5,7 +5,7 @@
  * waits forever. Workers announce the block that they run, so that this can be seen. Kernels
  * whose results depend on the order of blocks (float atomics, atomics whose result is used,
  * print) run on one worker. */
-#include "cpu/program.h"
+#include "cpu/profile.h"
 
 #include "base/platform.h"
 
@@ -159,7 +159,7 @@ static void help_others(const struct pool *pool, const struct worker *w)
             if (other == w)
                 continue;
             at_work |= atomic_load(&other->current) != INT64_MAX;
-            helped |= help_with_product(&other->product);
+            helped |= help_with_product(&other->product, w->frame.profile);
         }
         if (!at_work)
             return;
@@ -186,6 +186,9 @@ static void work(void *user, int index)
         return; /* the other workers run its turns */
     w->frame.shared = pool->shares ? &w->product : NULL;
     w->frame.strip = &w->strip;
+    w->frame.profile = pool->launch->profiles ? &pool->launch->profiles[index] : NULL;
+    if (w->frame.profile)
+        profile_begin(w->frame.profile);
     frame_set_params(&w->frame, pool->args);
     atomic_store(&pool->manned, true);
     int64_t turn;
@@ -211,6 +214,8 @@ static void work(void *user, int index)
         help_others(pool, w);
     if (w->strip.memory.memory)
         kept_give(pool->launch, w->strip.memory);
+    if (w->frame.profile)
+        profile_end(w->frame.profile);
     frame_free(&w->frame);
 }
 
@@ -253,9 +258,11 @@ enum cpu_fault_kind workers_run(struct arena *a, struct launch_state *l,
         atomic_init(&pool.workers[i].product.helpers, 0);
         give_part(l, &pool.workers[i], i);
     }
+    profiles_open(a, l, pool.count);
     if (pool.count > 1)
         l->options->parallel.run(l->options->parallel.user, pool.count, work, &pool);
     else
         work(&pool, 0);
+    profiles_close(l, pool.count);
     return atomic_load(&pool.manned) ? first_fault(&pool, fault) : CPU_NO_MEMORY;
 }
