@@ -234,9 +234,11 @@ def part_types(options, lines):
 
 
 def peak_rates(options):
-    helper, why = build_helper(options, "peak_cpu")
-    done = run([helper]) if helper else None
-    return "; ".join(done.stdout.splitlines()) if done and done.returncode == 0 else why or said_of(done)
+    done = run([options.tool, "explain", "--device", "cpu", "--measure", "--threads", "1", "--json"])
+    if done.returncode != 0:
+        return said_of(done)
+    roofs = json.loads(done.stdout)["roofs"]
+    return "; ".join(f"peak of {kind} multiply-adds {number(roofs[kind] / 1e9, 3)} GFLOP/s" for kind in ("f32", "bf16") if roofs[kind])
 
 
 def part_gelu(options, lines):

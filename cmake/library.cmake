@@ -8,6 +8,7 @@ foreach(type bf16 int8 int16 amx)
 endforeach()
 list(REMOVE_ITEM library_sources ${routine_sources})
 set(set_source ${PROJECT_SOURCE_DIR}/src/cpu/routines_set.c)
+set(peak_source ${PROJECT_SOURCE_DIR}/src/cpu/routines_peak.c)
 # for WebAssembly, other files are the seam to the operating system
 file(GLOB other_platform ${PROJECT_SOURCE_DIR}/src/base/platform_wasm.c)
 if(TILEWRIGHT_WASM)
@@ -118,7 +119,7 @@ if(routine_sources)
         endif()
         check_c_compiler_flag("-march=armv8.2-a+dotprod" TILEWRIGHT_TAKES_DOTPROD)
         if(TILEWRIGHT_TAKES_DOTPROD)
-            add_routines(tilewright_routines_dotprod "${dot_int8};${set_source}" "${fast}"
+            add_routines(tilewright_routines_dotprod "${dot_int8};${set_source};${peak_source}" "${fast}"
                 -march=armv8.2-a+dotprod -DROUTINES_NEON -DROUTINES_BYTES)
             target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_DOTPROD)
         endif()
@@ -131,7 +132,7 @@ if(routine_sources)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V3)
         check_c_compiler_flag("-march=x86-64-v3 -mprfchw -mavxvnni" TILEWRIGHT_TAKES_AVX_VNNI)
         if(TILEWRIGHT_TAKES_AVX_VNNI)
-            add_routines(tilewright_routines_avx_vnni "${dot_int8};${set_source}" "${fast}"
+            add_routines(tilewright_routines_avx_vnni "${dot_int8};${set_source};${peak_source}" "${fast}"
                 -march=x86-64-v3 -mprfchw -mavxvnni -DROUTINES_V3 -DROUTINES_BYTES)
             target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_AVX_VNNI)
         endif()
@@ -146,14 +147,15 @@ if(routine_sources)
         target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V4)
         check_c_compiler_flag("-march=x86-64-v4 -mprfchw -mavx512vnni" TILEWRIGHT_TAKES_VNNI)
         if(TILEWRIGHT_TAKES_VNNI)
-            add_routines(tilewright_routines_vnni "${dot_int8};${set_source}" "${fast}"
+            add_routines(tilewright_routines_vnni "${dot_int8};${set_source};${peak_source}" "${fast}"
                 -march=x86-64-v4 -mprfchw -mavx512vnni -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_BYTES)
             target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_VNNI)
         endif()
         check_c_compiler_flag("-march=x86-64-v4 -mprfchw -mavx512bf16" TILEWRIGHT_TAKES_BF16)
         if(TILEWRIGHT_TAKES_VNNI AND TILEWRIGHT_TAKES_BF16)
-            add_routines(tilewright_routines_bf16 "${dot_bf16};${set_source}" "${fast}"
-                -march=x86-64-v4 -mprfchw -mavx512bf16 -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_BYTES -DROUTINES_BF16)
+            add_routines(tilewright_routines_bf16 "${dot_bf16};${set_source};${peak_source}" "${fast}"
+                -march=x86-64-v4 -mprfchw -mavx512vnni -mavx512bf16 -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_BYTES
+                -DROUTINES_BF16)
             target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_BF16)
         endif()
         set(amx -march=x86-64-v4 -mprfchw -mamx-tile -mamx-int8 -mamx-bf16)

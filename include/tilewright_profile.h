@@ -52,7 +52,7 @@ typedef enum tw_operand_path {
     TW_OPERAND_SHARED,   /* packed once for all blocks of a launch */
     TW_OPERAND_IN_PLACE, /* in the array itself */
     TW_OPERAND_OWN,      /* packed by each block for itself */
-    TW_OPERAND_PATHS
+    TW_OPERAND_PATHS = 4 /* their number */
 } tw_operand_path;
 
 /* Returns the name of a path: "plain", "shared", "in place", "own". */
@@ -68,6 +68,7 @@ typedef struct tw_profile_product {
     double flops;
     /* Calls of `dot` by the path of the left and of the right operand. */
     int64_t left[TW_OPERAND_PATHS], right[TW_OPERAND_PATHS];
+    const char *type; /* the type of the multiplications: "f32", "bf16", "i8"; "": not known */
 } tw_profile_product;
 
 /* A thread of the engine. */
@@ -95,9 +96,9 @@ typedef struct tw_profile {
     const tw_profile_product *products;
     int thread_count;
     const tw_profile_thread *threads;
-    int slow_count;
-    const tw_slow_path *slow; /* as tw_launch_slow_path has them */
-    int64_t bound_blocks;     /* blocks whose steps over rows were bound in advance */
+    int reason_count;
+    const tw_slow_path *reasons; /* as tw_launch_slow_path has them */
+    int64_t bound_blocks;        /* blocks whose steps over rows were bound in advance */
 } tw_profile;
 TW_SIZED(tw_profile);
 
@@ -106,6 +107,27 @@ TW_SIZED(tw_profile);
  * after each step. The time of that is subtracted from the parts, and not from `seconds`. Returns
  * the statuses of tw_launch_run, and TW_BAD_ARGUMENT if the kernel is a GPU's. */
 TW_API tw_status tw_launch_profile(tw_launch *l, int runs, tw_profile *out);
+
+/* The roofs of this machine: the most that its processor can do, with all of a context's threads.
+ * Rates are FLOPs a second (a multiply-add is two), of i8 operations, and bytes a second that are
+ * read; 0: the processor has no such instruction or cache, or it was not measured. */
+typedef struct tw_cpu_roofs {
+    size_t size; /* tw_cpu_roofs_init sets it */
+    const char *processor, *instructions;
+    int threads;
+    bool kept; /* read from the file that an earlier call left */
+    double f32, f64, bf16, i8;
+    double cache_bytes[3]; /* of the first-, second- and third-level cache */
+    double bandwidth[4];   /* of these caches, and of memory */
+} tw_cpu_roofs;
+TW_SIZED(tw_cpu_roofs);
+
+/* Fills `out` with the roofs of this machine. The first call measures for about half a second and
+ * keeps the figures in the folder of assembled kernels (tw_config.cache). Later calls read them, if
+ * the processor, the routines, the number of threads and the library's version are the same.
+ * measure: measures in any case. The texts are valid until the next call on the context. Returns
+ * TW_OK, TW_NO_MEMORY, or TW_BAD_ARGUMENT for NULL. */
+TW_API tw_status tw_context_roofs(tw_context *ctx, bool measure, tw_cpu_roofs *out);
 
 #ifdef __cplusplus
 }

@@ -308,6 +308,40 @@ class _Choice(_Sized):
                 ("milliseconds", c_double), ("compared", c_int), ("types", c_char_p)]
 
 
+class _ProfilePart(ctypes.Structure):
+    _fields_ = [("file", c_char_p), ("line", c_int), ("column", c_int), ("text", c_char_p),
+                ("kind", c_char_p), ("title", c_char_p), ("operation", c_char_p), ("runs", c_int64),
+                ("seconds", c_double), ("share", c_double), ("flops", c_double), ("read", c_double),
+                ("written", c_double)]
+
+
+class _ProfileProduct(ctypes.Structure):
+    _fields_ = [("file", c_char_p), ("line", c_int), ("column", c_int), ("runs", c_int64),
+                ("seconds", c_double), ("packing_seconds", c_double), ("flops", c_double),
+                ("left", c_int64 * 4), ("right", c_int64 * 4), ("type", c_char_p)]
+
+
+class _ProfileThread(ctypes.Structure):
+    _fields_ = [("busy", c_double), ("blocks", c_int64)]
+
+
+class _SlowPath(_Sized):
+    _fields_ = [("size", c_size_t), ("code", c_char_p), ("file", c_char_p), ("line", c_int),
+                ("column", c_int), ("cause_line", c_int), ("reason", c_char_p), ("way_out", c_char_p)]
+
+
+class _Profile(_Sized):
+    _fields_ = [("size", c_size_t), ("kernel", c_char_p), ("instructions", c_char_p), ("launches", c_int64),
+                ("blocks", c_int64), ("seconds", c_double), ("thread_seconds", c_double),
+                ("profiler", c_double), ("flops", c_double), ("read", c_double), ("written", c_double),
+                ("array_bytes", c_double), ("step_count", c_int), ("line_count", c_int),
+                ("kind_count", c_int), ("product_count", c_int), ("steps", POINTER(_ProfilePart)),
+                ("lines", POINTER(_ProfilePart)), ("kinds", POINTER(_ProfilePart)),
+                ("products", POINTER(_ProfileProduct)), ("thread_count", c_int),
+                ("threads", POINTER(_ProfileThread)), ("reason_count", c_int),
+                ("reasons", POINTER(_SlowPath)), ("bound_blocks", c_int64)]
+
+
 _WATCH = {"races": 1, "barriers": 2, "memory": 4, "counters": 8, "exits": 16, "outputs": 32}
 
 # end of structs
@@ -352,6 +386,7 @@ _SIGNATURES = {
     "tw_launch_layouts": (c_int, c_void_p, POINTER(_Layouts)),
     "tw_launch_despite_races": (c_int, c_void_p, c_bool),
     "tw_launch_simulate": (c_int, c_void_p, POINTER(_SimOptions), POINTER(_SimResult)),
+    "tw_launch_profile": (c_int, c_void_p, c_int, POINTER(_Profile)),
     "tw_launch_explain": (c_int, c_void_p, POINTER(_ExplainOptions), POINTER(_Explanation)),
     "tw_gpu_at": (c_bool, c_int, POINTER(_Gpu)),
     "tw_gpu_find": (c_bool, c_char_p, POINTER(_Gpu)),
@@ -2263,6 +2298,20 @@ class Kernel:
                                   step_limit=_natural("step_limit", step_limit))
         return self._ask("tw_launch_explain", (byref(options),), _Explanation(), _text(found.target), time_limit,
                          sizes, _explanation)
+
+    def profile(self, *args: Any, runs: int = 1, time_limit: Optional[float] = None, **names: Any) -> Record:
+        """Runs the kernel on the CPU engine `runs` times, on arrays of the host, in place, and returns the time and
+        the work of each line, kind of step and product: the fields of tw_profile (tilewright_profile.h;
+        docs/profile.md). Takes the arguments of a call.
+        Raises what a call raises."""
+        kernel, values, _ = self.with_(device="cpu")._prepare(args, names)
+        limit = _limit(time_limit)
+        context = self.module._context(-1, limit is not None)
+        with context.lock:
+            launch, out = kernel._set(context, -1, values, "cpu"), _Profile()
+            context.check(context.call("tw_launch_profile", launch.handle, _natural("runs", runs, 2**31 - 1), byref(out),
+                                       time_limit=limit))
+            return _record(out)
 
     def _ask(self, function: str, between: tuple, out: Any, device: str, time_limit: Optional[float], sizes: dict,
              read: Callable[[Any], Any]) -> Any:

@@ -16,7 +16,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 PYTHON = os.path.join(ROOT, "python", "tilewright.py")
 BEGIN, END = "# structs: scripts/python_structs.py writes them\n", "# end of structs\n"
 USED = ("config message error param value tune type verdict tuned device layouts sim_options sim_result explain_options "
-        "explanation choice").split()
+        "explanation choice profile slow_path").split()
 POINTED_BY_TEXT = {"tw_counted"}  # the file reads the JSON with the same content
 STRUCT = re.compile(r"^typedef struct (tw_\w+) \{\n(.*?)^\} \1;", re.M | re.S)
 FUNCTION = re.compile(r"\(\*(\w+)\)\([^;]*$", re.S)

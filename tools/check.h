@@ -87,6 +87,7 @@ struct check {
     struct check_pin pin;              /* of the present run */
     struct check_pin pins[CHECK_PINS]; /* for further runs */
     int pin_count;
+    struct remarks slow;          /* reasons for slow ways of the default configuration */
     struct remarks unreached;     /* constants past which no size was tried to the end */
     int ascending_shape;          /* shape with ascending integers; -1: none */
     const char *ascending;        /* the only such array; NULL: all */

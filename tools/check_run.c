@@ -1,5 +1,6 @@
 /* Makes small runs of a kernel on the CPU engine, and compares them with `ensures`. */
 #include "check.h"
+#include "tilewright_profile.h"
 #include "tensor.h"
 
 #include <stdlib.h>
@@ -239,6 +240,19 @@ static void note_zeros(struct check *c, const struct operands *arrays)
     free(outputs);
 }
 
+/* Takes the reasons for which the CPU engine does not run the launch in its fastest way. */
+static void take_slow_paths(struct check *c)
+{
+    tw_slow_path slow = tw_slow_path_init();
+    if ((!c->verbose && !c->to_json) || !space_is_default(&c->space))
+        return;
+    for (int i = 0; tw_launch_slow_path(c->launch, i, &slow) == TW_OK; i++)
+        remarks_add(&c->slow,
+                    need_text("line %d on the CPU: %s (%s). Way out: %s", slow.line, slow.reason,
+                              slow.code, slow.way_out),
+                    "");
+}
+
 void check_run_shape(struct check *c, int shape)
 {
     struct operands arrays;
@@ -253,6 +267,8 @@ void check_run_shape(struct check *c, int shape)
     if (made && is_right(&a))
         check_take_outputs(c, &arrays);
     take_attempt(c, &a, where);
+    if (made && a.ran == TW_OK)
+        take_slow_paths(c);
     c->wrong = c->wrong || c->on_zeros;
     if (c->on_zeros)
         note_zeros(c, &arrays);

@@ -149,6 +149,8 @@ static void report_kernel(struct check *c, bool clean)
         json_bool(&c->json, c->runs > 0 && tw_kernel_has_ensures(c->kernel));
         json_key(&c->json, "undecided");
         remarks_json(&c->undecided, &c->json);
+        json_key(&c->json, "slow");
+        remarks_json(&c->slow, &c->json);
         json_key(&c->json, "unreached");
         remarks_json(&c->unreached, &c->json);
         json_put_text(&c->json, "uniform", c->uniform ? c->uniform->name : NULL);
@@ -167,6 +169,7 @@ static void report_kernel(struct check *c, bool clean)
             print_remarks(name, "not simulated: ", &c->not_simulated);
             print_remarks(name, "", &c->undecided);
             print_remarks(name, "", &c->unreached);
+            print_remarks(name, "", &c->slow);
         }
     }
 }
@@ -211,6 +214,7 @@ static void check_kernel(struct check *c)
     free(c->not_run);
     remarks_free(&c->undecided);
     remarks_free(&c->unreached);
+    remarks_free(&c->slow);
     check_forget_refused(c);
     c->not_run = NULL;
     check_worse(c, before, TW_OK);

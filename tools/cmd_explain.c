@@ -2,6 +2,7 @@
 #include "cmd_ptx.h"
 #include "commands.h"
 #include "device_asked.h"
+#include "explain_cpu.h"
 #include "explained.h"
 #include "npy.h"
 #include "ptx_file.h"
@@ -175,11 +176,6 @@ static int find_gpu(struct explain *x)
         return usage_error(&x->complaints, x->command,
                            "--device cuda: no GPU is here that the model knows; `tilewright "
                            "explain --devices` lists those it knows");
-    if (name && strcmp(name, "cpu") == 0)
-        return usage_error(
-            &x->complaints, x->command,
-            "--device cpu: `explain` models GPUs. For the CPU, `tilewright tune` finds "
-            "the fastest tuned values and `tilewright bench` measures");
     char *hint = gpu_hint(name ? name : usual_gpu);
     usage_error(&x->complaints, x->command,
                 "--device %s: the model knows no such GPU (`tilewright explain --devices` has "
@@ -367,6 +363,9 @@ static int explain_run(const struct command *self, const struct options *given)
     own.complaints = &x.complaints;
     if (!given->word_count && !given->use_count)
         return usage_error(NULL, self, "which FILE? (or --device GPU, for a GPU alone)");
+    const char *device = options_value(given, "device");
+    if (device && strcmp(device, "cpu") == 0 && !options_has(given, "devices"))
+        return explain_cpu(self, given);
     struct deadline deadline = {0};
     double seconds = 0;
     if (!time_limit_begin(given, &seconds, &deadline.at))
@@ -401,12 +400,18 @@ static const struct option_spec explain_options[] = {
      .help = "h100, \"RTX 4090\", \"rtx 40\" …: the GPU that is meant, by a name or the beginning\n"
              "of one (default: the GPU of this machine, else an H200), or sm_90: the first of\n"
              "that target; without FILE: its own figures and roofline. CUDA C is compiled for\n"
-             "sm_80, or for another target with h100:sm_90"},
+             "sm_80, or for another target with h100:sm_90. cpu: runs the kernel on this\n"
+             "machine, and compares its time with the roofs of the processor"},
     OPTION_SET,
     OPTION_TUNE,
     OPTION_TYPE,
     OPTION_SAME_BITS,
     OPTION_IMPORT,
+    {.name = "fill",
+     .values = 1,
+     .value = "[NAME=]KIND",
+     .help = "cpu: the values of the arrays, as for `run` (default rand)"},
+    OPTION_THREADS,
     OPTION_GROUP("Comparing"),
     {.name = "compare",
      .values = 1,
@@ -430,8 +435,10 @@ static const struct option_spec explain_options[] = {
     {.name = "svg",
      .values = 1,
      .value = "FILE",
-     .help = "also draw a roofline diagram; without FILE, the GPU's own"},
-    {.name = "measure", .help = "also run it on the GPU that is here, and print that time, too"},
+     .help = "also draw a roofline diagram; without FILE, the GPU's own; cpu: a flame graph"},
+    {.name = "measure",
+     .help = "also run it on the GPU that is here, and print that time, too; cpu: measures the\n"
+             "roofs of the processor again, which are kept otherwise"},
     OPTION_GROUP("PTX and CUDA C"),
     OPTIONS_PTX_LAUNCH,
     OPTIONS_COMPILER,
@@ -474,7 +481,10 @@ const struct command command_explain = {
         "For several kernels, or with --compare or --sweep, it prints a table with a row each; "
         "the\n"
         "row of one that does not compile gives the reason.\n"
-        "Sizes that are not set are 1024, batches 8. A kernel that ships may be given by its name: "
+        "With --device cpu, it runs the kernel and measures this machine's roofs "
+        "(docs/profile.md).\n"
+        "Sizes that are not set are 1024, batches 8 (cpu: they must be set). A kernel that ships "
+        "may be given by its name: "
         "tiled.\n"
         "If FILE is a family (docs/families.md), it explains the kernel that is chosen for the "
         "sizes.\n"
@@ -492,6 +502,7 @@ const struct command command_explain = {
         "  tilewright explain kernels/matmul/auto.tile --type f16 --set m=4096,n=4096,k=4096\n"
         "  tilewright explain matmul --device h100 --set n=1024,k=1024 --sweep m=16,1024 --type "
         "f16\n"
+        "  tilewright explain kernels/fused/softmax.tile --device cpu --set rows=1024,cols=1000\n"
         "  tilewright explain --device h100\n"
         "  tilewright explain --devices\n",
     .run = explain_run,

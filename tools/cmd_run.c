@@ -196,7 +196,8 @@ static int report(struct run *r)
     } else {
         if (r->despite)
             run_races_say(r);
-        report_arrays(r);
+        if (!r->explains)
+            report_arrays(r);
         if (r->repeat > 1)
             printf("time: %.4g ms, median of %lld runs\n",
                    1e3 * median_of(r->seconds, (int)r->repeat), (long long)r->repeat);
@@ -465,12 +466,15 @@ static int open_and_run(struct run *r, const struct command *self)
     return status == STATUS_OK ? run_steps(r) : status;
 }
 
-static int run_run(const struct command *self, const struct options *given)
+static int run_kernel(const struct command *self, const struct options *given, bool explains)
 {
-    if (given->word_count && is_ptx_file(given->words[0]))
-        return run_ptx(self, given);
     struct options own = *given;
-    struct run r = {.given = &own, .seed = 1, .repeat = 1, .json = options_has(given, "json")};
+    struct run r = {.given = &own,
+                    .seed = 1,
+                    .repeat = 1,
+                    .json = options_has(given, "json"),
+                    .explains = explains,
+                    .profile.asked = explains};
     own.complaints = &r.complaints;
     int status = open_and_run(&r, self);
     if (r.complaints.status == TW_CANCELLED)
@@ -491,6 +495,7 @@ static int run_run(const struct command *self, const struct options *given)
     wrong_values_free(&r.wrong);
     free(r.taken);
     free(r.counters);
+    free(r.processor);
     why_free(&r.why);
     run_probe_free(&r.probe);
     free(r.found_json);
@@ -500,6 +505,18 @@ static int run_run(const struct command *self, const struct options *given)
     program_close(&r.program);
     complaints_free(&r.complaints);
     return status;
+}
+
+int run_to_explain(const struct command *self, const struct options *given)
+{
+    return run_kernel(self, given, true);
+}
+
+static int run_run(const struct command *self, const struct options *given)
+{
+    if (given->word_count && is_ptx_file(given->words[0]))
+        return run_ptx(self, given);
+    return run_kernel(self, given, false);
 }
 
 static const struct option_spec run_options[] = {

@@ -60,6 +60,7 @@ static void put_products(struct json *j, const tw_profile *p)
         const tw_profile_product *x = &p->products[i];
         json_open(j, '{');
         put_place(j, x->file, x->line, x->column);
+        json_put_text(j, "type", x->type);
         json_put_integer(j, "runs", x->runs);
         json_put_real(j, "seconds", x->seconds);
         json_put_real(j, "packing_seconds", x->packing_seconds);
@@ -124,6 +125,7 @@ void profile_json(const struct profile *p, struct json *j)
     put_parts(j, "kinds", r->kinds, r->kind_count);
     put_parts(j, "steps", r->steps, r->step_count);
     put_products(j, r);
-    slow_paths_json(r->slow, r->slow_count, j);
+    slow_paths_json(r->reasons, r->reason_count, j);
+    profile_json_roofs(p, j);
     json_close(j, '}');
 }

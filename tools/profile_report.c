@@ -8,7 +8,7 @@
 
 int profile_read(struct profile *p, const struct options *given, const struct command *self)
 {
-    p->asked = options_has(given, "profile");
+    p->asked = p->asked || options_has(given, "profile");
     p->svg = options_value(given, "svg");
     if (p->svg && !p->asked)
         return usage_error(given->complaints, self, "--svg draws a profile: give --profile too");
@@ -150,7 +150,8 @@ void profile_report(const struct profile *p)
     report_parts("line", r->lines, r->line_count);
     report_parts("kind of step", r->kinds, r->kind_count);
     report_products(r);
-    if (r->slow_count)
+    if (r->reason_count)
         fputs("\nnot the engine's fastest way\n", stdout);
-    slow_paths_report(r->slow, r->slow_count);
+    slow_paths_report(r->reasons, r->reason_count);
+    profile_report_roofs(p);
 }

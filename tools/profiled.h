@@ -11,7 +11,8 @@ struct profile {
     bool asked;
     const char *svg;   /* file of the flame graph; NULL: none */
     tw_profile result; /* kernel NULL: there is none */
-    double plain;      /* seconds of a run without a profile; 0: not known */
+    tw_cpu_roofs roofs;
+    double plain; /* seconds of a run without a profile; 0: not known */
 };
 
 /* Reads --profile and --svg. Returns STATUS_OK, or another status after a message. */
@@ -19,6 +20,10 @@ int profile_read(struct profile *p, const struct options *given, const struct co
 /* Print the profile, and add it to an open object under the key "profile". */
 void profile_report(const struct profile *p);
 void profile_json(const struct profile *p, struct json *j);
+/* Print the roofs of this machine with the least times of the launch, and add them to an open
+ * object under the key "roofs". */
+void profile_report_roofs(const struct profile *p);
+void profile_json_roofs(const struct profile *p, struct json *j);
 /* Writes the flame graph, if one is asked for. Returns a status, after a message. */
 int profile_draw(const struct profile *p, struct complaints *complaints);
 /* Prints the reasons why the engine does not take its fastest ways, each with the way out. */

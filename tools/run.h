@@ -59,6 +59,8 @@ struct run {
     struct why why;
     struct run_probe probe;
     struct profile profile;
+    char *processor; /* of its roofs */
+    bool explains;   /* explain --device cpu: only the profile is reported */
     tw_sim_result found;
     char *counters, *found_json, *found_report; /* saved from the run that is reported */
     FILE *print;                                /* of kernels; NULL: dropped */
@@ -87,6 +89,12 @@ int run_turn(struct run *r, int64_t turn);
 int run_profiled(struct run *r);
 /* Reports a status other than TW_OK. Returns the exit status of the command. */
 int run_say_failed(struct run *r, tw_status s);
+
+/* --- cmd_run.c --- */
+
+/* Runs a kernel on generated data, and reports its profile and the roofs of this machine: explain
+ * --device cpu. Returns the exit status. */
+int run_to_explain(const struct command *self, const struct options *given);
 
 /* --- run_races.c --- */
 

@@ -170,6 +170,9 @@ int run_gather(struct run *r)
         for (int i = 0; i < given->use_count && status == STATUS_OK; i++)
             if (strcmp(given->uses[i].spec->name, "fill") == 0)
                 status = take_fills(r, &given->uses[i], named);
+    for (int i = 0; i < r->array_count && r->explains; i++)
+        if (r->arrays[i].param.is_const && r->arrays[i].fill == FILL_NONE)
+            r->arrays[i].fill = FILL_RAND;
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* Profiles of launches on the CPU engine, and the reasons for which they do not take its fastest
  * ways. */
 #include "api/objects.h"
+#include "cpu/peaks.h"
 #include "tilewright_profile.h"
 
 #include <stdlib.h>
@@ -169,16 +170,17 @@ static void take_part(struct profiling *p, const tw_profile_part *part)
     p->out.written += part->written;
 }
 
-static void take_product(struct profiling *p, const tw_profile_part *part,
-                         const struct cpu_step_profile *s)
+static void take_product(struct profiling *p, const tw_profile_part *part, size_t index)
 {
+    const struct cpu_step_profile *s = &p->profile.steps[index];
     tw_profile_product product = {.file = part->file,
                                   .line = part->line,
                                   .column = part->column,
                                   .runs = s->runs,
                                   .seconds = s->product,
                                   .packing_seconds = s->seconds,
-                                  .flops = s->work.flops};
+                                  .flops = s->work.flops,
+                                  .type = cpu_product_type(p->launch->variant->program, index)};
     for (int path = 0; path < TW_OPERAND_PATHS; path++) {
         product.left[path] = s->operand[0][path];
         product.right[path] = s->operand[1][path];
@@ -214,7 +216,7 @@ static void take_step(struct profiling *p, size_t index)
     take_part(p, &part);
     if (!step.is_product)
         return;
-    take_product(p, &part, s);
+    take_product(p, &part, index);
     part.seconds = s->product;
     part.flops = s->work.flops;
     part.read = part.written = 0;
@@ -281,8 +283,8 @@ static void list_slow(struct profiling *p)
     tw_slow_path *slow = arena_array(p->results, tw_slow_path, count + 1);
     for (int i = 0; i < count; i++)
         slow[i] = slow_of(p->results, cpu_slow_path_at(program, (size_t)i));
-    p->out.slow = slow;
-    p->out.slow_count = count;
+    p->out.reasons = slow;
+    p->out.reason_count = count;
 }
 
 static double bytes_of_arrays(const tw_launch *l)

@@ -350,6 +350,7 @@ struct routine_set {
     bool takes_one_sign; /* dot_u8, dot_i8: b is of a's type; else of the other type */
     /* Products of 8-bit integers of one type (dot_amx.c). NULL: dot_u8 and dot_i8 do them. */
     dot_fn *dot_u8_u8, *dot_i8_i8;
+    const struct peak_routines *peaks; /* for AMX, those of AVX-512 (peaks.h) */
     const struct memory_routines *memory;
     const struct pack_routines *pack;
     const struct stream_routines *stream;

@@ -6,6 +6,14 @@ extern const struct reduce_routines ROUTINE(routines_reduce);
 extern const struct dot_routines ROUTINE(routines_dot);
 extern const struct pack_routines ROUTINE(routines_pack);
 extern const struct stream_routines ROUTINE(routines_stream);
+#if defined(ROUTINES_BF16) && !defined(ROUTINES_AMX)
+#define PEAKS routines_peak_bf16
+#elif defined(ROUTINES_BYTES)
+#define PEAKS ROUTINE(routines_peak_bytes)
+#else
+#define PEAKS ROUTINE(routines_peak)
+#endif
+extern const struct peak_routines PEAKS;
 
 /* The set for AVX-512 takes some families from the set for AVX2. */
 #if defined(ROUTINES_V4)
@@ -93,6 +101,7 @@ const struct routine_set SET = {
     .reduce = &ROUTINE(routines_reduce),
     .reduce_integers = &REDUCE_INTEGERS,
     .dot = &ROUTINE(routines_dot),
+    .peaks = &PEAKS,
     .memory = &MEMORY,
     .pack = &ROUTINE(routines_pack),
     .stream = &ROUTINE(routines_stream),

@@ -35,7 +35,6 @@ def test_refused(tool, folder):
     refused(tool, ["no/such.tile"], "no/such.tile")
     refused(tool, ["nave"], "did you mean 'naive'?")
     refused(tool, [TILED + ":sgemm_tilde"], "sgemm_tiled")
-    refused(tool, [TILED, "--device", "cpu"], "--device cpu: `explain` models GPUs", "`tilewright tune`", "`tilewright bench`")
     refused(tool, [TILED, "--device", "h20"], "--device h20: the model knows no such GPU", "H200 SXM")
     refused(tool, [TILED, "--device", "h2000"], "did you mean 'H200 SXM'?")
     refused(tool, [TILED, "--device", "zzz"], "there are 'A100 SXM 80GB', 'H100 SXM'")

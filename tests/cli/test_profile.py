@@ -17,15 +17,26 @@ SUM = """kernel total(i32 n, const f32 *a, f32 *out) grid(n) warps(1)
     atomic_add(Out[0], A[block.x]);
 }
 """
+VIEW = """kernel view(i32 m, i32 n, const f32 *a, const f32 *b, f32 *c) grid(cdiv(m, 16), cdiv(n, 16)) warps(4)
+{
+    global f32 A[m][16] = a, B[16][n] = b, C[m][n] = c;
+    i32 i = block.x * 16, j = block.y * 16;
+    reg f32 y[16][16] = B[0 +: 16][j +: 16];
+    C[i +: 16][j +: 16] = dot(A[i +: 16][0 +: 16], y);
+    ensures C == dot(A, B);
+}
+"""
 WORK = {"runs", "seconds", "share", "flops", "read_bytes", "written_bytes"}
 KEYS = {
     "profile": {"instructions", "launches", "blocks", "bound_blocks", "seconds", "plain_seconds", "thread_seconds", "profiler_seconds",
-                "flops", "read_bytes", "written_bytes", "array_bytes", "threads", "lines", "kinds", "steps", "products", "slow"},
+                "flops", "read_bytes", "written_bytes", "array_bytes", "threads", "lines", "kinds", "steps", "products", "slow", "roofs"},
     "threads": {"busy_seconds", "blocks"},
     "lines": WORK | {"file", "line", "text"},
     "kinds": WORK | {"kind", "title"},
     "steps": WORK | {"file", "line", "column", "text", "kind", "title", "operation"},
-    "products": {"file", "line", "column", "runs", "seconds", "packing_seconds", "flops", "left", "right"},
+    "roofs": {"processor", "threads", "kept", "f32", "f64", "bf16", "i8", "bandwidth", "cache_bytes", "limits"},
+    "limits": {"name", "work", "rate", "least_seconds", "share"},
+    "products": {"file", "line", "column", "type", "runs", "seconds", "packing_seconds", "flops", "left", "right"},
     "slow": {"code", "file", "line", "column", "cause_line", "reason", "way_out"},
 }
 
@@ -35,6 +46,11 @@ def check_keys(profile, document):
     for name in ("threads", "lines", "kinds", "steps", "products", "slow"):
         for entry in profile[name]:
             expect(set(entry) == KEYS[name], f"keys of {name}: {sorted(entry)}")
+    roofs = profile["roofs"]
+    expect(set(roofs) == KEYS["roofs"], f"keys of the roofs: {sorted(roofs)}")
+    for limit in roofs["limits"]:
+        expect(set(limit) == KEYS["limits"], f"keys of the limits: {sorted(limit)}")
+        expect(abs(limit["work"] / limit["rate"] - limit["least_seconds"]) <= 1e-6 * limit["least_seconds"], limit)
     for key in set().union(*KEYS.values()):
         expect(f"`{key}`" in document, f"docs/profile.md does not list the key {key}")
 
@@ -66,6 +82,34 @@ def check_product(tool, root, document):
     text = call([*command[:-1], "--threads", "1"]).out
     for wanted in ("profile of matmul_v2: ", "1 thread,", "1.64 MFLOP", "acc += dot(ra, rb);", "product: ", "left operand: "):
         expect(wanted in text, f"no `{wanted}` in: {text}")
+
+
+def check_explain(tool, root, folder):
+    environment = {**os.environ, "TILEWRIGHT_CACHE": f"{folder}/cache"}
+    kernel = [f"{root}/kernels/fused/softmax.tile", "--device", "cpu", "--set", "rows=64,cols=300"]
+    first = call([tool, "explain", *kernel], env=environment)
+    expect(first.status == 0 and "(measured now)" in first.out and "measured: " in first.out, first)
+    expect("--out y=FILE" not in first.out, first)
+    got = json.loads(call([tool, "explain", *kernel, "--json"], env=environment).out)
+    names = {limit["name"].split(",")[0]: limit for limit in got["profile"]["roofs"]["limits"]}
+    expect(got["profile"]["roofs"]["kept"] is True, got["profile"]["roofs"])
+    expect(names["f32 arithmetic"]["work"] == 5 * 64 * 300, names)
+    expect(names["arrays once"]["work"] == 2 * 4 * 64 * 300, names)
+    alone = call([tool, "explain", "--device", "cpu", "--measure"], env=environment)
+    expect(alone.status == 0 and "(measured now)" in alone.out and "multiply-adds: f32 " in alone.out, alone)
+    for options, said in ((["--sweep", "T=1,2"], "--sweep is for GPUs"), (["--registers", "3"], "--registers is for GPUs")):
+        result = call([tool, "explain", *kernel, *options], env=environment)
+        expect(result.status == 2 and said in result.err, result)
+
+
+def check_notes(tool, folder):
+    """`check -v` gives the reasons, and without -v it does not."""
+    with open(f"{folder}/view.tile", "w") as out:
+        out.write(VIEW)
+    result = call([tool, "check", "view.tile", "-v", "--no-sim"], cwd=folder)
+    expect(result.status == 0 and "line 6 on the CPU: an operand of this product is not packed" in result.out, result)
+    expect("(operand-view)" in json.loads(call([tool, "check", "view.tile", "--no-sim", "--json"], cwd=folder).out)[0]["slow"], "in JSON")
+    expect("on the CPU" not in call([tool, "check", "view.tile", "--no-sim"], cwd=folder).out, "without -v")
 
 
 def check_flame(tool, root, folder):
@@ -138,6 +182,8 @@ def main():
         check_flame(tool, root, folder)
         check_refusals(tool, root, folder)
         check_print(tool, folder)
+        check_explain(tool, root, folder)
+        check_notes(tool, folder)
 
 
 if __name__ == "__main__":

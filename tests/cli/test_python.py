@@ -59,6 +59,10 @@ for call in (lambda: shared(a=a, b=b, c=c), lambda: shared.with_(n=48, k=33)(40,
     c[:] = 0
     call()
     need(tw.allclose(c, a @ b))
+profile = shared.profile(40, 48, 33, a, b, c, runs=2)
+need(profile.flops == 2 * 2 * 40 * 48 * 33 and profile.launches == 2 and profile.products[0].type == "f32", profile)
+need(abs(sum(part.share for part in profile.lines) - 1) < 1e-6 and profile.lines[0].text and profile.reasons == [], profile.reasons)
+need(sum(profile.products[0].left) == profile.products[0].runs > 0 and tw.allclose(c, a @ b), profile.products)
 h = [x.astype("f2") for x in (a, b, c)]
 shared(40, 48, 33, *h)
 need(tw.allclose(h[2], h[0].astype("f4") @ h[1].astype("f4"), rtol=1e-2))

@@ -76,7 +76,8 @@ static void test_counts_a_product(void **state)
     assert_int_equal(p.products[0].runs, 2 * 4 * 2);
     same(p.products[0].flops, p.flops);
     assert_int_equal(p.products[0].left[TW_OPERAND_PLAIN], 0);
-    assert_int_equal(p.slow_count, 0);
+    assert_int_equal(p.reason_count, 0);
+    assert_string_equal(p.products[0].type, "f32");
     same(kind_of(&p, "product")->flops, p.flops);
     same(kind_of(&p, "store")->written, p.written);
     same(kind_of(&p, "packing")->read, p.read);
@@ -146,7 +147,7 @@ static void test_counts_lanes(void **state)
     tw_profile p = profile(f, 1);
     same(kind_of(&p, "product")->flops, 2.0 * M * N * K);
     same(p.written, 4.0 * M * N);
-    assert_int_equal(p.slow_count, 0);
+    assert_int_equal(p.reason_count, 0);
 }
 
 /* --- a profile changes nothing --- */
@@ -201,6 +202,55 @@ static void test_refuses(void **state)
     tw_launch_free(l);
     assert_string_equal(tw_operand_path_name(TW_OPERAND_IN_PLACE), "in place");
     assert_string_equal(tw_operand_path_name((tw_operand_path)99), "");
+}
+
+/* --- roofs --- */
+
+static tw_cpu_roofs roofs(tw_context *ctx, bool measure)
+{
+    tw_cpu_roofs r = tw_cpu_roofs_init();
+    if (tw_context_roofs(ctx, measure, &r) != TW_OK)
+        fail_msg("%s", tw_context_messages(ctx));
+    return r;
+}
+
+/* Changes one byte of the only file of the folder. */
+static void damage(const char *path)
+{
+    FILE *file = fopen(path, "r+");
+    assert_non_null(file);
+    fputc('T', file);
+    fclose(file);
+}
+
+static void test_keeps_roofs(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/tilewright-roofs-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/roofs-2.txt", folder);
+    tw_config config = tw_config_init();
+    config.threads = 2;
+    config.cache = folder;
+    tw_context *ctx;
+    assert_int_equal(tw_context_new(&config, &ctx), TW_OK);
+    tw_cpu_roofs first = roofs(ctx, false), second = roofs(ctx, false);
+    assert_false(first.kept);
+    assert_true(second.kept);
+    assert_int_equal(first.threads, 2);
+    same(second.f32, first.f32);
+    same(second.bandwidth[3], first.bandwidth[3]);
+    assert_true(first.f32 > 1e8 && first.f64 > 1e8 && first.bandwidth[0] > 1e8 &&
+                first.bandwidth[3] > 1e7);
+    assert_false(roofs(ctx, true).kept);
+    damage(path);
+    assert_false(roofs(ctx, false).kept);
+    assert_true(roofs(ctx, false).kept);
+    assert_int_equal(tw_context_roofs(NULL, false, &first), TW_BAD_ARGUMENT);
+    assert_int_equal(tw_context_roofs(ctx, false, NULL), TW_BAD_ARGUMENT);
+    tw_context_free(ctx);
+    remove(path);
+    remove(folder);
 }
 
 /* --- reasons --- */
@@ -336,6 +386,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_results_stay, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_faults_stay, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_refuses, api_setup, api_teardown),
+        cmocka_unit_test(test_keeps_roofs),
         cmocka_unit_test_setup_teardown(test_gives_reasons, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_gives_reasons_of_programs, api_setup, api_teardown),
     };
