@@ -151,7 +151,6 @@ const struct packed_use *packed_use_of(const struct compiler *c, const struct ex
 static void survey_operand(struct survey *s, const struct expr *dot, enum packed_side side)
 {
     const struct expr *e = dot->args[side == PACKED_LEFT ? 0 : 1];
-    enum compute compute = compute_of(dot->type.dtype);
     bool turned = without_widening(e)->op == OP_TRANS;
     const struct expr *tile = dot_tile(dot, side == PACKED_LEFT ? 0 : 1);
     const struct dot_grouping g = dot_grouping(s->c, dot);

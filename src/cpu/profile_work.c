@@ -99,8 +99,8 @@ double step_flops(const struct cpu_program *p, const struct instr *in)
         return facts_of(p->set, in->kernel).flops;
     if (in->step == step_strips || in->step == step_row)
         return chain_flops(p->set, in->detail);
-    if (in->step == step_row_difference)
-        return 3; /* the difference, its square, and their sum */
+    if (in->step == step_row_map) /* and the sum of the row, or of its squares */
+        return chain_flops(p->set, in->detail) + (in->b == ROW_POWERS ? 1 : 2);
     if (in->step == step_reduce || in->step == step_reduce_row) {
         const struct reduce_detail *d = in->detail;
         return is_float_reduction(p->set, d->reduce, &which) ? 1 : 0;
@@ -264,7 +264,7 @@ static struct cpu_work access_work(const struct frame *f, const struct instr *in
 struct cpu_work step_work(const struct frame *f, const struct instr *in, double flops, bool whole)
 {
     step_fn *s = in->step;
-    if (s == step_strips || s == step_row || s == step_row_difference)
+    if (s == step_strips || s == step_row || s == step_row_map)
         return chain_work(f, in, flops, whole);
     if (s == step_flat)
         return (struct cpu_work){.flops = flops * in->n};
@@ -338,9 +338,10 @@ const char *step_operation(struct arena *a, const struct cpu_program *p, const s
         add_chain(&out, p->set, in->detail);
     else if (in->step == step_convert)
         add_word(&out, "cast");
-    else if (in->step == step_row_difference)
-        add_word(&out, "-, *, sum");
-    else if (in->step == step_reduce || in->step == step_reduce_row)
+    else if (in->step == step_row_map) {
+        add_chain(&out, p->set, in->detail);
+        add_word(&out, in->b == ROW_POWERS ? "sum" : "*, sum");
+    } else if (in->step == step_reduce || in->step == step_reduce_row)
         add_reduction(&out, p->set, ((const struct reduce_detail *)in->detail)->reduce);
     return out.length ? out.data : "";
 }
