@@ -615,9 +615,8 @@ step_fn step_pair_columns, step_group_rows;
 step_fn step_dot, step_dot_fresh, step_dot_flush, step_dot_store, step_dot_lanes;
 /* exec_strips.c; exec_row.c: of a chain over one row */
 step_fn step_strips, step_row;
-step_fn
-    step_row_map; /* a chain of one operation over one row, and its sum, in instr.a; instr.b: the
-                       * row_rule */
+/* a chain of one operation over one row, and its sum, in instr.a; instr.b: the row_rule */
+step_fn step_row_map;
 /* exec_control.c */
 step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step_mask_copy,
     step_mask_and, step_mask_and_not, step_mask_box, step_mask_leave, step_jump_none, step_divisor,

@@ -100,6 +100,19 @@ struct kernel *kernel_new(struct arena *a, const char *name, struct loc loc)
     return k;
 }
 
+const char *kernel_unused_name(struct kernel *k, const char *name)
+{
+    const char *tried = name;
+    for (int i = 1;; i++) {
+        const struct sym *s = k->symbols;
+        while (s && strcmp(s->name, tried) != 0)
+            s = s->next;
+        if (!s)
+            return tried;
+        tried = arena_printf(k->arena, "%s_%d", name, i);
+    }
+}
+
 /* Makes a symbol. The index of a parameter is its number among the parameters; the caller links
  * it into k->params. */
 struct sym *sym_new(struct kernel *k, const char *name, enum storage storage, struct type type,

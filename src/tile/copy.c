@@ -87,7 +87,10 @@ static struct stmt *copy_stmt(struct copier *c, const struct stmt *s)
     struct stmt *copy = arena_copy(c->to->arena, s, sizeof *s);
     copy->next = NULL;
     if (s->kind == STMT_DECL && !number_map_find(&c->syms, (uintptr_t)s->sym)) {
-        copy_sym(c, s->sym)->index = c->to->symbol_count++;
+        const char *name = kernel_unused_name(c->to, s->sym->name);
+        struct sym *declared = copy_sym(c, s->sym);
+        declared->name = name;
+        declared->index = c->to->symbol_count++;
     }
     for (int i = 0; i < s->overs; i++)
         copy->over[i] = sym_of(c, s->over[i]);

@@ -110,23 +110,9 @@ static struct stmt *where(struct pipeline *p, struct expr *condition, struct stm
     return s;
 }
 
-/* Returns `name`, or the first of name_1, … that no symbol of the kernel has. */
-static const char *unused_name(struct kernel *k, const char *name)
-{
-    const char *tried = name;
-    for (int i = 1;; i++) {
-        const struct sym *s = k->symbols;
-        while (s && strcmp(s->name, tried) != 0)
-            s = s->next;
-        if (!s)
-            return tried;
-        tried = arena_printf(k->arena, "%s_%d", name, i);
-    }
-}
-
 static struct sym *new_scalar(struct pipeline *p, const char *name, enum dtype t)
 {
-    return sym_new(p->kernel, unused_name(p->kernel, name), ST_SCALAR, type_scalar(t),
+    return sym_new(p->kernel, kernel_unused_name(p->kernel, name), ST_SCALAR, type_scalar(t),
                    p->loop->loc);
 }
 
@@ -452,7 +438,7 @@ static void fetch_ahead(struct pipeline *p, struct fetched *f, struct list *befo
     struct turns first, next, comes;
     struct expr *e = *f->source;
     const char *name = arena_printf(k->arena, "%s_ahead", f->decl->sym->name);
-    f->ahead = sym_new(k, unused_name(k, name), ST_REG, e->type, e->loc);
+    f->ahead = sym_new(k, kernel_unused_name(k, name), ST_REG, e->type, e->loc);
     turns_now(&first, k, p->loop, true);
     turns_now(&next, k, p->loop, false);
     turns_now(&comes, k, p->loop, false);

@@ -247,6 +247,8 @@ bool type_broadcast(const struct type *a, const struct type *b, struct type *out
 const char *type_text(struct arena *a, const struct type *t);
 
 struct kernel *kernel_new(struct arena *a, const char *name, struct loc loc);
+/* Returns `name`, or the first of name_1, … that no symbol of the kernel has. */
+const char *kernel_unused_name(struct kernel *k, const char *name);
 struct sym *sym_new(struct kernel *k, const char *name, enum storage storage, struct type type,
                     struct loc loc);
 struct expr *expr_new(struct kernel *k, enum op op, struct type type, struct loc loc, int count);

@@ -113,7 +113,7 @@ def check_passes(tool, file, options):
         own = [s["shown"] - 1 for s in p["statements"]]
         expect(own == sorted(own) and own[0] == body, f"{file} after {p['name']}: {own}")
         for number, line in enumerate(lines[body:-2], body):
-            closes = re.fullmatch(r" *\}( else.*| while.*)?", line)
+            closes = re.fullmatch(r" *(\}( else.*| while.*)?|// .*)", line)
             expect(closes or number in own, f"{file} after {p['name']}, line {number + 1}: {line!r}")
         for s in p["statements"]:
             marked = "// added by the compiler" in lines[s["shown"] - 1]

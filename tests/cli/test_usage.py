@@ -198,9 +198,9 @@ def test_misspelt(tool):
     expect(tool, ["run", SHARED, "--verify=1"], 2, err="no value")
     expect(tool, ["run"], 2, err="FILE")
     expect(tool, ["run", "no/such.tile"], 2, err="no/such.tile")
-    for command, folder, said in (("check", ".", "several are taken all: */*.tile\n"), ("check", "kernels/matmul/", "all: kernels/matmul/*.tile\n"),
-                                  ("run", "puzzles", "all: puzzles/*/*.tile\n"), ("explain", "include", "there is no .tile file in it: name a file\n"),
-                                  ("bench", "kernels/fused", "all: kernels/fused/*.tile\n"), ("tune", ".", "name a file in it"), ("build", ".", "name a file in it")):
+    for command, folder, said in (("check", ".", "take all of them as */*.tile\n"), ("check", "kernels/matmul/", "all of them as kernels/matmul/*.tile\n"),
+                                  ("run", "puzzles", "all of them as puzzles/*/*.tile\n"), ("explain", "include", "there is no .tile file in it: name a file\n"),
+                                  ("bench", "kernels/fused", "all of them as kernels/fused/*.tile\n"), ("tune", ".", "name one of its files"), ("build", ".", "name one of its files")):
         here = "puzzles" if folder == "." else None  # the root may hold files of the person who works there
         expect(os.path.abspath(tool), [command, folder], 2, out="", err=f"`{folder}` is a folder", cwd=here)
         expect(os.path.abspath(tool), [command, folder], 2, err=said, cwd=here)

@@ -274,7 +274,7 @@ static const struct reason reasons[] = {
     {"two-forms", "const f32 *a, const f32 *b", "x = A[i +: 16][p +: 8]; y = B[p +: 8][j +: 16];",
      "s += dot(x, y); s += dot(trans(y), y);", 9},
     {"operand-view", "const f32 *a, const f32 *b", "y = B[p +: 8][j +: 16];",
-     "s += dot(A[i +: 16][p +: 8], y);", 9},
+     "s += dot(A[i +: 16][p +: 8] else 1, y);", 9},
     {"operand-computed", "const f32 *a, const f32 *b",
      "x = A[i +: 16][p +: 8]; y = B[p +: 8][j +: 16];", "s += dot(x * 2, y);", 9},
     {"sum-read", "const f32 *a, const f32 *b", "x = A[i +: 16][p +: 8]; y = B[p +: 8][j +: 16];",
