@@ -51,6 +51,9 @@ void cross_memory(const char *file, int line, const void *a, const void *b, size
     cross_int(__FILE__, __LINE__, (uintmax_t)(a), (uintmax_t)(b), false)
 #define assert_in_range(x, low, high)                                                              \
     assert_true((uintmax_t)(x) >= (uintmax_t)(low) && (uintmax_t)(x) <= (uintmax_t)(high))
+#define assert_float_equal(a, b, most)                                                             \
+    assert_true((double)(a) - (double)(b) <= (double)(most) &&                                     \
+                (double)(b) - (double)(a) <= (double)(most))
 #define assert_string_equal(a, b) cross_string(__FILE__, __LINE__, a, b, true)
 #define assert_string_not_equal(a, b) cross_string(__FILE__, __LINE__, a, b, false)
 #define assert_memory_equal(a, b, n) cross_memory(__FILE__, __LINE__, a, b, n, true)

@@ -11,10 +11,10 @@ from tile_runner import PATIENCE, expect, fail
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 FAILING = ["fail()", 'fail_msg("%d", 3)', "assert_true(0)", "assert_false(1)", "assert_null(here)", "assert_non_null(NULL)",
            "assert_ptr_equal(here, NULL)", "assert_ptr_not_equal(here, here)", "assert_int_equal(-1, 1)", "assert_int_not_equal(2, 2)",
-           "assert_in_range(5, 1, 4)", "assert_in_range(0, 1, 4)", 'assert_string_equal("a", "b")', 'assert_string_not_equal("a", "a")',
+           "assert_in_range(5, 1, 4)", "assert_in_range(0, 1, 4)", "assert_float_equal(1, 2, 0.5)", 'assert_string_equal("a", "b")', 'assert_string_not_equal("a", "a")',
            'assert_memory_equal("ab", "ac", 2)', 'assert_memory_not_equal("ab", "ac", 1)']
 PASSING = ["assert_true(here)", "assert_false(0)", "assert_null(NULL)", "assert_non_null(here)", "assert_ptr_equal(here, here)",
-           "assert_ptr_not_equal(here, NULL)", "assert_int_equal(-1, -1)", "assert_int_not_equal(1, 2)", "assert_in_range(4, 1, 4)",
+           "assert_ptr_not_equal(here, NULL)", "assert_int_equal(-1, -1)", "assert_int_not_equal(1, 2)", "assert_in_range(4, 1, 4)", "assert_float_equal(2, 1.5, 0.5)",
            'assert_string_equal("a", "a")', 'assert_string_not_equal("a", "b")', 'assert_memory_equal("ab", "ac", 1)',
            'assert_memory_not_equal("ab", "ac", 2)', "skip(); fail()"]
 PROGRAM = """
