@@ -46,20 +46,34 @@ static const struct packed_state *place_operand(struct frame *f, const struct do
  * copy for its own block. */
 enum packing { PACKS_NOTHING, PACKS_PART, PACKS_OWN };
 
+/* The lines of a part that a product reads, and the elements from one row or panel of the part to
+ * the next. */
+struct part_read {
+    bool any, all_lines;
+    size_t step;
+};
+
 /* Lets the product pack an operand on its way, if no block has packed it yet. The destination is
- * *at, the operand's place in the cache. It is memory of the block's own if another block is
- * packing the part, or if the product reads another piece than the part. */
+ * *at, the operand's place in the cache. A part of which the product reads only a piece is packed
+ * before the product, because other blocks read that piece, too. If another block is packing the
+ * part, the destination is memory of the block's own. */
 static enum packing pack_on_the_way(const struct frame *f, const struct dot_deferred *p,
-                                    const struct packed_source *source, bool all_lines,
-                                    uint32_t own_at, const unsigned char **at,
-                                    struct dot_unpacked *unpacked)
+                                    const struct packed_source *source, const struct dot_operand *o,
+                                    struct part_read read, uint32_t own_at,
+                                    const unsigned char **at, struct dot_unpacked *unpacked)
 {
     if (!source->done || atomic_load_explicit(source->done, memory_order_acquire) == PACKED_READY)
         return PACKS_NOTHING;
+    if (read.any && packed_part_take(source->done)) {
+        *unpacked = source->view;
+        if (read.all_lines && *at == source->part && p->depth == source->part_depth)
+            return PACKS_PART;
+        *unpacked = (struct dot_unpacked){0};
+        pack_part(f, &o->tile->form, source, *at, read.step);
+        packed_part_done(source->done);
+        return PACKS_NOTHING;
+    }
     *unpacked = source->view;
-    bool whole = all_lines && *at == source->part && p->depth == source->part_depth;
-    if (whole && packed_part_take(source->done))
-        return PACKS_PART;
     *at = frame_at(f, own_at);
     return PACKS_OWN;
 }
@@ -81,6 +95,8 @@ static void multiply_add(const struct frame *f, void *sum, const struct dot_deta
         end_product(p);
         return;
     }
+    if (p->parts > 0)
+        end_few(f, sum, d, p, (struct dot_target){.rows = out.rows, .columns = out.columns});
     size_t row = in_view ? (size_t)p->b_view.deep : d->b.tile ? d->width : d->n;
     struct dot_strides s = {.c = d->n,
                             .a = p->a_step / d->group,
@@ -93,11 +109,13 @@ static void multiply_add(const struct frame *f, void *sum, const struct dot_deta
                             .out = out.to,
                             .out_step = out.step,
                             .out_halves = out.halves};
-    /* A product without rows or without columns packs nothing. */
-    enum packing a = pack_on_the_way(f, p, &p->a_source, out.rows == d->m && out.columns > 0,
-                                     program->own_left_at, &p->a, &s.a_unpacked);
-    enum packing b = pack_on_the_way(f, p, &p->b_source, out.columns == d->n && out.rows > 0,
-                                     program->own_panel_at, &p->b, &s.b_unpacked);
+    const bool any = out.rows > 0 && out.columns > 0;
+    const struct part_read of_a = {any, out.rows == d->m, p->a_step},
+                           of_b = {any, out.columns == d->n, p->b_step};
+    enum packing a = pack_on_the_way(f, p, &p->a_source, &d->a, of_a, program->own_left_at, &p->a,
+                                     &s.a_unpacked);
+    enum packing b = pack_on_the_way(f, p, &p->b_source, &d->b, of_b, program->own_panel_at, &p->b,
+                                     &s.b_unpacked);
     if (a == PACKS_OWN)
         s.a = LEFT_STEP(p->depth);
     if (b == PACKS_OWN)

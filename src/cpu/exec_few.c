@@ -5,7 +5,7 @@
 #include "cpu/exec_packed.h"
 
 enum {
-    MOST_FEW = 2 * DOT_FEW_ROWS, /* rows; more of them keep the multiplying units busy */
+    MOST_FEW = 4 * DOT_FEW_ROWS, /* rows; more of them keep the multiplying units busy */
     SOME_DEPTH = 512,            /* steps of k for which a is converted at a time */
     STRIP_SUMS = 4096,           /* sums of a strip: a third of the first-level cache */
     STEPS = 64,                  /* steps of k that are transposed at a time */
@@ -23,24 +23,26 @@ struct few {
     bool pairs;          /* a is bf16, and becomes f32 with the steps of each pair swapped */
     bool swaps;          /* the steps of each pair of b are swapped */
     convert_fn *convert; /* NULL: b is f32 */
+    /* How routines read rows of b, and pairs of its steps; FEW_F32: after a conversion */
+    enum few_kind in_rows, in_pairs;
 };
 
 bool multiplies_few(const struct frame *f, const struct dot_detail *d, size_t rows)
 {
     const struct packed_tile *a = d->a.tile, *b = d->b.tile;
-    return rows <= MOST_FEW && a && b && a->form.group <= 2 && f->program->set->dot->few &&
+    return rows <= MOST_FEW && a && b && a->form.group <= 2 && f->program->set->dot->few[FEW_F32] &&
            compute_of(b->form.to) == COMPUTE_F32 && compute_of(a->form.to) == COMPUTE_F32;
 }
 
-/* Adds k steps of some columns; b is f32 now, with rows `step` apart. */
-static void add_steps(const struct few *w, const float *a, const float *b, size_t step,
-                      size_t column, size_t columns, size_t k, size_t ahead)
+/* Adds k steps of some columns of b, whose rows are `step` apart. */
+static void add_steps(const struct few *w, enum few_kind kind, const float *a, const void *b,
+                      size_t step, size_t column, size_t columns, size_t k, size_t ahead)
 {
     for (size_t r = 0; r < w->rows; r += DOT_FEW_ROWS) {
         size_t rows = w->rows - r < DOT_FEW_ROWS ? w->rows - r : DOT_FEW_ROWS;
         const struct dot_few_strides s = {w->c_step, w->a_step, step, ahead};
-        w->set->dot->few(w->sum + r * w->c_step + column, a + r * w->a_step, b, rows, columns, k,
-                         &s);
+        w->set->dot->few[kind](w->sum + r * w->c_step + column, a + r * w->a_step, b, rows, columns,
+                               k, &s);
     }
 }
 
@@ -65,44 +67,60 @@ static void add_rows(const struct few *w, const float *a, const unsigned char *b
                 fetch(from + ahead, n * w->size);
                 w->convert(room + (w->swaps ? u ^ 1 : u) * most, from, n);
             }
-            add_steps(w, a + p, room, most, j, n, steps, 0);
+            add_steps(w, FEW_F32, a + p, room, most, j, n, steps, 0);
         }
+}
+
+/* Transposes some steps of n columns; returns the form in which `to` has them. */
+static enum few_kind turn_piece(const struct few *w, float *to, const unsigned char *from, size_t n,
+                                size_t some)
+{
+    _Alignas(SLOT_ALIGNMENT) float room[PIECE];
+    const size_t column = (size_t)w->view.line * w->size, row = TURNED * sizeof *to;
+    turn_groups_fn *turn = w->set->pack->turn_groups;
+    if (w->in_pairs != FEW_F32 && some % 2 == 0) {
+        turn(to, row, from, (ptrdiff_t)column, n, some / 2, 0);
+        return w->in_pairs;
+    }
+    if (!w->convert) {
+        turn(to, row, from, (ptrdiff_t)column, n, some, 0);
+        return FEW_F32;
+    }
+    for (size_t i = 0; i < n; i++) {
+        w->convert(room + i * STEPS, from + i * column, some);
+        if (w->swaps)
+            swap_floats((unsigned char *)(room + i * STEPS), (int64_t)some / 2);
+    }
+    turn(to, row, (unsigned char *)room, STEPS * sizeof *room, n, some, 0);
+    return FEW_F32;
 }
 
 /* Adds k steps of a view whose columns are contiguous. */
 static void add_columns(const struct few *w, const float *a, const unsigned char *b, size_t k)
 {
-    _Alignas(SLOT_ALIGNMENT) float room[PIECE], turned[PIECE];
+    _Alignas(SLOT_ALIGNMENT) float turned[PIECE];
     const size_t column = (size_t)w->view.line * w->size;
-    const int64_t step = w->convert ? STEPS : w->view.line;
     for (size_t j = 0; j < w->columns; j += TURNED, b += TURNED * column)
         for (size_t p = 0; p < k; p += STEPS) {
             size_t n = w->columns - j < TURNED ? w->columns - j : TURNED;
             size_t some = k - p < STEPS ? k - p : STEPS;
             const unsigned char *from = b + p * w->size;
-            for (size_t i = 0; i < n; i++) {
+            for (size_t i = 0; i < n; i++)
                 fetch(from + i * column + 2 * STEPS * w->size, STEPS * w->size);
-                if (!w->convert)
-                    continue;
-                w->convert(room + i * STEPS, from + i * column, some);
-                if (w->swaps)
-                    swap_floats((unsigned char *)(room + i * STEPS), (int64_t)some / 2);
-            }
-            struct nest nest = {2, {(int64_t)some, (int64_t)n}, {TURNED, 1}, {1, step}};
-            w->set->memory->copy_once[size_index(DT_F32)](
-                turned, w->convert ? (const void *)room : from, &nest);
-            add_steps(w, a + p, turned, TURNED, j, n, some, 0);
+            enum few_kind kind = turn_piece(w, turned, from, n, some);
+            add_steps(w, kind, a + p, turned, TURNED, j, n, some, 0);
         }
 }
 
-/* Adds steps of rows of f32, as many at a time as the first-level cache keeps for all rows of a. */
+/* Adds steps of rows that a routine reads in place, as many at a time as the first-level cache
+ * keeps for all rows of a. */
 static void add_in_place(const struct few *w, const float *a, const unsigned char *b, size_t k)
 {
-    const size_t row = w->columns * sizeof(float), step = (size_t)w->view.deep;
-    const size_t ahead = (AHEAD / row + 8) / 4 * 4 * step * sizeof(float);
-    const size_t most = w->rows <= DOT_FEW_ROWS ? k : AHEAD / row / 4 * 4 + 4;
+    const size_t bytes = w->columns * w->size, step = (size_t)w->view.deep * w->size;
+    const size_t ahead = (AHEAD / bytes + 8) / 4 * 4 * step;
+    const size_t most = w->rows <= DOT_FEW_ROWS ? k : AHEAD / bytes / 4 * 4 + 4;
     for (size_t p = 0; p < k; p += most)
-        add_steps(w, a + p, (const float *)(const void *)b + p * step, step, 0, w->columns,
+        add_steps(w, w->in_rows, a + p, b + p * step, (size_t)w->view.deep, 0, w->columns,
                   k - p < most ? k - p : most, ahead);
 }
 
@@ -110,7 +128,7 @@ static void add_f32(const struct few *w, const float *a, const unsigned char *b,
 {
     if (w->view.line != 1)
         add_columns(w, a, b, k);
-    else if (w->convert)
+    else if (w->convert && w->in_rows == FEW_F32)
         add_rows(w, a, b, k);
     else
         add_in_place(w, a, b, k);
@@ -140,21 +158,35 @@ static void add_part(const struct few *all, const struct few_part *part)
     }
 }
 
+/* Returns `kind` if the elements have the type, and their steps the order, that it requires, and
+ * the set has a routine for it; otherwise FEW_F32. */
+static enum few_kind kind_for(const struct routine_set *set, const struct packed_form *form,
+                              enum few_kind f16, enum few_kind bf16)
+{
+    const bool swaps = form->group == 2;
+    enum few_kind kind = form->from == DT_F16 && !swaps   ? f16
+                         : form->from == DT_BF16 && swaps ? bf16
+                                                          : FEW_F32;
+    return set->dot->few[kind] ? kind : FEW_F32;
+}
+
 static struct few few_of(const struct frame *f, const struct dot_detail *d, float *sum,
                          size_t c_step, size_t rows, size_t columns)
 {
     const struct packed_form *form = &d->b.tile->form;
     const struct routine_set *set = f->program->set;
-    return (struct few){
-        .set = set,
-        .sum = sum,
-        .c_step = c_step,
-        .rows = rows,
-        .columns = columns,
-        .size = dtype_size(form->from),
-        .pairs = d->a.tile->form.to == DT_BF16,
-        .swaps = form->group == 2,
-        .convert = form->from == DT_F32 ? NULL : set->convert->convert[DT_F32][form->from]};
+    return (struct few){.set = set,
+                        .sum = sum,
+                        .c_step = c_step,
+                        .rows = rows,
+                        .columns = columns,
+                        .size = dtype_size(form->from),
+                        .pairs = d->a.tile->form.to == DT_BF16,
+                        .swaps = form->group == 2,
+                        .convert =
+                            form->from == DT_F32 ? NULL : set->convert->convert[DT_F32][form->from],
+                        .in_rows = kind_for(set, form, FEW_F16, FEW_BF16),
+                        .in_pairs = kind_for(set, form, FEW_F16_PAIRS, FEW_BF16_PAIRS)};
 }
 
 static struct few_part part_of(const struct dot_deferred *p)

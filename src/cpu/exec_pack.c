@@ -300,6 +300,14 @@ static void pack_right(const struct packing *w)
         swap_pairs(w->to + j / width * panel, w->depth / 2, row);
 }
 
+static void pack_either(const struct packing *w)
+{
+    if (w->form->side == PACKED_LEFT)
+        pack_left(w);
+    else
+        pack_right(w);
+}
+
 static struct packing packing_of(const struct frame *f, const struct packed_fill *fill,
                                  const struct box *box, int64_t depth, unsigned char *to,
                                  int64_t step)
@@ -327,11 +335,29 @@ static struct packing packing_of(const struct frame *f, const struct packed_fill
 void pack_box(const struct frame *f, const struct packed_fill *fill, const struct box *box,
               int64_t depth, unsigned char *to, int64_t step)
 {
-    struct packing w = packing_of(f, fill, box, depth, to, step);
-    if (w.form->side == PACKED_LEFT)
-        pack_left(&w);
-    else
-        pack_right(&w);
+    const struct packing w = packing_of(f, fill, box, depth, to, step);
+    pack_either(&w);
+}
+
+/* The part is one that packs_in_product accepts: all of its elements are inside. */
+void pack_part(const struct frame *f, const struct packed_form *form,
+               const struct packed_source *source, const unsigned char *at, size_t step)
+{
+    const bool left = form->side == PACKED_LEFT;
+    const int64_t view_step = (int64_t)source->view.step, depth = (int64_t)source->part_depth;
+    struct packing w = {form, f->program->set, depth, .to = (unsigned char *)source->part};
+    w.step = (int64_t)step;
+    w.size = (int64_t)dtype_size(form->to);
+    w.size_from = (int64_t)dtype_size(form->from);
+    w.width = (int64_t)dot_panel_width(w.set, form);
+    w.convert = form->from == form->to ? NULL : w.set->convert->convert[form->to][form->from];
+    w.high[0] = form->lines;
+    w.high[1] = depth;
+    w.line = left ? view_step : 1;
+    w.deep = left ? 1 : view_step;
+    int64_t preceding = (at - source->part) / (w.size * (left ? 1 : w.width));
+    w.from = (const unsigned char *)source->view.from - preceding * w.deep * w.size_from;
+    pack_either(&w);
 }
 
 bool packs_in_product(const struct frame *f, const struct packed_fill *fill, const struct box *box,

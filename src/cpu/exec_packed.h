@@ -35,6 +35,9 @@ const unsigned char *packed_place(struct frame *f, const struct packed_tile *til
  * `to`, with rows or panels `step` elements apart. */
 void pack_box(const struct frame *f, const struct packed_fill *fill, const struct box *box,
               int64_t depth, unsigned char *to, int64_t step);
+/* Packs the whole part that contains the tile at `at`, in rows or panels `step` elements apart. */
+void pack_part(const struct frame *f, const struct packed_form *form,
+               const struct packed_source *source, const unsigned char *at, size_t step);
 /* Swaps the two floats of each pair. */
 void swap_floats(unsigned char *at, int64_t pairs);
 /* Returns whether a product can pack the part that the fill reads on its way: row by row,

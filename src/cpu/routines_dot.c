@@ -68,6 +68,107 @@ static INLINED void put_half(void *to, float x)
     memcpy(to, &bits, sizeof bits);
 }
 
+/* --- other elements of few rows --- */
+
+#if defined(ROUTINES_NEON)
+static INLINED float32x4_t get_bf16(const void *from)
+{
+    return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(from), 16));
+}
+
+static INLINED uint32x4_t get_pairs(const void *from)
+{
+    return vreinterpretq_u32_u16(vld1q_u16(from));
+}
+
+static INLINED float32x4_t low_bf16(const void *from)
+{
+    return vreinterpretq_f32_u32(vshlq_n_u32(get_pairs(from), 16));
+}
+
+static INLINED float32x4_t high_bf16(const void *from)
+{
+    return vreinterpretq_f32_u32(vandq_u32(get_pairs(from), vdupq_n_u32(0xffff0000u)));
+}
+
+static INLINED float32x4_t low_halves(const void *from)
+{
+    return vcvt_f32_f16(vreinterpret_f16_u16(vmovn_u32(get_pairs(from))));
+}
+
+static INLINED float32x4_t high_halves(const void *from)
+{
+    return vcvt_f32_f16(vreinterpret_f16_u16(vshrn_n_u32(get_pairs(from), 16)));
+}
+#elif defined(__AVX512F__)
+static INLINED __m512 get_bf16(const void *from)
+{
+    __m512i bits = _mm512_cvtepu16_epi32(_mm256_loadu_si256(from));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(bits, 16));
+}
+
+static INLINED __m512 low_bf16(const void *from)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_loadu_si512(from), 16));
+}
+
+static INLINED __m512 high_bf16(const void *from)
+{
+    const __m512i mask = _mm512_set1_epi32((int)0xffff0000u);
+    return _mm512_castsi512_ps(_mm512_and_si512(_mm512_loadu_si512(from), mask));
+}
+
+static INLINED __m512 low_halves(const void *from)
+{
+    return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_loadu_si512(from)));
+}
+
+static INLINED __m512 high_halves(const void *from)
+{
+    __m512i bits = _mm512_srli_epi32(_mm512_loadu_si512(from), 16);
+    return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(bits));
+}
+#else
+static INLINED __m256 get_bf16(const void *from)
+{
+    __m256i bits = _mm256_cvtepu16_epi32(_mm_loadu_si128(from));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(bits, 16));
+}
+
+static INLINED __m256 low_bf16(const void *from)
+{
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_loadu_si256(from), 16));
+}
+
+static INLINED __m256 high_bf16(const void *from)
+{
+    const __m256i mask = _mm256_set1_epi32((int)0xffff0000u);
+    return _mm256_castsi256_ps(_mm256_and_si256(_mm256_loadu_si256(from), mask));
+}
+
+/* Converts the f16 in each 4 bytes, whose upper bits are 0. */
+static INLINED __m256 wide_halves(__m256i bits)
+{
+    bits = _mm256_permute4x64_epi64(_mm256_packus_epi32(bits, bits), 0xd8);
+    return _mm256_cvtph_ps(_mm256_castsi256_si128(bits));
+}
+
+static INLINED __m256 low_halves(const void *from)
+{
+    return wide_halves(_mm256_and_si256(_mm256_loadu_si256(from), _mm256_set1_epi32(0xffff)));
+}
+
+static INLINED __m256 high_halves(const void *from)
+{
+    return wide_halves(_mm256_srli_epi32(_mm256_loadu_si256(from), 16));
+}
+#endif
+#define GET_BF16 get_bf16
+#define LOW_BF16 low_bf16
+#define HIGH_BF16 high_bf16
+#define LOW_HALVES low_halves
+#define HIGH_HALVES high_halves
+
 #if defined(ROUTINES_NEON)
 static INLINED float32x4_t get_halves(const void *from)
 {
@@ -395,12 +496,13 @@ static __m256i f64_mask(size_t columns)
 FLOAT_DOT(f32, float, fma_once)
 FLOAT_DOT(f64, double, fma)
 
-static void f32_few(float *c, const float *a, const float *b, size_t m, size_t n, size_t k,
-                    const struct dot_few_strides *s)
+static INLINED void f32_few(const enum few_kind kind, float *c, const float *a, const void *b,
+                            size_t m, size_t n, size_t k, const struct dot_few_strides *s)
 {
+    (void)kind; /* elements of other kinds are converted first */
     for (size_t r = 0; r < m; r++, c += s->c, a += s->a)
         for (size_t p = 0; p < k; p++) {
-            const float *row = b + p * s->b, x = a[p];
+            const float *row = (const float *)b + p * s->b, x = a[p];
             VECTORISE for (size_t j = 0; j < n; j++)
             {
                 c[j] = fma_once(x, row[j], c[j]);
@@ -408,6 +510,20 @@ static void f32_few(float *c, const float *a, const float *b, size_t m, size_t n
         }
 }
 
+#endif
+
+#define FEW_OF_KIND(name, kind)                                                                    \
+    static void few_##name(float *c, const float *a, const void *b, size_t m, size_t n, size_t k,  \
+                           const struct dot_few_strides *s)                                        \
+    {                                                                                              \
+        f32_few(kind, c, a, b, m, n, k, s);                                                        \
+    }
+FEW_OF_KIND(f32, FEW_F32)
+#if defined(IN_BLOCKS)
+FEW_OF_KIND(f16, FEW_F16)
+FEW_OF_KIND(bf16, FEW_BF16)
+FEW_OF_KIND(f16_pairs, FEW_F16_PAIRS)
+FEW_OF_KIND(bf16_pairs, FEW_BF16_PAIRS)
 #endif
 
 /* Computed unsigned, so that sums wrap; the signed types have the same bits. */
@@ -420,9 +536,17 @@ INTEGER_DOT(u64, uint64_t)
 #define PACKS_FLOATS true
 #define MOST_ROWS ROWS
 #define LEAST_PACKING_ROWS PACKING_ROWS
+#define FEW_ROUTINES                                                                               \
+    {                                                                                              \
+        few_f32, few_f16, few_bf16, few_f16_pairs, few_bf16_pairs                                  \
+    }
 #else
 #define MOST_ROWS 1
 #define LEAST_PACKING_ROWS 1
+#define FEW_ROUTINES                                                                               \
+    {                                                                                              \
+        few_f32                                                                                    \
+    }
 #define WIDTH(t) PLAIN_WIDTH
 #define PACKS_FLOATS false
 #endif
@@ -441,7 +565,7 @@ const struct dot_routines ROUTINE(routines_dot) = {
               [COMPUTE_U32] = PLAIN_WIDTH,
               [COMPUTE_I64] = PLAIN_WIDTH,
               [COMPUTE_U64] = PLAIN_WIDTH},
-    .few = f32_few,
+    .few = FEW_ROUTINES,
     .has_halves = PACKS_FLOATS,
     .rows = MOST_ROWS,
     .packing_rows = LEAST_PACKING_ROWS,

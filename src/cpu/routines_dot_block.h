@@ -18,7 +18,7 @@
  *   ROW_TERMS, ADD_TERM
  *                      optional: compute, for rows of a, what their sums lack if the bytes of b are
  *                      flipped (dot_strides.flipped); add a row's term to a vector of sums
- *   FEW_ROWS           optional: makes the function for few rows (dot_few_fn)
+ *   FEW_ROWS           optional: makes the functions for few rows (routines_dot_few.h)
  *   PACKS              optional: operands may have to be packed on the way
  *   GET_HALVES, PUT_HALVES, GET_HALF, PUT_HALF
  *                      optional: f16 in memory: load a vector or one element as an operand, and
@@ -577,72 +577,7 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
 }
 
 #if defined(FEW_ROWS)
-/* --- few rows --- */
-
-/* Adds `steps` steps of k to a piece of `rows` rows: the first `columns` of LANES columns. */
-static INLINED void NAME(few_piece)(const int rows, const int steps, const bool whole, SUM *c,
-                                    size_t to_row, OPERAND x[DOT_FEW_ROWS][FEW_STEPS], const T *b,
-                                    size_t ldb, MASK mask)
-{
-    OPERAND y[FEW_STEPS];
-    UNROLLED
-    for (int u = 0; u < steps; u++)
-        y[u] = NAME(get)(b + (size_t)u * ldb, 0, 1, whole, mask);
-    UNROLLED
-    for (int r = 0; r < rows; r++) {
-        VECTOR sum = NAME(load)(c + (size_t)r * to_row, 0, 1, whole, mask);
-        UNROLLED
-        for (int u = 0; u < steps; u++)
-            sum = FUSED(x[r][u], y[u], sum);
-        NAME(store)(c + (size_t)r * to_row, 0, 1, whole, mask, sum);
-    }
-}
-
-/* Adds `steps` steps of k to whole rows of sums, which stay in the first-level cache. */
-static INLINED void NAME(few_steps)(const int rows, const int steps, SUM *c, const T *a, const T *b,
-                                    size_t n, const struct dot_few_strides *s)
-{
-    const size_t ldb = s->b, to_row = s->c, ahead = s->ahead, whole = n / LANES * LANES;
-    OPERAND x[DOT_FEW_ROWS][FEW_STEPS];
-    UNROLLED
-    for (int r = 0; r < rows; r++)
-        UNROLLED
-    for (int u = 0; u < steps; u++)
-        x[r][u] = BROADCAST(a + (size_t)r * s->a + u);
-    const MASK all = NAME(mask)(LANES);
-    for (const T *end = b + whole; b < end; b += LANES, c += LANES) {
-        UNROLLED
-        for (int u = 0; u < steps; u++)
-            PREFETCH_SECOND((const char *)(b + (size_t)u * ldb) + ahead);
-        NAME(few_piece)(rows, steps, true, c, to_row, x, b, ldb, all);
-    }
-    if (whole < n)
-        NAME(few_piece)(rows, steps, false, c, to_row, x, b, ldb, NAME(mask)(n - whole));
-}
-
-static INLINED void NAME(few_of)(const int rows, SUM *c, const T *a, const T *b, size_t n, size_t k,
-                                 const struct dot_few_strides *s)
-{
-    size_t p = 0;
-    for (; p + FEW_STEPS <= k; p += FEW_STEPS)
-        NAME(few_steps)(rows, FEW_STEPS, c, a + p, b + p * s->b, n, s);
-    for (; p < k; p++)
-        NAME(few_steps)(rows, 1, c, a + p, b + p * s->b, n, s);
-}
-
-#define FEW_CASE(rows)                                                                             \
-    case rows: NAME(few_of)(rows, c, a, b, n, k, s); break;
-
-static void NAME(few)(SUM *c, const T *a, const T *b, size_t m, size_t n, size_t k,
-                      const struct dot_few_strides *s)
-{
-    switch (m) {
-        EACH_FEW_ROWS(FEW_CASE)
-    default: break;
-    }
-}
-#undef FEW_ROWS
-#undef FEW_CASE
+#include "cpu/routines_dot_few.h"
 #endif
 
 #undef T

@@ -103,7 +103,7 @@ enum { MOST_TERMS = 256 };
 /* Steps of k that functions for few rows add before they store the sums: each takes a register
  * for a vector of b, and each row registers for the elements of a. */
 enum { FEW_STEPS = 4 };
-#define EACH_FEW_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8)
+#define EACH_FEW_ROWS(X) X(1) X(2) X(3) X(4)
 /* The prefetch distance in rows for the first-level cache: less than the number of ways of a
  * set. */
 enum { PACKS_NEAR = 6 };
