@@ -31,8 +31,16 @@ foreach(part module.h module.c choice.c)
     list(APPEND library_sources ${PROJECT_BINARY_DIR}/${array}.c)
 endforeach()
 
+# The part that runs programs of the CPU engine, without the compiler; libtilewright_cpu.a has no other (docs/build.md).
+set(run_sources ${library_sources})
+list(FILTER run_sources INCLUDE REGEX "/src/(base/(arena|dtype|loc|number|platform|platform_cores|platform_pool|platform_threads|platform_wasm|real|real_trig|shown|text)|\
+cpu/(atomic_ops|dispatch|dot_prefetch|exec_[a-z]+|frame|kept|launch|packed_cache|profile|profile_work|row_blocks|scans|workers)|\
+tile/(clean|eval|ops|overflow|print_format))[.]c$")
+list(REMOVE_ITEM library_sources ${run_sources})
 add_library(tilewright_objects OBJECT ${library_sources})
-set(object_libraries tilewright_objects)
+add_library(tilewright_run OBJECT ${run_sources})
+set(object_libraries tilewright_objects tilewright_run)
+list(APPEND library_sources ${run_sources})
 
 # The shared library has a limit of size (tests/cli/test_library.py). So most files are compiled for size. The files that use
 # nearly all the time of compiling, running or simulating a kernel are compiled for speed, with -O3 for the loops that gain by it.
@@ -112,7 +120,7 @@ if(routine_sources)
     if(TILEWRIGHT_TAKES_NEON)
         add_routines(tilewright_routines "${routine_sources}" "${first_set}")
         add_routines(tilewright_routines_neon "${routine_sources};${sim_loop_sources}" "${fast}" -DROUTINES_NEON)
-        target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_NEON)
+        list(APPEND have_sets TILEWRIGHT_HAVE_NEON)
         if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # blocks take all registers as they are written; in another order they spill
             set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cpu/routines_dot.c ${dot_int8} PROPERTIES
                 COMPILE_OPTIONS -fno-schedule-insns)
@@ -121,7 +129,7 @@ if(routine_sources)
         if(TILEWRIGHT_TAKES_DOTPROD)
             add_routines(tilewright_routines_dotprod "${dot_int8};${set_source};${peak_source}" "${fast}"
                 -march=armv8.2-a+dotprod -DROUTINES_NEON -DROUTINES_BYTES)
-            target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_DOTPROD)
+            list(APPEND have_sets TILEWRIGHT_HAVE_DOTPROD)
         endif()
     else()
         add_routines(tilewright_routines "${routine_sources};${sim_loop_sources}" "${first_set}")
@@ -129,12 +137,12 @@ if(routine_sources)
     if(TILEWRIGHT_TAKES_V3)
         add_routines(tilewright_routines_v3 "${routine_sources};${dot_int16};${sim_loop_sources}" "${fast}"
             -march=x86-64-v3 -mprfchw -DROUTINES_V3 -DSIM_V3)
-        target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V3)
+        list(APPEND have_sets TILEWRIGHT_HAVE_V3)
         check_c_compiler_flag("-march=x86-64-v3 -mprfchw -mavxvnni" TILEWRIGHT_TAKES_AVX_VNNI)
         if(TILEWRIGHT_TAKES_AVX_VNNI)
             add_routines(tilewright_routines_avx_vnni "${dot_int8};${set_source};${peak_source}" "${fast}"
                 -march=x86-64-v3 -mprfchw -mavxvnni -DROUTINES_V3 -DROUTINES_BYTES)
-            target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_AVX_VNNI)
+            list(APPEND have_sets TILEWRIGHT_HAVE_AVX_VNNI)
         endif()
     endif()
     check_c_compiler_flag("-march=x86-64-v4 -mprfchw -mprefer-vector-width=512" TILEWRIGHT_TAKES_V4)
@@ -144,19 +152,19 @@ if(routine_sources)
         list(FILTER routine_sources EXCLUDE REGEX "routines_(convert|magnitude|memory|reduce_integers)")
         add_routines(tilewright_routines_v4 "${routine_sources};${dot_int16}" "${fast}"
             -march=x86-64-v4 -mprfchw -mprefer-vector-width=512 -DROUTINES_V4)
-        target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_V4)
+        list(APPEND have_sets TILEWRIGHT_HAVE_V4)
         check_c_compiler_flag("-march=x86-64-v4 -mprfchw -mavx512vnni" TILEWRIGHT_TAKES_VNNI)
         if(TILEWRIGHT_TAKES_VNNI)
             add_routines(tilewright_routines_vnni "${dot_int8};${set_source};${peak_source}" "${fast}"
                 -march=x86-64-v4 -mprfchw -mavx512vnni -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_BYTES)
-            target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_VNNI)
+            list(APPEND have_sets TILEWRIGHT_HAVE_VNNI)
         endif()
         check_c_compiler_flag("-march=x86-64-v4 -mprfchw -mavx512bf16" TILEWRIGHT_TAKES_BF16)
         if(TILEWRIGHT_TAKES_VNNI AND TILEWRIGHT_TAKES_BF16)
             add_routines(tilewright_routines_bf16 "${dot_bf16};${set_source};${peak_source}" "${fast}"
                 -march=x86-64-v4 -mprfchw -mavx512vnni -mavx512bf16 -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_BYTES
                 -DROUTINES_BF16)
-            target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_BF16)
+            list(APPEND have_sets TILEWRIGHT_HAVE_BF16)
         endif()
         set(amx -march=x86-64-v4 -mprfchw -mamx-tile -mamx-int8 -mamx-bf16)
         list(JOIN amx " " amx_flags)
@@ -165,10 +173,14 @@ if(routine_sources)
             add_routines(tilewright_routines_amx "${dot_amx};${set_source}" "${fast}" ${amx} -DROUTINES_V4 -DROUTINES_AMX)
             add_routines(tilewright_routines_amx_bf16 "${set_source}" "${fast}"
                 ${amx} -DROUTINES_V4 -DROUTINES_AMX -DROUTINES_BF16)
-            target_compile_definitions(tilewright_objects PRIVATE TILEWRIGHT_HAVE_AMX)
+            list(APPEND have_sets TILEWRIGHT_HAVE_AMX)
         endif()
     endif()
 endif()
+
+foreach(objects tilewright_objects tilewright_run)
+    target_compile_definitions(${objects} PRIVATE ${have_sets})
+endforeach()
 
 set(position_independent ON)
 if(TILEWRIGHT_WASM)

@@ -214,30 +214,6 @@ void diag_keep_first(struct diag *d, int errors)
 
 /* --- places --- */
 
-static size_t clipped_offset(struct loc at)
-{
-    return at.offset < at.source->length ? at.offset : at.source->length;
-}
-
-static size_t line_start(struct loc at)
-{
-    size_t start = clipped_offset(at);
-    while (start > 0 && at.source->text[start - 1] != '\n')
-        start--;
-    return start;
-}
-
-void loc_line_column(struct loc at, int *line, int *column)
-{
-    *line = *column = 1;
-    if (!at.source)
-        return;
-    size_t start = line_start(at);
-    for (size_t i = 0; i < start; i++)
-        *line += at.source->text[i] == '\n';
-    *column += (int)(clipped_offset(at) - start);
-}
-
 static void find_line_starts(struct arena *a, struct line_starts *lines,
                              const struct source *source)
 {
@@ -257,7 +233,7 @@ void line_starts_find(struct arena *a, struct line_starts *lines, struct loc at,
         return;
     if (lines->source != at.source)
         find_line_starts(a, lines, at.source);
-    size_t offset = clipped_offset(at), low = 0, high = lines->starts.count;
+    size_t offset = loc_start(at), low = 0, high = lines->starts.count;
     while (high - low > 1) { /* the line is low … high - 1 */
         size_t middle = low + (high - low) / 2;
         if (lines->starts.data[middle] <= offset)
@@ -320,7 +296,7 @@ struct shown_line {
 
 static struct shown_line measure_line(struct loc at)
 {
-    size_t start = line_start(at), offset = clipped_offset(at), length = at.source->length;
+    size_t start = loc_line_start(at), offset = loc_start(at), length = at.source->length;
     struct shown_line line = {.text = at.source->text + start};
     size_t end = start;
     while (end < length && at.source->text[end] != '\n')

@@ -105,6 +105,10 @@ bool diag_full(const struct diag *d); /* the limit is reached */
  * belong to the last error kept. */
 void diag_keep_first(struct diag *d, int errors);
 
+/* Returns the offset of a place, or the end of the text if it is beyond; and the offset of the
+ * start of its line. The place has a source. loc.c */
+size_t loc_start(struct loc at);
+size_t loc_line_start(struct loc at);
 /* Line and column of an offset, both from 1; a column counts bytes. */
 void loc_line_column(struct loc at, int *line, int *column);
 /* The start of each line of a source, for many look-ups in one source. */

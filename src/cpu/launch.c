@@ -37,6 +37,7 @@ refuse(struct cpu_fault *fault, enum cpu_fault_kind kind, struct loc loc, const 
 
 struct binder {
     struct arena *arena;
+    const struct cpu_program *program;
     const struct cpu_argument *args;
     struct scalar_env env;
     struct cpu_fault *fault;
@@ -46,10 +47,18 @@ struct binder {
 static bool no_overflow(struct binder *b, const struct expr *e)
 {
     const struct expr *overflow = eval_overflow(e, &b->env, true);
-    if (overflow)
-        refuse(b->fault, CPU_BAD_ARGUMENT, overflow->loc, "%s",
-               overflow_text(b->arena, overflow, &b->env, NULL));
-    return !overflow;
+    size_t length;
+    if (!overflow)
+        return true;
+    const char *text = expr_written(overflow, &length);
+    for (uint32_t i = 0; i < b->program->size_text_count && !text; i++)
+        if (b->program->size_texts[i].e == overflow) {
+            text = b->program->size_texts[i].text;
+            length = strlen(text);
+        }
+    refuse(b->fault, CPU_BAD_ARGUMENT, overflow->loc, "%s",
+           overflow_message(b->arena, overflow, text, length, &b->env, NULL));
+    return false;
 }
 
 static bool view_fits(struct binder *b, const struct sym *s)
@@ -394,7 +403,7 @@ static bool choose_program(struct binder *b, struct launch_state *l)
 {
     if (l->blocks == 0 || !l->program->joined || !joining_pays(l))
         return true;
-    l->program = l->program->joined;
+    b->program = l->program = l->program->joined;
     return set_grid(b, l);
 }
 
@@ -403,7 +412,7 @@ static bool choose_program(struct binder *b, struct launch_state *l)
 static enum cpu_fault_kind launch(struct arena *a, struct launch_state *l,
                                   const struct cpu_argument *args, struct cpu_fault *fault)
 {
-    struct binder b = {.arena = a, .args = args, .fault = fault};
+    struct binder b = {.arena = a, .program = l->program, .args = args, .fault = fault};
     set_env(&b, l->program);
     if (!set_grid(&b, l) || !choose_program(&b, l))
         return fault->kind;

@@ -342,6 +342,13 @@ struct scalar_slot {
     enum dtype dtype;
 };
 
+/* The text of a part of an extent or of the grid, for messages. Only parts have one whose text in
+ * the source is not one short line. */
+struct size_text {
+    const struct expr *e;
+    const char *text;
+};
+
 struct cpu_program {
     const struct kernel *kernel;
     /* The same kernel with joined blocks (NULL: none), each made of joins[i] blocks along axis i
@@ -391,6 +398,8 @@ struct cpu_program {
     int cache_ways;  /* platform_cache_ways() */
     const struct cpu_slow_path *slow;
     size_t slow_count;
+    const struct size_text *size_texts;
+    uint32_t size_text_count;
 };
 
 /* Compiles like cpu_compile, with the caller's choice of routines. `plain`: without the short

@@ -68,15 +68,6 @@ static struct expr *contract_dot(struct kernel *k, const struct expr *e)
     return NULL;
 }
 
-int expr_contracted(const struct expr *e)
-{
-    enum dtype t = e->type.dtype;
-    if ((e->op != OP_ADD && e->op != OP_SUB) || !dtype_is_float(t) || e->args[0]->type.dtype != t ||
-        e->args[1]->type.dtype != t)
-        return -1;
-    return e->args[0]->op == OP_MUL ? 0 : e->args[1]->op == OP_MUL ? 1 : -1;
-}
-
 static struct expr *contract_product(struct kernel *k, const struct expr *e)
 {
     int at = expr_contracted(e);

@@ -437,6 +437,15 @@ static enum dtype operand_type(const struct expr *e)
     }
 }
 
+int expr_contracted(const struct expr *e)
+{
+    enum dtype t = e->type.dtype;
+    if ((e->op != OP_ADD && e->op != OP_SUB) || !dtype_is_float(t) || e->args[0]->type.dtype != t ||
+        e->args[1]->type.dtype != t)
+        return -1;
+    return e->args[0]->op == OP_MUL ? 0 : e->args[1]->op == OP_MUL ? 1 : -1;
+}
+
 /* Evaluates a sum together with the product contracted with it: a * b + c, a * b - c or c - a *
  * b as one fma. */
 static bool eval_contracted(const struct expr *e, int at, const struct scalar_env *env,

@@ -88,19 +88,25 @@ const struct expr *eval_overflow(const struct expr *e, const struct scalar_env *
     return expr_leaves(e, env, strict) ? e : NULL;
 }
 
-const char *overflow_text(struct arena *a, const struct expr *e, const struct scalar_env *env,
-                          const char *name)
+const char *expr_written(const struct expr *e, size_t *length)
 {
-    struct text code, out;
+    enum { MOST = 80 };
+    const struct loc at = e->loc;
+    *length = at.length;
+    if (!at.source || at.length == 0 || at.length > MOST)
+        return NULL;
+    const char *text = at.source->text + at.offset;
+    return memchr(text, '\n', at.length) ? NULL : text;
+}
+
+const char *overflow_message(struct arena *a, const struct expr *e, const char *code, size_t length,
+                             const struct scalar_env *env, const char *name)
+{
+    struct text out;
     int64_t left, right;
-    text_init(&code, a);
+    int shown = (int)length;
     text_init(&out, a);
-    const char *written = e->loc.source ? e->loc.source->text + e->loc.offset : "\n";
-    if (e->loc.length > 0 && e->loc.length <= 80 && !memchr(written, '\n', e->loc.length))
-        text_add_n(&code, written, e->loc.length);
-    else
-        expr_print(&code, e);
-    text_printf(&out, "`%s`", code.data);
+    text_printf(&out, "`%.*s`", shown, code);
     bool infix = e->op == OP_ADD || e->op == OP_SUB || e->op == OP_MUL;
     if (infix && eval_int(e->args[0], env, &left) && eval_int(e->args[1], env, &right)) {
         bool is_u64 = e->type.dtype == DT_U64;
@@ -109,8 +115,8 @@ const char *overflow_text(struct arena *a, const struct expr *e, const struct sc
     }
     text_printf(&out, " overflows %s", dtype_table[e->type.dtype].name);
     if (infix && dtype_size(e->type.dtype) < 8 && name)
-        text_printf(&out, ": declare it `i64 %s = (i64) %s`", name, code.data);
+        text_printf(&out, ": declare it `i64 %s = (i64) %.*s`", name, shown, code);
     else if (infix && dtype_size(e->type.dtype) < 8)
-        text_printf(&out, ": write `(i64) %s`", code.data);
+        text_printf(&out, ": write `(i64) %.*s`", shown, code);
     return out.data;
 }

@@ -974,3 +974,18 @@ void kernel_print_lines(struct text *out, const struct kernel *k, struct printed
     print_list(&p, k->body, 1, false);
     text_add(out, "}\n");
 }
+
+/* --- messages --- */
+
+const char *overflow_text(struct arena *a, const struct expr *e, const struct scalar_env *env,
+                          const char *name)
+{
+    struct text code;
+    size_t length;
+    const char *written = expr_written(e, &length);
+    if (written)
+        return overflow_message(a, e, written, length, env, name);
+    text_init(&code, a);
+    expr_print(&code, e);
+    return overflow_message(a, e, code.data, code.length, env, name);
+}

@@ -323,7 +323,7 @@ struct scalar_env {
  * it needs any other value or divides by zero. Wraps and rounds as the type does. */
 bool eval_scalar(const struct expr *e, const struct scalar_env *env, struct literal *out);
 /* Returns the operand, 0 or 1, of a sum or difference of floats that is a product and becomes
- * one fma with it (contract.c), or -1. */
+ * one fma with it in the pass `contract`, or -1. */
 int expr_contracted(const struct expr *e);
 bool eval_int(const struct expr *e, const struct scalar_env *env, int64_t *out);
 /* Applies the op to constants of element type t, as every executor does. Returns false if the op
@@ -338,13 +338,19 @@ struct literal eval_cast(enum dtype to, enum dtype from, const struct literal *x
 /* Returns the innermost part of e that does not fit its type, for the values that are known;
  * NULL: none. It checks signed types; strict: unsigned types and casts too. */
 const struct expr *eval_overflow(const struct expr *e, const struct scalar_env *env, bool strict);
+/* Returns the text of e in its source if that is at most 80 bytes of one line; otherwise NULL. */
+const char *expr_written(const struct expr *e, size_t *length);
+/* Does the same as overflow_text, with the text of e. */
+const char *overflow_message(struct arena *a, const struct expr *e, const char *code, size_t length,
+                             const struct scalar_env *env, const char *name);
+
+/* --- print.c --- */
+
 /* Returns the text "`m * n` = 70000 * 70000 overflows i32: write `(i64) m * n`" for the result
  * of eval_overflow. name: the parameter whose whole value e is, which the text advises to declare
  * as i64; NULL: none. */
 const char *overflow_text(struct arena *a, const struct expr *e, const struct scalar_env *env,
                           const char *name);
-
-/* --- print.c --- */
 
 /* Prints the kernel as a module that compiles again to the same kernel. The constants that it
  * still names come before it. */
