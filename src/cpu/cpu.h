@@ -111,7 +111,7 @@ struct cpu_work {
 /* The kinds of steps: CPU_STEP_PRODUCT, … */
 enum cpu_step_kind {
 #define KIND(id, name, title) CPU_STEP_##id,
-#include "cpu/step_kinds.def"
+#include "cpu/steps.def"
     CPU_STEP_KINDS
 };
 const char *cpu_step_kind_name(enum cpu_step_kind kind);

@@ -97,10 +97,30 @@ static const struct {
 #endif
 };
 
+const struct routine_set *routine_set_listed(int index)
+{
+    return index < (int)(sizeof sets / sizeof *sets) ? sets[index].set : NULL;
+}
+
+/* Returns the sets that this machine can run, as bits. The machine is asked once, because CPUID takes
+ * tens of microseconds in a virtual machine. */
+static unsigned sets_that_run(void)
+{
+    static _Atomic unsigned known; /* 0: not yet */
+    unsigned run = known;
+    if (run != 0)
+        return run;
+    for (unsigned i = 0; i < sizeof sets / sizeof *sets; i++)
+        run |= sets[i].runs() ? 1u << i : 0;
+    known = run;
+    return run;
+}
+
 const struct routine_set *routine_set_at(int index)
 {
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-        if (sets[i].runs() && index-- == 0)
+    unsigned run = sets_that_run();
+    for (unsigned i = 0; i < sizeof sets / sizeof *sets; i++)
+        if ((run >> i & 1) != 0 && index-- == 0)
             return sets[i].set;
     return NULL;
 }

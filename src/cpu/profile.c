@@ -231,7 +231,7 @@ const char *cpu_step_kind_name(enum cpu_step_kind kind)
 {
     static const char *const names[] = {
 #define KIND(id, name, title) name,
-#include "cpu/step_kinds.def"
+#include "cpu/steps.def"
     };
     return names[kind];
 }
@@ -240,7 +240,7 @@ const char *cpu_step_kind_title(enum cpu_step_kind kind)
 {
     static const char *const titles[] = {
 #define KIND(id, name, title) title,
-#include "cpu/step_kinds.def"
+#include "cpu/steps.def"
     };
     return titles[kind];
 }
@@ -251,8 +251,8 @@ static enum cpu_step_kind kind_of(step_fn *step)
         step_fn *step;
         enum cpu_step_kind kind;
     } kinds[] = {
-#define STEP(function, id) {function, CPU_STEP_##id},
-#include "cpu/step_kinds.def"
+#define STEP(name, kind, detail) {step_##name, CPU_STEP_##kind},
+#include "cpu/steps.def"
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i].step == step)

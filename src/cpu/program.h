@@ -613,40 +613,8 @@ void frame_fault(struct frame *f, enum cpu_fault_kind kind, struct loc loc, int 
 
 /* --- steps, by file --- */
 
-/* exec_value.c */
-step_fn step_flat, step_rows, step_copy, step_convert, step_blend, step_reduce, step_scan,
-    step_iota, step_zero, step_poison, step_lookup;
-/* exec_packed.c */
-step_fn step_packed_fill, step_packed_copy, step_packed_clear;
-/* exec_pack.c */
-step_fn step_pair_columns, step_group_rows;
-/* exec_dot.c */
-step_fn step_dot, step_dot_fresh, step_dot_flush, step_dot_store, step_dot_lanes;
-/* exec_strips.c; exec_row.c: of a chain over one row */
-step_fn step_strips, step_row;
-/* a chain of one operation over one row, and its sum, in instr.a; instr.b: the row_rule */
-step_fn step_row_map;
-/* exec_control.c */
-step_fn step_end, step_jump, step_jump_if, step_jump_unless, step_mask_all, step_mask_copy,
-    step_mask_and, step_mask_and_not, step_mask_box, step_mask_leave, step_jump_none, step_divisor,
-    step_assume, step_stuck;
-/* exec_access.c */
-step_fn step_load, step_store, step_shared_poison;
-/* exec_row.c: instr.a is the offset of the row's address, instr.dst the row's own memory. */
-step_fn step_show_row, step_row_load, step_reduce_row;
-/* exec_lanes.c */
-step_fn step_load_lanes, step_store_lanes;
-/* exec_strided.c */
-step_fn step_load_strided, step_load_masked, step_store_strided;
-step_fn step_move; /* jumps if it did the move, else continues with the load and the store */
-/* exec_product.c: jumps if it did all of the loops, else continues with the loops themselves. */
-step_fn step_products;
-/* exec_async.c */
-step_fn step_async_copy, step_async_commit, step_async_wait, step_scope_leave;
-/* exec_atomic.c */
-step_fn step_atomic, step_atomic_lanes, step_lock, step_unlock;
-/* exec_print.c */
-step_fn step_print;
+#define STEP(name, kind, detail) step_fn step_##name;
+#include "cpu/steps.def"
 
 /* --- functions that steps share, by file --- */
 

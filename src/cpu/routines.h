@@ -393,6 +393,9 @@ const struct routine_set *routine_set_choose(bool any_bits);
  * them compute the same bits. For tests. */
 const struct routine_set *routine_set_at(int index);
 
+/* Returns one of the sets in the same order, also if this machine cannot run it. */
+const struct routine_set *routine_set_listed(int index);
+
 /* Returns log2 of an element's bytes. */
 static inline int bytes_index(size_t bytes)
 {

@@ -146,17 +146,6 @@ def check_print(tool, folder):
     expect("(one-worker)" in result.out and "out: [1.0]" in result.out, result)
 
 
-def check_step_kinds(root):
-    """Each step function of the engine has a row in step_kinds.def."""
-    with open(f"{root}/src/cpu/program.h") as file:
-        declared = set()
-        for names in re.findall(r"^step_fn (step_[^;]*);", re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S), re.M):
-            declared.update(re.findall(r"\w+", names))
-    with open(f"{root}/src/cpu/step_kinds.def") as file:
-        rows = re.findall(r"^STEP\((\w+),", file.read(), re.M)
-    expect(len(rows) == len(set(rows)) and set(rows) == declared, f"without a row, or rows of no step: {declared.symmetric_difference(rows)}")
-
-
 def check_reasons(root, document):
     """docs/profile.md has the rows of slow_paths.def."""
     with open(f"{root}/src/cpu/slow_paths.def") as file:
@@ -175,7 +164,6 @@ def main():
     tool, root = os.path.abspath(sys.argv[1]), os.getcwd()
     with open(f"{root}/docs/profile.md") as file:
         document = file.read()
-    check_step_kinds(root)
     check_product(tool, root, document)
     check_reasons(root, document)
     with tempfile.TemporaryDirectory() as folder:

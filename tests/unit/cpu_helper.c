@@ -1,5 +1,6 @@
 #include "cpu_helper.h"
 
+#include "cpu/image.h"
 #include "lang/lang.h"
 #include "tile/passes.h"
 
@@ -79,6 +80,17 @@ static void run_passes(struct cpu_run *r, enum passes which, const struct launch
     memcpy(r->joins, c.joins, sizeof r->joins);
 }
 
+void cpu_take_image(struct cpu_run *r)
+{
+    const struct routine_set *set = r->program->set;
+    struct image image = image_write(&r->arena, r->program, &r->why);
+    if (!image.words)
+        fail_msg("no image: %s", r->why);
+    void *memory = arena_alloc(&r->arena, image_bytes(image.words));
+    r->program = image_load(image.words, set, memory);
+    assert_non_null(r->program);
+}
+
 static void open_kernel(struct cpu_run *r, const char *text, const struct given *given,
                         enum passes which, const struct routine_set *set, bool plain)
 {
@@ -106,6 +118,8 @@ static void open_kernel(struct cpu_run *r, const char *text, const struct given 
         r->args[param_named(r, g->name)->sym->index].scalar.i = g->value;
     r->program = cpu_compile_with(&r->arena, r->kernel, set ? set : routine_set_choose(false),
                                   plain, &r->why);
+    if (r->program && getenv("TW_TEST_IMAGES"))
+        cpu_take_image(r);
 }
 
 void cpu_open_with(struct cpu_run *r, const char *text, const struct given *given,

@@ -44,6 +44,9 @@ void cpu_open_plain(struct cpu_run *r, const char *text, const struct given *giv
 void cpu_open_as_written(struct cpu_run *r, const char *text, const struct given *given);
 /* As cpu_open, with the variance pass alone. */
 void cpu_open_raw(struct cpu_run *r, const char *text, const struct given *given);
+/* Replaces the program by one that is loaded from its image, as a program without the compiler
+ * runs it. */
+void cpu_take_image(struct cpu_run *r);
 void cpu_close(struct cpu_run *r);
 
 /* Gives a pointer parameter an array of `bytes` zeros. If it fills whole cache lines, it begins

@@ -260,14 +260,16 @@ static void note_total(void *user, const char *doing, int64_t done, int64_t tota
     *(int64_t *)user = total;
 }
 
-/* Returns the number of blocks of a launch. */
-static int64_t blocks_run(int64_t n, int threads)
+/* Returns the number of blocks of a launch; `image`: of the program that is loaded from an image. */
+static int64_t blocks_run(int64_t n, int threads, bool image)
 {
     struct cpu_run r;
     int64_t blocks = 0;
     cpu_open(&r, joined[1], (const struct given[]){{"n", n}, {NULL, 0}});
     assert_non_null(r.joined);
     cpu_add_joined(&r.arena, r.program, r.joined, r.joins);
+    if (image)
+        cpu_take_image(&r);
     assert_non_null(r.program->joined);
     fill_arrays(&r, 4 * 600 * 600);
     r.options.progress = note_total;
@@ -283,10 +285,12 @@ static int64_t blocks_run(int64_t n, int threads)
 static void a_launch_joins_blocks_if_that_pays(void **state)
 {
     (void)state;
-    assert_int_equal(blocks_run(600, 1), 7 * 2);
-    assert_int_equal(blocks_run(600, 7), 7 * 2);
-    assert_int_equal(blocks_run(600, 8), 50 * 38);
-    assert_int_equal(blocks_run(250, 1), 21 * 16); /* 512 columns are 32 blocks */
+    for (int image = 0; image < 2; image++) {
+        assert_int_equal(blocks_run(600, 1, image), 7 * 2);
+        assert_int_equal(blocks_run(600, 7, image), 7 * 2);
+        assert_int_equal(blocks_run(600, 8, image), 50 * 38);
+        assert_int_equal(blocks_run(250, 1, image), 21 * 16); /* 512 columns are 32 blocks */
+    }
 }
 
 int main(void)
