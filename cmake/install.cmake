@@ -1,19 +1,21 @@
 # `cmake --install build` installs the program, libraries, headers, the files for pkg-config and find_package(tilewright), the
 # manual page, completions, the Python file, documents, kernels and examples (docs/install.md).
 include(CMakePackageConfigHelpers)
-install(TARGETS tilewright_static tilewright_shared EXPORT tilewright-targets)
+install(TARGETS tilewright_static tilewright_shared tilewright_cpu EXPORT tilewright-targets)
 file(GLOB public_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/tilewright*.h)
 install(FILES ${public_headers} TYPE INCLUDE)
 install(EXPORT tilewright-targets NAMESPACE tilewright::
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tilewright)
 # The prefix is known only when it is installed, and the file names it in full: pkg-config leaves out /usr/include and /usr/lib
 # only if they are written that way. In a folder that was moved afterwards, `pkg-config --define-prefix` finds the files.
-configure_file(${CMAKE_CURRENT_LIST_DIR}/tilewright.pc.in tilewright.pc.in @ONLY)
-install(CODE "set(pc \"${PROJECT_BINARY_DIR}/tilewright.pc\")
-    file(READ \"${PROJECT_BINARY_DIR}/tilewright.pc.in\" text)
-    string(REPLACE \"INSTALL_PREFIX\" \"\${CMAKE_INSTALL_PREFIX}\" text \"\${text}\")
-    file(WRITE \"\${pc}\" \"\${text}\")")
-install(FILES ${PROJECT_BINARY_DIR}/tilewright.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name tilewright tilewright-cpu)
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${name}.pc.in @ONLY)
+    install(CODE "set(pc \"${PROJECT_BINARY_DIR}/${name}.pc\")
+        file(READ \"${PROJECT_BINARY_DIR}/${name}.pc.in\" text)
+        string(REPLACE \"INSTALL_PREFIX\" \"\${CMAKE_INSTALL_PREFIX}\" text \"\${text}\")
+        file(WRITE \"\${pc}\" \"\${text}\")")
+    install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tilewright-config.cmake.in
     tilewright-config.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tilewright)
 write_basic_package_version_file(tilewright-config-version.cmake COMPATIBILITY SameMajorVersion)

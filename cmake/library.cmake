@@ -33,10 +33,11 @@ endforeach()
 
 # The part that runs programs of the CPU engine, without the compiler; libtilewright_cpu.a has no other (docs/build.md).
 set(run_sources ${library_sources})
-list(FILTER run_sources INCLUDE REGEX "/src/(base/(arena|dtype|loc|number|platform|platform_cores|platform_pool|platform_threads|platform_wasm|real|real_trig|shown|text)|\
-cpu/(atomic_ops|dispatch|dot_prefetch|exec_[a-z]+|frame|kept|launch|packed_cache|profile|profile_work|row_blocks|scans|workers)|\
+list(FILTER run_sources INCLUDE REGEX
+    "/src/(base/(arena|dtype|loc|number|platform(_(cores|pool|threads|wasm))?|real|real_trig|shown|text)|cpu/[a-z0-9_]+|\
 tile/(clean|eval|ops|overflow|print_format))[.]c$")
-list(REMOVE_ITEM library_sources ${run_sources})
+list(FILTER run_sources EXCLUDE REGEX "/src/cpu/(compile|ensures|image_write|peaks)")
+list(REMOVE_ITEM library_sources ${run_sources} ${PROJECT_SOURCE_DIR}/src/api/cpu_calls.c)
 add_library(tilewright_objects OBJECT ${library_sources})
 add_library(tilewright_run OBJECT ${run_sources})
 set(object_libraries tilewright_objects tilewright_run)
@@ -222,6 +223,37 @@ else()
     add_library(tilewright_static STATIC ${library_objects})
 endif()
 add_library(tilewright_shared SHARED ${library_objects})
+
+# The library for kernels that `tilewright build --target cpu` compiled: what runs programs, the routines without the simulator's
+# loops, and the calls of tilewright_cpu.h.
+set(cpu_libraries ${object_libraries})
+list(REMOVE_ITEM cpu_libraries tilewright_objects)
+list(TRANSFORM cpu_libraries REPLACE "(.+)" "$<FILTER:$<TARGET_OBJECTS:\\1>,EXCLUDE,/src/sim/>" OUTPUT_VARIABLE cpu_objects)
+add_library(tilewright_cpu_calls OBJECT ${PROJECT_SOURCE_DIR}/src/api/cpu_calls.c)
+target_include_directories(tilewright_cpu_calls PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(tilewright_cpu_calls PRIVATE tilewright_options)
+target_compile_options(tilewright_cpu_calls PRIVATE ${small_compile_options} ${small_optimise})
+target_compile_definitions(tilewright_cpu_calls PRIVATE TW_STATIC)
+set_target_properties(tilewright_cpu_calls PROPERTIES POSITION_INDEPENDENT_CODE ON)
+list(APPEND cpu_objects $<TARGET_OBJECTS:tilewright_cpu_calls>)
+if(CMAKE_EXECUTABLE_FORMAT STREQUAL "ELF" AND CMAKE_OBJCOPY AND CMAKE_LINKER)
+    set(joined ${PROJECT_BINARY_DIR}/tilewright_cpu_joined.o)
+    add_custom_command(OUTPUT ${joined}
+        COMMAND ${CMAKE_LINKER} -r -o ${joined} ${cpu_objects}
+        COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${joined}
+        DEPENDS ${cpu_libraries} tilewright_cpu_calls ${cpu_objects}
+        COMMAND_EXPAND_LISTS VERBATIM)
+    set_source_files_properties(${joined} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+    add_library(tilewright_cpu STATIC ${joined})
+    set_target_properties(tilewright_cpu PROPERTIES LINKER_LANGUAGE C)
+else()
+    add_library(tilewright_cpu STATIC ${cpu_objects})
+endif()
+target_include_directories(tilewright_cpu PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(tilewright_cpu PUBLIC Threads::Threads m)
+set_target_properties(tilewright_cpu PROPERTIES EXPORT_NAME cpu)
+add_library(tilewright::cpu ALIAS tilewright_cpu)
 
 foreach(kind static shared)
     set_target_properties(tilewright_${kind} PROPERTIES OUTPUT_NAME tilewright EXPORT_NAME ${kind})

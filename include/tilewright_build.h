@@ -45,10 +45,10 @@ TW_SIZED(tw_build_when);
 /* Compiles a launch's kernel and adds it as a version. The kernel comes from tw_kernel_for_target
  * in the build's context; its types, tuned values and statics must be set. Another integer that
  * is set and divisible by 16 makes the version one for launches where that integer is. A
- * program's launch takes the first version added that suits its values and its GPU. when: NULL
- * for all launches. The launch may change or be freed afterwards. Returns TW_OK, TW_BAD_PROGRAM
- * with the reasons as messages, or TW_BAD_ARGUMENT. After another status than TW_OK the build can
- * only be freed. */
+ * program's launch takes the first version added that suits its values and its GPU, or the CPU. A
+ * version for `cpu` runs by libtilewright_cpu.a. when: NULL for all launches. The launch may change
+ * or be freed afterwards. Returns TW_OK, TW_BAD_PROGRAM with the reasons as messages, or
+ * TW_BAD_ARGUMENT. After another status than TW_OK the build can only be freed. */
 TW_API tw_status tw_build_add(tw_build *b, tw_launch *l, const tw_build_when *when);
 
 /* The PTX of a version, for an assembler. Its texts are valid until something is added. */

@@ -98,6 +98,12 @@ static bool next_facts(unsigned all, unsigned *facts)
 
 /* --- one version --- */
 
+/* Returns whether the version is for the CPU, whose programs do not depend on facts. */
+static bool for_cpu(const struct version *v)
+{
+    return strcmp(tw_kernel_target(v->kernel), "cpu") == 0;
+}
+
 static bool fact_of(tw_kernel *k, const char *name, unsigned *bit)
 {
     tw_param p = tw_param_init();
@@ -190,7 +196,7 @@ static tw_status add_to_build(const struct version *v, tw_launch *l)
         if (fact_of(v->kernel, r->name, &bit))
             ranges[when.range_count++] = (tw_size_range){r->name, r->low, r->high};
     }
-    when.device = v->entry ? v->entry->device : NULL;
+    when.device = v->entry && !for_cpu(v) ? v->entry->device : NULL;
     when.alignment = v->unaligned ? 1 : 16;
     return tw_build_add(v->builder->build, l, &when);
 }
@@ -262,6 +268,9 @@ static int add_version(const struct version *v)
 
 static int add_facts(struct version *v)
 {
+    v->facts = 0;
+    if (for_cpu(v))
+        return add_version(v);
     unsigned all = facts_that_matter(v), bit;
     int status = STATUS_OK;
     for (int i = 0; v->entry && i < v->entry->range_count; i++)
@@ -322,8 +331,12 @@ static enum tuned_fate fate_with(const struct version *v, const struct tuned_ent
 {
     if (strcmp(e->kernel, tw_kernel_name(v->kernel)) != 0)
         return TUNED_NO_KERNEL;
-    if ((e->target && strcmp(e->target, "cpu") == 0) || (e->device && tuned_of_host(e->device)))
+    bool of_host =
+        (e->target && strcmp(e->target, "cpu") == 0) || (e->device && tuned_of_host(e->device));
+    if (of_host && !for_cpu(v))
         return TUNED_OF_HOST;
+    if (for_cpu(v) && e->device && !of_host)
+        return TUNED_NO_TARGET;
     if (e->target && strcmp(e->target, tw_kernel_target(v->kernel)) != 0)
         return TUNED_NO_TARGET;
     if (!has_types(v, e))
@@ -387,7 +400,7 @@ static int add_points(struct version *v, const struct points *points)
             status = add_entries(v, false);
         if (status == STATUS_OK)
             status = add_facts(v);
-        if (status == STATUS_OK && options_has(v->builder->given, "unaligned"))
+        if (status == STATUS_OK && options_has(v->builder->given, "unaligned") && !for_cpu(v))
             status = add_unaligned(v);
     }
     return status;
@@ -482,22 +495,17 @@ static int add_target(struct builder *b, const char *name, size_t length)
         free(target);
         target = need_text("%s", room);
     }
-    add_gpu(b, target, device);
+    if (strcmp(target, "cpu") != 0)
+        add_gpu(b, target, device);
     free(device);
     bool again = false;
     for (int i = 0; i < b->target_count; i++)
         again = again || strcmp(b->targets[i], target) == 0;
     int status = STATUS_OK;
     char *hint = capability_hint(target);
-    if (strcmp(target, "cpu") == 0)
-        status =
-            usage_error(NULL, b->self,
-                        "--device cpu: `build` makes code for NVIDIA GPUs. For a CPU, link the "
-                        "library, which compiles the kernel when the program runs "
-                        "(docs/howto/from-c.md)");
-    else if (!names_gpu(target))
+    if (strcmp(target, "cpu") != 0 && !names_gpu(target))
         status = usage_error(NULL, b->self,
-                             "--device %s: there are sm_80 and up, a GPU by name (h100), and "
+                             "--device %s: there are cpu, sm_80 and up, a GPU by name (h100), and "
                              "cuda, the GPU that is here%s",
                              target, hint);
     else if (b->target_count == MOST_TARGETS)
@@ -568,6 +576,18 @@ static int find_kernels(struct builder *b)
             add_kernel_of(b, p, k);
         }
     }
+    return STATUS_OK;
+}
+
+/* The choice among a family's kernels at run time is for GPUs. */
+static int check_families(const struct builder *b)
+{
+    for (int t = 0; t < b->target_count && b->family_count > 0; t++)
+        if (strcmp(b->targets[t], "cpu") == 0)
+            return usage_error(NULL, b->self,
+                               "--device cpu: `%s` is a family, which is built for GPUs; name one "
+                               "of its kernels, FILE:KERNEL",
+                               tw_family_name(b->families[0].program->family));
     return STATUS_OK;
 }
 
@@ -698,8 +718,8 @@ static int build_all(struct builder *b, char **name)
 {
     b->left_out = need_memory(((size_t)b->kernel_count + 1) * sizeof *b->left_out);
     int status = build_kernels(b, name);
-    if (status == STATUS_OK && options_has(b->given, "device") &&
-        !options_has(b->given, "no-cubin"))
+    bool for_gpu = b->gpu_count > 0 && options_has(b->given, "device");
+    if (status == STATUS_OK && for_gpu && !options_has(b->given, "no-cubin"))
         status = build_cubins(b->build, b->ctx);
     if (status == STATUS_OK)
         status = write_files(b, *name);
@@ -743,6 +763,8 @@ static int build_run(const struct command *self, const struct options *given)
     if (status == STATUS_OK)
         status = find_kernels(&b);
     if (status == STATUS_OK)
+        status = check_families(&b);
+    if (status == STATUS_OK)
         status = settings_known(b.members, b.member_count, given);
     if (status == STATUS_OK)
         status = points_check(b.kernels, b.kernel_count, b.families, b.family_count, given);
@@ -765,7 +787,7 @@ static const struct option_spec build_options[] = {
      .value = "DEVICES",
      .help =
          "GPUs to build for, e.g. sm_80,h100: machine code for each target, and PTX of the least,\n"
-         "which later GPUs run too (default: PTX for sm_80 alone)"},
+         "which later GPUs run too (default: PTX for sm_80 alone); cpu: for libtilewright_cpu"},
     {.name = "target", .values = 1, .now = "device"},
     {.name = "set",
      .values = 1,
@@ -834,6 +856,8 @@ const struct command command_build = {
         "A family becomes one function, which starts the fastest kernel at its sizes: at most N\n"
         "kernels with tuned values ship, chosen by the family's measured times at the sizes of\n"
         "--set, which may be ranges (m=1..4096).\n"
+        "With --device cpu, the files need libtilewright_cpu.a in place of the driver; with\n"
+        "cpu,sm_90 they have both, and the program chooses where it runs.\n"
         "Machine code needs `ptxas`; without it PTX is shipped, with a note. docs/build.md shows "
         "a\n"
         "program that uses them.",

@@ -256,8 +256,8 @@ static const char *function_name(const struct aot_build *b, const struct aot_giv
 /* Returns true for a name of NAME.h that is not a kernel's. */
 static bool is_own(const struct aot_build *b, const char *name)
 {
-    static const char *const own[] = {"load",        "unload",  "status",
-                                      "status_text", "message", "module"};
+    static const char *const own[] = {"load",        "load_cpu", "unload", "status",
+                                      "status_text", "message",  "module"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(name + strlen(b->name) + 1, own[i]) == 0)
             return true;
@@ -370,13 +370,44 @@ static struct aot_function *function_for(struct aot_build *b, const struct aot_g
 
 /* --- versions --- */
 
+static bool same_programs(const struct aot_image *image, const struct aot_given *g)
+{
+    if (image->programs.count != (size_t)g->program_count)
+        return false;
+    for (int i = 0; i < g->program_count; i++) {
+        const struct aot_program *x = &image->programs.data[i], *y = &g->programs[i];
+        if (x->count != y->count || strcmp(x->set, y->set) != 0 ||
+            memcmp(x->words, y->words, x->count * sizeof *x->words) != 0)
+            return false;
+    }
+    return true;
+}
+
+static int image_for_cpu(struct aot_build *b, const struct aot_given *g)
+{
+    for (size_t i = 0; i < b->images.count; i++)
+        if (b->images.data[i].target == aot_cpu && same_programs(&b->images.data[i], g))
+            return (int)i;
+    struct aot_image image = {.target = aot_cpu};
+    for (int i = 0; i < g->program_count; i++) {
+        struct aot_program p = g->programs[i];
+        p.words = arena_copy(b->arena, p.words, p.count * sizeof *p.words);
+        vec_push(b->arena, &image.programs, p);
+    }
+    vec_push(b->arena, &b->images, image);
+    return (int)b->images.count - 1;
+}
+
 static int image_for(struct aot_build *b, const struct aot_given *g)
 {
+    if (!g->lowered)
+        return image_for_cpu(b, g);
     struct text ptx;
     text_init(&ptx, b->arena);
     ptx_print(&ptx, g->lowered->module);
     for (size_t i = 0; i < b->images.count; i++)
-        if (b->images.data[i].target == g->target && strcmp(b->images.data[i].ptx, ptx.data) == 0)
+        if (b->images.data[i].ptx && b->images.data[i].target == g->target &&
+            strcmp(b->images.data[i].ptx, ptx.data) == 0)
             return (int)i;
     struct aot_image image = {.ptx = ptx.data, .target = g->target};
     vec_push(b->arena, &b->images, image);
@@ -393,14 +424,15 @@ static bool same_version(const struct aot_version *x, const struct aot_version *
 static int version_for(struct aot_build *b, const struct aot_given *g, const char *plan)
 {
     const struct lowered *lowered = g->lowered;
-    const char *entry = lowered->function->name;
+    const char *entry = lowered ? lowered->function->name : g->kernel->name;
     struct aot_version v = {.image = image_for(b, g),
                             .entry = arena_string(b->arena, entry, strlen(entry)),
-                            .shared_bytes = lowered->shared_bytes,
-                            .cooperative = g->kernel->cooperative,
+                            .shared_bytes = lowered ? lowered->shared_bytes : 0,
+                            .cooperative = lowered && g->kernel->cooperative,
                             .alignment = g->row.alignment,
                             .plan = plan};
-    memcpy(v.block, lowered->block, sizeof v.block);
+    if (lowered)
+        memcpy(v.block, lowered->block, sizeof v.block);
     for (size_t i = 0; i < b->versions.count; i++)
         if (same_version(&b->versions.data[i], &v))
             return (int)i;
@@ -440,7 +472,7 @@ bool aot_add(struct aot_build *b, const struct aot_given *g, struct diag *diag)
     text_init(&plan, a);
     if (!f || !aot_plan(&plan, g, f->params, diag))
         return false;
-    int rooms = aot_rooms(g->lowered);
+    int rooms = g->lowered ? aot_rooms(g->lowered) : 0;
     if (rooms > 0 && !aot_takes_workspace(f) &&
         !name_is_free(b, g, arena_printf(a, "%s_workspace", f->name), diag))
         return false;
@@ -634,13 +666,37 @@ void aot_settle(struct aot_build *b)
 int aot_least_alignment(const struct aot_function *f)
 {
     int least = 16;
-    for (size_t i = 0; i < f->rows.count; i++)
+    bool gpu = false;
+    for (size_t i = 0; i < f->rows.count; i++) {
+        if (f->rows.data[i].target == aot_cpu)
+            continue;
+        gpu = true;
         if (f->rows.data[i].alignment < least)
             least = f->rows.data[i].alignment;
-    return least;
+    }
+    return gpu ? least : 1; /* a CPU needs the alignment of the elements */
 }
 
 /* --- targets --- */
+
+static const struct lower_target cpu_target = {.name = "cpu"};
+const struct lower_target *const aot_cpu = &cpu_target;
+
+bool aot_has_cpu(const struct aot_build *b)
+{
+    for (size_t i = 0; i < b->images.count; i++)
+        if (b->images.data[i].target == aot_cpu)
+            return true;
+    return false;
+}
+
+bool aot_has_gpu(const struct aot_build *b)
+{
+    for (size_t i = 0; i < b->images.count; i++)
+        if (b->images.data[i].target != aot_cpu)
+            return true;
+    return false;
+}
 
 /* Ranks targets: the more features of its own a target has, the better it suits a GPU that runs
  * it. */
@@ -671,5 +727,7 @@ bool aot_ships_ptx(const struct aot_build *b, const struct aot_image *image)
 {
     const struct lower_target *targets[AOT_MOST_TARGETS];
     int count = aot_targets(b, targets, AOT_MOST_TARGETS);
-    return !image->cubin || image->target == targets[count - 1];
+    if (count > 1 && targets[count - 1] == aot_cpu) /* ranks last */
+        count--;
+    return image->ptx && (!image->cubin || image->target == targets[count - 1]);
 }

@@ -7,11 +7,13 @@
  *   aot_family.c  families: the variant that a launch takes, from a table of sizes
  *   aot_header.c  NAME.h, with the parameters of each function
  *   aot_source.c  NAME.c: images, tables, functions
+ *   aot_cpu.c     programs of the CPU engine in NAME.c
  *   aot_module.*.in  the constant parts of both; aot_choice.c.in: that of families
  *
  * A *function* of NAME.h launches one kernel for one choice of element types. It has *rows*: the
  * values for which a launch takes a *version*, a kernel compiled once. Versions are in *images*:
- * PTX, and the machine code that an assembler made of it.
+ * PTX, and the machine code that an assembler made of it; or, for the CPU, programs of the engine,
+ * one for each set of instructions.
  *
  * The function of a *family* has rows of several kernels with the same parameters. Each row is of a
  * *variant*, a kernel with tuned values, and tables give the order of the variants at some sizes. A
@@ -106,8 +108,16 @@ struct aot_version {
     const char *plan; /* statements of C: aot_plan.c */
 };
 
+/* A program of the CPU engine for one set of instructions. */
+struct aot_program {
+    const char *set; /* "avx2" */
+    const uint64_t *words;
+    size_t count;
+};
+
 struct aot_image {
-    const char *ptx;
+    const char *ptx; /* NULL: programs of the CPU engine */
+    VEC(struct aot_program) programs;
     const struct lower_target *target;
     const unsigned char *cubin; /* NULL: none */
     size_t cubin_length;
@@ -126,13 +136,15 @@ struct aot_build {
 /* A compiled kernel to add. Texts are copied; `kernel` has passed all passes. */
 struct aot_given {
     const struct kernel *kernel;
-    const struct lowered *lowered;
-    const struct lower_target *target;
-    const char *family;  /* whose function it is for; NULL: the kernel's own */
-    const char *variant; /* of a family: "matmul_v6 BM=128,BN=64" */
-    const char *file;    /* of the kernel's text; of a family, its own */
-    const char *types;   /* "T = f16" */
-    const char *suffix;  /* suffix of the function's name: "f16"; "": none */
+    const struct lowered *lowered; /* NULL: for the CPU */
+    int program_count;
+    const struct aot_program *programs; /* for the CPU */
+    const struct lower_target *target;  /* aot_cpu: for the CPU */
+    const char *family;                 /* whose function it is for; NULL: the kernel's own */
+    const char *variant;                /* of a family: "matmul_v6 BM=128,BN=64" */
+    const char *file;                   /* of the kernel's text; of a family, its own */
+    const char *types;                  /* "T = f16" */
+    const char *suffix;                 /* suffix of the function's name: "f16"; "": none */
     int param_count;
     const struct aot_param *params;
     struct aot_row row; /* without version, variant and target */
@@ -153,6 +165,12 @@ struct aot_given_table {
     int point_count;
     const struct aot_point *points; /* orders of these variants */
 };
+
+/* The target of programs for the CPU, "cpu". */
+extern const struct lower_target *const aot_cpu;
+/* Returns whether some image is for the CPU, and whether some is for a GPU. */
+bool aot_has_cpu(const struct aot_build *b);
+bool aot_has_gpu(const struct aot_build *b);
 
 /* Returns true if names of files and of C may start with it. */
 bool aot_name_good(const char *name);
@@ -205,6 +223,8 @@ size_t aot_static_rows(const struct aot_function *f, int param);
 /* Returns the least alignment of all rows. */
 int aot_least_alignment(const struct aot_function *f);
 
+/* Prints the programs of all images for the CPU, and a list of them by image. aot_cpu.c */
+void aot_cpu_programs(struct text *out, const struct aot_build *b);
 /* Prints a text as a string literal of C. */
 void aot_quote(struct text *out, const char *s, size_t length);
 /* Prints a text in lines of 100 columns, broken where possible. */
@@ -234,6 +254,10 @@ struct aot_slot {
 };
 void aot_fill(struct text *out, const unsigned char *form, size_t length,
               const struct aot_slot *slots, int count);
+/* Copies a template without the lines of the processors for which nothing is built: those between
+ * "@if gpu@", "@if cpu@" or "@if only_cpu@" and "@end@". */
+void aot_choose_lines(struct text *out, const struct aot_build *b, const unsigned char *form,
+                      size_t length);
 /* Returns the line that names the compiler and the sources. */
 const char *aot_about(struct aot_build *b);
 

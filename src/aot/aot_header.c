@@ -352,5 +352,9 @@ void aot_header(struct text *out, struct aot_build *b)
                                {"NAME", aot_upper(b)},
                                {"about", aot_about(b)},
                                {"functions", functions.data}};
-    aot_fill(out, aot_module_h, aot_module_h_length, slots, sizeof slots / sizeof *slots);
+    struct text form;
+    text_init(&form, b->arena);
+    aot_choose_lines(&form, b, aot_module_h, aot_module_h_length);
+    aot_fill(out, (const unsigned char *)form.data, form.length, slots,
+             sizeof slots / sizeof *slots);
 }

@@ -178,6 +178,8 @@ bool aot_plan(struct text *out, const struct aot_given *given, const struct aot_
         return false;
     plan_views(&p, given->kernel);
     plan_assumes(&p, given->kernel);
+    if (!lowered) /* the engine computes the grid and makes the workspace itself */
+        return true;
     bool good = plan_grid(&p, given->kernel, diag);
     for (size_t i = 0; i < lowered->params.count && good; i++) {
         const struct lower_param *param = &lowered->params.data[i];

@@ -48,6 +48,8 @@ static void write_images(struct text *out, const struct aot_build *b,
 {
     for (size_t i = 0; i < b->images.count; i++) {
         const struct aot_image *image = &b->images.data[i];
+        if (image->target == aot_cpu)
+            continue;
         text_printf(out, "/* For %s, as %s%s. */\n", image->target->name,
                     aot_ships_ptx(b, image) ? "PTX" : "machine code",
                     !aot_ships_ptx(b, image) ? ""
@@ -118,10 +120,15 @@ static int most_rooms(const struct aot_build *b)
 static void write_tables(struct text *out, const struct aot_build *b,
                          const struct lower_target *const *targets, int target_count)
 {
-    write_targets(out, targets, target_count);
-    write_images(out, b, targets);
+    if (aot_has_gpu(b)) {
+        write_targets(out, targets, target_count);
+        write_images(out, b, targets);
+    }
+    if (aot_has_cpu(b))
+        aot_cpu_programs(out, b);
     write_versions(out, b);
-    write_devices(out, b);
+    if (aot_has_gpu(b))
+        write_devices(out, b);
     text_printf(out,
                 "enum {\n    AOT_TARGETS = %d,\n    AOT_IMAGES = %zu,\n    AOT_VERSIONS = %zu,\n"
                 "    AOT_DEVICES = %zu,\n    AOT_ROOMS = %d /* views of a workspace, at most */\n"
@@ -405,6 +412,15 @@ static const char *targets_text(struct arena *a, const struct lower_target *cons
     return t.data;
 }
 
+/* Returns the CPU's index in the list; -1: it is not in the list. */
+static int cpu_index(const struct lower_target *const *targets, int count)
+{
+    int i = count - 1;
+    while (i >= 0 && targets[i] != aot_cpu)
+        i--;
+    return i;
+}
+
 void aot_source(struct text *out, struct aot_build *b)
 {
     const struct lower_target *targets[AOT_MOST_TARGETS];
@@ -426,12 +442,18 @@ void aot_source(struct text *out, struct aot_build *b)
             write_workspace(&all, b, i);
     }
     aot_wrap(&functions, all.data);
-    struct aot_slot slots[] = {{"name", b->name},
-                               {"NAME", aot_upper(b)},
-                               {"about", aot_about(b)},
-                               {"images", tables.data},
-                               {"choice", choice.data},
-                               {"targets", targets_text(b->arena, targets, target_count)},
-                               {"functions", functions.data}};
-    aot_fill(out, aot_module_c, aot_module_c_length, slots, sizeof slots / sizeof *slots);
+    struct aot_slot slots[] = {
+        {"name", b->name},
+        {"NAME", aot_upper(b)},
+        {"about", aot_about(b)},
+        {"images", tables.data},
+        {"choice", choice.data},
+        {"cpu_target", arena_printf(b->arena, "%d", cpu_index(targets, target_count))},
+        {"targets", targets_text(b->arena, targets, target_count)},
+        {"functions", functions.data}};
+    struct text form;
+    text_init(&form, b->arena);
+    aot_choose_lines(&form, b, aot_module_c, aot_module_c_length);
+    aot_fill(out, (const unsigned char *)form.data, form.length, slots,
+             sizeof slots / sizeof *slots);
 }

@@ -3,6 +3,7 @@
 #include "api/ahead.h"
 
 #include "base/platform.h"
+#include "cpu/image.h"
 
 #include <string.h>
 
@@ -206,7 +207,7 @@ static bool describe_row(struct add_call *c)
                                     .is_static = is_static,
                                     .values = l->choice.values,
                                     .divisor = divisor,
-                                    .alignment = alignment_of(c),
+                                    .alignment = l->kernel->device ? alignment_of(c) : 1,
                                     .range_count = count,
                                     .ranges = ranges,
                                     .tuned = tunes_text(l, false)};
@@ -231,6 +232,34 @@ static bool statics_known(const struct add_call *c)
                       "or say the values that it follows from");
     }
     return all;
+}
+
+/* Compiles for each set of instructions that this library has routines for. */
+static tw_status compile_for_cpu(struct add_call *c, struct kernel *ir,
+                                 const struct pass_context *passes)
+{
+    struct arena *a = &c->launch->ctx->scratch;
+    VEC(struct aot_program) programs = {0};
+    const struct routine_set *set;
+    for (int i = 0; (set = routine_set_listed(i)); i++) {
+        const char *why = NULL;
+        struct cpu_program *p = cpu_compile_with(a, ir, set, false, &why);
+        struct image image = {0};
+        if (p && passes->joined)
+            cpu_add_joined(a, p, passes->joined, passes->joins);
+        if (p)
+            image = image_write(a, p, &why);
+        if (!image.words) {
+            diag_error(diag_of(c), ir->loc, "kernel `%s` cannot run on the cpu: %s", ir->name, why);
+            return TW_UNSUPPORTED;
+        }
+        vec_push(a, &programs, ((struct aot_program){set->name, image.words, image.count}));
+    }
+    c->given.kernel = ir;
+    c->given.program_count = (int)programs.count;
+    c->given.programs = programs.data;
+    c->given.target = aot_cpu;
+    return TW_OK;
 }
 
 /* Lowers without source lines: shipped kernels are not debugged by line. */
@@ -267,10 +296,25 @@ static tw_status compile(struct add_call *c)
     struct kernel *ir = choice_check(a, diag_of(c), l->kernel, &l->choice, known);
     if (!ir)
         return TW_BAD_PROGRAM;
-    tw_status status = choice_passes(l->kernel, ir, &l->choice, known, NULL);
+    struct pass_context passes;
+    tw_status status = choice_passes_kept(l->kernel, ir, &l->choice, known, NULL, &passes);
     if (status != TW_OK)
         return status;
+    if (!l->kernel->device)
+        return compile_for_cpu(c, ir, &passes);
     return lower(c, ir, known) ? TW_OK : TW_BAD_PROGRAM;
+}
+
+/* Keeps only the divisors that a version may require of a caller's sizes. That of a derived parameter
+ * is a fact about these sizes, not about a caller's. Versions of a kernel by itself differ by
+ * multiples of 16 alone. The CPU has one version for all sizes. */
+static void forget_divisors(struct add_call *c)
+{
+    const struct lang_kernel *info = c->launch->kernel->info;
+    for (int p = 0; p < info->param_count; p++)
+        if (info->params[p].derived || !c->launch->kernel->device ||
+            (!c->family && c->launch->choice.divisor[p] == 8))
+            c->launch->choice.divisor[p] = 1;
 }
 
 static tw_status add_call(void *user)
@@ -282,12 +326,7 @@ static tw_status add_call(void *user)
         return status;
     if (!statics_known(c))
         return TW_BAD_ARGUMENT;
-    for (int p = 0; p < c->launch->kernel->info->param_count; p++)
-        if (c->launch->kernel->info->params[p].derived ||
-            (!c->family && c->launch->choice.divisor[p] == 8))
-            c->launch->choice.divisor[p] = 1; /* a fact about these sizes, not about a caller's;
-                                               * versions of a kernel by itself differ by multiples
-                                               * of 16 alone */
+    forget_divisors(c);
     describe_params(c);
     describe_function(c);
     if (!describe_row(c))
@@ -312,15 +351,21 @@ tw_status tw_build_add(tw_build *b, tw_launch *l, const tw_build_when *when)
         return TW_BAD_ARGUMENT;
     if (!l || l->ctx != b->ctx)
         return context_refuse(b->ctx, "tw_build_add: `l` is NULL or of another context");
-    if (!l->kernel->device)
-        return context_refuse(b->ctx, "tw_build_add: a kernel for `cpu` cannot be built; ask "
-                                      "tw_kernel_for_target for a GPU's");
     tw_build_when own;
     tw_status status = when ? READ_SIZED(b->ctx, tw_build_when, &own, when) : TW_OK;
     return status == TW_OK ? build_add(b, l, when ? &own : NULL, NULL, NULL) : status;
 }
 
 /* --- images --- */
+
+/* Returns the index-th image for a GPU; NULL: there are fewer. */
+static struct aot_image *gpu_image(struct aot_build *b, int index)
+{
+    for (size_t i = 0; i < b->images.count; i++)
+        if (b->images.data[i].ptx && index-- == 0)
+            return &b->images.data[i];
+    return NULL;
+}
 
 static tw_status settle_call(void *user)
 {
@@ -331,10 +376,11 @@ static tw_status settle_call(void *user)
 bool tw_build_image_at(tw_build *b, int index, tw_build_image *out)
 {
     if (!b || !out || index < 0 || !SIZED_FITS(b->ctx, tw_build_image, out) ||
-        context_call(b->ctx, settle_call, &b->build) != TW_OK ||
-        (size_t)index >= b->build.images.count)
+        context_call(b->ctx, settle_call, &b->build) != TW_OK)
         return false;
-    const struct aot_image *image = &b->build.images.data[index];
+    const struct aot_image *image = gpu_image(&b->build, index);
+    if (!image)
+        return false;
     FILL_SIZED(out, ((tw_build_image){.ptx = image->ptx, .target = image->target->name}));
     return true;
 }
@@ -349,7 +395,7 @@ struct code_call {
 static tw_status code_call(void *user)
 {
     const struct code_call *c = user;
-    struct aot_image *image = &c->build->build.images.data[c->index];
+    struct aot_image *image = gpu_image(&c->build->build, c->index);
     if (c->length < 4 || memcmp(c->cubin, "\177ELF", 4) != 0) {
         diag_error(&c->build->ctx->diag, LOC_NONE,
                    "the code made from the PTX for %s is not a cubin", image->target->name);
@@ -364,7 +410,7 @@ tw_status tw_build_machine_code(tw_build *b, int index, const void *cubin, size_
 {
     if (!b)
         return TW_BAD_ARGUMENT;
-    if (index < 0 || (size_t)index >= b->build.images.count || !cubin)
+    if (index < 0 || !gpu_image(&b->build, index) || !cubin)
         return context_refuse(b->ctx, "tw_build_machine_code: there is no such image, or `cubin` "
                                       "is NULL");
     return context_call(b->ctx, code_call, &(struct code_call){b, index, cubin, length});

@@ -241,6 +241,10 @@ struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,
  * TW_UNSYNCHRONISED or TW_BAD_PROGRAM. */
 tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choice *c,
                         const bool *statics_known, const char *last);
+/* Does the same; *passes keeps the results of the passes. */
+tw_status choice_passes_kept(const tw_kernel *k, struct kernel *ir, const struct choice *c,
+                             const bool *statics_known, const char *last,
+                             struct pass_context *passes);
 
 /* Lowers the IR, after all passes, for the kernel's target. Returns NULL after a report. */
 struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel *ir,

@@ -125,10 +125,9 @@ struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,
     return NULL;
 }
 
-/* Runs the passes as choice_passes does; *passes keeps their results. */
-static tw_status run_passes(const tw_kernel *k, struct kernel *ir, const struct choice *c,
-                            const bool *statics_known, const char *last,
-                            struct pass_context *passes)
+tw_status choice_passes_kept(const tw_kernel *k, struct kernel *ir, const struct choice *c,
+                             const bool *statics_known, const char *last,
+                             struct pass_context *passes)
 {
     struct launch_facts facts = {
         .values = c->values, .known = statics_known, .divisor = c->divisor};
@@ -155,7 +154,7 @@ tw_status choice_passes(const tw_kernel *k, struct kernel *ir, const struct choi
                         const bool *statics_known, const char *last)
 {
     struct pass_context passes;
-    return run_passes(k, ir, c, statics_known, last, &passes);
+    return choice_passes_kept(k, ir, c, statics_known, last, &passes);
 }
 
 struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel *ir,
@@ -192,7 +191,7 @@ tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *
     if (!v->ir)
         return TW_BAD_PROGRAM;
     struct pass_context passes;
-    tw_status status = run_passes(k, v->ir, &v->key, v->key.known, NULL, &passes);
+    tw_status status = choice_passes_kept(k, v->ir, &v->key, v->key.known, NULL, &passes);
     if (status != TW_OK)
         return status;
     v->views = find_views(&v->arena, v->ir);

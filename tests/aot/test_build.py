@@ -349,7 +349,6 @@ def test_refused(tool, folder):
     refused(tool, [auto, "--set", "n"], "expected NAME=VALUE")
     refused(tool, [auto, "--set", "kk=64"], "'kk'")
     refused(tool, [auto, "--target", "sm_70", "--set", "n=64,k=64"], "there is no target `sm_70`")
-    refused(tool, [auto, "--target", "cpu", "--set", "n=64,k=64"], "For a CPU, link the library")
     refused(tool, [auto, "--type", "i8", "--set", "n=64,k=64"], "--type i8: no kernel has that (T of matmul_auto: f32, f16, bf16)")
     refused(tool, [auto, "--type", "f16,U=f16", "--set", "n=64,k=64"], "--type U=f16: no kernel has that")
     refused(tool, [auto, "--name", "3d", "--set", "n=64,k=64"], "cannot start the names of C")

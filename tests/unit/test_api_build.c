@@ -130,7 +130,6 @@ static void test_refused(void **state)
 {
     struct fixture *f = *state;
     tw_build *b;
-    tw_launch *host;
     const char *header, *source;
     open(f, &b);
     tw_launch *l = launch_of(f->module, 0);
@@ -145,8 +144,6 @@ static void test_refused(void **state)
     refused(f, tw_build_add(b, l, &when), TW_BAD_ARGUMENT, "`a` is not an integer");
     when = (tw_build_when){.size = sizeof(tw_build_when), .alignment = 12};
     refused(f, tw_build_add(b, l, &when), TW_BAD_ARGUMENT, "an alignment of 12 bytes");
-    succeed(f, tw_launch_new(tw_module_kernel_at(f->module, 0), &host));
-    refused(f, tw_build_add(b, host, NULL), TW_BAD_ARGUMENT, "a kernel for `cpu`");
     refused(f, tw_build_add(b, NULL, NULL), TW_BAD_ARGUMENT, "`l` is NULL");
     succeed(f, tw_build_add(b, l, NULL));
     refused(f, tw_build_write(b, "/nowhere"), TW_NO_FILE, "/nowhere/shipped.h cannot be written");
