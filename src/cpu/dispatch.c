@@ -30,7 +30,10 @@ static bool machine_is_v3(void)
 static bool machine_has_avx_vnni(void)
 {
     unsigned eax, ebx, ecx, edx;
-    return machine_is_v3() && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && eax >> 4 & 1;
+    if (!machine_is_v3()) /* machines with AVX2 have leaf 7 */
+        return false;
+    __cpuid_count(7, 1, eax, ebx, ecx, edx);
+    return (eax >> 4 & 1) != 0;
 }
 #endif
 #if defined(TILEWRIGHT_HAVE_V4)
@@ -55,13 +58,16 @@ static bool machine_has_bf16(void)
 #endif
 #if defined(TILEWRIGHT_HAVE_AMX)
 /* Returns whether the machine has AMX with products of bf16 and of 8-bit integers (CPUID leaf 7, EDX:
- * bits 22, 24, 25; not every compiler has names for these), and the system lets this process use it. */
+ * bits 22, 24, 25; not every compiler has names for these), and the system lets this process use it.
+ * Only processors of Intel have AMX; others are not asked. */
 static bool machine_has_amx(void)
 {
     enum { AMX = 1 << 22 | 1 << 24 | 1 << 25 };
     unsigned eax, ebx, ecx, edx;
-    return machine_has_vnni() && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) &&
-           (edx & AMX) == AMX && platform_allow_tiles();
+    if (!machine_has_vnni() || !__builtin_cpu_is("intel"))
+        return false;
+    __cpuid_count(7, 0, eax, ebx, ecx, edx);
+    return (edx & AMX) == AMX && platform_allow_tiles();
 }
 #endif
 
@@ -102,25 +108,26 @@ const struct routine_set *routine_set_listed(int index)
     return index < (int)(sizeof sets / sizeof *sets) ? sets[index].set : NULL;
 }
 
-/* Returns the sets that this machine can run, as bits. The machine is asked once, because CPUID takes
+/* Returns whether this machine can run the set. It is asked once for each set, because CPUID takes
  * tens of microseconds in a virtual machine. */
-static unsigned sets_that_run(void)
+static bool set_runs(unsigned index)
 {
-    static _Atomic unsigned known; /* 0: not yet */
-    unsigned run = known;
-    if (run != 0)
-        return run;
-    for (unsigned i = 0; i < sizeof sets / sizeof *sets; i++)
-        run |= sets[i].runs() ? 1u << i : 0;
-    known = run;
-    return run;
+    static _Atomic unsigned asked, run;
+    unsigned bit = 1u << index;
+    if ((asked & bit) == 0) {
+        if (sets[index].runs())
+            run |= bit;
+        asked |= bit;
+    }
+    return (run & bit) != 0;
 }
+
+enum { SETS = sizeof sets / sizeof *sets };
 
 const struct routine_set *routine_set_at(int index)
 {
-    unsigned run = sets_that_run();
-    for (unsigned i = 0; i < sizeof sets / sizeof *sets; i++)
-        if ((run >> i & 1) != 0 && index-- == 0)
+    for (unsigned i = 0; i < SETS; i++)
+        if (set_runs(i) && index-- == 0)
             return sets[i].set;
     return NULL;
 }
@@ -140,17 +147,16 @@ static bool pairs_pay(void)
 
 const struct routine_set *routine_set_choose(bool any_bits)
 {
-    const struct routine_set *best = NULL;
 #if defined(TILEWRIGHT_HAVE_AMX)
     if (any_bits && machine_has_amx())
         return &routine_set_amx_bf16;
 #else
     (void)any_bits;
 #endif
-    for (int i = 0; routine_set_at(i); i++)
-        if (!routine_set_at(i)->dot_bf16 || pairs_pay())
-            best = routine_set_at(i);
-    return best;
+    unsigned best = SETS - 1;
+    while (best > 0 && !((!sets[best].set->dot_bf16 || pairs_pay()) && set_runs(best)))
+        best--;
+    return sets[best].set;
 }
 
 enum compute compute_of(enum dtype t)

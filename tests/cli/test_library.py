@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The shared library as an engine links it: its size, its dependencies, its exports with their version, the cost of a launch; the table of
-statuses in docs/embedding.md."""
+"""The shared library as an engine links it: its size and that of the library for the CPU, its dependencies, its exports
+with their version, the cost of a launch; the table of statuses in docs/embedding.md."""
 import os
 import re
 import shlex
@@ -15,6 +15,7 @@ import public_headers  # noqa: E402
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 MOST_BYTES = 2_540_000
+MOST_CPU_BYTES = 780_000  # of libtilewright_cpu.a in a program that uses all of it, stripped
 LAUNCH_LIMIT = 5.0  # microseconds, of a product of 16 x 16 x 16
 ROUNDS, BATCH = 5, 100  # BATCH: launches, as in bench/launch_cpu.c
 C_LIBRARY = r"linux-vdso|linux-gate|libc\.|libm\.|libpthread\.|libdl\.|ld-linux|ld-musl|ld64"
@@ -28,6 +29,14 @@ def stripped_bytes(library, folder):
     path = os.path.join(folder, "stripped.so")
     subprocess.run([os.environ.get("STRIP", "strip"), "-o", path, library], check=True)
     return os.path.getsize(path)
+
+
+def cpu_bytes(library, folder):
+    """Returns the bytes of a stripped shared library that has all of libtilewright_cpu.a."""
+    path = os.path.join(folder, "cpu.so")
+    subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-shared", "-o", path, "-Wl,--whole-archive", library, "-Wl,--no-whole-archive",
+                    "-Wl,-z,noseparate-code,--gc-sections,-z,pack-relative-relocs", "-lm", "-lpthread"], check=True)
+    return stripped_bytes(path, folder)
 
 
 def strangers(library):
@@ -83,6 +92,9 @@ def main():
         size = stripped_bytes(library, folder)
         if size > MOST_BYTES:
             wrong.append(f"{size} bytes stripped; at most {MOST_BYTES}")
+        cpu = cpu_bytes(os.path.join(os.path.dirname(library), "libtilewright_cpu.a"), folder)
+        if cpu > MOST_CPU_BYTES:
+            wrong.append(f"libtilewright_cpu.a: {cpu} bytes stripped; at most {MOST_CPU_BYTES}")
         wrong += [f"needs {line}" for line in strangers(library)]
         wrong += [f"exports {name}" for name in unversioned(library)]
         wrong += [f"{name} is declared and not exported" for name in sorted(declared() - exported(library))]
