@@ -180,7 +180,7 @@ static void take_product(struct profiling *p, const tw_profile_part *part, size_
                                   .seconds = s->product,
                                   .packing_seconds = s->seconds,
                                   .flops = s->work.flops,
-                                  .type = cpu_product_type(p->launch->variant->program, index)};
+                                  .type = cpu_product_type(p->profile.program, index)};
     for (int path = 0; path < TW_OPERAND_PATHS; path++) {
         product.left[path] = s->operand[0][path];
         product.right[path] = s->operand[1][path];
@@ -198,7 +198,7 @@ static void set_kind(tw_profile_part *part, enum cpu_step_kind kind)
 static void take_step(struct profiling *p, size_t index)
 {
     const struct cpu_step_profile *s = &p->profile.steps[index];
-    struct cpu_step step = cpu_program_step(p->results, p->launch->variant->program, index);
+    struct cpu_step step = cpu_program_step(p->results, p->profile.program, index);
     struct place at = place_of(step.loc);
     if (s->runs == 0)
         return;
@@ -244,7 +244,7 @@ static void set_shares(const struct profiling *p, tw_profile_part *parts, size_t
 
 static void list_parts(struct profiling *p)
 {
-    size_t count = cpu_program_steps(p->launch->variant->program);
+    size_t count = cpu_program_steps(p->profile.program);
     for (size_t i = 0; i < count; i++)
         take_step(p, i);
     if (p->lines.count > 1)
@@ -276,7 +276,7 @@ static void list_threads(struct profiling *p)
 
 static void list_slow(struct profiling *p)
 {
-    const struct cpu_program *program = p->launch->variant->program;
+    const struct cpu_program *program = p->profile.program;
     int count = 0;
     while (cpu_slow_path_at(program, (size_t)count))
         count++;
@@ -311,7 +311,9 @@ static tw_status profile_call(void *user)
     arena_free(p->results);
     struct cpu_profile *profile = &p->profile;
     const struct cpu_program *program = l->variant->program;
-    profile->steps = arena_array(p->results, struct cpu_step_profile, cpu_program_steps(program));
+    profile->program = program;
+    profile->steps =
+        arena_array(p->results, struct cpu_step_profile, cpu_program_most_steps(program));
     profile->most_threads = l->ctx->parallel.run ? l->ctx->parallel.threads : 1;
     profile->threads = arena_array(p->results, struct cpu_thread_profile, profile->most_threads);
     status = launch_on_host_profiled(l, args, p->runs, profile);

@@ -139,8 +139,9 @@ struct cpu_thread_profile {
     int64_t blocks;
 };
 /* The profile of the launches of one program, added up. The caller makes the lists, zeroed:
- * `steps` has cpu_program_steps entries, and `threads` most_threads. */
+ * `steps` has cpu_program_most_steps entries, and `threads` most_threads. */
 struct cpu_profile {
+    const struct cpu_program *program; /* the one that ran: the given one, or its joined blocks */
     struct cpu_step_profile *steps;
     struct cpu_thread_profile *threads;
     int most_threads, thread_count; /* thread_count: of the launch with the most */
@@ -157,6 +158,7 @@ struct cpu_step {
     const char *operation; /* "exp, -, sum", in the arena; "" */
 };
 size_t cpu_program_steps(const struct cpu_program *p);
+size_t cpu_program_most_steps(const struct cpu_program *p); /* with joined blocks or without */
 struct cpu_step cpu_program_step(struct arena *a, const struct cpu_program *p, size_t index);
 /* Returns the name of the program's set of routines: "avx512". */
 const char *cpu_program_set(const struct cpu_program *p);

@@ -246,11 +246,12 @@ static size_t strip_columns(const struct frame *f, const struct dot_detail *d,
     return most / d->n * d->n > out->columns ? most : out->columns;
 }
 
-/* Returns whether the views of both operands keep their values during the launch. */
+/* Returns whether both operands lie in views or in memory of the launch that keep their values
+ * during the launch, so that equal addresses are equal values. */
 static bool stay(const struct frame *f, const struct dot_deferred *p)
 {
     for (int i = 0; i < 2; i++)
-        if (f->launch->views[p->states[i]->fill->from->view].is_overlaid)
+        if (!p->states[i] || f->launch->views[p->states[i]->fill->from->view].is_overlaid)
             return false;
     return true;
 }
@@ -260,8 +261,7 @@ static bool begin_strip(const struct frame *f, const struct dot_detail *d, struc
                         const struct dot_target *out)
 {
     struct few_strip *s = f->strip;
-    if (!p->fresh || p->ragged || p->b_view.line != 1 || !p->states[0] || !p->states[1] ||
-        !stay(f, p))
+    if (!p->fresh || p->ragged || p->b_view.line != 1)
         return false;
     size_t columns = strip_columns(f, d, p, out);
     if (columns == out->columns)
@@ -311,7 +311,7 @@ static bool add_to_strip(const struct frame *f, const struct dot_detail *d, stru
                          const struct dot_target *out)
 {
     struct few_strip *s = f->strip;
-    if (!s)
+    if (!s || !stay(f, p))
         return false;
     if (strip_has(s, d, p, out)) {
         p->parts++;

@@ -208,6 +208,7 @@ void profiles_close(struct launch_state *l, int workers)
     double ticks = (double)(clock_ticks() - l->began_ticks);
     double seconds = platform_seconds() - l->began, second = seconds > 0 ? ticks / seconds : 1e9;
     to->launches++;
+    to->program = l->program;
     to->seconds += seconds;
     for (int i = 0; i < workers; i++) {
         const struct frame_profile *p = &l->profiles[i];
@@ -263,6 +264,11 @@ static enum cpu_step_kind kind_of(step_fn *step)
 size_t cpu_program_steps(const struct cpu_program *p)
 {
     return p->count;
+}
+
+size_t cpu_program_most_steps(const struct cpu_program *p)
+{
+    return p->joined && p->joined->count > p->count ? p->joined->count : p->count;
 }
 
 const char *cpu_program_set(const struct cpu_program *p)

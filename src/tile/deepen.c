@@ -153,12 +153,18 @@ static void walk(struct widening *w, const struct stmt *loop, enum widen_phase p
 static bool may_deepen(struct widening *w, const struct stmt *loop)
 {
     struct body b = {.w = w, .loop = loop};
+    struct expr *condition = loop->condition;
+    int stores = 0;
+    expr_walk(&condition, check_reads, &b);
     for (struct stmt *s = loop->body; s; s = s->next) {
         if (!is_tile(s))
             return false;
         if (s->value)
             expr_walk(&s->value, check_reads, &b);
+        stores += s->kind == STMT_ASSIGN && s->target->sym->storage == ST_VIEW;
     }
+    if (stores > 1) /* the stores of a later turn may overlap those of an earlier one */
+        return false;
     do
         walk(w, loop, WIDEN_FIND);
     while (w->changed);

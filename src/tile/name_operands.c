@@ -28,11 +28,9 @@ static void name_operand(struct naming *n, struct expr **operand)
     }
     if (!is_part(e))
         return;
-    struct text name;
-    text_init(&name, k->arena);
-    text_printf(&name, "operand%d", n->count++);
+    const char *name = kernel_unused_name(k, arena_printf(k->arena, "operand%d", n->count++));
     struct stmt *s = stmt_new(k, STMT_DECL, e->loc);
-    s->sym = sym_new(k, name.data, ST_REG, e->type, e->loc);
+    s->sym = sym_new(k, name, ST_REG, e->type, e->loc);
     s->value = e;
     s->added = true;
     s->next = *n->at;
@@ -50,10 +48,11 @@ static void name_operands(void *user, struct expr **at)
     name_operand(user, &e->args[1]);
 }
 
-/* `c ? a : b` evaluates one side, so no access of the other side may be moved before it. */
+/* `c ? a : b`, && and || do not evaluate all operands, so no access of one that is left out may be
+ * moved before them. */
 static bool is_lazy(const struct expr *e)
 {
-    bool lazy = e->op == OP_SELECT;
+    bool lazy = e->op == OP_SELECT || op_table[e->op].flags & OP_LAZY;
     for (int i = 0; i < e->count && !lazy; i++)
         lazy = is_lazy(e->args[i]);
     return lazy;

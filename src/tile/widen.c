@@ -2,17 +2,7 @@
 
 bool widen_is_base(const struct widening *w, const struct expr *e)
 {
-    if (e->op == OP_REF)
-        return w->base && e->sym == w->base;
-    if (w->step == 1 && e->op == OP_BLOCK)
-        return e->axis == w->block_axis;
-    if (e->op != OP_MUL || e->type.rank > 0)
-        return false;
-    for (int i = 0; i < 2; i++)
-        if (e->args[i]->op == OP_BLOCK && e->args[i]->axis == w->block_axis &&
-            e->args[1 - i]->op == OP_LITERAL && e->args[1 - i]->literal.i == w->step)
-            return true;
-    return false;
+    return e->op == OP_REF && w->base && e->sym == w->base;
 }
 
 bool widen_names_base(const struct widening *w, const struct expr *e)
@@ -333,7 +323,8 @@ void widen_assignment(struct widening *w, struct stmt *s)
         add_to_symbol(w, target->sym, mask << leading_elements(target));
     unsigned to = widen_expr(w, target);
     check_value(w, &target->type, to, s->value, mask);
-    fail_if(w, w->alone > 0 && (to != 0 || mask != 0));
+    /* all joined blocks would see a variable that only one of them assigns */
+    fail_if(w, w->alone > 0 && (to != 0 || mask != 0 || target->sym->storage != ST_VIEW));
     if (w->phase != WIDEN_CHECK)
         return;
     bool sum = adds_to_sum(w, s);

@@ -133,6 +133,10 @@ static void blocks_may_differ(void **state)
         HEAD "for (i32 r = 0; r < 2; r++)\nfor (i32 p = 0; p < 600; p += 16) {\n" ADD "}\n" TAIL,
         HEAD "for (i32 p = 0; p < 592; p += 16) {\n" ADD "}\n"
              "for (i32 p = 0; p < 592; p += 16) {\n" ADD "}\n" TAIL,
+        /* later parts of the left operand are the block's own, each at the same address */
+        HEAD "for (i32 p = 0; p < 600; p += 16) {\ni32 q = p == 0 ? 0 : -3 * (block.x + 1);\n"
+             "reg f32 ra[4][16] = X[0 +: 4][q +: 16], rb[16][32] = W[p +: 16][j +: 32];\n"
+             "acc += dot(ra, rb);\n}\n" TAIL,
         /* two sums share the weights */
         HEAD "reg f32 more[4][32] = 0;\nfor (i32 p = 0; p < 600; p += 16) {\n" ADD
              "more += dot(ra, rb);\n}\nacc += more;\n" TAIL};

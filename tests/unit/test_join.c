@@ -196,6 +196,18 @@ static const char *const kept[] = {
     RUN_TIME PRODUCT "if (n % 48 == 0)\nacc += A[i +: 12 inside][j +: 16 inside];\n" TAIL,
     /* a quotient of zeros beyond the edge */
     RUN_TIME PRODUCT "reg i32 q[12][16] = (i32) A[i +: 12][j +: 16] * 0 + 1;\nacc += 4 / q;\n" TAIL,
+    /* the start of a slice, also spelled without its name */
+    RUN_TIME LOOP
+    "acc += dot(A[block.x * 12 +: 12][p +: 8], B[p +: 8][block.y * 16 +: 16]);\n}\n" TAIL,
+    RUN_TIME PRODUCT "C[block.x * 12 +: 12][block.y * 16 +: 16] = acc;\n}\n",
+    RUN_TIME PRODUCT
+    "reg i32 row[12][1] = block.x * 12 + iota(), "
+    "col[1][16] = block.y * 16 + iota();\nacc += where(row + col < n, 1.0, 0.0);\n" TAIL,
+    /* variables that only some blocks assign */
+    RUN_TIME "i32 end = n, rows = n;\nif (block.x == 0)\nend = n / 2;\nif (block.y == 0)\nrows = "
+             "5;\n" PRODUCT "acc *= end + rows;\n" TAIL,
+    RUN_TIME "reg f32 x[1][16] = 0, y[12][1] = 0;\nif (block.x == 0)\nx = B[0 +: 1][j +: 16];\n"
+             "if (block.y == 0)\ny = A[i +: 12][0 +: 1];\n" PRODUCT "acc += x + y;\n" TAIL,
     /* the grid does not cover the view */
     "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(cdiv(n / 2, 12), cdiv(n / 2, 16)) "
     "warps(1)\n{\nglobal f32 A[n][n] = a, B[n][n] = b, C[n][n] = c;\n"
@@ -238,6 +250,12 @@ static const char *const kept_loops[] = {
     RUN_TIME LOOP COMPUTED "t += A[i +: 12][p + 1 +: 8];\n" ADDED "}\n" TAIL,
     /* the loop ends early */
     RUN_TIME LOOP COMPUTED ADDED "if (p > 16)\nbreak;\n}\n" TAIL,
+    /* stores of two turns overlap */
+    RUN_TIME LOOP COMPUTED ADDED
+    "H[i +: 12][p +: 8] = t;\nH[i +: 12][p + 8 +: 8] = t + 1000;\n}\n" TAIL,
+    /* the end is read from memory that the loop stores */
+    RUN_TIME "C[i][j] = n;\nfor (i32 p = 0; p < (i32) C[i][j]; p += 8) {\n" COMPUTED ADDED
+             "C[i +: 12][j +: 16] = 0;\n}\n" TAIL,
     /* the end changes */
     RUN_TIME "i32 end = n;\nfor (i32 p = 0; p < end; p += 8) {\n" COMPUTED ADDED
              "end -= 8;\n}\n" TAIL,
