@@ -82,7 +82,7 @@ def test_device(tool):
                         (["run", SHARED, *SMALL, "--device", "sim:sm_80", "--sm", "sm_90"], "--device sim:sm_80, --sm sm_90: one target at a time"),
                         (["show", SHARED, "--device", "sim:cpu"], "--device sim:cpu: there are cpu, sm_80 and up"),
                         (["show", SHARED, "--stage", "ptx", "--device", "cpu"], "--stage ptx shows what a GPU gets"),
-                        (["build", SHARED, "--device", "h1000"], "--device h1000: there are sm_80 and up, a GPU by name (h100)")):
+                        (["build", SHARED, "--device", "h1000"], "--device h1000: there are cpu, sm_80 and up, a GPU by name (h100)")):
         if said not in run(tool, *words, status=2).err:
             fail(f"{words}: {call([tool, *words])}")
     modelled = ["explain", "kernels/sgemm/naive.tile", "--set", "m=64,n=64,k=64", "--json"]
