@@ -145,6 +145,14 @@ static bool pairs_pay(void)
 #endif
 }
 
+/* Returns whether programs take the set unasked. That for AMX has run only on a model of its
+ * registers, so a caller has to allow it. */
+static bool is_default(const struct routine_set *set)
+{
+    bool has_tiles = set->dot_i8_i8 != NULL;
+    return !has_tiles && (!set->dot_bf16 || pairs_pay());
+}
+
 const struct routine_set *routine_set_choose(bool any_bits)
 {
 #if defined(TILEWRIGHT_HAVE_AMX)
@@ -154,7 +162,7 @@ const struct routine_set *routine_set_choose(bool any_bits)
     (void)any_bits;
 #endif
     unsigned best = SETS - 1;
-    while (best > 0 && !((!sets[best].set->dot_bf16 || pairs_pay()) && set_runs(best)))
+    while (best > 0 && !(is_default(sets[best].set) && set_runs(best)))
         best--;
     return sets[best].set;
 }
