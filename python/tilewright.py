@@ -1053,9 +1053,11 @@ class _Options(NamedTuple):
     threads: int
     import_path: Optional[bytes]
     progress: Optional[_Progress]
+    bind: Optional[bytes] = None
+    machine_bits: bool = False
 
 
-def _options(threads: Any, import_path: Any, progress: Any) -> _Options:
+def _options(threads: Any, import_path: Any, progress: Any, bind: Any, machine_bits: Any) -> _Options:
     threads = operator.index(threads)
     if not 0 <= threads < 2**31:
         raise ArgumentError(f"threads={threads}: expected how many, or 0 for one a core")
@@ -1067,7 +1069,14 @@ def _options(threads: Any, import_path: Any, progress: Any) -> _Options:
             raise ArgumentError(f"import_path: the folder {os.fsdecode(folder)!r} has a `:`, which separates folders")
     if progress not in (None, False, True) and not callable(progress):
         raise TypeError(f"progress={progress!r}: expected True, or a function of (done, total, text)")
-    return _Options(threads, b":".join(map(os.fsencode, folders)) or None, _Progress(progress) if progress else None)
+    if bind is not None and not isinstance(bind, str):
+        raise TypeError(f"bind={bind!r}: expected processors as a str, \"0-7,16\" or \"all\"")
+    return _Options(threads, b":".join(map(os.fsencode, folders)) or None, _Progress(progress) if progress else None,
+                    None if bind is None else bind.encode(), bool(machine_bits))
+
+
+_BIND_REFUSED = {_BAD_ARGUMENT: "expected processors that this process may use, as \"0-7,16\", or \"all\"",
+                 _UNSUPPORTED: "this system cannot bind threads"}
 
 
 class _Context:
@@ -1088,13 +1097,15 @@ class _Context:
         self.families: dict = {}
         self.flag = c_bool(False)  # true ends the work that runs in the context
         config = _Config(threads=options.threads, import_path=options.import_path, progress=told,
+                         bind=options.bind, machine_bits=options.machine_bits,
                          print=ctypes.cast(_on_print, c_void_p), device=max(gpu, 0),
                          cancelled=ctypes.cast(self.native.tw_flag_is_set, c_void_p),
                          cancelled_user=ctypes.addressof(self.flag))
         handle = c_void_p()
         status = self.native.tw_context_new(byref(config), byref(handle))
         if status:
-            _raise(status, "")
+            refused = _BIND_REFUSED.get(status) if options.bind is not None else None
+            _raise(status, f"bind={options.bind.decode()!r}: {refused}" if refused else "")
         self.handle = handle.value
         if gpu < 0:
             weakref.finalize(self, _free_context, self.native, self.handle, self.flag).atexit = False
@@ -1636,26 +1647,28 @@ class Module(_Contexts, Mapping):
 
 
 def load(path: Any, threads: int = 0, time_limit: Optional[float] = None, *, import_path: Any = (),
-         progress: Any = None) -> Module:
+         progress: Any = None, bind: Optional[str] = None, machine_bits: bool = False) -> Module:
     """Compiles a .tile file. `threads`: for the CPU; 0: one a core. time_limit: seconds. import_path: a folder or
     several, searched for imported files after the file's own folder. progress: True shows a line while a call
-    takes long; a function is called with (done, total, text), from any thread, total 0 if it is not known. Raises
-    OSError, CompileError, TimeLimit."""
+    takes long; a function is called with (done, total, text), from any thread, total 0 if it is not known. bind: processors
+    of the threads, "0-7,16" or "all". machine_bits=True allows Intel AMX, which adds products of bf16 in its own order.
+    Raises OSError, CompileError, ArgumentError, TimeLimit."""
     if not isinstance(path, (str, bytes, os.PathLike)):  # open() reads numbers as descriptors
         raise TypeError(f"load: `path` is {path!r}, expected the path of a .tile file")
-    options = _options(threads, import_path, progress)
+    options = _options(threads, import_path, progress, bind, machine_bits)
     with open(path, "rb") as file:
         return Module(os.fsdecode(path), file.read(), options, time_limit)
 
 
 def compile(text: Any, name: str = "<text>", threads: int = 0,  # noqa: A001
-            time_limit: Optional[float] = None, *, import_path: Any = (), progress: Any = None) -> Module:
+            time_limit: Optional[float] = None, *, import_path: Any = (), progress: Any = None,
+            bind: Optional[str] = None, machine_bits: bool = False) -> Module:
     """Compiles a text (str, or bytes in UTF-8) as load() does; messages name `name` as its file."""
     if not isinstance(text, (str, bytes)):
         raise TypeError(f"compile: `text` is a {type(text).__name__}, expected the text of a program; "
                         "load(path) reads a file")
-    return Module(name, text.encode() if isinstance(text, str) else text, _options(threads, import_path, progress),
-                  time_limit)
+    return Module(name, text.encode() if isinstance(text, str) else text,
+                  _options(threads, import_path, progress, bind, machine_bits), time_limit)
 
 
 # --- kernels ---
@@ -2619,7 +2632,8 @@ class Family(Kernel):
 
 
 def family(path: Any, name: Optional[str] = None, threads: int = 0, time_limit: Optional[float] = None, *,
-           import_path: Any = (), progress: Any = None, store: Any = True, same_bits: bool = False) -> Family:
+           import_path: Any = (), progress: Any = None, store: Any = True, same_bits: bool = False,
+           bind: Optional[str] = None, machine_bits: bool = False) -> Family:
     """Loads a family: a file that declares one, a file with several kernels that compute the same, a folder, or the
     name of one that ships, "matmul". name: the family in a file that declares several. store: True counts the results
     that `tilewright tune` stored, if there are any; False does not; a path names the store. same_bits=True leaves out
@@ -2630,7 +2644,7 @@ def family(path: Any, name: Optional[str] = None, threads: int = 0, time_limit: 
     path = os.fsdecode(path)
     if re.search(r"[/.]", path) and not os.path.isdir(path):  # a name that ships has neither
         open(path, "rb").close()
-    contexts = _FamilyContexts(path, None, _options(threads, import_path, progress))
+    contexts = _FamilyContexts(path, None, _options(threads, import_path, progress, bind, machine_bits))
     sources = _Sources(os.fsencode(path), (), store if isinstance(store, bool) else os.fsencode(os.path.abspath(store)),
                        bool(same_bits))
     context = contexts._context(-1)

@@ -346,6 +346,7 @@ int bench_on_cpu(const struct command *self, const struct options *given)
     if (status == STATUS_OK)
         status = bench_set_open(
             &b.set, &(struct program_config){.threads = b.common.threads,
+                                             .bind = options_value(given, "bind"),
                                              .machine_bits = options_has(given, "machine-bits"),
                                              .colour = on_terminal(stderr),
                                              .deadline = &b.common.deadline});

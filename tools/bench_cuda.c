@@ -217,7 +217,7 @@ static int bench_and_report(struct cuda_bench *b)
 
 int bench_on_cuda(const struct command *self, const struct options *given)
 {
-    static const char *const others[] = {"warmup",       "budget", "timeout",  "threads",
+    static const char *const others[] = {"warmup",       "budget", "timeout",  "threads", "bind",
                                          "machine-bits", "peers",  "together", NULL};
     struct cuda_bench b = {.common = {.rest = &b.set.rest,
                                       .all_ensures = options_has(given, "ensures"),

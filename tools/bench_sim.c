@@ -165,8 +165,9 @@ static void print_table(const struct simulated *b, const char *cpu)
 
 int bench_simulator(const struct command *self, const struct options *given, int word)
 {
-    static const char *const others[] = {"dims",    "all-sizes", "warmup",       "budget",
-                                         "timeout", "threads",   "machine-bits", NULL};
+    static const char *const others[] = {"dims",   "all-sizes",    "warmup",
+                                         "budget", "timeout",      "threads",
+                                         "bind",   "machine-bits", NULL};
     struct simulated b = {.size = SIZE, .repeat = REPEAT};
     tw_device d = {.size = sizeof d, .description = "unknown"};
     const char *other = options_any(given, others);

@@ -78,6 +78,7 @@ static const struct option_spec bench_options[] = {
          "or sim: times the simulator instead;\n"
          "options that are marked CPU or GPU apply to that one alone, --threads to the CPU"},
     OPTION_THREADS,
+    OPTION_BIND,
     OPTION_MACHINE_BITS,
     {.name = "peers",
      .values = 1,

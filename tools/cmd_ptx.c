@@ -62,8 +62,9 @@ bool has_ptx_options(const struct options *o, const char *file)
 static int refuse_others(struct ptx_command *p)
 {
     static const char *const of_tile[] = {
-        "probe",  "break",  "in-thread", "probe-rows",   "set",    "tune",   "type", "in", "fill",
-        "verify", "repeat", "threads",   "machine-bits", "no-run", "no-sim", "all",  NULL};
+        "probe", "break",        "in-thread", "probe-rows", "set",    "tune",
+        "type",  "in",           "fill",      "verify",     "repeat", "threads",
+        "bind",  "machine-bits", "no-run",    "no-sim",     "all",    NULL};
     const char *other = options_any(&p->given, of_tile), *order = options_value(&p->given, "order");
     if (options_has(&p->given, "despite") || (order && strcmp(order, "worst") == 0))
         return usage_error(

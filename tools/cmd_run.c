@@ -434,6 +434,7 @@ static int open_and_run(struct run *r, const struct command *self)
     r->probe.print = &r->print;
     r->probe.deadline = &r->deadline;
     struct program_config config = {.threads = (int)threads,
+                                    .bind = options_value(given, "bind"),
                                     .machine_bits = options_has(given, "machine-bits"),
                                     .told = r->probe.asked ? run_probe_take : NULL,
                                     .told_user = &r->probe,
@@ -564,6 +565,7 @@ static const struct option_spec run_options[] = {
     OPTION_STORE,
     OPTION_SAME_BITS,
     OPTION_THREADS,
+    OPTION_BIND,
     OPTION_MACHINE_BITS,
     {.name = "repeat", .values = 1, .value = "N", .help = "run N times and print the median time"},
     {.name = "time-limit",

@@ -141,6 +141,7 @@ int context_open(tw_context **ctx, const struct program_config *config)
     char *path = import_folders();
     tw_config settings = {.size = sizeof settings,
                           .threads = config->threads,
+                          .bind = config->bind,
                           .machine_bits = config->machine_bits,
                           .import_path = path,
                           .colour = config->colour,
@@ -156,7 +157,14 @@ int context_open(tw_context **ctx, const struct program_config *config)
     free(path);
     if (s == TW_OK)
         return STATUS_OK;
-    complain(config->complaints, "%s", tw_status_text(s));
+    if (config->bind && (s == TW_BAD_ARGUMENT || s == TW_UNSUPPORTED))
+        complain(
+            config->complaints, "--bind %s: %s", config->bind,
+            s == TW_UNSUPPORTED
+                ? "this system cannot bind threads to processors"
+                : "not a list of processors that this process may use, such as 0-7,16, or all");
+    else
+        complain(config->complaints, "%s", tw_status_text(s));
     return STATUS_FAILED;
 }
 

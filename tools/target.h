@@ -30,6 +30,7 @@ struct program_config {
     void (*told)(void *user, const char *text, size_t length);
     void *told_user;
     int threads;                   /* 0: one a core */
+    const char *bind;              /* tw_config.bind */
     bool machine_bits;             /* tw_config.machine_bits */
     bool colour;                   /* in messages */
     const char *device;            /* "cuda:1": the context's GPU; other names, NULL: the first */
@@ -141,11 +142,18 @@ bool is_float_type(tw_dtype t);
         .name = "threads", .values = 1, .value = "N",                                              \
         .help = "threads of the CPU engine (default and 0: one a core)"                            \
     }
+#define OPTION_BIND                                                                                \
+    {                                                                                              \
+        .name = "bind", .values = 1, .value = "LIST",                                              \
+        .help = "CPU: bind each of the engine's threads to a processor of LIST, such as 0-7,16\n"  \
+                "(all: of those that this process may use); the first entry stays free for\n"      \
+                "the program's own thread, which is not bound"                                     \
+    }
 #define OPTION_MACHINE_BITS                                                                        \
     {                                                                                              \
         .name = "machine-bits",                                                                    \
-        .help = "CPU: let products of bf16 use the machine's fastest instruction, whose sums\n"    \
-                "may have other last bits than those of other machines"                            \
+        .help = "CPU: let products of bf16 and 8-bit integers use Intel AMX; sums of bf16 may\n"   \
+                "then have other last bits than those of other machines"                           \
     }
 #define OPTION_JSON                                                                                \
     {                                                                                              \

@@ -47,6 +47,16 @@ def test_help(tool):
     expect(tool, ["--version"], 0, out="tilewright 1.")
 
 
+def test_bind(tool):
+    """Processors of the engine's threads."""
+    softmax = ["kernels/fused/softmax.tile", "--set", "rows=8,cols=20"]
+    expect(tool, ["bench", *softmax, "--threads", "1", "--warmup", "0", "--repeat", "1", "--bind", "all"], 0, err="")
+    for command in ["run", "bench"]:
+        for wrong in ["7-", "0-99999", "x", ""]:
+            expect(tool, [command, *softmax, "--bind", wrong], 1, out="", err=f"--bind {wrong}: not a list of processors")
+    expect(tool, ["bench", "--device", "sim", "--bind", "all"], 2, err="--bind is not for --device sim")
+
+
 def test_show_kernels(tool):
     """`show --kernels` lists a kernel's parameters, as text and as JSON."""
     expect(tool, ["show", SHARED, "--kernels"], 0, out="matmul", err="")
@@ -399,6 +409,7 @@ def test_target_types(tool):
 def main():
     tool = os.path.abspath(sys.argv[1])
     test_help(tool)
+    test_bind(tool)
     test_show_kernels(tool)
     test_lists(tool)
     test_environment(tool)

@@ -288,7 +288,7 @@ def test_options():
     add.simulate(a=a, c=c)
     expect((c == 2).all() and any(what == "simulating" and 0 < done <= total == 1 << 16 for done, total, what in said), said)
     tw.compile(text.split("\n", 1)[1].replace("twice", "exp"), import_path=None)
-    for options, kind in (({"progress": 3}, TypeError), ({"import_path": "a:b"}, tw.ArgumentError), ({"import_path": ["fold\0"]}, tw.ArgumentError), ({"threads": -1}, tw.ArgumentError)):
+    for options, kind in (({"progress": 3}, TypeError), ({"import_path": "a:b"}, tw.ArgumentError), ({"import_path": ["fold\0"]}, tw.ArgumentError), ({"threads": -1}, tw.ArgumentError), ({"bind": "7-"}, tw.ArgumentError), ({"bind": 3}, TypeError)):
         refuses(kind, next(iter(options)), lambda: tw.compile(text, **options))
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown):
