@@ -20,6 +20,7 @@ import shutil
 import sys
 import time
 
+import cpu_torch
 from gpu import ROOT, build_helper, check_options, common_options, number, read_table, run, said_of, table
 
 LARGE = 2048  # --quick leaves out this size and larger ones
@@ -387,9 +388,39 @@ def part_stream(options, lines):
                          f"{number(kernel)} ms; reading {number(loop)} ms")
 
 
+def part_torch(options, lines):
+    """Compares kernels with PyTorch, on one core and on all."""
+    try:
+        torch, tilewright = cpu_torch.import_both(options.tool)
+    except cpu_torch.Missing as why:
+        yield Figure("kernels / PyTorch", None, 1.0, 0.9, str(why))
+        return
+    kinds = {}
+    for line in lines:
+        kinds.setdefault((line.type, line.sizes), []).append(line)
+    for (kind, sizes), same in kinds.items():
+        if options.quick and same[0].is_large():
+            continue
+        for threads in options.threads:
+            goal, floor = (1.1, 1.0) if not same[0].extents() else (1.0, 0.9) if kind != "f32" or sizes.startswith("1x") else (1.0, 0.97)
+            name = f"{kind} {sizes}, {on(threads)} / PyTorch"
+            try:
+                yield Figure(name, *beside_torch(torch, tilewright, same, threads, options, goal, floor))
+            except cpu_torch.Missing as why:
+                yield Figure(name, None, goal, floor, str(why))
+
+
+def beside_torch(torch, tilewright, same, threads, options, goal, floor):
+    try:
+        ratio, note = cpu_torch.compare(torch, tilewright, same, threads, options)
+    except ValueError as why:
+        raise Failed(str(why)) from None
+    return ratio, goal, floor, note
+
+
 PARTS = {"f32": part_f32, "ragged": part_ragged, "ladder": part_ladder, "types": part_types, "gelu": part_gelu, "rows": part_rows,
          "attention": part_attention, "threads": part_threads, "flat": part_flat, "stream": part_stream, "scaling": part_scaling,
-         "launch": part_launch}
+         "launch": part_launch, "torch": part_torch}
 
 
 # --- the whole ---
@@ -444,7 +475,7 @@ def main():
     lines = read_table(options.configurations, Line)
     os.makedirs(options.out, exist_ok=True)
     options.rows = []
-    options.threads = sorted({1, min(2, os.cpu_count())})
+    options.threads = sorted({1, thread_counts()[-1]})
     started = time.time()
     try:
         device, peers = choose_core(options)

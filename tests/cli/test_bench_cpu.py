@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """bench/cpu.py with libraries of plain loops: parts, figures and verdicts, the report, absent libraries, statuses."""
 import glob
+import importlib.util
 import json
 import os
 import re
@@ -99,6 +100,21 @@ def check_absent_and_wrong(tool, folder):
     expect("NOSUCH" in report["failed"]["f32"] and "no.tile is not here" in report["failed"]["ragged"], report["failed"])
 
 
+def check_torch(tool, folder):
+    """The comparison with PyTorch; a Python without it names what is missing."""
+    with open(f"{folder}/table.txt", "w") as table:
+        table.write("torch kernels/matmul/tuned.tile f32 33x35x37 -\ntorch kernels/matmul/tuned.tile bf16 33x35x37 BM=16,BN=16\n")
+    with open(f"{folder}/torch.py", "w") as module:
+        module.write("raise ImportError('none here')\n")
+    found, _, _ = figures(tool, folder, 0, "torch", PYTHONPATH=folder)
+    expect([(f["verdict"], f["note"]) for f in found.values()] == [("not measured", "no PyTorch: none here")], found)
+    os.remove(f"{folder}/torch.py")
+    if not importlib.util.find_spec("torch") or glob.glob(f"{os.path.dirname(tool)}/libtilewright.[sd]*") == []:
+        return
+    found, report, _ = figures(tool, folder, 0, "torch")
+    expect([f["value"] > 0 for f in found.values()] == [True] * 2 * len({1, cpu.thread_counts()[-1]}), report)
+
+
 def check_verdicts():
     """Above the goal, between goal and floor, below; in the other direction if less is better."""
     verdicts = [cpu.Figure("", value, 1.0, 0.9).verdict() for value in (1.0, 0.95, 0.89, None)]
@@ -138,6 +154,7 @@ def main():
         check_all(tool, folder)
         check_loops(tool, folder)
         check_absent_and_wrong(tool, folder)
+        check_torch(tool, folder)
 
 
 if __name__ == "__main__":
