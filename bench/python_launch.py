@@ -92,7 +92,7 @@ def gpu(calls):
     try:
         import torch
         x, y = (torch.ones(8, 32, device="cuda") for _ in range(2))
-    except (ImportError, RuntimeError):
+    except (ImportError, RuntimeError, AssertionError):  # the last one: a PyTorch without CUDA
         return
     small(8, 32, 2.0, x, y)
     wait = torch.cuda.synchronize
