@@ -5,7 +5,7 @@
  * fewer steps. The values of a kernel do not depend on where its blocks end, if
  *
  *   - block.x occurs only as block.x * S, where slices `block.x * S +: S` of views begin, and in
- *     `block.x * S + iota()`;
+ *     `block.x * S + iota()`; it may have other names;
  *   - no operation moves elements along these slices (widen.h);
  *   - the grid has cdiv(n, S) blocks along x, and all views that are stored at such slices have n
  *     elements there, so what a joined block has beyond the grid is stored nowhere;
@@ -21,9 +21,12 @@
 #include "tile/widen.h"
 
 enum {
-    MOST_ROWS = 128, /* extents of a joined block along x and y */
+    MOST_ROWS = 128, /* extents of a joined block along the rows and columns that it stores */
     MOST_COLUMNS = 512,
-    MOST_TILE = 1 << 16 /* elements of a joined tile: 256 KiB of f32 */
+    MOST_ELEMENTS = 1 << 13, /* extent of a joined block that stores no tiles with rows */
+    MOST_TURNED = 128,       /* extents of a joined block that turns rows into columns */
+    MOST_TILE = 1 << 16,     /* elements of a joined tile: 256 KiB of f32 */
+    MOST_PLAIN = 1 << 14     /* and without products, which use elements only a few times */
 };
 
 /* --- what the blocks depend on --- */
@@ -34,7 +37,9 @@ struct search {
     const struct expr *extent; /* n of the grid's cdiv(n, S); NULL: the number of blocks is known */
     int64_t blocks;
     bool fails;
-    bool has_dot;
+    bool has_dot, has_trans;
+    bool stores_tiles; /* a store has slices along several axes */
+    bool is_column;    /* elements along the axis are neighbours in memory in some store */
 };
 
 static bool is_literal(const struct expr *e, int64_t *n)
@@ -90,18 +95,23 @@ static void note_op(void *user, struct expr **at)
     s->fails |= !(op_table[e->op].flags & OP_PURE) && e->op != OP_ACCESS;
     s->fails |= may_fault(e);
     s->has_dot |= e->op == OP_DOT;
+    s->has_trans |= e->op == OP_TRANS;
 }
 
 /* Checks a store: every view that is stored at joined slices ends where the grid does. */
 static void check_store(struct search *s, const struct expr *target)
 {
+    int slices = 0;
     for (int i = 0; i < target->indices; i++) {
         const struct index *index = &target->index[i];
+        slices += index->kind != IX_ELEMENT;
         if (!index->value || !widen_names_base(s->w, index->value))
             continue;
+        s->is_column |= i == target->sym->type.rank - 1;
         s->fails |= index->kind != IX_SLICE || !widen_is_base(s->w, index->value) ||
                     !grid_covers(s, target->sym->dims[i]);
     }
+    s->stores_tiles |= slices > 1;
 }
 
 static void check_statement(void *user, struct stmt *st)
@@ -167,25 +177,146 @@ static void walk_kernel(struct widening *w, enum widen_phase phase)
 
 /* --- the base --- */
 
-struct base_search {
+/* Gives block.axis * S one name, whatever the kernel calls it: a variable that is declared at the
+ * start of the kernel replaces the product, and variables that only hold it or block.axis. */
+struct naming {
+    struct kernel *kernel;
     int axis;
-    const struct sym *base;
     int64_t step;
-    bool assigned;
+    struct sym *base;                /* NULL: no product was found yet */
+    bool declared;                   /* the walk has passed its declaration */
+    struct number_map block, starts; /* symbols that hold block.axis, and the base */
+    struct number_map assigned;
 };
 
-static void find_base(void *user, struct stmt *s)
+static bool holds(const struct number_map *map, const struct expr *e)
 {
-    struct base_search *b = user;
-    const struct expr *v = s->value;
-    int64_t step;
-    if (s->kind == STMT_DECL && s->sym->storage == ST_SCALAR && v && !b->base && v->op == OP_MUL &&
-        v->type.dtype == s->sym->type.dtype && v->args[0]->op == OP_BLOCK &&
-        v->args[0]->axis == b->axis && is_literal(v->args[1], &step) && step > 1) {
-        b->base = s->sym;
-        b->step = step;
+    return e->op == OP_REF && number_map_find(map, (uintptr_t)e->sym);
+}
+
+static bool is_block(const struct naming *n, const struct expr *e)
+{
+    return e->op == OP_BLOCK && e->axis == n->axis;
+}
+
+static struct expr *block_number(const struct naming *n, struct loc loc)
+{
+    struct expr *block = expr_new(n->kernel, OP_BLOCK, type_scalar(DT_I32), loc, 0);
+    block->axis = n->axis;
+    return block;
+}
+
+/* Returns S of block.axis * S or S * block.axis; 0: another expression. */
+static int64_t block_step(const struct naming *n, const struct expr *e)
+{
+    int64_t step = 0;
+    for (int i = 0; e->op == OP_MUL && e->type.rank == 0 && i < 2; i++)
+        if (is_block(n, e->args[i]) && is_literal(e->args[1 - i], &step))
+            return step > 1 && e->type.dtype == DT_I32 ? step : 0;
+    return 0;
+}
+
+static void note_assigned(void *user, struct stmt *s)
+{
+    struct naming *n = user;
+    bool added;
+    if (s->kind == STMT_ASSIGN)
+        number_map_entry(n->kernel->arena, &n->assigned, (uintptr_t)s->target->sym, &added);
+}
+
+static void name_base(struct naming *n, struct loc loc)
+{
+    struct kernel *k = n->kernel;
+    struct stmt *s = stmt_new(k, STMT_DECL, loc);
+    s->sym = n->base = sym_new(k, kernel_unused_name(k, n->axis == 0 ? "start_x" : "start_y"),
+                               ST_SCALAR, type_scalar(DT_I32), loc);
+    s->value = expr_binary(k, OP_MUL, s->sym->type, loc, block_number(n, loc),
+                           expr_int(k, DT_I32, n->step, loc));
+    s->added = true;
+    s->next = k->body;
+    k->body = s;
+    n->declared = true;
+}
+
+static void replace_product(void *user, struct expr **at)
+{
+    struct naming *n = user;
+    struct loc loc = (*at)->loc;
+    if (holds(&n->block, *at))
+        *at = block_number(n, loc);
+    int64_t step = block_step(n, *at);
+    if (step > 0 && !n->base) {
+        n->step = step;
+        name_base(n, loc);
     }
-    b->assigned |= s->kind == STMT_ASSIGN && b->base && s->target->sym == b->base;
+    if ((step > 0 && step == n->step && n->declared) || holds(&n->starts, *at))
+        *at = expr_ref(n->kernel, n->base, loc);
+}
+
+static void replace_in(void *user, struct expr **root, bool is_target)
+{
+    (void)is_target;
+    expr_walk(root, replace_product, user);
+}
+
+static bool is_constant(const struct naming *n, const struct stmt *s)
+{
+    return s->kind == STMT_DECL && s->sym->storage == ST_SCALAR && s->value &&
+           s->sym->type.dtype == DT_I32 && !number_map_find(&n->assigned, (uintptr_t)s->sym);
+}
+
+/* Notes a variable that only holds the number of the block or the base. Returns whether no
+ * statement needs the variable any more. */
+static bool note_name(struct naming *n, const struct stmt *s)
+{
+    bool added, of_base = n->base && s->value->op == OP_REF && s->value->sym == n->base;
+    if (!of_base && !is_block(n, s->value))
+        return false;
+    number_map_entry(n->kernel->arena, of_base ? &n->starts : &n->block, (uintptr_t)s->sym, &added);
+    return true;
+}
+
+static void replace_products(struct naming *n, struct stmt **at)
+{
+    while (*at) {
+        struct stmt *s = *at;
+        bool is_base = s->kind == STMT_DECL && s->sym == n->base;
+        n->declared |= is_base;
+        if (!is_base)
+            stmt_expressions(s, replace_in, n);
+        replace_products(n, &s->init);
+        replace_products(n, &s->body);
+        replace_products(n, &s->otherwise);
+        replace_products(n, &s->step);
+        if (!is_base && is_constant(n, s) && note_name(n, s))
+            *at = s->next;
+        else
+            at = &s->next;
+    }
+}
+
+/* Takes the kernel's own name if the first product is the value of a variable of the kernel that
+ * is never assigned. */
+static void find_own_name(struct naming *n)
+{
+    for (struct stmt *s = n->kernel->body; s && !n->base; s = s->next) {
+        int64_t step = is_constant(n, s) ? block_step(n, s->value) : 0;
+        if (step > 0) {
+            n->step = step;
+            n->base = s->sym;
+        }
+    }
+}
+
+/* Returns the base along the axis; NULL: the kernel does not compute it. *step: its S. */
+static const struct sym *find_base(struct kernel *k, int axis, int64_t *step)
+{
+    struct naming n = {.kernel = k, .axis = axis};
+    stmt_walk(k->body, note_assigned, &n);
+    find_own_name(&n);
+    replace_products(&n, &k->body);
+    *step = n.step;
+    return n.base;
 }
 
 static void apply_base(void *user, struct stmt *s)
@@ -202,20 +333,20 @@ static void apply_base(void *user, struct stmt *s)
 
 /* --- one axis --- */
 
-/* Returns whether blocks along the axis may be joined; *w then describes them. */
-static bool may_join(struct kernel *k, int axis, struct widening *w)
+/* Returns whether blocks along the axis may be joined; *w and *s then describe them. */
+static bool may_join(struct kernel *k, int axis, struct widening *w, struct search *s)
 {
-    struct base_search b = {.axis = axis};
-    stmt_walk(k->body, find_base, &b);
-    if (!b.base || b.assigned)
+    int64_t step = 0;
+    const struct sym *base = find_base(k, axis, &step);
+    if (!base)
         return false;
-    *w = (struct widening){
-        .kernel = k, .base = b.base, .block_axis = axis, .step = b.step, .factor = 1};
-    struct search s = {.w = w, .kernel = k};
-    if (!find_grid(&s))
+    *w =
+        (struct widening){.kernel = k, .base = base, .block_axis = axis, .step = step, .factor = 1};
+    *s = (struct search){.w = w, .kernel = k};
+    if (!find_grid(s))
         return false;
-    stmt_walk(k->body, check_statement, &s);
-    if (s.fails || !s.has_dot)
+    stmt_walk(k->body, check_statement, s);
+    if (s->fails)
         return false;
     do
         walk_kernel(w, WIDEN_FIND);
@@ -225,27 +356,31 @@ static bool may_join(struct kernel *k, int axis, struct widening *w)
 }
 
 struct widest {
-    const struct widening *w;
+    const struct search *s;
     int64_t elements;
 };
 
+/* Counts a tile with the wide axis. The engine packs a part of a view that only products read, so
+ * it counts in kernels without products alone, as does a tile that is stored. */
 static void note_widest(void *user, struct stmt *s)
 {
     struct widest *all = user;
+    const struct sym *sym = s->kind == STMT_DECL ? s->sym : s->target ? s->target->sym : NULL;
     const struct number_entry *wide =
-        s->kind == STMT_DECL ? number_map_find(&all->w->wide, (uintptr_t)s->sym) : NULL;
+        s->kind == STMT_DECL ? number_map_find(&all->s->w->wide, (uintptr_t)sym) : NULL;
     bool of_view = s->value && s->value->op == OP_ACCESS && s->value->sym->storage == ST_VIEW;
-    if (!wide || !wide->value || of_view)
-        return;
-    int64_t n = type_elements(&s->sym->type);
+    int64_t n =
+        wide && wide->value && !(of_view && all->s->has_dot) ? type_elements(&sym->type) : 0;
+    if (s->kind == STMT_ASSIGN && sym->storage == ST_VIEW && !all->s->has_dot)
+        n = type_elements(&s->target->type);
     all->elements = n > all->elements ? n : all->elements;
 }
 
 /* Returns the elements of the largest tile with the wide axis that a block computes. */
-static int64_t widest_tile(const struct widening *w)
+static int64_t widest_tile(const struct search *s)
 {
-    struct widest all = {w, 1};
-    stmt_walk(w->kernel->body, note_widest, &all);
+    struct widest all = {s, 1};
+    stmt_walk(s->kernel->body, note_widest, &all);
     return all.elements;
 }
 
@@ -266,37 +401,42 @@ static void join_axis(struct widening *w, int64_t factor)
             expr_int(k, blocks->args[1]->type.dtype, w->step * factor, blocks->args[1]->loc);
 }
 
-/* Returns the number of blocks to join; 1: none. A known grid has at least as many. */
-static int64_t factor_up_to(const struct widening *w, int64_t extent)
+/* Returns the extent that a joined block should have along the axis. */
+static int64_t wanted_extent(const struct search *s)
 {
-    int64_t factor = 1, most = widest_tile(w), blocks;
+    if (!s->has_dot && s->has_trans)
+        return MOST_TURNED;
+    if (s->has_dot || s->stores_tiles)
+        return s->is_column ? MOST_COLUMNS : MOST_ROWS;
+    return MOST_ELEMENTS;
+}
+
+/* Returns the number of blocks to join; 1: none. A known grid has at least as many. */
+static int64_t choose_factor(const struct search *s)
+{
+    const struct widening *w = s->w;
+    int64_t factor = 1, most = widest_tile(s), extent = wanted_extent(s), blocks;
+    int64_t most_tile = s->has_dot ? MOST_TILE : MOST_PLAIN;
     if (!is_literal(w->kernel->grid[w->block_axis], &blocks))
         blocks = INT64_MAX;
-    while (2 * factor * w->step <= extent && 2 * factor * most <= MOST_TILE && 2 * factor <= blocks)
+    while (2 * factor * w->step <= extent && 2 * factor * most <= most_tile && 2 * factor <= blocks)
         factor *= 2;
     return factor;
 }
 
 void pass_join(struct pass_context *c)
 {
-    static const int64_t most[2] = {MOST_ROWS, MOST_COLUMNS};
-    struct kernel *k = c->kernel, *joined = NULL;
-    if (c->sm != 0 || kernel_thread_level(k) || k->cooperative)
+    if (c->sm != 0 || kernel_thread_level(c->kernel) || c->kernel->cooperative)
         return;
+    struct kernel *k = kernel_copy(c->kernel);
     for (int axis = 1; axis >= 0; axis--) {
         struct widening w;
-        if (!may_join(joined ? joined : k, axis, &w))
-            continue;
-        int64_t factor = factor_up_to(&w, most[axis]);
+        struct search s;
+        int64_t factor = may_join(k, axis, &w, &s) ? choose_factor(&s) : 1;
         if (factor == 1)
             continue;
-        if (!joined) {
-            joined = kernel_copy(k);
-            if (!may_join(joined, axis, &w))
-                continue;
-        }
         join_axis(&w, factor);
         c->joins[axis] = factor;
-        c->joined = joined;
+        c->joined = k;
     }
 }

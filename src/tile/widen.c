@@ -59,10 +59,10 @@ static bool starts_at_base(const struct widening *w, const struct index *index)
         return false;
     if (widen_is_base(w, e))
         return true;
-    if (e->op != OP_ADD || e->type.rank > 0)
+    if ((e->op != OP_ADD && e->op != OP_SUB) || e->type.rank > 0)
         return false;
     return (widen_is_base(w, e->args[0]) && !widen_names_base(w, e->args[1])) ||
-           (widen_is_base(w, e->args[1]) && !widen_names_base(w, e->args[0]));
+           (e->op == OP_ADD && widen_is_base(w, e->args[1]) && !widen_names_base(w, e->args[0]));
 }
 
 /* Blocks beyond the grid are joined to those at its end, so a slice that lies inside for each

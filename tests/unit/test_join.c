@@ -130,11 +130,66 @@ static const char *const joined[] = {
     "reg f32 e[12][16] = exp2(s - next), old[12][1] = exp2(top - next);\n"
     "den = den * old + sum(e, axis = 1);\nacc = acc * old + dot(e, kv);\ntop = next;\n}\n"
     "C[y][i +: 12][0 +: 8] = acc / den;\n}\n",
+    /* the starts of slices without a name */
+    RUN_TIME LOOP
+    "acc += dot(A[block.x * 12 +: 12][p +: 8], B[p +: 8][block.y * 16 +: 16]);\n}\n" TAIL,
+    RUN_TIME LOOP "acc += dot(A[i +: 12][p +: 8], B[p +: 8][j +: 16]);\n}\n"
+                  "C[block.x * 12 +: 12][block.y * 16 +: 16] = acc;\n}\n",
+    RUN_TIME LOOP
+    "acc += dot(A[i +: 12][p +: 8], B[p +: 8][j +: 16]);\n}\n"
+    "reg i32 row[12][1] = block.x * 12 + iota(), "
+    "col[1][16] = block.y * 16 + iota();\nacc += where(row + col < n, 1.0, 0.0);\n" TAIL,
     /* a part of the row at another place, as gated activations have it */
     RUN_TIME
     "reg f32 gate[12][16] = A[i +: 12][j + 3 +: 16];\n" LOOP
     "acc += dot(A[i +: 12][p +: 8] * G[p +: 8], B[p +: 8][j +: 16]);\n}\nacc *= gate;\n" TAIL,
 };
+
+/* Without products, with the starts of slices under several names. */
+#define BARE                                                                                       \
+    "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c, f32 *h)\n"                                \
+    "grid(cdiv(n, 12), cdiv(n, 16)) warps(1)\n{\n"                                                 \
+    "global f32 A[n][n] = a, B[n][n] = b, G[n] = b, C[n][n] = c, H[n][n] = h;\n"
+
+static const char *const joined_plain[] = {
+    BARE "i32 i = block.x * 12, j = block.y * 16;\nreg f32 t[12][16] = A[i +: 12][j +: 16];\n"
+         "t = t * t + G[j +: 16];\nC[i +: 12][j +: 16] = exp(t * 0.01) * t;\n}\n",
+    BARE "C[block.x * 12 +: 12][16 * block.y +: 16] = trans(A[block.y * 16 +: 16][block.x * 12 +: "
+         "12]);\n}\n",
+    BARE "i32 x = block.x, y = block.y, i = x * 12, j = y * 16, i2 = i;\n"
+         "H[i2 +: 12][j +: 16] = A[block.x * 12 +: 12][block.y * 16 +: 16];\n"
+         "C[12 * x +: 12][j +: 16] = A[i - 1 +: 12][j +: 16] + A[i + 1 +: 12][j - 1 +: 16];\n}\n",
+    /* rows of a block are reduced along a loop, with a mask; the other axis is joined alone */
+    BARE "i32 i = block.x * 12;\nreg f32 top[12][1] = -inf;\nreg i32 col[1][8] = iota();\n"
+         "reg i32 row[12][1] = iota() + i;\n" LOOP
+         "reg f32 t[12][8] = where(col + p <= row, A[i +: 12][p +: 8], -inf);\n"
+         "top = max(top, max(t, axis = 1));\n}\n"
+         "if (block.y == 0)\nH[i +: 12][0 +: 1] = top;\n"
+         "C[i +: 12][block.y * 16 +: 16] = A[i +: 12][block.y * 16 +: 16] - top;\n}\n",
+    /* a joined block computes twice what it overwrites */
+    BARE "i32 i = block.x * 12, j = block.y * 16;\nC[i +: 12][j +: 16] = A[i +: 12][j +: 16];\n"
+         "C[i +: 12][j +: 16] = C[i +: 12][j +: 16] * 2 + H[i +: 12][j +: 16];\n"
+         "H[i +: 12][j +: 16] = C[i +: 12][j +: 16] - 1;\n}\n",
+    /* rows and columns change places: x counts columns */
+    "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(cdiv(n, 16), cdiv(n, 12)) warps(1)\n"
+    "{\nglobal f32 A[n][n] = a, C[n][n] = c, G[n] = b;\ni32 j = block.x * 16, i = block.y * 12;\n"
+    "C[i +: 12][j +: 16] = A[i +: 12][j +: 16] / G[j +: 16];\n}\n",
+    /* one axis, one row of memory */
+    "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(cdiv(n, 16)) warps(1)\n{\n"
+    "global f32 A[n] = a, B[n] = b, C[n] = c;\ni32 i = block.x * 16;\nreg i32 at[16] = iota() + "
+    "i;\n"
+    "C[i +: 16] = where(at % 3 == 0, A[i +: 16], B[i +: 16]);\n}\n",
+};
+
+static void join_keeps_bits_without_products(void **state)
+{
+    static const int64_t sizes[] = {1, 12, 31, 100, 150};
+    (void)state;
+    for (size_t i = 0; i < sizeof joined_plain / sizeof *joined_plain; i++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            if (!expect_same(joined_plain[i], sizes[s]) && sizes[s] > 64)
+                fail_msg("the blocks were not joined\n%s", joined_plain[i]);
+}
 
 static void join_keeps_bits(void **state)
 {
@@ -196,13 +251,28 @@ static const char *const kept[] = {
     RUN_TIME PRODUCT "if (n % 48 == 0)\nacc += A[i +: 12 inside][j +: 16 inside];\n" TAIL,
     /* a quotient of zeros beyond the edge */
     RUN_TIME PRODUCT "reg i32 q[12][16] = (i32) A[i +: 12][j +: 16] * 0 + 1;\nacc += 4 / q;\n" TAIL,
-    /* the start of a slice, also spelled without its name */
-    RUN_TIME LOOP
-    "acc += dot(A[block.x * 12 +: 12][p +: 8], B[p +: 8][block.y * 16 +: 16]);\n}\n" TAIL,
-    RUN_TIME PRODUCT "C[block.x * 12 +: 12][block.y * 16 +: 16] = acc;\n}\n",
+    /* places that iota counts from, at half and at twice the distance */
     RUN_TIME PRODUCT
-    "reg i32 row[12][1] = block.x * 12 + iota(), "
-    "col[1][16] = block.y * 16 + iota();\nacc += where(row + col < n, 1.0, 0.0);\n" TAIL,
+    "reg i32 row[12][1] = block.x * 6 + iota(), "
+    "col[1][16] = block.y * 32 + iota();\nacc += where(row + col < n, 1.0, 0.0);\n" TAIL,
+    /* the start is changed, or known too late */
+    BARE "i32 i = block.x * 12, j = block.y * 16;\nif (n > 100) {\ni = 0;\nj = 0;\n}\n"
+         "C[i +: 12][j +: 16] = A[i +: 12][j +: 16];\n}\n",
+    BARE "C[block.x * 12 +: 12][block.y * 16 +: 16] = 1;\n"
+         "i32 i = block.x * 12, j = block.y * 16;\nH[i +: 12][j +: 16] = C[i +: 12][j +: 16];\n}\n",
+    BARE "i32 x = block.x, y = block.y;\nif (n > 100) {\nx = 0;\ny = 0;\n}\n"
+         "C[x * 12 +: 12][y * 16 +: 16] = A[x * 12 +: 12][y * 16 +: 16];\n}\n",
+    BARE "i32 i = block.x * 12, j = block.y * 16, x = block.x, y = block.y;\n"
+         "C[i +: 12][j +: 16] = A[i +: 12][j +: 16] + x + y;\n}\n",
+    /* sums and scans along the blocks' axes, without a product */
+    BARE "i32 i = block.x * 12, j = block.y * 16;\n"
+         "H[i +: 12][j +: 16] = sum(A[i +: 12][j +: 16], axis = 0) + sum(A[i +: 12][j +: 16], "
+         "axis = 1);\n}\n",
+    BARE "i32 i = block.x * 12, j = block.y * 16;\nreg f32 t[12][16] = A[i +: 12][j +: 16];\n"
+         "C[i +: 12][j +: 16] = scan(add, t, axis = 0) + scan(add, t, axis = 1);\n}\n",
+    /* rows that a tile of numbers chooses */
+    BARE "i32 i = block.x * 12, j = block.y * 16;\n"
+         "reg i32 row[12] = iota();\nC[i +: 12][j +: 16] = A[row][0 +: 16];\n}\n",
     /* variables that only some blocks assign */
     RUN_TIME "i32 end = n, rows = n;\nif (block.x == 0)\nend = n / 2;\nif (block.y == 0)\nrows = "
              "5;\n" PRODUCT "acc *= end + rows;\n" TAIL,
@@ -315,6 +385,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(join_keeps_bits),
+        cmocka_unit_test(join_keeps_bits_without_products),
         cmocka_unit_test(join_keeps_bits_of_small_types),
         cmocka_unit_test(other_programs_keep_their_blocks),
         cmocka_unit_test(other_loops_keep_their_bits),
