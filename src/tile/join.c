@@ -117,10 +117,12 @@ static void check_store(struct search *s, const struct expr *target)
 static void check_statement(void *user, struct stmt *st)
 {
     struct search *s = user;
-    bool harmless = st->kind == STMT_DECL || st->kind == STMT_ASSIGN || st->kind == STMT_IF ||
-                    st->kind == STMT_FOR || st->kind == STMT_BLOCK || st->kind == STMT_ENSURES;
+    bool harmless = st->kind == STMT_DECL || st->kind == STMT_ASSIGN ||
+                    st->kind == STMT_ASYNC_COPY || st->kind == STMT_IF || st->kind == STMT_FOR ||
+                    st->kind == STMT_BLOCK || st->kind == STMT_ENSURES;
     if (st->kind == STMT_EFFECT)
         harmless = st->value->op == OP_SYNC || st->value->op == OP_FREE ||
+                   st->value->op == OP_ASYNC_COMMIT || st->value->op == OP_ASYNC_WAIT ||
                    (st->value->op == OP_ASSUME && st->added);
     s->fails |= !harmless;
     if (st->kind == STMT_EFFECT || st->kind == STMT_ENSURES)
@@ -154,7 +156,8 @@ static void walk(struct widening *w, struct stmt *first)
     for (struct stmt *s = first; s; s = s->next) {
         switch (s->kind) {
         case STMT_DECL:
-        case STMT_ASSIGN: widen_assignment(w, s); break;
+        case STMT_ASSIGN:
+        case STMT_ASYNC_COPY: widen_assignment(w, s); break;
         case STMT_IF: walk_if(w, s); break;
         case STMT_FOR:
             walk(w, s->init);
@@ -357,21 +360,42 @@ static bool may_join(struct kernel *k, int axis, struct widening *w, struct sear
 
 struct widest {
     const struct search *s;
+    struct number_map computed; /* symbols that hold more than parts of views */
+    bool changed;
     int64_t elements;
 };
 
-/* Counts a tile with the wide axis. The engine packs a part of a view that only products read, so
- * it counts in kernels without products alone, as does a tile that is stored. */
+static const struct sym *assigned_by(const struct stmt *s)
+{
+    return s->kind == STMT_DECL ? s->sym : s->target ? s->target->sym : NULL;
+}
+
+static void note_computed(void *user, struct stmt *s)
+{
+    struct widest *all = user;
+    const struct expr *v = s->value;
+    const struct sym *sym = assigned_by(s);
+    bool copied = v && (v->op == OP_ACCESS || v->op == OP_REF) &&
+                  !number_map_find(&all->computed, (uintptr_t)v->sym);
+    bool added = false;
+    if (sym && v && !copied)
+        number_map_entry(all->s->kernel->arena, &all->computed, (uintptr_t)sym, &added);
+    all->changed |= added;
+}
+
+/* Counts a tile with the wide axis. The engine packs parts of views that only products read, so
+ * they count in kernels without products alone, as does what is stored. */
 static void note_widest(void *user, struct stmt *s)
 {
     struct widest *all = user;
-    const struct sym *sym = s->kind == STMT_DECL ? s->sym : s->target ? s->target->sym : NULL;
+    const struct sym *sym = assigned_by(s);
+    bool all_count = !all->s->has_dot;
     const struct number_entry *wide =
         s->kind == STMT_DECL ? number_map_find(&all->s->w->wide, (uintptr_t)sym) : NULL;
-    bool of_view = s->value && s->value->op == OP_ACCESS && s->value->sym->storage == ST_VIEW;
-    int64_t n =
-        wide && wide->value && !(of_view && all->s->has_dot) ? type_elements(&sym->type) : 0;
-    if (s->kind == STMT_ASSIGN && sym->storage == ST_VIEW && !all->s->has_dot)
+    int64_t n = 0;
+    if (wide && wide->value && (all_count || number_map_find(&all->computed, (uintptr_t)sym)))
+        n = type_elements(&sym->type);
+    if (s->kind == STMT_ASSIGN && sym->storage == ST_VIEW && all_count)
         n = type_elements(&s->target->type);
     all->elements = n > all->elements ? n : all->elements;
 }
@@ -379,7 +403,11 @@ static void note_widest(void *user, struct stmt *s)
 /* Returns the elements of the largest tile with the wide axis that a block computes. */
 static int64_t widest_tile(const struct search *s)
 {
-    struct widest all = {s, 1};
+    struct widest all = {.s = s, .elements = 1};
+    do {
+        all.changed = false;
+        stmt_walk(s->kernel->body, note_computed, &all);
+    } while (all.changed);
     stmt_walk(s->kernel->body, note_widest, &all);
     return all.elements;
 }

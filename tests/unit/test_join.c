@@ -130,6 +130,21 @@ static const char *const joined[] = {
     "reg f32 e[12][16] = exp2(s - next), old[12][1] = exp2(top - next);\n"
     "den = den * old + sum(e, axis = 1);\nacc = acc * old + dot(e, kv);\ntop = next;\n}\n"
     "C[y][i +: 12][0 +: 8] = acc / den;\n}\n",
+    /* copies under way, in stages */
+    RUN_TIME
+    "shared f32 sa[3][12][8], sb[3][8][16];\nunroll for (i32 s = 0; s < 2; s++) {\n"
+    "async sa[s] = A[i +: 12][s * 8 +: 8];\nasync sb[s] = B[s * 8 +: 8][j +: 16];\n"
+    "async_commit();\n}\nfor (i32 p = 0, s = 0; p < n; p += 8, s = (s + 1) % 3) {\n"
+    "async_wait(1);\nsync();\ni32 t = (s + 2) % 3, q = p + 16;\n"
+    "async sa[t] = A[i +: 12][q +: 8];\nasync sb[t] = B[q +: 8][j +: 16];\nasync_commit();\n"
+    "acc += dot(sa[s], sb[s]);\n}\nasync_wait(0);\n" TAIL,
+    /* a stage that nothing filled, and copies that nothing waits for */
+    RUN_TIME "shared f32 sa[2][12][8], sb[2][8][16];\nasync sa[0] = A[i +: 12][0 +: 8];\n"
+             "async sb[1] = B[0 +: 8][j +: 16];\nasync_commit();\n"
+             "async_wait(0);\nsync();\nacc += dot(sa[0], sb[0]);\n" TAIL,
+    RUN_TIME "shared f32 sa[12][8], sb[8][16];\nasync sa = A[i +: 12][0 +: 8];\n"
+             "async sb = B[0 +: 8][j +: 16];\nasync_commit();\n"
+             "acc += dot(sa, sb);\nasync_wait(0);\n" TAIL,
     /* the starts of slices without a name */
     RUN_TIME LOOP
     "acc += dot(A[block.x * 12 +: 12][p +: 8], B[p +: 8][block.y * 16 +: 16]);\n}\n" TAIL,
