@@ -122,7 +122,7 @@ typedef struct tw_cpu_roofs {
 } tw_cpu_roofs;
 TW_SIZED(tw_cpu_roofs);
 
-/* Fills `out` with the roofs of this machine. The first call measures for about half a second and
+/* Fills `out` with the roofs of this machine. The first call measures for about a second and
  * keeps the figures in the folder of assembled kernels (tw_config.cache). Later calls read them, if
  * the processor, the routines, the number of threads and the library's version are the same.
  * measure: measures in any case. The texts are valid until the next call on the context. Returns

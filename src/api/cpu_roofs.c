@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char file_head[] = "tilewright roofs 1";
+static const char file_head[] = "tilewright roofs 2";
 static const char *const level_names[CPU_LEVELS] = {"L1", "L2", "L3", "memory"};
 
 struct roofs_call {

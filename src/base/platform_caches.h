@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* Returns the bytes of the data cache of a level, 1 to 3; 0: there is none, or it is not known. */
+/* Returns the bytes of a core's data cache of a level, 1 to 3; 0: there is none, or it is not known. */
 size_t platform_cache_bytes(int level);
 
 #endif

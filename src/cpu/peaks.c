@@ -82,17 +82,18 @@ static double measure(struct measuring *m, const struct parallel *parallel, int 
 }
 
 /* Returns the bytes that each thread reads so that they come from the level: half of a core's own
- * cache, less than its share of the last one, and much more than that from memory. */
+ * cache, less than its share of the last one, and much more than that from memory. A processor may
+ * have several last caches, each for a few cores, so from memory a thread reads half of one. */
 static size_t bytes_of_level(const struct cpu_peaks *p, int level)
 {
-    const size_t line = 8 * CACHE_LINE, most = (size_t)64 << 20;
+    const size_t line = 8 * CACHE_LINE, most = (size_t)64 << 20, many = (size_t)16 << 20;
     double bytes, last = p->cache[2] > 0 ? p->cache[2] : p->cache[1];
     if (level < 2)
         bytes = p->cache[level] / 2;
     else if (level == 2)
         bytes = fmin(p->cache[2] / (2.0 * p->threads), 4 * p->cache[1]);
     else
-        bytes = 4 * last / p->threads;
+        bytes = fmax(4 * last / p->threads, fmin(last / 2, (double)many));
     if (level == 2 && bytes < 2 * p->cache[1])
         return 0; /* what a core keeps in its own cache would be measured */
     if (bytes > (double)most)
