@@ -203,6 +203,8 @@ static int report(struct run *r)
                    1e3 * median_of(r->seconds, (int)r->repeat), (long long)r->repeat);
         if (r->verify && r->verdict.ok)
             run_report_verified(r);
+        if (r->profile.result.kernel && !r->explains)
+            fputs("\n", stdout);
         profile_report(&r->profile);
         if (r->why.report)
             printf("\n%s", r->why.report);

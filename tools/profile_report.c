@@ -29,7 +29,7 @@ static struct figure rate(double work, double seconds, const char *unit)
 
 static void report_totals(const tw_profile *p, double plain)
 {
-    print_text(stdout, "\nprofile of %s: %s", p->kernel, figure_seconds(p->seconds).text);
+    print_text(stdout, "profile of %s: %s", p->kernel, figure_seconds(p->seconds).text);
     if (plain > 0)
         print_text(stdout, " (%s without a profile)", figure_seconds(plain).text);
     print_text(stdout, ", %lld block%s, %d thread%s, %s\n", (long long)p->blocks,
@@ -153,5 +153,6 @@ void profile_report(const struct profile *p)
     if (r->reason_count)
         fputs("\nnot the engine's fastest way\n", stdout);
     slow_paths_report(r->reasons, r->reason_count);
+    fputs("\n", stdout);
     profile_report_roofs(p);
 }

@@ -33,12 +33,12 @@ static void add_limit(struct limits *l, const char *name, const char *unit, doub
     to->rate = rate;
 }
 
-/* Returns the FLOPs of products of a type. */
+/* Returns the FLOPs of products of a type; NULL: of all types. */
 static double product_flops(const tw_profile *p, const char *type)
 {
     double flops = 0;
     for (int i = 0; i < p->product_count; i++)
-        if (strcmp(p->products[i].type, type) == 0)
+        if (!type || strcmp(p->products[i].type, type) == 0)
             flops += p->products[i].flops;
     return flops;
 }
@@ -71,12 +71,11 @@ static struct limits limits_of(const struct profile *p)
     const tw_cpu_roofs *roofs = &p->roofs;
     struct limits l = {.count = 0};
     char name[48];
-    double f64 = product_flops(r, "f64"), bf16 = product_flops(r, "bf16"),
-           i8 = product_flops(r, "i8"), others = product_flops(r, "i32");
-    add_limit(&l, "f64 multiply-adds", "FLOP", f64, roofs->f64);
-    add_limit(&l, "bf16 multiply-adds", "FLOP", bf16, roofs->bf16);
-    add_limit(&l, "i8 multiply-adds", "operations", i8, roofs->i8);
-    add_limit(&l, "f32 arithmetic", "FLOP", r->flops - f64 - bf16 - i8 - others, roofs->f32);
+    double outside = r->flops - product_flops(r, NULL);
+    add_limit(&l, "f64 multiply-adds", "FLOP", product_flops(r, "f64"), roofs->f64);
+    add_limit(&l, "bf16 multiply-adds", "FLOP", product_flops(r, "bf16"), roofs->bf16);
+    add_limit(&l, "i8 multiply-adds", "operations", product_flops(r, "i8"), roofs->i8);
+    add_limit(&l, "f32 arithmetic", "FLOP", outside + product_flops(r, "f32"), roofs->f32);
     int level = level_of_arrays(r, roofs);
     snprintf(name, sizeof name, "arrays once, %s", level_names[level]);
     add_limit(&l, name, "B", r->array_bytes, roofs->bandwidth[level]);
@@ -90,11 +89,24 @@ static double measured(const struct profile *p)
     return p->plain > 0 ? p->plain : p->result.seconds;
 }
 
+/* Prints the command that measures the roofs of as many threads again. */
+static void print_measuring(const tw_cpu_roofs *r)
+{
+    print_text(stdout, "`explain --device cpu --threads %d --measure` measures them again",
+               r->threads);
+}
+
 static void report_rates(const tw_cpu_roofs *r)
 {
-    print_text(stdout, "\nroofs of %s, %d thread%s, %s%s\n", r->processor, r->threads,
-               r->threads == 1 ? "" : "s", r->instructions,
-               r->kept ? " (kept; --measure measures them again)" : " (measured now)");
+    print_text(stdout, "roofs of %s, %d thread%s, %s (", r->processor, r->threads,
+               r->threads == 1 ? "" : "s", r->instructions);
+    if (r->kept) {
+        fputs("kept; ", stdout);
+        print_measuring(r);
+    } else {
+        fputs("measured now", stdout);
+    }
+    fputs(")\n", stdout);
     fputs("  multiply-adds:", stdout);
     print_text(stdout, " f32 %s", figure_unit(r->f32, "FLOP/s").text);
     print_text(stdout, ", f64 %s", figure_unit(r->f64, "FLOP/s").text);
@@ -121,6 +133,8 @@ void profile_report_roofs(const struct profile *p)
     struct limits l = limits_of(p);
     struct cells c = {0};
     report_rates(&p->roofs);
+    if (l.count == 0)
+        return;
     fputs("\n", stdout);
     for (int i = 0; i < l.count; i++) {
         const struct limit *x = &l.list[i];
@@ -136,17 +150,17 @@ void profile_report_roofs(const struct profile *p)
         cells_row(stdout, &c);
         free(rate);
     }
-    if (l.count == 0)
-        return;
     print_text(stdout, "\nmeasured: %s", figure_seconds(measured(p)).text);
     print_text(stdout, "; no faster than %s", figure_seconds(seconds_of(&l.list[0])).text);
     print_text(stdout, ", by the roof `%s`: the launch reaches %s of it\n", l.list[0].name,
                figure_percent(seconds_of(&l.list[0]) / measured(p)).text);
-    if (seconds_of(&l.list[0]) > measured(p))
-        fputs(
-            "a share above 100 %: the roofs are too low, because the machine did other work while "
-            "they were measured; explain --device cpu --measure measures them again\n",
-            stdout);
+    if (seconds_of(&l.list[0]) <= measured(p))
+        return;
+    fputs("a share above 100 %: the roofs are too low, because the machine did other work while "
+          "they were measured; ",
+          stdout);
+    print_measuring(&p->roofs);
+    fputs("\n", stdout);
 }
 
 void profile_json_roofs(const struct profile *p, struct json *j)

@@ -32,8 +32,9 @@ void slow_paths_json(const tw_slow_path *slow, int count, struct json *j);
 
 #define OPTIONS_PROFILE                                                                            \
     {.name = "profile",                                                                            \
-     .help = "on the CPU: runs once more and shows the time and the work of each line and\n"       \
-             "kind of step, how products read their operands, and why some are slow"},             \
+     .help = "on the CPU: runs up to 24 times more, half of them with a profile, and shows the\n"  \
+             "time and the work of each line and kind of step, how products read their\n"          \
+             "operands, and why some are slow"},                                                   \
     {                                                                                              \
         .name = "svg", .values = 1, .value = "FILE",                                               \
         .help = "with --profile: draws the time of lines and steps as a flame graph"               \

@@ -14,7 +14,7 @@
 static bool refuse(struct compiler *c, enum cpu_slow slow, const struct stmt *s,
                    const struct expr *target)
 {
-    note_slow(c, slow, s->loc, target ? target->loc : s->loc, target ? target->sym->name : NULL);
+    note_slow(c, slow, s->loc, target ? target->loc : s->loc, target ? target->sym->written : NULL);
     return false;
 }
 

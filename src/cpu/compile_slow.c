@@ -28,14 +28,23 @@ void note_slow(struct compiler *c, enum cpu_slow slow, struct loc loc, struct lo
 
 /* --- operands of products --- */
 
+/* Returns the tile that the operand names or converts, if the tile has computed values; else the
+ * operand. So `dot((T) e, …)` has one reason for all types T. */
+static const struct expr *computed_tile(const struct compiler *c, const struct expr *operand)
+{
+    const struct expr *tile = operand->op == OP_CAST ? operand->args[0] : operand;
+    const struct packed_use *use = packed_use_of(c, tile);
+    return use && use->refused && use->why == CPU_SLOW_TILE_COMPUTED ? tile : operand;
+}
+
 static void note_operand(struct compiler *c, const struct expr *dot, int index)
 {
-    const struct expr *tile = dot_tile(dot, index);
+    const struct expr *operand = dot_tile(dot, index), *tile = computed_tile(c, operand);
     const struct packed_use *use = packed_use_of(c, tile);
-    const char *name = tile->op == OP_REF || tile->op == OP_ACCESS ? tile->sym->name : NULL;
+    const char *name = tile->op == OP_REF || tile->op == OP_ACCESS ? tile->sym->written : NULL;
     if (use && use->tile)
         return;
-    if (!packed_takes_type(c, dot, tile))
+    if (!packed_takes_type(c, dot, operand))
         note_slow(c, CPU_SLOW_OPERAND_TYPE, dot->loc, tile->loc, name ? name : "the operand");
     else if (!use && tile->op == OP_ACCESS && tile->sym->storage == ST_VIEW)
         note_slow(c, CPU_SLOW_OPERAND_VIEW, dot->loc, tile->loc, name);
@@ -109,9 +118,9 @@ static void note_sum(struct compiler *c, const struct stmt *loop, const struct s
         return;
     const struct stmt *other = other_mention(loop, s, sum->sym);
     if (compute_dtype(compute_of(sum->type.dtype)) != sum->type.dtype)
-        note_slow(c, CPU_SLOW_SUM_TYPE, s->loc, sum->loc, sum->sym->name);
+        note_slow(c, CPU_SLOW_SUM_TYPE, s->loc, sum->loc, sum->sym->written);
     else if (other)
-        note_slow(c, CPU_SLOW_SUM_READ, s->loc, other->loc, sum->sym->name);
+        note_slow(c, CPU_SLOW_SUM_READ, s->loc, other->loc, sum->sym->written);
 }
 
 static void note_loop(void *user, struct stmt *loop)

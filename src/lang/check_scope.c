@@ -139,6 +139,7 @@ struct sym *declare_hidden(struct checker *c, const char *name, enum storage sto
                            struct type type, struct loc loc)
 {
     struct sym *s = sym_new(c->kernel, unique_name(c, name), storage, type, loc);
+    s->written = name;
     struct sym_info info = {.loop_depth = c->loop_depth};
     if (storage != ST_PARAM) {
         while (c->infos.count <= (size_t)s->index)

@@ -119,7 +119,7 @@ struct sym *sym_new(struct kernel *k, const char *name, enum storage storage, st
                     struct loc loc)
 {
     struct sym *s = arena_new(k->arena, struct sym);
-    s->name = name;
+    s->name = s->written = name;
     s->storage = storage;
     s->type = type;
     s->loc = loc;

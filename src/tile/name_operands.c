@@ -31,6 +31,7 @@ static void name_operand(struct naming *n, struct expr **operand)
     const char *name = kernel_unused_name(k, arena_printf(k->arena, "operand%d", n->count++));
     struct stmt *s = stmt_new(k, STMT_DECL, e->loc);
     s->sym = sym_new(k, name, ST_REG, e->type, e->loc);
+    s->sym->written = e->sym->written;
     s->value = e;
     s->added = true;
     s->next = *n->at;

@@ -439,6 +439,7 @@ static void fetch_ahead(struct pipeline *p, struct fetched *f, struct list *befo
     struct expr *e = *f->source;
     const char *name = arena_printf(k->arena, "%s_ahead", f->decl->sym->name);
     f->ahead = sym_new(k, kernel_unused_name(k, name), ST_REG, e->type, e->loc);
+    f->ahead->written = f->decl->sym->written;
     turns_now(&first, k, p->loop, true);
     turns_now(&next, k, p->loop, false);
     turns_now(&comes, k, p->loop, false);

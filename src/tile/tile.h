@@ -55,7 +55,8 @@ bool literal_same(struct literal a, struct literal b);
 void literal_store(enum dtype t, void *to, const struct literal *v);
 
 struct sym {
-    const char *name;
+    const char *name;    /* unique within the kernel */
+    const char *written; /* the name in the source; of a value that a pass names, its array's */
     enum storage storage;
     struct type type; /* element type and constant extents; a view's extents are in `dims` */
     struct loc loc;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`run --profile`: exact counts in JSON, the keys that docs/profile.md lists, a flame graph that is well-formed, and what it refuses."""
+import glob
 import json
 import os
 import re
@@ -84,19 +85,36 @@ def check_product(tool, root, document):
         expect(wanted in text, f"no `{wanted}` in: {text}")
 
 
+def check_caches(sizes):
+    """The sizes are those of one core's caches."""
+    for path in glob.glob("/sys/devices/system/cpu/cpu0/cache/index*/"):
+        level, kind, size = (open(path + name).read().strip() for name in ("level", "type", "size"))
+        if kind != "Instruction" and int(level) <= len(sizes):
+            expect(sizes[int(level) - 1] == int(size[:-1]) * {"K": 1 << 10, "M": 1 << 20}[size[-1]], f"{path}: {size}, {sizes}")
+
+
 def check_explain(tool, root, folder):
     environment = {**os.environ, "TILEWRIGHT_CACHE": f"{folder}/cache"}
     kernel = [f"{root}/kernels/fused/softmax.tile", "--device", "cpu", "--set", "rows=64,cols=300"]
     first = call([tool, "explain", *kernel], env=environment)
     expect(first.status == 0 and "(measured now)" in first.out and "measured: " in first.out, first)
+    expect(first.out.startswith("profile of softmax: "), first)
     expect("--out y=FILE" not in first.out, first)
     got = json.loads(call([tool, "explain", *kernel, "--json"], env=environment).out)
     names = {limit["name"].split(",")[0]: limit for limit in got["profile"]["roofs"]["limits"]}
     expect(got["profile"]["roofs"]["kept"] is True, got["profile"]["roofs"])
+    check_caches(got["profile"]["roofs"]["cache_bytes"])
     expect(names["f32 arithmetic"]["work"] == 5 * 64 * 300, names)
     expect(names["arrays once"]["work"] == 2 * 4 * 64 * 300, names)
     alone = call([tool, "explain", "--device", "cpu", "--measure"], env=environment)
     expect(alone.status == 0 and "(measured now)" in alone.out and "multiply-adds: f32 " in alone.out, alone)
+    expect(alone.out.startswith("roofs of ") and not alone.out.endswith("\n\n"), alone)
+    three = [tool, "explain", *kernel, "--threads", "3"]
+    call(three, env=environment)
+    hint = re.search(r"kept; `(explain .* --measure)`", call(three, env=environment).out)
+    expect(hint and "--threads 3" in hint[1], hint)
+    again = call([tool, *hint[1].split()], env=environment).out
+    expect("3 threads" in again and "(measured now)" in again, again)
     for options, said in ((["--sweep", "T=1,2"], "--sweep is for GPUs"), (["--registers", "3"], "--registers is for GPUs")):
         result = call([tool, "explain", *kernel, *options], env=environment)
         expect(result.status == 2 and said in result.err, result)
