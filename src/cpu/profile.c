@@ -99,6 +99,44 @@ void profile_operands(struct frame_profile *p, const struct instr *in, const str
     step->operand[1][path_of(b)]++;
 }
 
+/* --- rows read in place --- */
+
+/* step_show_row only finds a row. The step that reads the row first takes the time of reading it,
+ * so the bytes count for that step: they are kept until it runs. A row that a block does not read
+ * does not count. */
+static void keep_unread(struct unread_row *rows, int *count, const struct instr *in, uint32_t step,
+                        struct cpu_work *work)
+{
+    int i = 0;
+    while (i < *count && rows[i].at != in->a)
+        i++;
+    if (i == MOST_UNREAD)
+        return; /* the bytes stay with step_show_row */
+    *count += i == *count;
+    rows[i] = (struct unread_row){in->a, step, work->read};
+    work->read = 0;
+}
+
+/* Returns the bytes of the unread rows that the step reads, and removes these rows. */
+static double take_unread(struct unread_row *rows, int *count, const struct instr *in)
+{
+    double bytes = 0;
+    for (int i = *count - 1; i >= 0; i--)
+        if (step_reads_row(in, rows[i].at)) {
+            bytes += rows[i].bytes;
+            rows[i] = rows[--*count];
+        }
+    return bytes;
+}
+
+/* Counts the unread rows of a block that waits for their steps: the worker runs other blocks
+ * before it reads them. */
+static void settle_unread(struct frame_profile *p)
+{
+    for (int i = 0; i < p->unread_count; i++)
+        p->steps[p->unread[i].step].work.read += p->unread[i].bytes;
+}
+
 /* --- steps --- */
 
 /* Returns whether the step tries a short cut, and jumps if it takes it. The steps after it do the
@@ -108,12 +146,20 @@ static bool is_attempt(const struct instr *in)
     return in->step == step_products || in->step == step_move;
 }
 
+/* Returns whether step_show_row has found the row in the view, and has not copied it. */
+static bool is_in_view(const struct frame *f, const struct instr *in)
+{
+    const unsigned char *const *row = frame_at(f, in->a), *own = frame_at(f, in->dst);
+    return *row != own;
+}
+
 void frame_run_profiled(struct frame *f)
 {
     struct frame_profile *p = f->profile;
     const struct instr *code = f->program->code;
     size_t steps = 0;
     f->state = FRAME_READY;
+    p->unread_count = 0;
     for (; f->state == FRAME_READY; steps++) {
         uint32_t i = f->pc++;
         const struct instr *in = &code[i];
@@ -126,10 +172,16 @@ void frame_run_profiled(struct frame *f)
         step->runs++;
         if (is_attempt(in) && f->pc != in->n)
             continue;
+        if (in->step == step_show_row && is_in_view(f, in))
+            keep_unread(p->unread, &p->unread_count, in, i, &work);
+        else
+            work.read += take_unread(p->unread, &p->unread_count, in);
         step->work.flops += work.flops;
         step->work.read += work.read;
         step->work.written += work.written;
     }
+    if (f->state == FRAME_WAITING)
+        settle_unread(p);
     p->blocks += f->state == FRAME_DONE;
     profile_switch(p, &p->between);
     f->progressed = steps > 1 || f->state != FRAME_WAITING;
@@ -187,12 +239,19 @@ static void add_bound(struct cpu_profile *to, const struct launch_state *l,
 {
     const struct cpu_program *program = l->program;
     const struct frame none = {.program = program, .launch = l};
+    struct unread_row unread[MOST_UNREAD];
+    int unread_count = 0;
     double blocks = (double)p->bound_blocks;
     if (p->bound_blocks == 0)
         return;
     to->bound_blocks += p->bound_blocks;
     for (size_t i = 0; i < program->count; i++) {
-        struct cpu_work work = step_work(&none, &program->code[i], p->flops[i], true);
+        const struct instr *in = &program->code[i];
+        struct cpu_work work = step_work(&none, in, p->flops[i], true);
+        if (in->step == step_show_row)
+            keep_unread(unread, &unread_count, in, (uint32_t)i, &work);
+        else
+            work.read += take_unread(unread, &unread_count, in);
         to->steps[i].runs += p->bound_blocks;
         to->steps[i].work.flops += blocks * work.flops;
         to->steps[i].work.read += blocks * work.read;

@@ -5,7 +5,7 @@
  * exactly one bucket, and a product that a later step adds to its sum still counts for its own
  * line. Reading the clock takes time, too; that time is measured once and subtracted.
  *
- * Without a profile, a frame's `profile` is NULL. A block asks for it once, each product twice;
+ * Without a profile, a frame's `profile` is NULL. A block asks for it once, each product three times;
  * no step and no routine does. */
 #ifndef TW_PROFILE_H
 #define TW_PROFILE_H
@@ -30,6 +30,13 @@ struct profiled_dot {
     uint32_t step;
 };
 
+/* A row of a view that step_show_row has found, and that no step has read yet. */
+struct unread_row {
+    uint32_t at, step; /* the place of its address in the frame; the step_show_row */
+    double bytes;
+};
+enum { MOST_UNREAD = 8 };
+
 /* The profile of one worker. */
 struct frame_profile {
     const struct cpu_program *program;
@@ -41,6 +48,8 @@ struct frame_profile {
     const double *flops;        /* by instruction: FLOPs for each element */
     const struct profiled_dot *dots;
     size_t dot_count;
+    struct unread_row unread[MOST_UNREAD]; /* of the current block */
+    int unread_count;
     int64_t blocks, bound_blocks; /* bound_blocks: those that ran as bound calls (row_blocks.c) */
     double began, ended;          /* platform_seconds */
 };
@@ -71,6 +80,8 @@ double step_flops(const struct cpu_program *p, const struct instr *in);
 /* Returns the work of a step, from what the frame holds before it runs. Work of products of tiles
  * is not included: profile_product has it. whole: views are not clipped (row_blocks.c). */
 struct cpu_work step_work(const struct frame *f, const struct instr *in, double flops, bool whole);
+/* Returns whether the step reads the row of a view whose address lies at this place. */
+bool step_reads_row(const struct instr *in, uint32_t at);
 /* Returns the operations of a step, "exp, -, sum"; "": none is known. */
 const char *step_operation(struct arena *a, const struct cpu_program *p, const struct instr *in);
 

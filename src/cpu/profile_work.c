@@ -230,6 +230,19 @@ static struct cpu_work chain_work(const struct frame *f, const struct instr *in,
     return work;
 }
 
+bool step_reads_row(const struct instr *in, uint32_t at)
+{
+    if (in->step == step_reduce_row || in->step == step_row_load)
+        return in->a == at;
+    if (in->step != step_strips && in->step != step_row && in->step != step_row_map)
+        return false;
+    const struct strip_detail *d = in->detail;
+    for (int i = 0; i < d->leaves; i++)
+        if (d->leaf[i].shown && d->leaf[i].at == at)
+            return true;
+    return false;
+}
+
 /* Returns the work of steps that load or store. */
 static struct cpu_work access_work(const struct frame *f, const struct instr *in, bool whole)
 {

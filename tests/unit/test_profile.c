@@ -42,6 +42,14 @@ static const tw_profile_part *kind_of(const tw_profile *p, const char *kind)
     return NULL;
 }
 
+static double read_in_line(const tw_profile *p, int line)
+{
+    for (int i = 0; i < p->line_count; i++)
+        if (p->lines[i].line == line)
+            return p->lines[i].read;
+    return 0;
+}
+
 /* --- counts --- */
 
 static const char product[] =
@@ -112,25 +120,51 @@ static void test_counts_elementwise(void **state)
     same(kind_of(&p, "elementwise")->flops, p.flops);
 }
 
+static float row_in[ROWS][COLUMNS], row_out[ROWS][COLUMNS]; /* rows that kernels read and write */
+
+/* Loads the kernel and gives it ROWS rows of COLUMNS. */
+static void launch_rows(struct fixture *f, const char *text)
+{
+    launch_text(f, text);
+    tw_array a = array(row_in, TW_F32, 2, ROWS, COLUMNS),
+             c = array(row_out, TW_F32, 2, ROWS, COLUMNS);
+    succeed(f, tw_launch_array(f->launch, "x", &a));
+    succeed(f, tw_launch_array(f->launch, "y", &c));
+}
+
 static void test_counts_bound_rows(void **state)
 {
-    static float x[ROWS][COLUMNS], y[ROWS][COLUMNS];
     struct fixture *f = *state;
-    launch_text(f,
+    launch_rows(f,
                 "kernel rows(i32 rows, static i32 n, const f32 *x, f32 *y) grid(rows) warps(4)\n{\n"
                 "    global f32 X[rows][n] = x, Y[rows][n] = y;\n"
                 "    reg f32 v[n] = X[block.x];\n    v = exp(v - max(v));\n"
                 "    Y[block.x] = v / sum(v);\n}\n");
-    tw_array a = array(x, TW_F32, 2, ROWS, COLUMNS), c = array(y, TW_F32, 2, ROWS, COLUMNS);
-    succeed(f, tw_launch_array(f->launch, "x", &a));
-    succeed(f, tw_launch_array(f->launch, "y", &c));
     tw_profile p = profile(f, 1);
     assert_int_equal(p.blocks, ROWS);
     assert_int_equal(p.bound_blocks, ROWS);
     same(p.flops, 5.0 * ROWS * COLUMNS); /* max, -, exp, sum, / */
     same(p.read, 4.0 * ROWS * COLUMNS);
     same(p.written, 4.0 * ROWS * COLUMNS);
-    same(y[3][5], 1.0F / COLUMNS);
+    same(row_out[3][5], 1.0F / COLUMNS);
+    same(read_in_line(&p, 4), 0); /* line 5, which reads the row, takes the time of that */
+    same(read_in_line(&p, 5), p.read);
+}
+
+/* A row that only some blocks read counts for those blocks. */
+static void test_counts_rows_where_they_are_read(void **state)
+{
+    struct fixture *f = *state;
+    launch_rows(f, "kernel rows(i32 rows, static i32 n, const f32 *x, f32 *y) grid(rows) warps(4)\n"
+                   "{\n    global f32 X[rows][n] = x, Y[rows][n] = y;\n"
+                   "    reg f32 v[n] = X[block.x];\n"
+                   "    if (block.x % 4 == 0)\n"
+                   "        Y[block.x] = v / sum(v);\n}\n");
+    tw_profile p = profile(f, 1);
+    assert_int_equal(p.bound_blocks, 0);
+    same(read_in_line(&p, 4), 0);
+    same(read_in_line(&p, 6), 4.0 * ROWS / 4 * COLUMNS);
+    same(p.read, read_in_line(&p, 6));
 }
 
 static void test_counts_lanes(void **state)
@@ -376,12 +410,40 @@ static void test_gives_reasons_of_programs(void **state)
     }
 }
 
+/* One reason for a computed operand, whether the call of `dot` converts it or not, with the name
+ * that the source has. */
+static void test_names_computed_tiles(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const types[] = {"f32", "f16"};
+    for (int i = 0; i < 2; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "kernel k(const %s *a, f32 *c) grid(1) warps(1)\n{\n"
+                 "    global %s A[16][16] = a; global f32 C[16][16] = c;\n"
+                 "    for (i32 p = 0; p < 1; p++) {\n        reg f32 t[16][16] = 0;\n"
+                 "        C[0 +: 16][0 +: 16] = t;\n    }\n"
+                 "    reg f32 t[16][16] = 2;\n    reg %s b[16][16] = A[0 +: 16][0 +: 16];\n"
+                 "    C[0 +: 16][0 +: 16] = dot((%s) t, b);\n}\n",
+                 types[i], types[i], types[i], types[i]);
+        launch_text(f, text);
+        tw_slow_path slow = tw_slow_path_init();
+        succeed(f, tw_launch_slow_path(f->launch, 0, &slow));
+        assert_string_equal(slow.code, "tile-computed");
+        assert_non_null(strstr(slow.reason, "`t` "));
+        assert_int_equal(slow.cause_line, 8);
+        assert_int_equal(tw_launch_slow_path(f->launch, 1, &slow), TW_NOT_FOUND);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_counts_a_product, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_counts_elementwise, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_counts_bound_rows, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_counts_rows_where_they_are_read, api_setup,
+                                        api_teardown),
         cmocka_unit_test_setup_teardown(test_counts_lanes, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_results_stay, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_faults_stay, api_setup, api_teardown),
@@ -389,6 +451,7 @@ int main(void)
         cmocka_unit_test(test_keeps_roofs),
         cmocka_unit_test_setup_teardown(test_gives_reasons, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_gives_reasons_of_programs, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_names_computed_tiles, api_setup, api_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
