@@ -272,7 +272,8 @@ static bool find_threads(tw_context *ctx, const struct bound *bound)
     const tw_config *config = &ctx->config;
     if (config->parallel) {
         int cores = platform_cores(), threads = config->threads > 0 ? config->threads : cores;
-        ctx->parallel = (struct parallel){config->parallel, config->parallel_user, threads, cores};
+        ctx->parallel =
+            (struct parallel){config->parallel, config->parallel_user, threads, cores, NULL};
         return true;
     }
     ctx->pool =

@@ -14,8 +14,8 @@
 
 struct tw_cpu {
     tw_cpu_options options;
-    struct platform_pool *pool;
-    struct parallel parallel;
+    struct platform_pool *pool; /* NULL: the caller's threads, or its thread alone */
+    struct parallel parallel;   /* without a pool */
     struct cpu_kept kept;
 };
 
@@ -28,19 +28,21 @@ tw_cpu *tw_cpu_new(const tw_cpu_options *options)
         return NULL;
     if (options)
         cpu->options = *options;
-    int threads = cpu->options.threads > 0 ? cpu->options.threads : platform_cores();
-    cpu->parallel = (struct parallel){.run = cpu->options.parallel,
-                                      .user = cpu->options.parallel_user,
-                                      .threads = threads,
-                                      .cores = threads == 1 ? 1 : platform_cores()};
-    if (cpu->options.parallel || threads == 1)
+    int threads = cpu->options.threads;
+    if (cpu->options.parallel || threads == 1) {
+        int cores = threads == 1 ? 1 : platform_cores();
+        cpu->parallel = (struct parallel){.run = cpu->options.parallel,
+                                          .user = cpu->options.parallel_user,
+                                          .threads = threads > 0 ? threads : cores,
+                                          .cores = cores};
         return cpu;
-    cpu->pool = platform_pool_new(&allocator_libc, threads);
+    }
+    cpu->pool = threads > 0 ? platform_pool_new(&allocator_libc, threads)
+                            : platform_pool_new_soon(&allocator_libc, platform_cores);
     if (!cpu->pool) {
         free(cpu);
         return NULL;
     }
-    cpu->parallel = platform_pool_parallel(cpu->pool);
     return cpu;
 }
 
@@ -191,7 +193,7 @@ static struct cpu_options options_of(tw_cpu *cpu)
     const tw_cpu_options *o = &cpu->options;
     return (struct cpu_options){
         .kept = &cpu->kept,
-        .parallel = cpu->parallel,
+        .parallel = cpu->pool ? platform_pool_parallel(cpu->pool) : cpu->parallel,
         .print = o->print,
         .print_user = o->print_user,
         .cancelled = o->cancelled,

@@ -11,6 +11,7 @@
 /* Returns the number of cores that this process may use, at least 1: those in its affinity mask, or
  * fewer if its control group grants less processor time than they have. It reads files. */
 int platform_cores(void);
+int platform_allowed_cores(void); /* those in the affinity mask, at least 1; it reads no file */
 /* Returns the cores that control groups grant, rounded up; INT_MAX: any number. groups: the file
  * that lists the groups of the process (/proc/self/cgroup); root: the folder of all groups. */
 int platform_group_cores(const char *groups, const char *root);
@@ -53,14 +54,21 @@ struct parallel {
     void *user;
     int threads; /* tasks that can run at the same time; at least 1 */
     int cores;   /* cores that the process may use */
+    /* Returns the seconds for which a caller with little work should try to do it alone before it
+     * calls `run`, because `run` would first start threads. `spent`: the seconds for which it just
+     * worked alone; 0 asks only. NULL: `run` needs no such start. */
+    double (*alone)(void *user, double spent);
 };
 
-/* Makes a pool of threads that wait for tasks (platform_pool.c). They start with the first tasks and
+/* Makes a pool of threads that wait for tasks (platform_pool.c). They start with the first run and
  * end with the pool. One caller at a time has them; a caller that comes meanwhile, a task of the pool too, runs
  * its tasks on its own thread. A forked process starts new threads. `threads` includes the
  * caller's; 0: one per core. Returns NULL if there is no memory. */
 struct platform_pool;
 struct platform_pool *platform_pool_new(const struct allocator *allocator, int threads);
+/* Makes a pool of one thread per core in the affinity mask, of which at most count() start.
+ * `count`, for example platform_cores, is called when they start, so the pool is made soon. */
+struct platform_pool *platform_pool_new_soon(const struct allocator *allocator, int (*count)(void));
 /* Binds the threads to processors: thread i to processors[i % count]. Thread 0 is the caller's and
  * stays as it is. Call it before the first run. */
 void platform_pool_bind(struct platform_pool *p, const int *processors, int count);

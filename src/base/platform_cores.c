@@ -3,8 +3,10 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "base/platform.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,17 +20,26 @@
 
 /* --- the share of processor time that control groups grant --- */
 
-enum { MOST_LINE = 4096 };
+enum { MOST_LINE = 4096, MOST_GROUPS = 4 * MOST_LINE };
 
-static bool read_line(const char *folder, const char *group, const char *file, char *line, int size)
+/* Reads the start of a file as text. A stream of the C library would take twice the time. */
+static bool read_text(const char *path, char *text, size_t size)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    ssize_t length = read(file, text, size - 1);
+    close(file);
+    text[length > 0 ? length : 0] = '\0';
+    return length > 0;
+}
+
+static bool read_value(const char *folder, const char *group, const char *file, char *text,
+                       size_t size)
 {
     char path[MOST_LINE];
     int length = snprintf(path, sizeof path, "%s%s/%s", folder, group, file);
-    FILE *f = length < (int)sizeof path ? fopen(path, "r") : NULL;
-    bool read = f && fgets(line, size, f);
-    if (f)
-        fclose(f);
-    return read;
+    return length < (int)sizeof path && read_text(path, text, size);
 }
 
 /* Returns quota / period, rounded up; INT_MAX if one of them is not a positive number ("max", -1). */
@@ -45,12 +56,13 @@ static int cores_of_group(const char *root, const char *group, bool second_versi
 {
     char quota[64], period[64];
     if (second_version) {
-        if (!read_line(root, group, "cpu.max", quota, sizeof quota) || !strchr(quota, ' '))
+        if (!read_value(root, group, "cpu.max", quota, sizeof quota) || !strchr(quota, ' '))
             return INT_MAX;
         return cores_of(quota, strchr(quota, ' '));
     }
-    return read_line(root, group, "cpu.cfs_quota_us", quota, sizeof quota) &&
-                   read_line(root, group, "cpu.cfs_period_us", period, sizeof period)
+    return read_value(root, group, "cpu.cfs_quota_us", quota, sizeof quota) &&
+                   quota[0] != '-' && /* -1: no limit */
+                   read_value(root, group, "cpu.cfs_period_us", period, sizeof period)
                ? cores_of(quota, period)
                : INT_MAX;
 }
@@ -60,7 +72,7 @@ static int cores_of_group(const char *root, const char *group, bool second_versi
 static int cores_of_groups(const char *root, char *group, bool second_version)
 {
     int least = cores_of_group(root, "", second_version);
-    while (group[0]) {
+    while (group[strspn(group, "/")]) { /* "/" is the root */
         int cores = cores_of_group(root, group, second_version);
         least = cores < least ? cores : least;
         char *last = strrchr(group, '/');
@@ -84,13 +96,16 @@ static bool has_cpu(const char *list)
 
 int platform_group_cores(const char *groups, const char *root)
 {
-    char line[MOST_LINE], first_version[MOST_LINE];
+    char text[MOST_GROUPS], first_version[MOST_LINE], *next = text;
     int least = INT_MAX;
-    FILE *f = fopen(groups, "r");
+    if (!read_text(groups, text, sizeof text))
+        return least;
     if (snprintf(first_version, sizeof first_version, "%s/cpu", root) >= MOST_LINE)
         root = "";
-    while (f && fgets(line, sizeof line, f)) { /* hierarchy:controllers:/group */
-        line[strcspn(line, "\n")] = '\0';
+    for (char *line; (line = next)[0];) { /* hierarchy:controllers:/group */
+        next += strcspn(next, "\n");
+        if (next[0])
+            *next++ = '\0';
         char *controllers = strchr(line, ':');
         char *group = controllers ? strchr(++controllers, ':') : NULL;
         if (!group)
@@ -102,33 +117,47 @@ int platform_group_cores(const char *groups, const char *root)
             cores = cores_of_groups(second ? root : first_version, group, second);
         least = cores < least ? cores : least;
     }
-    if (f)
-        fclose(f);
     return least;
 }
 
 /* --- the processors of this process --- */
 
-int platform_cores(void)
+int platform_allowed_cores(void)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    long cores = 0;
 #ifdef __linux__
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
         cores = CPU_COUNT(&set);
-    int granted = platform_group_cores("/proc/self/cgroup", "/sys/fs/cgroup");
-    cores = granted < cores ? granted : cores;
 #endif
+    if (cores <= 0)
+        cores = sysconf(_SC_NPROCESSORS_ONLN);
     return cores > 0 ? (int)cores : 1;
 }
 
+int platform_cores(void)
+{
+    int cores = platform_allowed_cores();
+#ifdef __linux__
+    int granted = platform_group_cores("/proc/self/cgroup", "/sys/fs/cgroup");
+    cores = granted < cores ? granted : cores;
+#endif
+    return cores;
+}
+
+/* Asks once, because the C library may execute CPUID many times, and a guest of a virtual machine
+ * waits up to 70 microseconds for each. */
 int platform_cache_ways(void)
 {
-    long ways = 0;
+    static atomic_int known;
+    int ways = atomic_load(&known);
 #if defined(_SC_LEVEL1_DCACHE_ASSOC)
-    ways = sysconf(_SC_LEVEL1_DCACHE_ASSOC);
+    if (ways == 0)
+        ways = (int)sysconf(_SC_LEVEL1_DCACHE_ASSOC);
 #endif
-    return ways > 0 ? (int)ways : 8;
+    ways = ways > 0 ? ways : 8;
+    atomic_store(&known, ways);
+    return ways;
 }
 
 /* Linux saves tile registers only for processes that asked (Documentation/arch/x86/xstate.rst). */

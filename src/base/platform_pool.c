@@ -20,6 +20,10 @@
  * next launch may follow soon, and waking a thread takes 50 microseconds and more in a virtual
  * machine. */
 static const double spins_least = 20e-6, spins_most = 200e-6;
+/* About the seconds that it takes to start the threads. Callers work alone for as long in all before
+ * the threads start, so small launches never wait for the start, and the start costs other programs
+ * at most twice its time. */
+static const double start_time = 100e-6;
 enum {
     LOOKS = 16,         /* looks at the memory between two looks at the clock */
     MOST_MISSES = 4,    /* a thread that spun so often and found no work sleeps at once */
@@ -44,10 +48,13 @@ struct seat {
 
 struct platform_pool {
     struct allocator allocator;
-    atomic_int process; /* process of the threads; a forked process has none of them */
-    int threads;        /* with the caller's */
-    int cores;          /* that the process may use */
-    int started;        /* threads; only the caller that has the pool uses it */
+    atomic_int process;       /* process of the threads; a forked process has none of them */
+    int threads;              /* with the caller's */
+    atomic_int cores;         /* that the process may use */
+    int most_started;         /* threads that may start, with the caller's */
+    int (*count_cores)(void); /* called when the threads start; NULL: `cores` is known */
+    int started;              /* threads; only the caller that has the pool uses it */
+    _Atomic double alone;     /* seconds for which callers may still work alone */
     atomic_bool busy, ending;
     /* the caller sets these before it opens seats, and keeps them until unfinished is 0 */
     void (*task)(void *argument, int index);
@@ -202,6 +209,7 @@ static void *pool_thread(void *argument)
 static void pool_begin(struct platform_pool *p)
 {
     p->started = 0;
+    atomic_store(&p->alone, start_time);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->done, NULL);
     atomic_store(&p->awaited, false);
@@ -252,23 +260,35 @@ static size_t pool_bytes(int threads)
     return sizeof(struct platform_pool) + (size_t)threads * sizeof(struct seat);
 }
 
-struct platform_pool *platform_pool_new(const struct allocator *allocator, int threads)
+static struct platform_pool *new_pool(const struct allocator *allocator, int threads, int cores)
 {
-    int cores = platform_cores();
-    if (threads <= 0)
-        threads = cores;
-    if (threads > MOST_THREADS)
-        threads = MOST_THREADS;
+    threads = threads < MOST_THREADS ? threads : MOST_THREADS;
     struct platform_pool *p = allocator->resize(allocator->user, NULL, 0, pool_bytes(threads));
     if (!p)
         return NULL;
     p->allocator = *allocator;
-    p->threads = threads;
+    p->threads = p->most_started = threads;
     p->cores = cores;
+    p->count_cores = NULL;
     atomic_store(&p->ending, false);
     for (int i = 0; i < threads; i++)
         p->seats[i].processor = -1;
     pool_begin(p);
+    return p;
+}
+
+struct platform_pool *platform_pool_new(const struct allocator *allocator, int threads)
+{
+    int cores = platform_cores();
+    return new_pool(allocator, threads > 0 ? threads : cores, cores);
+}
+
+struct platform_pool *platform_pool_new_soon(const struct allocator *allocator, int (*count)(void))
+{
+    int cores = platform_allowed_cores();
+    struct platform_pool *p = new_pool(allocator, cores, cores);
+    if (p)
+        p->count_cores = count;
     return p;
 }
 
@@ -295,10 +315,19 @@ void platform_pool_free(struct platform_pool *p)
     a.resize(a.user, p, pool_bytes(p->threads), 0);
 }
 
-/* Starts the threads of `seats` seats that have not started. With fewer threads the tasks take
+/* Starts the threads of `seats` seats that have not started. If not all may start, the pool is
+ * crowded, so other threads take the seats without a thread. With fewer threads the tasks take
  * longer. */
 static void start_threads(struct platform_pool *p, int seats)
 {
+    if (p->count_cores) {
+        int cores = p->count_cores();
+        p->count_cores = NULL;
+        p->most_started = cores < p->threads ? cores : p->threads;
+        atomic_store(&p->cores, cores);
+    }
+    atomic_store(&p->alone, 0);
+    seats = seats < p->most_started ? seats : p->most_started;
     while (p->started < seats - 1) {
         struct seat *s = &p->seats[p->started + 1];
         s->known = atomic_load(&p->runs);
@@ -364,8 +393,20 @@ void platform_pool_run(void *pool, int count, void (*task)(void *argument, int i
     atomic_store(&p->busy, false);
 }
 
+static double pool_alone(void *pool, double spent)
+{
+    struct platform_pool *p = pool;
+    double left = atomic_load(&p->alone);
+    if (spent > 0 && left > 0)
+        atomic_store(&p->alone, left = left > spent ? left - spent : 0);
+    return left;
+}
+
 struct parallel platform_pool_parallel(struct platform_pool *p)
 {
-    return (struct parallel){
-        .run = platform_pool_run, .user = p, .threads = p->threads, .cores = p->cores};
+    return (struct parallel){.run = platform_pool_run,
+                             .user = p,
+                             .threads = p->threads,
+                             .cores = p->cores,
+                             .alone = pool_alone};
 }

@@ -19,6 +19,11 @@ bool platform_allow_tiles(void)
     return false;
 }
 
+int platform_allowed_cores(void)
+{
+    return 1;
+}
+
 int platform_cache_ways(void)
 {
     return 8;
@@ -100,6 +105,12 @@ struct platform_pool *platform_pool_new(const struct allocator *allocator, int t
     if (p)
         p->allocator = *allocator;
     return p;
+}
+
+struct platform_pool *platform_pool_new_soon(const struct allocator *allocator, int (*count)(void))
+{
+    (void)count;
+    return platform_pool_new(allocator, 1);
 }
 
 void platform_pool_bind(struct platform_pool *p, const int *processors, int count)

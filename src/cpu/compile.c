@@ -506,7 +506,6 @@ struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
     compile_body(&c);
     note_size_texts(&c);
     p->by_columns = !s.serial && !s.locks && !s.waits && packed_by_columns(&c);
-    p->cache_ways = platform_cache_ways();
     p->code = c.code.data;
     p->count = c.code.count;
     p->frame_bytes = c.high;

@@ -267,11 +267,13 @@ static bool begin_strip(const struct frame *f, const struct dot_detail *d, struc
     if (columns == out->columns)
         return false;
     if (!s->memory.memory)
-        s->memory = kept_take(f->launch, STRIP_SUMS * sizeof(float) + SLOT_ALIGNMENT);
+        s->memory = kept_take(f->launch, STRIP_SUMS * sizeof(float) + SLOT_ALIGNMENT +
+                                             STRIP_PARTS * sizeof *s->part);
     if (!s->memory.memory)
         return false;
     uintptr_t past = (uintptr_t)s->memory.memory % SLOT_ALIGNMENT;
     s->sums = (float *)(void *)((char *)s->memory.memory + SLOT_ALIGNMENT - past);
+    s->part = (struct few_part *)(void *)(s->sums + STRIP_SUMS);
     s->detail = d;
     s->rows = out->rows;
     s->columns = columns;

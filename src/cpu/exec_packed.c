@@ -2,6 +2,8 @@
  * for `dot`. */
 #include "cpu/exec_packed.h"
 
+#include "base/platform.h"
+
 /* --- the part that a tile shows --- */
 
 static struct packed_state *states(const struct frame *f)
@@ -79,10 +81,10 @@ void step_packed_clear(struct frame *f, const struct instr *in)
 /* --- places of tiles --- */
 
 /* Returns whether rows of the left operand that are `bytes` apart fit well in the caches. */
-static bool is_good_step(const struct frame *f, int64_t bytes)
+static bool is_good_step(int64_t bytes)
 {
     return bytes % SETS_BYTES != 0 ||
-           (bytes % FAR_BYTES != 0 && f->program->cache_ways >= ROWS_OF_A_SET);
+           (bytes % FAR_BYTES != 0 && platform_cache_ways() >= ROWS_OF_A_SET);
 }
 
 /* Returns whether the view has this number of lines of the tile, and of steps of its depth. */
@@ -98,12 +100,11 @@ static bool has_lines(const struct packed_state *state, const struct packed_plan
 }
 
 /* Returns whether the product can read rows of the left operand directly in the view. */
-static bool reads_rows(const struct frame *f, const struct packed_form *form,
-                       const struct dot_view *view)
+static bool reads_rows(const struct packed_form *form, const struct dot_view *view)
 {
     int64_t size = (int64_t)dtype_size(form->to);
     return form->from == form->to && view->deep == 1 && view->line >= 0 &&
-           view->line % form->group == 0 && is_good_step(f, view->line * size);
+           view->line % form->group == 0 && is_good_step(view->line * size);
 }
 
 /* Returns whether the product can read a right operand directly in the view: few rows read it
@@ -118,7 +119,7 @@ static bool reads_columns(const struct frame *f, const struct packed_form *form,
         return view->line == 1 || view->deep == 1;
     bool once = need->rows <= f->program->set->dot->rows;
     return form->from == form->to && form->group == 1 && view->line == 1 &&
-           (once || is_good_step(f, view->deep * size));
+           (once || is_good_step(view->deep * size));
 }
 
 /* Lets the product read the operand directly in the view, if it can and no other block reads the
@@ -134,7 +135,7 @@ static bool read_in_place(const struct frame *f, struct packed_state *state,
     bool left = form->side == PACKED_LEFT;
     if (!has_lines(state, plan, left ? need->rows : need->columns, need->depth))
         return false;
-    if (left ? !reads_rows(f, form, &view)
+    if (left ? !reads_rows(form, &view)
              : (f->launch->packed[state->fill->cache].usable ||
                 !reads_columns(f, form, &view, need)))
         return false;

@@ -1,7 +1,6 @@
 /* Loads images. */
 #include "cpu/image.h"
 
-#include "base/platform.h"
 #include "cpu/atomic_ops.h"
 #include "cpu/lane_product.h"
 #include "cpu/strips.h"
@@ -170,7 +169,6 @@ static void load_functions(unsigned char *memory, const uint32_t *at, size_t cou
 static void set_machine(struct cpu_program *p, const struct routine_set *set)
 {
     p->set = set;
-    p->cache_ways = p->packed_count > 0 ? platform_cache_ways() : 0; /* CPUID is slow in a guest */
     if (p->joined)
         set_machine((struct cpu_program *)p->joined, set);
 }

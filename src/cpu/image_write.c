@@ -332,11 +332,10 @@ static void add_runs(struct arena *a, word_list *out, const unsigned char *bytes
         vec_push(a, out, zeros << 32);
 }
 
-/* Returns the program without what depends on the machine, and without the reasons for slow paths. */
+/* Returns the program without the reasons for slow paths. */
 static struct cpu_program portable(const struct cpu_program *p)
 {
     struct cpu_program own = *p;
-    own.cache_ways = 0; /* image_load asks the machine */
     own.slow_count = 0;
     return own;
 }

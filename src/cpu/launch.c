@@ -239,7 +239,8 @@ static void note_overlays(struct arena *a, struct launch_state *l)
         if (!l->program->views[i]->is_const && l->views[i].first < l->views[i].end)
             written[count++] =
                 (struct written_bytes){(uintptr_t)l->views[i].first, (uintptr_t)l->views[i].end};
-    qsort(written, (size_t)count, sizeof *written, compare_written);
+    if (count > 1)
+        qsort(written, (size_t)count, sizeof *written, compare_written);
     for (int i = 1; i < count; i++)
         if (written[i].end < written[i - 1].end)
             written[i].end = written[i - 1].end;

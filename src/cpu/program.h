@@ -395,7 +395,6 @@ struct cpu_program {
     bool shares;     /* some dot_detail does */
     bool by_columns; /* order of turns (struct launch_state): blocks along y follow each other,
                      * not along x */
-    int cache_ways;  /* platform_cache_ways() */
     const struct cpu_slow_path *slow;
     size_t slow_count;
     const struct size_text *size_texts;
@@ -532,7 +531,7 @@ struct few_strip {
     struct kept_block memory;
     float *sums; /* [rows][columns] */
     size_t rows, columns, count;
-    struct few_part part[STRIP_PARTS]; /* the products that were added, from 0 on */
+    struct few_part *part; /* [STRIP_PARTS]: the products that were added, from 0 on */
 };
 
 struct frame {

@@ -33,6 +33,7 @@ struct pool {
     struct worker *workers;
     int count;
     bool shares;        /* it shares products with workers that have no turn left */
+    double alone_until; /* the first worker works alone until then; 0: all workers work */
     atomic_bool manned; /* some worker had memory for a frame */
 };
 
@@ -112,15 +113,24 @@ static void give_part(const struct launch_state *l, struct worker *w, int index)
     w->last = l->blocks - first < part ? l->blocks : first + part;
 }
 
-/* Takes some turns of a worker's part, if any are left that must run. By rows, later turns have
- * higher blocks, so turns after the lowest block that faulted need not run. */
+/* Returns whether turns of a worker's part are left that must run. By rows, later turns have higher
+ * blocks, so turns after the lowest block that faulted need not run. */
+static bool has_turns(const struct pool *pool, const struct worker *of)
+{
+    int64_t next = atomic_load(&of->next);
+    return next < of->last &&
+           (pool->launch->program->by_columns || next <= atomic_load(pool->launch->stop));
+}
+
+/* Takes some turns of a worker's part, if any are left that must run. */
 static void take_some(const struct pool *pool, struct worker *w, struct worker *of)
 {
     const struct cpu_program *p = pool->launch->program;
     int64_t next = atomic_load(&of->next);
-    if (next >= of->last || (!p->by_columns && next > atomic_load(pool->launch->stop)))
+    if (next >= of->last || !has_turns(pool, of))
         return;
-    int64_t share = blocks_at_once(p, of->last - next, w == of ? 1 : pool->count);
+    int64_t share =
+        pool->alone_until > 0 ? 1 : blocks_at_once(p, of->last - next, w == of ? 1 : pool->count);
     if (share < pool->launch->turns_together && !p->has_locks)
         share = pool->launch->turns_together;
     atomic_store(&w->current, next);
@@ -173,9 +183,15 @@ static void help_others(const struct pool *pool, const struct worker *w)
 static bool any_left(const struct pool *pool)
 {
     for (int i = 0; i < pool->count; i++)
-        if (atomic_load(&pool->workers[i].next) < pool->workers[i].last)
+        if (has_turns(pool, &pool->workers[i]))
             return true;
     return false;
+}
+
+/* Returns whether the other workers are to join, after the turns that this one has taken. */
+static bool needs_others(const struct pool *pool, const struct worker *w)
+{
+    return pool->alone_until > 0 && w->first == w->end && platform_seconds() >= pool->alone_until;
 }
 
 static void work(void *user, int index)
@@ -192,7 +208,8 @@ static void work(void *user, int index)
     frame_set_params(&w->frame, pool->args);
     atomic_store(&pool->manned, true);
     int64_t turn;
-    while (!launch_was_cancelled(pool->launch) && take_turn(pool, w, &turn)) {
+    while (!launch_was_cancelled(pool->launch) && !needs_others(pool, w) &&
+           take_turn(pool, w, &turn)) {
         tell_progress(pool->launch, w->frame.row_blocks ? w->end - turn : 1);
         if (w->frame.row_blocks) {
             row_blocks_run(&w->frame, w->frame.row_blocks, turn, w->end);
@@ -210,10 +227,11 @@ static void work(void *user, int index)
     }
     pool->launch->program->set->stream->end();
     atomic_store(&w->current, INT64_MAX);
-    if (pool->shares && !launch_was_cancelled(pool->launch))
+    if (pool->shares && pool->alone_until == 0 && !launch_was_cancelled(pool->launch))
         help_others(pool, w);
     if (w->strip.memory.memory)
         kept_give(pool->launch, w->strip.memory);
+    w->strip = (struct few_strip){0};
     if (w->frame.profile)
         profile_end(w->frame.profile);
     frame_free(&w->frame);
@@ -242,6 +260,34 @@ static int worker_count(const struct launch_state *l)
     return (int)(count < l->blocks ? count : l->blocks);
 }
 
+/* Returns whether the views have few bytes. A launch on many bytes takes longer than the start of
+ * threads. */
+static bool is_small(const struct launch_state *l)
+{
+    enum { MOST = 256 << 10 };
+    int64_t bytes = 0;
+    for (int i = 0; i < l->program->view_count && bytes <= MOST; i++)
+        bytes += l->views[i].end - l->views[i].first;
+    return bytes <= MOST;
+}
+
+/* Runs turns on the first worker alone, as long as `parallel` advises. Returns whether turns are
+ * left. */
+static bool work_alone(struct pool *pool)
+{
+    const struct launch_state *l = pool->launch;
+    const struct parallel *parallel = &l->options->parallel;
+    double longest = parallel->alone ? parallel->alone(parallel->user, 0) : 0;
+    if (longest <= 0 || l->profiles || !is_small(l))
+        return true;
+    double began = platform_seconds();
+    pool->alone_until = began + longest;
+    work(pool, 0);
+    pool->alone_until = 0;
+    parallel->alone(parallel->user, platform_seconds() - began);
+    return !launch_was_cancelled(l) && any_left(pool);
+}
+
 enum cpu_fault_kind workers_run(struct arena *a, struct launch_state *l,
                                 const struct cpu_argument *args, struct cpu_fault *fault)
 {
@@ -259,10 +305,10 @@ enum cpu_fault_kind workers_run(struct arena *a, struct launch_state *l,
         give_part(l, &pool.workers[i], i);
     }
     profiles_open(a, l, pool.count);
-    if (pool.count > 1)
-        l->options->parallel.run(l->options->parallel.user, pool.count, work, &pool);
-    else
+    if (pool.count == 1)
         work(&pool, 0);
+    else if (work_alone(&pool))
+        l->options->parallel.run(l->options->parallel.user, pool.count, work, &pool);
     profiles_close(l, pool.count);
     return atomic_load(&pool.manned) ? first_fault(&pool, fault) : CPU_NO_MEMORY;
 }

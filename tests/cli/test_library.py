@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The shared library as an engine links it: its size and that of the library for the CPU, its dependencies, its exports
-with their version, the cost of a launch; the table of statuses in docs/embedding.md."""
+"""The shared library as an engine links it: its size, its dependencies, its exports with their version, the cost of a launch. The library for the
+CPU: its size, the first call of a kernel. The table of statuses in docs/embedding.md."""
 import os
 import re
 import shlex
@@ -17,6 +17,8 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 MOST_BYTES = 2_570_000  # stripped
 MOST_CPU_BYTES = 810_000  # of libtilewright_cpu.a in a program that uses all of it, stripped
 LAUNCH_LIMIT = 5.0  # microseconds, of a product of 16 x 16 x 16
+FIRST_CALL_LIMIT = 50.0  # microseconds, of a small kernel compiled ahead of time; the least of FIRST_CALLS processes
+FIRST_CALLS = 40
 ROUNDS, BATCH = 5, 100  # BATCH: launches, as in bench/launch_cpu.c
 C_LIBRARY = r"linux-vdso|linux-gate|libc\.|libm\.|libpthread\.|libdl\.|ld-linux|ld-musl|ld64"
 
@@ -77,6 +79,16 @@ def launch_times(library, folder):
     return least
 
 
+def first_call(tool, folder):
+    """Returns the least microseconds of the first call of a kernel that was compiled ahead of time for the CPU."""
+    program = os.path.join(folder, "first_call")
+    output(tool, "build", os.path.join(ROOT, "kernels/fused/softmax.tile"), "--device", "cpu", "--name", "rows", "--set", "cols=64", "--out", folder)
+    subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-O2", "-D_POSIX_C_SOURCE=200809L", "-I", folder, "-I", os.path.join(ROOT, "include"),
+                    os.path.join(ROOT, "bench", "first_call.c"), os.path.join(folder, "rows.c"),
+                    os.path.join(os.path.dirname(tool), "libtilewright_cpu.a"), "-lm", "-lpthread", "-o", program], check=True)
+    return min(float(re.search(r"first call ([\d.]+) us", output(program)).group(1)) for _ in range(FIRST_CALLS))
+
+
 def undocumented():
     """Returns rows of the table of statuses that docs/embedding.md does not have word for word."""
     with open(os.path.join(ROOT, "include", "tilewright.h")) as header, open(os.path.join(ROOT, "docs", "embedding.md")) as page:
@@ -95,6 +107,9 @@ def main():
         cpu = cpu_bytes(os.path.join(os.path.dirname(library), "libtilewright_cpu.a"), folder)
         if cpu > MOST_CPU_BYTES:
             wrong.append(f"libtilewright_cpu.a: {cpu} bytes stripped; at most {MOST_CPU_BYTES}")
+        first = first_call(os.path.abspath(sys.argv[1]), folder)
+        if first > FIRST_CALL_LIMIT:
+            wrong.append(f"the first call of a kernel for the CPU takes {first} us; at most {FIRST_CALL_LIMIT}")
         wrong += [f"needs {line}" for line in strangers(library)]
         wrong += [f"exports {name}" for name in unversioned(library)]
         wrong += [f"{name} is declared and not exported" for name in sorted(declared() - exported(library))]

@@ -251,6 +251,117 @@ static void results_are_those_of_one_worker(void **state)
         }
 }
 
+/* --- launches that begin on one worker --- */
+
+struct advised {
+    struct parallel pool;
+    double advice, spent;
+    int asked, runs;
+};
+
+static void run_and_count(void *user, int count, void (*task)(void *argument, int index),
+                          void *argument)
+{
+    struct advised *a = user;
+    a->runs++;
+    a->pool.run(a->pool.user, count, task, argument);
+}
+
+static double advise(void *user, double spent)
+{
+    struct advised *a = user;
+    a->asked += spent == 0;
+    a->spent += spent;
+    return a->advice;
+}
+
+static enum cpu_fault_kind go_advised(struct cpu_run *r, struct advised *a, double seconds)
+{
+    *a = (struct advised){.pool = platform_pool_parallel(r->pool), .advice = seconds};
+    r->options.parallel = a->pool;
+    r->options.parallel.run = run_and_count;
+    r->options.parallel.user = a;
+    r->options.parallel.alone = advise;
+    return cpu_launch(r->program, r->args, &r->options, &r->fault);
+}
+
+/* The others join after all, some or none of the blocks. Blocks of columns pack tiles that other
+ * blocks use, blocks of few rows are computed in strips, and one kernel fails in some blocks. */
+static void others_join_late(void **state)
+{
+    static const char *const texts[] = {
+        "kernel k(i32 n, const f32 *a, f32 *c) grid(48) warps(1)\n{\n"
+        "global f32 A[64][n] = a, C[64][n] = c;\ni32 i = block.x / 12 * 16, j = block.x % 12 * "
+        "16;\n"
+        "reg f32 acc[16][16] = 0;\nfor (i32 p = 0; p < n; p += 16) {\n"
+        "reg f32 ra[16][16] = A[i +: 16][p +: 16], rb[16][16] = A[p +: 16][j +: 16];\n"
+        "acc += dot(ra, rb);\n}\nC[i +: 16][j +: 16] = acc;\n}\n",
+        "kernel k(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 16), 4) warps(1)\n{\n"
+        "global f32 A[64][n] = a, C[64][n] = c;\ni32 i = block.y * 16, j = block.x * 16;\n"
+        "reg f32 acc[16][16] = 0;\nfor (i32 p = 0; p < n; p += 16) {\n"
+        "reg f32 ra[16][16] = A[i +: 16][p +: 16], rb[16][16] = A[p +: 16][j +: 16];\n"
+        "acc += dot(ra, rb);\n}\nC[i +: 16][j +: 16] = acc;\n}\n",
+        "kernel k(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 16)) warps(1)\n{\n"
+        "global f32 A[64][n] = a, C[64][n] = c;\ni32 j = block.x * 16;\n"
+        "C[0][j +: 16] = reshape(dot(reshape(A[1][0 +: 64], 1, 64), A[0 +: 64][j +: 16]), "
+        "16);\n}\n",
+        "kernel k(static i32 n, const f32 *a, f32 *c) grid(64) warps(1)\n{\n"
+        "global f32 A[64][n] = a, C[64][n] = c;\n"
+        "reg f32 x[n] = exp(A[block.x][0 +: n]);\nC[block.x][0 +: n] = x / sum(x);\n}\n",
+        "kernel k(i32 n, const f32 *a, f32 *c) grid(64) threads(32)\n{\n"
+        "global f32 A[64][n] = a, C[64][n] = c;\nif (block.x > 60 && block.x % 2 == 1)\n"
+        "C[block.x][thread.x + n] = 0;\nC[block.x][thread.x] = A[block.x][thread.x] + 1;\n}\n",
+    };
+    enum { LENGTH = 192, COUNT = 64 * LENGTH };
+    static const double seconds[] = {1e9, 1e-9, 5e-6, 20e-6};
+    static float want[COUNT];
+    (void)state;
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+        for (int round = 0; round < 12; round++) {
+            struct cpu_run r;
+            struct advised advised;
+            double longest = seconds[round % 4];
+            cpu_open(&r, texts[k], GIVEN({"n", LENGTH}));
+            float *a = cpu_array(&r, "a", sizeof want), *c = cpu_array(&r, "c", sizeof want);
+            for (int x = 0; x < COUNT; x++)
+                a[x] = (float)(x * 37 % 101) / 64;
+            enum cpu_fault_kind kind = cpu_go(&r, 1);
+            struct cpu_fault fault = r.fault;
+            memcpy(want, c, sizeof want);
+            memset(c, 0, sizeof want);
+            assert_int_equal(cpu_go(&r, 2 + round % 3), kind);
+            memset(c, 0, sizeof want);
+            assert_int_equal(go_advised(&r, &advised, longest), kind);
+            assert_int_equal(advised.asked, 1);
+            assert_true(advised.spent > 0);
+            if (round % 4 < 2)
+                assert_int_equal(advised.runs, round % 4);
+            if (kind != CPU_OK)
+                assert_memory_equal(fault.block, r.fault.block, sizeof fault.block);
+            else if (memcmp(want, c, sizeof want) != 0)
+                fail_msg("other values, round %d\n%s", round, texts[k]);
+            cpu_close(&r);
+        }
+}
+
+/* Launches on many bytes are not worth a try. */
+static void large_launches_start_all_workers(void **state)
+{
+    static const char text[] = "kernel k(i32 n, f32 *c) grid(n) warps(1)\n{\n"
+                               "global f32 C[n][512] = c;\nC[block.x][0 +: 512] = 1;\n}\n";
+    (void)state;
+    for (int64_t n = 128; n <= 129; n++) {
+        struct cpu_run r;
+        struct advised advised;
+        cpu_open(&r, text, GIVEN({"n", n}));
+        cpu_array(&r, "c", (size_t)n * 512 * sizeof(float));
+        assert_int_equal(cpu_go(&r, 2), CPU_OK);
+        assert_int_equal(go_advised(&r, &advised, 1e9), CPU_OK);
+        assert_int_equal(advised.runs, n > 128);
+        cpu_close(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +370,8 @@ int main(void)
         cmocka_unit_test(each_panel_is_taken_once),
         cmocka_unit_test(products_follow_each_other),
         cmocka_unit_test(results_are_those_of_one_worker),
+        cmocka_unit_test(others_join_late),
+        cmocka_unit_test(large_launches_start_all_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -236,6 +236,78 @@ static void idle_threads_sleep_soon(void **state)
     assert_true(least < 1e-3 * platform_cores());
 }
 
+/* --- the start of threads --- */
+
+static int two(void)
+{
+    return 2;
+}
+
+static int one(void)
+{
+    return 1;
+}
+
+enum { MOST_TASKS = 9 };
+struct runs {
+    pthread_t caller;
+    atomic_int of[MOST_TASKS], by_caller;
+};
+
+static void note_run(void *argument, int index)
+{
+    struct runs *r = argument;
+    atomic_fetch_add(&r->of[index], 1);
+    atomic_fetch_add(&r->by_caller, pthread_equal(pthread_self(), r->caller) != 0);
+}
+
+/* Each task runs once, also if fewer threads start than the pool has seats. */
+static void as_many_threads_start_as_cores_are_granted(void **state)
+{
+    static int (*const counts[])(void) = {one, two, platform_cores};
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        struct platform_pool *pool = platform_pool_new_soon(&allocator_libc, counts[i]);
+        assert_non_null(pool);
+        assert_int_equal(platform_pool_parallel(pool).cores, platform_allowed_cores());
+        assert_int_equal(platform_pool_parallel(pool).threads, platform_allowed_cores());
+        for (int count = 2; count <= MOST_TASKS; count++) {
+            struct runs runs = {.caller = pthread_self()};
+            platform_pool_run(pool, count, note_run, &runs);
+            for (int t = 0; t < MOST_TASKS; t++)
+                assert_int_equal(runs.of[t], t < count);
+            if (counts[i] == one)
+                assert_int_equal(runs.by_caller, count);
+        }
+        if (platform_allowed_cores() > 1) /* a pool of one thread starts none */
+            assert_int_equal(platform_pool_parallel(pool).cores, counts[i]());
+        platform_pool_free(pool);
+    }
+}
+
+/* Callers may work alone until the threads run, or until they have worked as long as a start
+ * takes. */
+static void callers_work_alone_at_first(void **state)
+{
+    (void)state;
+    for (int run = 0; run < 2; run++) {
+        struct platform_pool *pool = platform_pool_new(&allocator_libc, 2);
+        assert_non_null(pool);
+        struct parallel parallel = platform_pool_parallel(pool);
+        double first = parallel.alone(parallel.user, 0);
+        assert_true(first > 0 && first < 1e-3);
+        assert_true(parallel.alone(parallel.user, first / 2) == first / 2);
+        assert_true(parallel.alone(parallel.user, 0) == first / 2);
+        struct runs runs = {.caller = pthread_self()};
+        if (run == 0)
+            parallel.run(parallel.user, 2, note_run, &runs);
+        else
+            assert_true(parallel.alone(parallel.user, first) == 0);
+        assert_true(parallel.alone(parallel.user, 0) == 0);
+        platform_pool_free(pool);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +317,8 @@ int main(void)
         cmocka_unit_test(lists_name_processors),
         cmocka_unit_test(a_pool_is_bound),
 #endif
+        cmocka_unit_test(as_many_threads_start_as_cores_are_granted),
+        cmocka_unit_test(callers_work_alone_at_first),
         cmocka_unit_test(threads_beyond_the_cores_sleep),
         cmocka_unit_test(idle_threads_sleep_soon),
     };
