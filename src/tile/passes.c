@@ -12,6 +12,7 @@ const struct pass pass_list[] = {
     {"synccheck", pass_synccheck, "the static synchronisation check"},
     {"masks", pass_masks, "slices that provably lie inside need no masks"},
     {"pipeline", pass_pipeline, "pipelines become loops with stages, on a GPU"},
+    {"split", pass_split, "tiles that are read in parts become one for each part, on the host"},
     {"operands", pass_operands, "parts of views that products read get names, on the host"},
     {"deepen", pass_deepen, "several turns of loops of products become one, on the host"},
     {"join", pass_join, "neighbouring blocks become one with larger tiles, on the host"},

@@ -91,6 +91,10 @@ void pass_masks(struct pass_context *c);
  * folds again). diagnoses: pipelines in which nothing can be fetched ahead (a warning). */
 void pass_pipeline(struct pass_context *c);
 
+/* split.c: for the host, makes one tile of each part of a tile that is filled from parts of
+ * read-only views and read in parts alone. requires: folded. keeps: all values, and masks' marks. */
+void pass_split(struct pass_context *c);
+
 /* name_operands.c: for the host, gives a name to each part of a read-only view that `dot` reads, so that
  * the CPU engine packs it. requires: types, folded. keeps: all values. */
 void pass_operands(struct pass_context *c);

@@ -60,8 +60,8 @@ enum passes { ALL_PASSES, AS_WRITTEN, ONLY_VARIANCE };
 
 static bool wanted_pass(enum passes which, const char *name)
 {
-    bool is_own =
-        strcmp(name, "operands") == 0 || strcmp(name, "deepen") == 0 || strcmp(name, "join") == 0;
+    bool is_own = strcmp(name, "split") == 0 || strcmp(name, "operands") == 0 ||
+                  strcmp(name, "deepen") == 0 || strcmp(name, "join") == 0;
     if (which == ONLY_VARIANCE)
         return strcmp(name, "variance") == 0;
     return strcmp(name, "synccheck") != 0 && !(is_own && which == AS_WRITTEN);

@@ -237,6 +237,112 @@ static void join_keeps_bits_of_small_types(void **state)
     }
 }
 
+/* --- tiles that are read in parts --- */
+
+/* n: i32; %s: types of elements, sums; the fills and reads of two tiles of 12 x 16 and 16 x 16 */
+#define PARTS(fills, reads)                                                                        \
+    "kernel k(i32 n, const %s *a, const %s *b, %s *c)\n"                                           \
+    "grid(cdiv(n, 12), cdiv(n, 16)) warps(1)\n{\n"                                                 \
+    "global %s A[n][n] = a, B[n][n] = b;\nglobal %s C[n][n] = c;\n"                                \
+    "i32 i = block.x * 12, j = block.y * 16;\nreg %s acc[12][16] = 0;\n"                           \
+    "shared %s sa[2][12][16], sb[2][16][16];\n"                                                    \
+    "for (i32 p = 0, s = 0; p < n; p += 16, s = 1 - s) {\n" fills reads "}\n"                      \
+    "C[i +: 12][j +: 16] = acc;\n}\n"
+#define FILLS                                                                                      \
+    "async sa[s] = A[i +: 12][p +: 16];\nasync sb[s] = B[p +: 16][j +: 16];\nasync_commit();\n"    \
+    "async_wait(0);\nsync();\n"
+#define HALF(start) "acc += dot(sa[s][0 +: 12][" start " +: 8], sb[s][" start " +: 8][0 +: 16]);\n"
+
+static const char *const read_in_parts[] = {
+    PARTS(FILLS, HALF("0") HALF("8")),
+    PARTS(FILLS, HALF("8") HALF("0")),
+    PARTS(FILLS, HALF("8")),
+    PARTS(FILLS, "acc += dot(sa[s][:][8 +: 8], sb[s][8 +: 8][:]);\n" HALF("0")),
+    /* transposed, in quarters */
+    PARTS("sa[s] = A[i +: 12][p +: 16];\nsb[s] = B[j +: 16][p +: 16];\nsync();\n",
+          "acc += dot(sa[s][0 +: 12][0 +: 4], trans(sb[s][0 +: 16][0 +: 4]));\n"
+          "acc += dot(sa[s][0 +: 12][12 +: 4], trans(sb[s][0 +: 16][4 +: 4]));\n"),
+    /* parts along the other axis, and of one tile only */
+    PARTS(FILLS, "acc += dot(sa[s], sb[s]);\nsync();\n"),
+    PARTS("sa[s] = A[i +: 12][p +: 16];\nsb[s] = B[p +: 16][j +: 16];\nsync();\n",
+          "reg %s x[12][8] = sa[s][0 +: 12][8 +: 8];\nacc += dot(x, sb[s][0 +: 8][0 +: 16]);\n"
+          "acc += dot(x, sb[s][8 +: 8][0 +: 16]);\n"),
+    /* parts that are not of one width, that overlap, or whose place is not known */
+    PARTS(FILLS, HALF("0") "acc += dot(sa[s][0 +: 12][8 +: 4], sb[s][8 +: 4][0 +: 16]);\n"),
+    PARTS(FILLS, HALF("0") HALF("4")),
+    PARTS(FILLS, HALF("s * 8")),
+    /* read in another way, too; filled in another way */
+    PARTS(FILLS, HALF("0") "acc += sb[s][0 +: 12][0 +: 16];\n"),
+    PARTS(FILLS "sa[s][3][9] = 7;\n", HALF("0") HALF("8")),
+    PARTS("sa[s] = A[i +: 12][p +: 16] + A[i +: 12][p +: 16];\nsb[s] = 3;\n"
+          "sb[s] = B[p +: 16][j +: 16];\nsync();\n",
+          HALF("0") HALF("8")),
+};
+
+static void parts_keep_bits(void **state)
+{
+    static const char *const types[][2] = {
+        {"f32", "f32"}, {"f16", "f32"}, {"bf16", "f32"}, {"i8", "i32"}};
+    char text[2048];
+    (void)state;
+    for (size_t i = 0; i < sizeof read_in_parts / sizeof *read_in_parts; i++)
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+            for (int64_t n = t == 0 ? 37 : 125; n < 130; n += 88) {
+                const char *type = types[t][0], *sum = types[t][1];
+                snprintf(text, sizeof text, read_in_parts[i], type, type, sum, type, sum, sum, type,
+                         type);
+                expect_same(text, n);
+            }
+}
+
+/* --- several products that are added to one sum --- */
+
+static const char *const several[] = {
+    RUN_TIME "for (i32 p = 0; p < n; p += 16) {\n"
+             "reg f32 x[12][8] = A[i +: 12][p +: 8], y[12][8] = A[i +: 12][p + 8 +: 8];\n"
+             "reg f32 v[8][16] = B[p +: 8][j +: 16], w[8][16] = B[p + 8 +: 8][j +: 16];\n"
+             "acc += dot(x, v);\nacc += dot(y, w);\n}\n" TAIL,
+    /* the tile of the first product gets its value in the turn before */
+    RUN_TIME "reg f32 x[12][8] = A[i +: 12][0 +: 8], v[8][16] = B[0 +: 8][j +: 16];\n"
+             "for (i32 p = 0; p < n; p += 16) {\n"
+             "reg f32 y[12][8] = A[i +: 12][p + 8 +: 8], w[8][16] = B[p + 8 +: 8][j +: 16];\n"
+             "acc += dot(x, v);\nx = A[i +: 12][p + 16 +: 8];\nv = B[p + 16 +: 8][j +: 16];\n"
+             "acc += dot(y, w);\n}\n" TAIL,
+    /* of different depths, of different forms, at the same place twice */
+    RUN_TIME "for (i32 p = 0; p < n; p += 12) {\n"
+             "reg f32 x[12][8] = A[i +: 12][p +: 8], y[12][4] = A[i +: 12][p + 8 +: 4];\n"
+             "reg f32 v[8][16] = B[p +: 8][j +: 16], w[4][16] = B[p + 8 +: 4][j +: 16];\n"
+             "acc += dot(x, v);\nacc += dot(y, w);\n}\n" TAIL,
+    RUN_TIME "for (i32 p = 0; p < n; p += 8) {\n"
+             "reg f32 x[12][8] = A[i +: 12][p +: 8], y[8][12] = A[p +: 8][i +: 12];\n"
+             "reg f32 v[8][16] = B[p +: 8][j +: 16];\n"
+             "acc += dot(x, v);\nacc += dot(trans(y), v);\n}\n" TAIL,
+    RUN_TIME "for (i32 p = 0; p < n; p += 8) {\n"
+             "reg f32 x[12][8] = A[i +: 12][p +: 8], v[8][16] = B[p +: 8][j +: 16];\n"
+             "acc += dot(x, v);\nacc += dot(x, v);\n}\n" TAIL,
+    /* the sum is read in between, or one of the products is left out at times */
+    RUN_TIME "for (i32 p = 0; p < n; p += 8) {\n"
+             "reg f32 x[12][8] = A[i +: 12][p +: 8], v[8][16] = B[p +: 8][j +: 16];\n"
+             "acc += dot(x, v);\nacc = max(acc, -5);\nacc += dot(x, v);\n}\n" TAIL,
+    RUN_TIME "for (i32 p = 0; p < n; p += 8) {\n"
+             "reg f32 x[12][8] = A[i +: 12][p +: 8], v[8][16] = B[p +: 8][j +: 16];\n"
+             "acc += dot(x, v);\nif (p > 40)\nacc += dot(x, v);\n}\n" TAIL,
+    RUN_TIME "for (i32 p = 0; p < n; p += 8) {\n"
+             "reg f32 x[12][8] = A[i +: 12][p +: 8], v[8][16] = B[p +: 8][j +: 16];\n"
+             "acc += dot(x, v);\nif (p > 40)\nbreak;\nacc += dot(x, v);\n}\n" TAIL,
+    RUN_TIME "reg f32 other[12][16] = 1;\nfor (i32 p = 0; p < n; p += 8) {\n"
+             "reg f32 x[12][8] = A[i +: 12][p +: 8], v[8][16] = B[p +: 8][j +: 16];\n"
+             "acc += dot(x, v);\nother += dot(x, v);\nacc += dot(x, v);\n}\nacc -= other;\n" TAIL,
+};
+
+static void several_products_keep_bits(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof several / sizeof *several; i++)
+        for (int64_t n = 37; n < 150; n += 61)
+            expect_same(several[i], n);
+}
+
 /* --- programs that must keep their blocks --- */
 
 #define PRODUCT LOOP "acc += dot(A[i +: 12][p +: 8], B[p +: 8][j +: 16]);\n}\n"
@@ -402,6 +508,8 @@ int main(void)
         cmocka_unit_test(join_keeps_bits),
         cmocka_unit_test(join_keeps_bits_without_products),
         cmocka_unit_test(join_keeps_bits_of_small_types),
+        cmocka_unit_test(parts_keep_bits),
+        cmocka_unit_test(several_products_keep_bits),
         cmocka_unit_test(other_programs_keep_their_blocks),
         cmocka_unit_test(other_loops_keep_their_bits),
         cmocka_unit_test(a_launch_joins_blocks_if_that_pays),
