@@ -87,11 +87,12 @@ struct slot {
 /* A loop whose products are deferred until they are deep enough. */
 struct deferral {
     struct deferral *outer;
-    const struct stmt *sum;          /* the assignment to the sum; NULL: none */
+    const struct stmt *loop;
+    const struct stmt *sum;          /* the first assignment to the sum; NULL: none */
     uint32_t deferred;               /* its struct dot_deferred, in the frame */
     struct value value;              /* the sum */
     const struct stmt *store;        /* statement after the loop that stores the sum; NULL: none */
-    const struct dot_detail *detail; /* of the product, after it is compiled */
+    const struct dot_detail *detail; /* of the last product, after it is compiled */
 };
 
 /* The number of statements that compile_seen.c visits in all. The limit keeps the compile time
@@ -401,6 +402,11 @@ bool compile_packed_decl(struct compiler *c, const struct stmt *s);
 /* --- compile_dot.c --- */
 
 struct value compile_dot(struct compiler *c, const struct expr *e, const struct value *into);
+/* Returns whether the loop may defer the product of s: its body has sum = dot(tile, tile, sum) once
+ * or several times, in one form, and nothing else in the loop names the sum. */
+bool may_defer(const struct compiler *c, const struct stmt *loop, const struct stmt *s);
+/* Returns whether s is such a statement of the innermost loop, which defers its products. */
+bool deferral_takes(const struct compiler *c, const struct stmt *s);
 /* Begin and end a loop whose product may be deferred. */
 void deferral_begin(struct compiler *c, const struct stmt *loop, struct deferral *d);
 void deferral_end(struct compiler *c, struct deferral *d);

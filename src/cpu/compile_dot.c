@@ -140,9 +140,8 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
 
 /* --- loops that defer products --- */
 
-/* Returns whether the loop may defer its product: its body has sum = dot(tile, tile, sum), and
- * no other statement of the loop names the sum. */
-static bool may_defer(const struct compiler *c, const struct stmt *loop, const struct stmt *s)
+/* Returns whether the statement is sum = dot(tile, tile, sum) of packed tiles. */
+static bool adds_tiles(const struct compiler *c, const struct stmt *s)
 {
     if (s->kind != STMT_ASSIGN || s->target->op != OP_REF || s->target->sym->storage != ST_REG ||
         s->value->op != OP_DOT || s->value->count < 3 || s->value->type.rank != 2)
@@ -154,14 +153,54 @@ static bool may_defer(const struct compiler *c, const struct stmt *loop, const s
     for (int i = 0; i < 2; i++)
         if (!packed_tile_of(c, dot_tile(s->value, i)))
             return false;
-    return expr_mentions(loop->condition, sum->sym) + stmt_mentions(loop->body, sum->sym) +
-               stmt_mentions(loop->step, sum->sym) ==
-           2;
+    return true;
+}
+
+static bool forms_alike(const struct packed_form *x, const struct packed_form *y)
+{
+    return x->side == y->side && x->turned == y->turned && x->from == y->from && x->to == y->to &&
+           x->group == y->group && x->flipped == y->flipped && x->lines == y->lines &&
+           x->depth == y->depth;
+}
+
+/* Returns whether t adds to the sum of s, too, a product of the same form. */
+static bool adds_alike(const struct compiler *c, const struct stmt *s, const struct stmt *t)
+{
+    if (s == t || !adds_tiles(c, t) || t->target->sym != s->target->sym)
+        return s == t;
+    for (int i = 0; i < 2; i++) {
+        const struct packed_tile *x = packed_tile_of(c, dot_tile(s->value, i));
+        if (!forms_alike(&x->form, &packed_tile_of(c, dot_tile(t->value, i))->form))
+            return false;
+    }
+    return true;
+}
+
+bool may_defer(const struct compiler *c, const struct stmt *loop, const struct stmt *s)
+{
+    if (!adds_tiles(c, s))
+        return false;
+    const struct sym *sum = s->target->sym;
+    int own = 0;
+    for (const struct stmt *t = loop->body; t; t = t->next)
+        own += adds_alike(c, s, t) ? 2 : 0;
+    return expr_mentions(loop->condition, sum) + stmt_mentions(loop->body, sum) +
+               stmt_mentions(loop->step, sum) ==
+           own;
+}
+
+bool deferral_takes(const struct compiler *c, const struct stmt *s)
+{
+    const struct deferral *d = c->deferral;
+    const struct stmt *t = d && d->sum ? d->loop->body : NULL;
+    while (t && t != s)
+        t = t->next;
+    return t && adds_alike(c, d->sum, s);
 }
 
 void deferral_begin(struct compiler *c, const struct stmt *loop, struct deferral *d)
 {
-    *d = (struct deferral){.deferred = NO_SLOT, .outer = c->deferral};
+    *d = (struct deferral){.deferred = NO_SLOT, .outer = c->deferral, .loop = loop};
     c->deferral = d;
     if (c->lanes > 1 || c->plain)
         return;

@@ -119,7 +119,7 @@ static void note_sum(struct compiler *c, const struct stmt *loop, const struct s
     const struct stmt *other = other_mention(loop, s, sum->sym);
     if (compute_dtype(compute_of(sum->type.dtype)) != sum->type.dtype)
         note_slow(c, CPU_SLOW_SUM_TYPE, s->loc, sum->loc, sum->sym->written);
-    else if (other)
+    else if (other && !may_defer(c, loop, s))
         note_slow(c, CPU_SLOW_SUM_READ, s->loc, other->loc, sum->sym->written);
 }
 

@@ -238,7 +238,7 @@ static void assign_variable(struct compiler *c, const struct stmt *s)
     }
     bool whole = variable.lanes == 1 || lanes_need_no_mask(c, target->sym);
     if (whole && may_compute_in_place(target, s->value)) {
-        c->defers_dot = c->deferral && c->deferral->sum == s;
+        c->defers_dot = deferral_takes(c, s);
         compile_tile(c, s, &variable);
         c->defers_dot = false;
         return;

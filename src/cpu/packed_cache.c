@@ -128,6 +128,15 @@ static bool is_shared(const struct launch_state *l, const struct packed_plan *pl
     return false;
 }
 
+/* Returns whether tiles should be packed next to each other, because no product is as deep as it
+ * should be and their rows cannot be read in the view. */
+static bool is_shallow(const struct packed_plan *plan)
+{
+    const struct packed_form *form = &plan->form;
+    return form->side == PACKED_LEFT && (form->from != form->to || form->turned) &&
+           2 * (size_t)form->depth <= dot_most_depth(dtype_size(form->to));
+}
+
 static bool multiply(int64_t *n, int64_t by)
 {
     return !__builtin_mul_overflow(*n, by, n);
@@ -184,7 +193,8 @@ void packed_caches_open(struct arena *a, struct launch_state *l)
         int64_t rows, elements, together = is_shared(l, plan) ? 1 : blocks_together(plan);
         if (together > l->turns_together)
             l->turns_together = together;
-        if (!is_shared(l, plan) || !plan_shape(l, plan, cache, &rows, &elements))
+        if (!(is_shared(l, plan) || is_shallow(plan)) ||
+            !plan_shape(l, plan, cache, &rows, &elements))
             continue;
         size_t bytes = (size_t)elements * dtype_size(plan->form.to), alignment = SLOT_ALIGNMENT;
         if (bytes >= LARGE_PAGE / 2) {
