@@ -178,6 +178,7 @@ static void make_parts(struct splitting *s, struct tile *t)
         type.extent[type.rank - 2 + t->axis] = t->width;
         const char *name = kernel_unused_name(k, arena_printf(k->arena, "%s_%d", t->sym->name, i));
         t->part[i] = sym_new(k, name, t->sym->storage, type, t->sym->loc);
+        t->part[i]->written = t->sym->written;
         t->part[i]->is_const = t->sym->is_const;
         t->part[i]->staged = t->sym->staged;
     }
