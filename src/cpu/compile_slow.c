@@ -159,13 +159,21 @@ static int in_text(const void *a, const void *b)
     return x->slow < y->slow ? -1 : x->slow > y->slow;
 }
 
+static bool has_products(const struct cpu_program *p)
+{
+    for (uint32_t i = 0; i < p->count; i++)
+        if (p->code[i].step == step_dot)
+            return true;
+    return false;
+}
+
 void slow_program(struct compiler *c)
 {
     struct cpu_program *p = c->program;
     if (!c->plain && c->lanes == 1)
         stmt_walk(c->kernel->body, note_loop, c);
     const struct instr *obstacle = row_blocks_obstacle(p->code);
-    if (p->row_chain_count > 0 && p->packed_count == 0 && obstacle)
+    if (p->row_chain_count > 0 && !has_products(p) && obstacle)
         note_slow(c, CPU_SLOW_ROWS_STEPS, c->kernel->loc, obstacle->loc, NULL);
     if (c->slow.count > 1)
         qsort(c->slow.data, c->slow.count, sizeof *c->slow.data, in_text);

@@ -436,6 +436,25 @@ static void test_names_computed_tiles(void **state)
     }
 }
 
+/* A row of a bias does not make the blocks of a product blocks of rows. */
+static void test_products_are_no_rows(void **state)
+{
+    struct fixture *f = *state;
+    launch_text(f, "kernel k(f32 *a, const f32 *b, f32 *c) grid(4) warps(1)\n{\n"
+                   "    global f32 A[16][16] = a, B[256] = b, C[16][256] = c;\n"
+                   "    reg f32 x[16][16] = A[0 +: 16][0 +: 16], s[16][256] = 0;\n"
+                   "    for (i32 p = 0; p < 2; p++)\n"
+                   "        s += dot(x, A[0 +: 16][0 +: 256]);\n"
+                   "    C[0 +: 16][0 +: 256] = s + exp(B[0 +: 256] * 2);\n}\n");
+    tw_slow_path slow = tw_slow_path_init();
+    int count = 0;
+    while (tw_launch_slow_path(f->launch, count, &slow) == TW_OK) {
+        assert_string_not_equal(slow.code, "rows-steps");
+        count++;
+    }
+    assert_true(count > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,6 +471,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_gives_reasons, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_gives_reasons_of_programs, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_names_computed_tiles, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_products_are_no_rows, api_setup, api_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
