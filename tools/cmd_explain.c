@@ -438,7 +438,7 @@ static const struct option_spec explain_options[] = {
      .help = "also draw a roofline diagram; without FILE, the GPU's own; cpu: a flame graph"},
     {.name = "measure",
      .help = "also run it on the GPU that is here, and print that time, too; cpu: measures the\n"
-             "roofs of the processor again, which are kept otherwise"},
+             "roofs of the processor for --threads threads again, which are kept otherwise"},
     OPTION_GROUP("PTX and CUDA C"),
     OPTIONS_PTX_LAUNCH,
     OPTIONS_COMPILER,

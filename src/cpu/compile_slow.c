@@ -131,12 +131,13 @@ static void note_loop(void *user, struct stmt *loop)
         note_sum(user, loop, s);
 }
 
-/* Returns whether the list adds a product to a variable. */
+/* Returns whether the list adds a product to a variable, also if it does so under a condition. */
 static bool adds_product(const struct stmt *first)
 {
     for (const struct stmt *s = first; s; s = s->next) {
         const struct expr *e = s->kind == STMT_ASSIGN ? s->value : NULL;
-        if (s->kind == STMT_BLOCK && adds_product(s->body))
+        bool holds = s->kind == STMT_BLOCK || s->kind == STMT_IF;
+        if (holds && (adds_product(s->body) || adds_product(s->otherwise)))
             return true;
         if (e && e->op == OP_FMA && expr_same(e->args[2], s->target))
             return true;

@@ -378,6 +378,11 @@ static const struct {
                   "    global f32 A[n] = a, C[32] = c;\n    f32 s = 0, t = thread.x;\n"
                   "    for (i32 p = 0; p < n; p++) { s += A[p] * A[thread.x]; t = t / 2; }\n"
                   "    C[thread.x] = s + t;\n}\n"},
+    {"loop-form", "kernel k(i32 n, const f32 *a, f32 *c) grid(1) threads(32)\n{\n"
+                  "    global f32 A[n] = a, C[32] = c;\n    f32 s = 0;\n"
+                  "    for (i32 p = 0; p < n; p++)\n"
+                  "        if (A[p] != 0) s += A[p] * A[thread.x];\n"
+                  "    C[thread.x] = s;\n}\n"},
     {"loop-counter", "kernel k(i32 n, const f32 *a, f32 *c) grid(1) threads(32)\n{\n"
                      "    global f32 A[n] = a, C[32] = c;\n    f32 s = 0;\n"
                      "    for (i32 p = 0; p < thread.x; p++) s += A[p] * A[thread.x];\n"
