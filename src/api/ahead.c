@@ -247,6 +247,8 @@ static tw_status compile_for_cpu(struct add_call *c, struct kernel *ir,
         struct image image = {0};
         if (p && passes->joined)
             cpu_add_joined(a, p, passes->joined, passes->joins);
+        if (p && passes->joined_columns)
+            cpu_add_joined(a, p, passes->joined_columns, passes->column_joins);
         if (p)
             image = image_write(a, p, &why);
         if (!image.words) {

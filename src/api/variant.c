@@ -208,6 +208,8 @@ tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *
     }
     if (passes.joined)
         cpu_add_joined(&v->arena, v->program, passes.joined, passes.joins);
+    if (passes.joined_columns)
+        cpu_add_joined(&v->arena, v->program, passes.joined_columns, passes.column_joins);
     return TW_OK;
 }
 

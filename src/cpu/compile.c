@@ -477,6 +477,8 @@ void cpu_add_joined(struct arena *a, struct cpu_program *p, const struct kernel 
                     const int64_t joins[3])
 {
     const char *why;
+    while (p->joined)
+        p = (struct cpu_program *)p->joined;
     p->joined = cpu_compile_with(a, joined, p->set, false, &why);
     memcpy(p->joins, joins, sizeof p->joins);
 }

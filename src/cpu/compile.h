@@ -28,6 +28,9 @@ struct packed_use {
     enum cpu_slow why; /* refused: the first reason, and its place */
     struct loc why_at;
     struct packed_form form;
+    bool weights;     /* its declaration fills it with weights: */
+    enum dtype codes; /* the type of their codes */
+    int64_t repeat;
     struct packed_tile *tile; /* NULL: the tile is not packed */
 };
 

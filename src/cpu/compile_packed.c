@@ -1,7 +1,8 @@
 /* Decides which tiles are packed (packed.h), and compiles their fills.
  *
  * A tile is packed if the kernel only fills it whole (or one of its stages whole) from const
- * views or from other such tiles, and only reads it whole in `dot`, always as the same operand
+ * views or from other such tiles, or if its only fill is a declaration with weights
+ * (tile/weights.h), and if the kernel only reads it whole in `dot`, always as the same operand
  * and with the same orientation. A mention of any other kind keeps it an ordinary tile. */
 #include "cpu/compile.h"
 
@@ -162,6 +163,7 @@ static void survey_operand(struct survey *s, const struct expr *dot, enum packed
     form.group = g.group;
     form.flipped = g.flipped && side == PACKED_RIGHT;
     form.to = g.group == 4 ? form.from : g.to;
+    form.repeat = 1;
     bool depth_first = (side == PACKED_RIGHT) != turned;
     form.lines = tile->type.extent[depth_first ? 1 : 0];
     form.depth = tile->type.extent[depth_first ? 0 : 1];
@@ -197,10 +199,31 @@ static enum cpu_slow why_not_filled(const struct expr *target, const struct expr
     return names_tile(target) && !value->sym->is_const ? CPU_SLOW_VIEW_WRITTEN : CPU_SLOW_TILE_PART;
 }
 
+/* Surveys the declaration of a right operand with weights. false: it is another one. */
+static bool survey_weights(struct survey *s, const struct expr *target, const struct expr *value)
+{
+    struct weights w;
+    struct packed_use *to = use_of(s->c, target);
+    bool fits = !to->used || (to->form.side == PACKED_RIGHT && !to->form.turned);
+    if (target->sym->storage != ST_REG || !fits || !type_same_shape(&target->type, &value->type) ||
+        target->type.dtype != value->type.dtype || !weights_read(value, &w))
+        return false;
+    to->weights = true;
+    to->codes = w.codes->type.dtype;
+    to->repeat = w.repeat;
+    survey_indices(s, w.codes);
+    for (int i = 0; i < w.scales; i++)
+        survey_indices(s, w.scale[i]);
+    return true;
+}
+
 /* Surveys target = value, where the target may be packed. */
-static void survey_fill(struct survey *s, const struct expr *target, const struct expr *value)
+static void survey_fill(struct survey *s, const struct expr *target, const struct expr *value,
+                        bool declares)
 {
     struct packed_use *to = use_of(s->c, target);
+    if (to->weights && !declares)
+        refuse(s, target->sym, CPU_SLOW_TILE_COMPUTED, value->loc);
     bool alike = type_same_shape(&target->type, &value->type) &&
                  target->type.dtype == value->type.dtype; /* the value is not broadcast */
     survey_indices(s, target);
@@ -208,6 +231,8 @@ static void survey_fill(struct survey *s, const struct expr *target, const struc
         survey_indices(s, value);
         return;
     }
+    if (declares && survey_weights(s, target, value))
+        return;
     bool copies = alike && names_tile(target) && names_tile(value) && target->sym != value->sym;
     if (copies && to->used && !to->refused) {
         note_use(s, value, &to->form);
@@ -243,7 +268,7 @@ static void survey_stmt(void *user, struct stmt *st)
     if (st->kind == STMT_EFFECT)
         survey_effect(s, st->value);
     else if (target && (target->sym->storage == ST_SHARED || target->sym->storage == ST_REG))
-        survey_fill(s, target, st->value);
+        survey_fill(s, target, st->value, st->kind == STMT_DECL);
     else
         survey_value(s, st->value);
     if (target && target != &whole && target->sym->storage == ST_VIEW)
@@ -309,6 +334,10 @@ static void lay_tile(struct compiler *c, struct slot *slot)
     struct packed_tile *t = arena_new(c->arena, struct packed_tile);
     const struct type *type = &slot->sym->type;
     t->form = slot->packed.form;
+    if (slot->packed.weights) {
+        t->form.from = slot->packed.codes;
+        t->form.repeat = slot->packed.repeat;
+    }
     t->stages = 1;
     for (int i = 0; i + 2 < type->rank; i++)
         t->stages *= type->extent[i];
@@ -373,7 +402,8 @@ void packed_for_product(struct compiler *c, const struct expr *right, size_t m)
 
 static bool plans_alike(const struct packed_plan *a, const struct packed_plan *b)
 {
-    bool alike = a->access->view == b->access->view && a->access->rank == b->access->rank &&
+    bool alike = !a->weights && !b->weights && a->access->view == b->access->view &&
+                 a->access->rank == b->access->rank &&
                  memcmp(&a->form, &b->form, sizeof a->form) == 0;
     for (int i = 0; i < a->access->rank && alike; i++)
         alike = a->access->axis[i].kind == b->access->axis[i].kind &&
@@ -383,9 +413,9 @@ static bool plans_alike(const struct packed_plan *a, const struct packed_plan *b
 
 /* Returns the cache for parts in the form in which `value` reads them. */
 static uint32_t plan_cache(struct compiler *c, const struct packed_tile *tile,
-                           const struct access *from, const struct expr *value)
+                           const struct access *from, const struct expr *value, bool weights)
 {
-    struct packed_plan plan = {.access = from, .lines_axis = -1};
+    struct packed_plan plan = {.access = from, .lines_axis = -1, .weights = weights};
     memcpy(&plan.form, &tile->form, sizeof plan.form);
     bool depth_first = (plan.form.side == PACKED_RIGHT) != plan.form.turned;
     for (int i = 0; i < value->indices; i++) {
@@ -424,16 +454,72 @@ bool packed_by_columns(const struct compiler *c)
     return found[0] && found[1];
 }
 
+/* Finds the 4 bits of the byte that the table's values depend on, and keeps one value for each. */
+static void narrow_table(struct weight_table *t)
+{
+    enum { BITS = 4, VALUES = 1 << BITS };
+    float some[VALUES];
+    t->shift = -1;
+    for (int shift = 0; shift <= BITS && t->shift < 0; shift += BITS) {
+        bool fits = true;
+        for (int code = 0; code < CODES && fits; code++)
+            fits = memcmp(&t->value[code], &t->value[(code >> shift) % VALUES << shift],
+                          sizeof *t->value) == 0;
+        t->shift = fits ? shift : -1;
+    }
+    for (int i = 0; i < VALUES && t->shift >= 0; i++)
+        some[i] = t->value[i << t->shift];
+    if (t->shift >= 0)
+        memcpy(t->value, some, sizeof some);
+}
+
+static enum dtype same_as(const struct weight_table *t)
+{
+    bool is_u8 = true, is_i8 = true;
+    for (int code = 0; code < CODES; code++) {
+        is_u8 &= t->value[code] == (float)code;
+        is_i8 &= t->value[code] == (float)(int8_t)code;
+    }
+    return is_u8 ? DT_U8 : is_i8 ? DT_I8 : DT_F32;
+}
+
+static struct packed_weights *packed_weights_new(struct compiler *c, const struct weights *from)
+{
+    struct packed_weights *w = arena_new(c->arena, struct packed_weights);
+    w->repeat = from->repeat;
+    w->scales = from->scales;
+    w->steps = from->steps;
+    for (int i = 0; i < from->scales; i++) {
+        w->scale[i] = access_new(c, from->scale[i]);
+        w->every[i] = from->every[i];
+    }
+    for (int i = 0; i < from->steps; i++)
+        w->step[i] = from->step[i];
+    for (int64_t k = 0; k < from->repeat; k++) {
+        struct weight_table *t = &w->table[k];
+        memcpy(t->value, from->value[k], sizeof t->value);
+        t->same = same_as(t);
+        narrow_table(t);
+    }
+    return w;
+}
+
 struct packed_fill *packed_fill_new(struct compiler *c, const struct expr *target,
                                     const struct expr *value)
 {
     struct packed_fill *fill = arena_new(c->arena, struct packed_fill);
     fill->tile = packed_tile_of(c, target);
     fill->to = access_new(c, target);
+    struct weights w;
+    const bool weights = slot_of(c, target->sym)->packed.weights && weights_read(value, &w);
+    if (weights) {
+        fill->weights = packed_weights_new(c, &w);
+        value = w.codes;
+    }
     fill->from = access_new(c, value);
     fill->source = packed_tile_of(c, value);
     if (!fill->source)
-        fill->cache = plan_cache(c, fill->tile, fill->from, value);
+        fill->cache = plan_cache(c, fill->tile, fill->from, value, weights);
     return fill;
 }
 

@@ -90,7 +90,7 @@ static void add_tiles(struct prefetch_list *list, const struct frame *f,
     const struct access *a = state->fill->from;
     const struct view_binding *view = &f->launch->views[a->view];
     int64_t size = (int64_t)dtype_size(plan->form.from), line = 0, first = 0, depth = list->depth;
-    int64_t lines = plan->form.lines;
+    int64_t lines = plan->form.lines, repeat = plan->form.repeat;
     for (int i = 0; i < a->rank; i++)
         if (start[i] < 0 || start[i] >= view->extent[i])
             return;
@@ -107,7 +107,7 @@ static void add_tiles(struct prefetch_list *list, const struct frame *f,
             return;
     }
     add_box(list, view, size, start, a->rank, (int[2]){plan->lines_axis, plan->depth_axis},
-            (int64_t[2]){lines, depth});
+            (int64_t[2]){lines, depth / repeat});
 }
 
 void prefetch_panels(struct prefetch_list *list, const struct dot_detail *d,
@@ -149,8 +149,9 @@ static bool add_beyond(struct prefetch_list *list, const struct frame *f,
     const struct access *a = state->fill->from;
     int axis = plan->depth_axis;
     memcpy(start, state->box.start, sizeof start);
-    start[axis] = state->cached ? (state->depth / cache->part_depth + 1) * cache->part_depth
-                                : start[axis] + plan->form.depth;
+    const int64_t depth = state->cached ? (state->depth / cache->part_depth + 1) * cache->part_depth
+                                        : start[axis] * plan->form.repeat + plan->form.depth;
+    start[axis] = depth / plan->form.repeat;
     if (start[axis] >= f->launch->views[a->view].extent[axis])
         return false;
     add_tiles(list, f, state, start);
@@ -175,7 +176,7 @@ static bool reads_now(const struct prefetch_list *list, const struct packed_stat
     for (int i = 0; i < state->fill->from->rank; i++) {
         int64_t first = state->box.start[i];
         if (i == plan->depth_axis)
-            first -= (list->depth - 1) / plan->form.depth * plan->form.depth;
+            first -= (list->depth - 1) / plan->form.depth * plan->form.depth / plan->form.repeat;
         if (first != start[i])
             return false;
     }

@@ -242,6 +242,10 @@ static bool takes_sums(const struct frame *f, const struct dot_store_detail *sto
         if (overlap(to, bytes, s->view.from, read * size))
             return false;
     }
+    const struct packed_fill *weights = p->states[1]->fill->weights ? p->states[1]->fill : NULL;
+    if (weights && p->b_view.deep > 0)
+        return !overlap(to, bytes, p->a, (d->m * p->a_step + p->depth) * d->size) &&
+               !weights_overlap(f, weights, to, bytes);
     size_t in_view = (p->depth - 1) * (size_t)p->b_view.deep + d->n * (size_t)p->b_view.line;
     return !overlap(to, bytes, p->a, (d->m * p->a_step + p->depth) * d->size) &&
            (p->b_view.deep == 0 || !overlap(to, bytes, p->b, in_view * d->size));
@@ -345,6 +349,8 @@ void step_dot(struct frame *f, const struct instr *in)
         }
     }
     if (!p) {
+        next.states[0] = a;
+        next.states[1] = b;
         flush(f, sum, d, &next);
         return;
     }

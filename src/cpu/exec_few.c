@@ -15,14 +15,16 @@ enum {
 };
 
 struct few {
+    const struct frame *frame;
     const struct routine_set *set;
     float *sum;
     size_t a_step, c_step, rows, columns;
     struct dot_view view;
-    size_t size;         /* bytes of an element of b */
-    bool pairs;          /* a is bf16, and becomes f32 with the steps of each pair swapped */
-    bool swaps;          /* the steps of each pair of b are swapped */
-    convert_fn *convert; /* NULL: b is f32 */
+    size_t size; /* bytes of an element of b */
+    bool pairs;  /* a is bf16, and becomes f32 with the steps of each pair swapped */
+    bool swaps;  /* the steps of each pair of b are swapped */
+    const struct weight_source *weights; /* b consists of weights; NULL: it does not */
+    convert_fn *convert;                 /* NULL: b is f32 */
     /* How routines read rows of b, and pairs of its steps; FEW_F32: after a conversion */
     enum few_kind in_rows, in_pairs;
 };
@@ -124,9 +126,32 @@ static void add_in_place(const struct few *w, const float *a, const unsigned cha
                   k - p < most ? k - p : most, ahead);
 }
 
+/* Adds k steps of weights; b is an address by weights_address. */
+static void add_weights(const struct few *w, const float *a, const unsigned char *b, size_t k)
+{
+    enum { ROWS = PIECE / WEIGHT_COLUMNS };
+    _Alignas(SLOT_ALIGNMENT) float room[PIECE];
+    const struct weight_view *codes = &w->weights->codes;
+    const size_t row = (size_t)codes->stride[0], from = (size_t)(b - codes->base);
+    const size_t ahead = (AHEAD / w->columns + 4) * row;
+    for (size_t p = 0; p < k; p += ROWS)
+        for (size_t j = 0; j < w->columns; j += WEIGHT_COLUMNS) {
+            size_t n = w->columns - j < WEIGHT_COLUMNS ? w->columns - j : WEIGHT_COLUMNS;
+            size_t rows = k - p < ROWS ? k - p : ROWS;
+            const int64_t step = (int64_t)(from / row + p), column = (int64_t)(from % row + j);
+            const unsigned char *at = codes->base + step / codes->every * (int64_t)row + column;
+            for (size_t u = 0; u < rows; u += (size_t)codes->every)
+                fetch(at + u / (size_t)codes->every * row + ahead, n);
+            weights_rows(w->weights, room, WEIGHT_COLUMNS, step, rows, column, n, w->swaps);
+            add_steps(w, FEW_F32, a + p, room, WEIGHT_COLUMNS, j, n, rows, 0);
+        }
+}
+
 static void add_f32(const struct few *w, const float *a, const unsigned char *b, size_t k)
 {
-    if (w->view.line != 1)
+    if (w->weights)
+        add_weights(w, a, b, k);
+    else if (w->view.line != 1)
         add_columns(w, a, b, k);
     else if (w->convert && w->in_rows == FEW_F32)
         add_rows(w, a, b, k);
@@ -139,6 +164,11 @@ static void add_part(const struct few *all, const struct few_part *part)
 {
     _Alignas(SLOT_ALIGNMENT) float room[MOST_FEW * SOME_DEPTH];
     struct few w = *all;
+    struct weight_source source;
+    if (part->fill) {
+        weights_open(w.frame, part->fill, NULL, &source);
+        w.weights = &source;
+    }
     const size_t step = (size_t)part->view.deep * w.size;
     w.view = part->view;
     w.a_step = part->a_step;
@@ -175,7 +205,8 @@ static struct few few_of(const struct frame *f, const struct dot_detail *d, floa
 {
     const struct packed_form *form = &d->b.tile->form;
     const struct routine_set *set = f->program->set;
-    return (struct few){.set = set,
+    return (struct few){.frame = f,
+                        .set = set,
                         .sum = sum,
                         .c_step = c_step,
                         .rows = rows,
@@ -191,7 +222,9 @@ static struct few few_of(const struct frame *f, const struct dot_detail *d, floa
 
 static struct few_part part_of(const struct dot_deferred *p)
 {
-    return (struct few_part){p->a, p->b, p->a_step, p->depth, p->b_view, p->ragged};
+    const struct packed_fill *fill = p->states[1] ? p->states[1]->fill : NULL;
+    return (struct few_part){
+        fill && fill->weights ? fill : NULL, p->a, p->b, p->a_step, p->depth, p->b_view, p->ragged};
 }
 
 static void clear(float *sum, size_t step, size_t rows, size_t columns)
@@ -253,7 +286,7 @@ static bool stay(const struct frame *f, const struct dot_deferred *p)
     for (int i = 0; i < 2; i++)
         if (!p->states[i] || f->launch->views[p->states[i]->fill->from->view].is_overlaid)
             return false;
-    return true;
+    return !p->states[1]->fill->weights || weights_stay(f, p->states[1]->fill);
 }
 
 /* Begins the strip with this product, if that gives several blocks' sums. */
@@ -285,8 +318,9 @@ static bool begin_strip(const struct frame *f, const struct dot_detail *d, struc
 
 static bool same_part(const struct few_part *x, const struct few_part *y, size_t bytes)
 {
-    return x->a == y->a && x->b == y->b + bytes && x->a_step == y->a_step && x->depth == y->depth &&
-           x->view.line == y->view.line && x->view.deep == y->view.deep && x->ragged == y->ragged;
+    return x->fill == y->fill && x->a == y->a && x->b == y->b + bytes && x->a_step == y->a_step &&
+           x->depth == y->depth && x->view.line == y->view.line && x->view.deep == y->view.deep &&
+           x->ragged == y->ragged;
 }
 
 /* Returns whether the strip has this product, which follows p->parts others; for the first one,

@@ -48,8 +48,11 @@ void step_packed_fill(struct frame *f, const struct instr *in)
     const struct packed_fill *fill = in->detail;
     struct packed_state *state = packed_state_of(f, fill->tile, fill->to, in->loc);
     struct box box;
-    if (state && access_box(f, fill->from, in->loc, &box))
-        packed_note(state, fill, &box);
+    if (!state || !access_box(f, fill->from, in->loc, &box))
+        return;
+    packed_note(state, fill, &box);
+    if (fill->weights && !weights_note(f, fill, in->loc, state))
+        state->kind = PACKED_NOTHING;
 }
 
 /* Copies the other tile's state. If that tile was packed in its own memory, this tile is packed
@@ -132,8 +135,9 @@ static bool read_in_place(const struct frame *f, struct packed_state *state,
     const struct packed_plan *plan = &f->program->packed[state->fill->cache];
     const int64_t *stride = f->launch->views[a->view].stride;
     struct dot_view view = {stride[plan->lines_axis], stride[plan->depth_axis]};
-    bool left = form->side == PACKED_LEFT;
-    if (!has_lines(state, plan, left ? need->rows : need->columns, need->depth))
+    bool left = form->side == PACKED_LEFT, weights = state->fill->weights;
+    if (weights ? !weights_in_place(f, state, need)
+                : !has_lines(state, plan, left ? need->rows : need->columns, need->depth))
         return false;
     if (left ? !reads_rows(form, &view)
              : (f->launch->packed[state->fill->cache].usable ||
@@ -142,7 +146,7 @@ static bool read_in_place(const struct frame *f, struct packed_state *state,
     state->kind = PACKED_SHARED;
     state->cached = false;
     state->source.done = NULL;
-    state->data = box_start(f, a, &state->box);
+    state->data = weights ? weights_address(f, state) : box_start(f, a, &state->box);
     state->step = left ? view.line : view.deep;
     if (!left)
         state->view = view;
@@ -159,6 +163,9 @@ static void pack_own(const struct frame *f, const struct packed_tile *tile,
     int64_t step = form->side == PACKED_LEFT ? form->depth : form->depth * (int64_t)width;
     if (state->kind == PACKED_NOTHING) { /* there is no box, and the kind does not change */
         memset(to, 0xff, tile->bytes);
+    } else if (state->fill->weights) {
+        weights_pack(f, state, &state->box, form->depth, to, step);
+        state->kind = PACKED_OWN;
     } else {
         pack_box(f, state->fill, &state->box, form->depth, to, step);
         state->kind = PACKED_OWN;
@@ -171,7 +178,8 @@ static void pack_own(const struct frame *f, const struct packed_tile *tile,
 size_t packed_depth(const struct frame *f, const struct packed_tile *tile,
                     const struct packed_state *state)
 {
-    if (state->kind == PACKED_NOTHING)
+    if (state->kind == PACKED_NOTHING ||
+        state->fill->weights) /* beyond an edge they need not be 0 */
         return (size_t)tile->form.depth;
     int axis = f->program->packed[state->fill->cache].depth_axis;
     return state->box.empty ? 0 : (size_t)(state->box.high[axis] - state->box.start[axis]);

@@ -46,6 +46,47 @@ void swap_floats(unsigned char *at, int64_t pairs);
 bool packs_in_product(const struct frame *f, const struct packed_fill *fill, const struct box *box,
                       int64_t depth, size_t *step);
 
+/* exec_weights.c: a view of codes or scales: [rows][columns], from an origin on. */
+struct weight_view {
+    const unsigned char *base;
+    int64_t extent[2], stride[2], origin[2];
+    int64_t every; /* steps of depth of a row; 0: it has one row */
+    enum dtype dtype;
+};
+struct weight_source {
+    const struct packed_weights *weights;
+    const struct routine_set *set;
+    struct weight_view codes, scale[MOST_SCALES];
+};
+/* Opens the views of weights, from their first element on; `state`: from the tile's first element
+ * on (NULL: it is mapped). */
+void weights_open(const struct frame *f, const struct packed_fill *fill,
+                  const struct packed_state *state, struct weight_source *source);
+/* Most columns that weights_rows computes. */
+enum { WEIGHT_COLUMNS = 128 };
+/* Computes n columns from column j on of `rows` steps of depth from k on, in f32, `step` elements
+ * apart; elements beyond the edges of the views count as 0. swaps: the steps of each pair change
+ * places. */
+void weights_rows(const struct weight_source *source, float *to, size_t step, int64_t k,
+                  size_t rows, int64_t j, size_t n, bool swaps);
+/* Notes where scales start. false: a fault was noted. */
+bool weights_note(struct frame *f, const struct packed_fill *fill, struct loc loc,
+                  struct packed_state *state);
+/* Packs `depth` steps of the tile, or of the part of a cache at the box. */
+void weights_pack(const struct frame *f, const struct packed_state *state, const struct box *box,
+                  int64_t depth, unsigned char *to, int64_t step);
+/* Returns whether a product of few rows can compute the elements that it needs from the views. */
+bool weights_in_place(const struct frame *f, const struct packed_state *state,
+                      const struct dot_need *need);
+/* Returns the address of the tile's first element as if the view had a row for each step of depth. It
+ * tells the step and the column; nothing is read there. */
+const unsigned char *weights_address(const struct frame *f, const struct packed_state *state);
+/* Returns whether `bytes` bytes from `to` on overlap a view of the weights. */
+bool weights_overlap(const struct frame *f, const struct packed_fill *fill, const unsigned char *to,
+                     size_t bytes);
+/* Returns whether the weights' views keep their values during the launch. */
+bool weights_stay(const struct frame *f, const struct packed_fill *fill);
+
 /* packed_cache.c: a part in a row of parts; `first` is its place along the depth. */
 struct packed_part {
     _Atomic unsigned char *done;

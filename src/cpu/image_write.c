@@ -343,12 +343,13 @@ static struct cpu_program portable(const struct cpu_program *p)
 struct image image_write(struct arena *a, const struct cpu_program *p, const char **why)
 {
     struct writer w = {.arena = a, .set = p->set};
-    struct cpu_program own = portable(p), joined;
+    struct cpu_program own = portable(p), *last = &own;
     word_list words = {0};
     note_functions(&w);
-    if (p->joined) {
-        joined = portable(p->joined);
-        own.joined = &joined;
+    for (; last->joined; last = (struct cpu_program *)last->joined) {
+        struct cpu_program *joined = arena_new(a, struct cpu_program);
+        *joined = portable(last->joined);
+        last->joined = joined;
     }
     write_structs(&w, IMAGE_cpu_program, &own, 1);
     *why = w.why;

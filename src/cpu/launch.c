@@ -386,12 +386,12 @@ static enum cpu_fault_kind run_cooperative(struct arena *a, struct launch_state 
 
 /* Returns whether the grid has enough joined blocks for the workers, and no axis has fewer blocks
  * than one of them is made of. */
-static bool joining_pays(const struct launch_state *l)
+static bool joining_pays(const struct launch_state *l, const int64_t *all_joins)
 {
     const struct parallel *parallel = &l->options->parallel;
     int64_t workers = parallel->run ? parallel->threads : 1, blocks = 1;
     for (int i = 0; i < 3; i++) {
-        int64_t joins = l->program->joins[i];
+        int64_t joins = all_joins[i];
         if (joins > l->grid[i])
             return false;
         blocks *= joins > 1 ? (l->grid[i] + joins - 1) / joins : l->grid[i];
@@ -399,12 +399,15 @@ static bool joining_pays(const struct launch_state *l)
     return blocks == workers || blocks >= 2 * workers;
 }
 
-/* Chooses the program with joined blocks if that pays. false: a fault. */
+/* Chooses the first program with joined blocks that pays. false: a fault. */
 static bool choose_program(struct binder *b, struct launch_state *l)
 {
-    if (l->blocks == 0 || !l->program->joined || !joining_pays(l))
+    const struct cpu_program *p = l->blocks > 0 ? l->program : NULL;
+    while (p && p->joined && !joining_pays(l, p->joins))
+        p = p->joined;
+    if (!p || !p->joined)
         return true;
-    b->program = l->program = l->program->joined;
+    b->program = l->program = p->joined;
     return set_grid(b, l);
 }
 

@@ -19,12 +19,17 @@
  * rows of the right operand interleaved in fours. Otherwise, as products of 16-bit integers, they
  * add pairs of steps: tiles become 16-bit integers, with these rows interleaved in pairs.
  *
+ * A right operand may also consist of weights (tile/weights.h), which are unpacked from bytes and
+ * scaled when they are packed, or when a product of few rows reads them (exec_weights.c). Their fill
+ * notes the parts of the views of codes and of scales.
+ *
  * Bounds, copies under way and tiles without a value are treated as for any tile. */
 #ifndef TW_PACKED_H
 #define TW_PACKED_H
 
 #include "cpu/cpu.h"
 #include "cpu/routines.h"
+#include "tile/weights.h"
 
 #include <stdatomic.h>
 
@@ -59,6 +64,23 @@ struct packed_form {
     bool flipped;  /* 8-bit integers on the right: their top bits are flipped (dot_int8.c) */
     int64_t lines; /* rows of the left operand, columns of the right one */
     int64_t depth;
+    int64_t repeat; /* steps of depth that an element of the view gives: 1, or of weights more */
+};
+
+/* The elements that a byte of codes gives at one place of its `repeat`. */
+struct weight_table {
+    int shift;       /* they depend on the 4 bits of the byte from this one on; -1: on all bits */
+    enum dtype same; /* DT_I8, DT_U8: they are the byte itself, as a number of this type; else
+                      * DT_F32 */
+    float value[CODES]; /* indexed by these 4 bits, or by the byte */
+};
+struct packed_weights {
+    int64_t repeat;
+    int scales, steps;
+    const struct access *scale[MOST_SCALES];
+    int64_t every[MOST_SCALES]; /* see struct weights */
+    struct weight_step step[MOST_WEIGHT_STEPS];
+    struct weight_table table[MOST_REPEAT];
 };
 
 /* Returns the columns of a panel of the right operand. */
@@ -82,8 +104,9 @@ struct packed_fill {
     const struct packed_tile *tile;
     const struct access *to;
     const struct access *from;
-    const struct packed_tile *source; /* NULL: from a view */
-    uint32_t cache;                   /* of a view: index of the program's cache */
+    const struct packed_tile *source;     /* NULL: from a view */
+    const struct packed_weights *weights; /* `from` has the codes; NULL: no weights */
+    uint32_t cache;                       /* of a view: index of the program's cache */
 };
 
 /* Parts of a view of one size and form, for all blocks of a launch. */
@@ -93,6 +116,7 @@ struct packed_plan {
                                   * extents */
     int lines_axis, depth_axis;
     unsigned block_axes; /* bits of the grid axes that the parts' places depend on: bit 0 is x */
+    bool weights;
 };
 
 enum { PACKED_EMPTY, PACKED_READY, PACKED_BUSY };

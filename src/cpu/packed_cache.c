@@ -53,8 +53,10 @@ struct packed_part packed_cache_part(const struct frame *f, const struct packed_
     out.depth = cache->depth - out.first;
     if (out.depth > cache->part_depth)
         out.depth = cache->part_depth;
-    out.box.start[axis] = out.box.low[axis] = out.first;
-    out.box.high[axis] = out.first + out.depth < extent ? out.first + out.depth : extent;
+    const int64_t start = out.first / plan->form.repeat;
+    const int64_t end = start + out.depth / plan->form.repeat;
+    out.box.start[axis] = out.box.low[axis] = start;
+    out.box.high[axis] = end < extent ? end : extent;
     out.to = packed_cache_at(cache, plan, line, out.first);
     return out;
 }
@@ -92,7 +94,8 @@ bool packed_cache_find(const struct frame *f, struct packed_state *state, bool o
     const struct packed_plan *plan = &f->program->packed[state->fill->cache];
     int64_t line, depth;
     if (!cache->usable ||
-        !packed_cache_line(cache, plan, state->fill->from, state->box.start, &line, &depth))
+        !packed_cache_line(cache, plan, state->fill->from, state->box.start, &line, &depth) ||
+        (plan->weights && !state->mapped))
         return false;
     struct packed_part part = packed_cache_part(f, state->fill, &state->box, line, depth);
     state->source.done = NULL;
@@ -104,7 +107,10 @@ bool packed_cache_find(const struct frame *f, struct packed_state *state, bool o
         state->source.part = part.to;
         state->source.part_depth = (size_t)part.depth;
     } else if (packed_part_take(part.done)) {
-        pack_box(f, state->fill, &part.box, part.depth, part.to, cache->step);
+        if (plan->weights)
+            weights_pack(f, state, &part.box, part.depth, part.to, cache->step);
+        else
+            pack_box(f, state->fill, &part.box, part.depth, part.to, cache->step);
         packed_part_done(part.done);
     } else if (atomic_load_explicit(part.done, memory_order_acquire) != PACKED_READY) {
         return false;

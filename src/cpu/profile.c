@@ -327,7 +327,10 @@ size_t cpu_program_steps(const struct cpu_program *p)
 
 size_t cpu_program_most_steps(const struct cpu_program *p)
 {
-    return p->joined && p->joined->count > p->count ? p->joined->count : p->count;
+    size_t most = p->count;
+    for (; p->joined; p = p->joined)
+        most = p->joined->count > most ? p->joined->count : most;
+    return most;
 }
 
 const char *cpu_program_set(const struct cpu_program *p)

@@ -351,8 +351,8 @@ struct size_text {
 
 struct cpu_program {
     const struct kernel *kernel;
-    /* The same kernel with joined blocks (NULL: none), each made of joins[i] blocks along axis i
-     * (0: 1). */
+    /* The same kernel with joined blocks (NULL: none), each made of joins[i] blocks of the first
+     * program along axis i (0: 1). It may name another one, which is the next choice. */
     const struct cpu_program *joined;
     int64_t joins[3];
     const struct routine_set *set;
@@ -407,8 +407,8 @@ struct cpu_program {
 struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
                                      const struct routine_set *set, bool plain, const char **why);
 
-/* Adds the program of the kernel with joined blocks, so that launches may choose it. If it cannot be
- * compiled, the program stays as it is. */
+/* Adds a program of the kernel with joined blocks, so that launches may choose it, unless they choose
+ * one that was added before. If it cannot be compiled, the program stays as it is. */
 void cpu_add_joined(struct arena *a, struct cpu_program *p, const struct kernel *joined,
                     const int64_t joins[3]);
 
@@ -475,6 +475,10 @@ struct packed_state {
     int64_t line, depth;            /* in the cache: the row of parts, and the place along it */
     struct dot_view view;           /* of a right operand that is read in the view */
     struct packed_source source;
+    /* Weights: where the parts of the scales start, rows and columns; and whether each row of scales
+     * is that of the same step of depth in the view of codes, and columns are the same. */
+    int64_t scale_start[MOST_SCALES][2];
+    bool mapped;
 };
 
 struct copy_under_way {
@@ -521,6 +525,7 @@ struct shared_product {
  * fastest in long pieces (exec_few.c). */
 enum { STRIP_PARTS = 64 };
 struct few_part {
+    const struct packed_fill *fill; /* of weights, b; else NULL */
     const unsigned char *a, *b;
     size_t a_step, depth;
     struct dot_view view;

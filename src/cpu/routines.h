@@ -347,10 +347,17 @@ typedef void interleave_fn(void *to, ptrdiff_t apart, const void *from, ptrdiff_
  * destination are `line` and `row` bytes apart. The bits of `flip` are flipped in each group. */
 typedef void turn_groups_fn(void *to, ptrdiff_t row, const void *from, ptrdiff_t line, size_t lines,
                             size_t groups, uint32_t flip);
+/* Computes to[i] = table[codes[i]], or with shift >= 0 to[i] = table[codes[i] >> shift & 15]. */
+typedef void unpack_fn(float *to, const uint8_t *codes, const float *table, int shift, size_t n);
+/* The same, with shift >= 0, times by[i], rounded to a type. */
+typedef void unpack_scaled_fn(float *to, const uint8_t *codes, const float *table, int shift,
+                              const float *by, enum dtype round, size_t n);
 struct pack_routines {
     pack_rows_fn *rows;
     interleave_fn *interleave_pairs, *interleave_fours;
     turn_groups_fn *turn_groups;
+    unpack_fn *unpack;
+    unpack_scaled_fn *unpack_scaled; /* NULL: there is none */
 };
 
 struct routine_set {

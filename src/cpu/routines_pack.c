@@ -4,6 +4,9 @@
 #include "cpu/routines.h"
 
 #include <string.h>
+#if defined(ROUTINES_V4)
+#include <immintrin.h>
+#endif
 
 /* Copies the pieces of a row, `piece` bytes each, to places `apart` bytes apart. */
 static inline void copy_row(unsigned char *to, const unsigned char *from, size_t pieces,
@@ -133,6 +136,69 @@ static void turn_groups(void *to, ptrdiff_t row, const void *from, ptrdiff_t lin
     }
 }
 
+/* --- weights --- */
+
+#if defined(ROUTINES_V4)
+/* Computes 16 elements; values: the table. */
+static INLINED __m512 look_up(__m512 values, __m128i codes, __m128i shift)
+{
+    return _mm512_permutexvar_ps(_mm512_srl_epi32(_mm512_cvtepu8_epi32(codes), shift), values);
+}
+
+static INLINED __m512 round_to(__m512 x, const enum dtype type)
+{
+    if (type == DT_F16)
+        return _mm512_cvtph_ps(_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+    if (type != DT_BF16)
+        return x;
+    const __m512i bits = _mm512_castps_si512(x), one = _mm512_set1_epi32(1);
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), one);
+    const __m512i sum = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
+    const __m512 near = _mm512_castsi512_ps(_mm512_and_si512(sum, _mm512_set1_epi32(-0x10000)));
+    return _mm512_mask_mov_ps(near, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x);
+}
+
+static INLINED void scale_row(float *to, const uint8_t *codes, const float *table, int shift,
+                              const float *by, const enum dtype round, size_t n)
+{
+    const __m512 values = _mm512_loadu_ps(table);
+    const __m128i amount = _mm_cvtsi32_si128(shift);
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        const __m128i some = _mm_loadu_si128((const __m128i *)(const void *)(codes + i));
+        const __m512 x = _mm512_mul_ps(look_up(values, some, amount), _mm512_loadu_ps(by + i));
+        _mm512_storeu_ps(to + i, round_to(x, round));
+    }
+    if (i < n) {
+        const __mmask16 mask = (__mmask16)((1u << (n - i)) - 1);
+        const __m128i some = _mm_maskz_loadu_epi8(mask, codes + i);
+        const __m512 scale = _mm512_maskz_loadu_ps(mask, by + i);
+        const __m512 x = _mm512_mul_ps(look_up(values, some, amount), scale);
+        _mm512_mask_storeu_ps(to + i, mask, round_to(x, round));
+    }
+}
+
+static void unpack_scaled(float *to, const uint8_t *codes, const float *table, int shift,
+                          const float *by, enum dtype round, size_t n)
+{
+    if (round == DT_F16)
+        scale_row(to, codes, table, shift, by, DT_F16, n);
+    else if (round == DT_BF16)
+        scale_row(to, codes, table, shift, by, DT_BF16, n);
+    else
+        scale_row(to, codes, table, shift, by, DT_F32, n);
+}
+#else
+#define unpack_scaled NULL
+#endif
+
+static void unpack(float *to, const uint8_t *codes, const float *table, int shift, size_t n)
+{
+    const int first = shift < 0 ? 0 : shift, mask = shift < 0 ? 255 : 15;
+    for (size_t i = 0; i < n; i++)
+        to[i] = table[codes[i] >> first & mask];
+}
+
 extern const struct pack_routines ROUTINE(routines_pack);
-const struct pack_routines ROUTINE(routines_pack) = {pack_rows, interleave_pairs, interleave_fours,
-                                                     turn_groups};
+const struct pack_routines ROUTINE(routines_pack) = {
+    pack_rows, interleave_pairs, interleave_fours, turn_groups, unpack, unpack_scaled};

@@ -12,6 +12,7 @@
  * `dot` reads) is left as it is: the engine defers such products by itself. */
 #include "tile/copy.h"
 #include "tile/passes.h"
+#include "tile/weights.h"
 #include "tile/widen.h"
 
 enum {
@@ -89,7 +90,7 @@ static void check_reads(void *user, struct expr **at)
 }
 
 /* Returns whether the engine packs the operand: a part of a read-only view, or a tile that holds
- * one and that no elementwise operation reads or changes. */
+ * one, or weights, and that no elementwise operation reads or changes. */
 static bool is_packed(const struct stmt *loop, const struct expr *e)
 {
     if (e->op == OP_TRANS)
@@ -109,7 +110,9 @@ static bool is_packed(const struct stmt *loop, const struct expr *e)
         mentions += fills && s->kind == STMT_ASSIGN;
         mentions += s->value ? expr_mentions(s->value, e->sym) : 0;
     }
-    return mentions <= 1 && from && from->op != OP_DOT && is_packed(loop, from);
+    struct weights w;
+    return mentions <= 1 && from && from->op != OP_DOT &&
+           (is_packed(loop, from) || weights_read(from, &w));
 }
 
 static bool is_sum(const struct stmt *s)

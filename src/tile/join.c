@@ -11,6 +11,9 @@
  *     elements there, so what a joined block has beyond the grid is stored nowhere;
  *   - blocks do not communicate: no locks, no atomics, no `print`.
  *
+ * If the blocks of a product are joined along both axes, a second copy is joined along the columns
+ * alone, for launches with few rows.
+ *
  * `if (block.x == 0)` around statements that do not depend on x may stay as it is.
  *
  *     grid(cdiv(m, 32), cdiv(n, 64))               grid(cdiv(m, 128), cdiv(n, 512))
@@ -114,6 +117,16 @@ static void check_store(struct search *s, const struct expr *target)
     s->stores_tiles |= slices > 1;
 }
 
+/* Returns whether the value is the same for all blocks: it consists of parameters and constants. */
+static bool is_of_launch(const struct expr *e)
+{
+    bool same = e->op != OP_BLOCK && e->op != OP_GRID && e->op != OP_ACCESS &&
+                (e->op != OP_REF || e->sym->storage == ST_PARAM || e->sym->storage == ST_CONST);
+    for (int i = 0; i < e->count && same; i++)
+        same = is_of_launch(e->args[i]);
+    return same;
+}
+
 static void check_statement(void *user, struct stmt *st)
 {
     struct search *s = user;
@@ -123,7 +136,7 @@ static void check_statement(void *user, struct stmt *st)
     if (st->kind == STMT_EFFECT)
         harmless = st->value->op == OP_SYNC || st->value->op == OP_FREE ||
                    st->value->op == OP_ASYNC_COMMIT || st->value->op == OP_ASYNC_WAIT ||
-                   (st->value->op == OP_ASSUME && st->added);
+                   (st->value->op == OP_ASSUME && (st->added || is_of_launch(st->value)));
     s->fails |= !harmless;
     if (st->kind == STMT_EFFECT || st->kind == STMT_ENSURES)
         return;
@@ -452,6 +465,21 @@ static int64_t choose_factor(const struct search *s)
     return factor;
 }
 
+/* Makes the copy for products of few rows: joins blocks along the columns alone. */
+static void join_columns(struct pass_context *c)
+{
+    struct kernel *k = kernel_copy(c->kernel);
+    for (int axis = 1; axis >= 0 && !c->joined_columns; axis--) {
+        struct widening w;
+        struct search s;
+        if (!may_join(k, axis, &w, &s) || !s.has_dot || !s.is_column)
+            continue;
+        join_axis(&w, c->joins[axis]);
+        c->column_joins[axis] = c->joins[axis];
+        c->joined_columns = k;
+    }
+}
+
 void pass_join(struct pass_context *c)
 {
     if (c->sm != 0 || kernel_thread_level(c->kernel) || c->kernel->cooperative)
@@ -467,4 +495,6 @@ void pass_join(struct pass_context *c)
         c->joins[axis] = factor;
         c->joined = k;
     }
+    if (c->joins[0] > 1 && c->joins[1] > 1)
+        join_columns(c);
 }

@@ -50,6 +50,10 @@ struct pass_context {
      * make one of them (0: 1). */
     struct kernel *joined;
     int64_t joins[3];
+    /* Set by join if it joined blocks of a product along both axes: the same for the kernel with blocks
+     * that are joined along the columns alone, for launches with few rows. */
+    struct kernel *joined_columns;
+    int64_t column_joins[3];
 };
 
 /* variance.c: marks values that differ between threads. Refuses operations that need all threads
@@ -106,7 +110,7 @@ void pass_deepen(struct pass_context *c);
 
 /* join.c: for the host, makes a copy of the kernel with larger blocks, c->joined, if the values do
  * not depend on where blocks end. requires: folded, variance, contract, masks. keeps: the kernel
- * itself, and all values. sets: joined, joins. */
+ * itself, and all values. sets: joined, joins, joined_columns, column_joins. */
 void pass_join(struct pass_context *c);
 
 /* edges.c: finds the first reduction that counts the zeros which a slice without `else` reads past

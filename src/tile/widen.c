@@ -225,6 +225,8 @@ static unsigned of_expr(struct widening *w, struct expr *e)
         return of_trans(w, e);
     if (is_iota_at_base(w, e))
         return of_iota_at_base(w, e);
+    if (e->op == OP_REPEAT_INTERLEAVE) /* repeats of joined tiles are joined repeats */
+        return widen_expr(w, e->args[0]);
     if (op_table[e->op].class == CLASS_REDUCE)
         return of_reduction(w, e);
     return is_elementwise(e) && e->count <= MOST_ARGS ? of_elementwise(w, e) : of_other(w, e);

@@ -77,6 +77,7 @@ static void run_passes(struct cpu_run *r, enum passes which, const struct launch
         refuse_errors(r);
     }
     r->joined = c.joined;
+    r->joined_columns = c.joined_columns;
     memcpy(r->joins, c.joins, sizeof r->joins);
 }
 

@@ -19,6 +19,7 @@ struct cpu_run {
     struct kernel *kernel;
     struct kernel *joined; /* set by the pass `join`, with joins; NULL: none */
     int64_t joins[3];
+    struct kernel *joined_columns; /* the same along the columns alone; NULL: none */
     struct cpu_program *program;
     const char *why; /* the reason, if there is no program */
     struct cpu_argument args[MOST_ARRAYS];

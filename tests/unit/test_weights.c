@@ -1,0 +1,251 @@
+/* Weights that are unpacked from bytes and scaled on their way into `dot` (tile/weights.h). Each
+ * program runs as it is written, in the plain way, and with the passes and joined blocks, with every
+ * set of routines: the same bits. */
+#include "cpu_helper.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ARRAY = 3 << 15 };
+
+struct outcome {
+    struct cpu_fault fault;
+    unsigned char bytes[MOST_ARRAYS][ARRAY];
+};
+
+/* Fills arrays that are not written: bytes of all values, and floats of both signs, some of them 0 or
+ * so small that products are subnormal in f16. */
+static void fill_arrays(struct cpu_run *r)
+{
+    for (const struct param *p = r->kernel->params; p; p = p->next) {
+        if (!p->sym->is_pointer)
+            continue;
+        unsigned char *data = cpu_array(r, p->sym->name, ARRAY);
+        enum dtype t = p->sym->type.dtype;
+        size_t size = dtype_size(t);
+        for (size_t i = 0; p->sym->is_const && i < ARRAY / size; i++)
+            if (size == 1)
+                data[i] = (unsigned char)(i * 37 + i / 251);
+            else
+                dtype_store_f64(t, data + i * size,
+                                i % 13 == 0   ? -0.0
+                                : i % 11 == 0 ? 1e-6
+                                              : (double)(i * 37 % 101) / 7 - 6);
+    }
+}
+
+static void run_program(struct cpu_run *r, int threads, struct outcome *out)
+{
+    memset(out, 0, sizeof *out);
+    fill_arrays(r);
+    cpu_go(r, threads);
+    out->fault = r->fault;
+    for (const struct param *p = r->kernel->params; p; p = p->next)
+        if (p->sym->is_pointer && !p->sym->is_const)
+            memcpy(out->bytes[p->sym->index], r->args[p->sym->index].data, ARRAY);
+}
+
+static void expect_equal(const struct outcome *x, const struct outcome *y, const char *what,
+                         int64_t n, const char *text)
+{
+    if (x->fault.kind != y->fault.kind)
+        fail_msg("n = %d, %s: %s / %s\n%s", (int)n, what, x->fault.message, y->fault.message, text);
+    if (x->fault.kind == CPU_OK && memcmp(x->bytes, y->bytes, sizeof x->bytes) != 0)
+        fail_msg("n = %d, %s: other values\n%s", (int)n, what, text);
+}
+
+/* Runs the text as written, with the passes, and with blocks joined in both ways; m rows.
+ * Returns the least number of parts of views that operands are packed from. */
+static unsigned expect_same(const char *text, int64_t m, int64_t n)
+{
+    enum { WAYS = 3 };
+    const struct given given[] = {{"m", m}, {"n", n}, {NULL, 0}};
+    struct outcome *written = malloc(sizeof *written), *got = malloc(sizeof *got);
+    struct cpu_run r;
+    unsigned parts = UINT32_MAX;
+    assert_true(written && got);
+    cpu_open_as_written(&r, text, given);
+    run_program(&r, 1, written);
+    cpu_close(&r);
+    for (int s = 0; routine_set_at(s); s++)
+        for (int way = 0; way < WAYS; way++) {
+            cpu_open_with(&r, text, given, routine_set_at(s));
+            const struct kernel *joined = way == 1 ? r.joined : way == 2 ? r.joined_columns : NULL;
+            if (joined)
+                r.program = cpu_compile_with(&r.arena, joined, routine_set_at(s), false, &r.why);
+            assert_non_null(r.program);
+            parts = r.program->packed_count < parts ? r.program->packed_count : parts;
+            if (way == 0 || joined)
+                run_program(&r, s % 2 ? 3 : 1, got);
+            cpu_close(&r);
+            if (way == 0 || joined)
+                expect_equal(written, got, routine_set_at(s)->name, n, text);
+        }
+    free(written);
+    free(got);
+    return parts;
+}
+
+#define KERNEL(type, codes, scale, views)                                                          \
+    "kernel k(i32 m, i32 n, const " type " *x, const " codes " *w, const " scale " *s,"            \
+    " const u8 *z, f32 *y) grid(cdiv(m, 12), cdiv(n, 16)) warps(1)\n{\n"                           \
+    "global " type " X[m][n] = x;\nglobal f32 Y[m][n] = y;\n" views                                \
+    "i32 i = block.x * 12, j = block.y * 16;\nreg f32 acc[12][16] = 0;\n"
+/* Two elements a byte, and a scale for 8 steps and a column. */
+#define HALVES(type, scale)                                                                        \
+    KERNEL(type, "u8", scale,                                                                      \
+           "global u8 W[cdiv(n, 2)][n] = w;\nglobal " scale " S[cdiv(n, 8)][n] = s;\n"             \
+           "reg i32 shift[8][1] = (iota() & 1) * 4;\n")
+#define LOOP "for (i32 p = 0; p < n; p += 8) {\n"
+#define CODES                                                                                      \
+    "reg u8 b[4][16] = W[p / 2 +: 4][j +: 16];\n"                                                  \
+    "reg i32 q[8][16] = (i32) repeat_interleave(b, 2, 1) >> shift & 15;\n"
+#define SCALES(type) "reg " type " t[1][16] = S[p / 8 +: 1][j +: 16];\n"
+#define DOT(value) "acc += dot(X[i +: 12][p +: 8], " value ");\n"
+#define TAIL "Y[i +: 12][j +: 16] = acc;\n}\n"
+
+static const char *const weights[] = {
+    HALVES("f16", "f16") LOOP CODES SCALES("f16") DOT("(f16) (q - 8) * t") "}\n" TAIL,
+    HALVES("bf16", "bf16") LOOP CODES SCALES("bf16") DOT("(bf16) (q - 8) * t") "}\n" TAIL,
+    HALVES("f32", "f32") LOOP CODES SCALES("f32") DOT("t * (f32) q") "}\n" TAIL,
+    /* the author names the operand; shared tiles; a rest of the depth */
+    HALVES("f16", "f16") LOOP
+    "shared u8 b[4][16] = W[p / 2 +: 4][j +: 16];\n"
+    "reg f16 d[8][16] = (f16) (((i32) repeat_interleave(b, 2, 1) >> shift & 15) - 8)"
+    " * S[min(p / 8, n / 8)][j +: 16];\n" DOT("d") "}\n" TAIL,
+    /* a pipeline */
+    HALVES("f16",
+           "f16") "pipeline(3) " LOOP "shared f16 sx[12][8] = X[i +: 12][p +: 8];\n"
+                  "shared u8 b[4][16] = W[p / 2 +: 4][j +: 16];\nshared f16 t[1][16] = S[p / 8 +: "
+                  "1][j +: 16];\n"
+                  "reg i32 q[8][16] = ((i32) repeat_interleave(b, 2, 1) >> shift & 15) - 8;\n"
+                  "acc += dot(sx, (f16) q * t);\n}\n" TAIL,
+    /* the upper half first; numbers with a sign */
+    HALVES("f16", "f16")
+        LOOP CODES SCALES("f16") "}\n" LOOP "reg u8 b[4][16] = W[p / 2 +: 4][j +: 16];\n"
+                                 "reg i32 q[8][16] = ((i32) repeat_interleave(b, 2, 1) >> 4 - "
+                                 "shift & 15 ^ 8) - 8;\n" SCALES("f16")
+                                     DOT("(f16) q * t") "}\n" TAIL,
+    /* zero points, and a scale that is subtracted from */
+    HALVES("f16", "f16") "global u8 Z[cdiv(n, 8)][n] = z;\n" LOOP CODES
+        SCALES("f16") "reg i32 zero[1][16] = (i32) Z[p / 8 +: 1][j +: 16];\n" DOT(
+            "(f16) (q - zero) * t") "}\n" TAIL,
+    HALVES("bf16", "bf16") "global bf16 G[n] = s;\n" LOOP CODES DOT(
+        "(G[j +: 16] - (bf16) q) * S[p / 8 +: 1][j +: 16]") "}\n" TAIL,
+    /* each scale is for 4 steps */
+    KERNEL("f16", "u8", "f16",
+           "global u8 W[cdiv(n, 2)][n] = w;\n"
+           "global f16 S[cdiv(n, 4)][n] = s;\nreg i32 shift[8][1] = (iota() & 1) * 4;\n") LOOP CODES
+    "reg f16 t[8][16] = repeat_interleave(S[p / 4 +: 2][j +: 16], 4, 1);\n" DOT(
+        "(f16) (q - 8) * t") "}\n" TAIL,
+    /* four elements a byte, none of them a scale's neighbour; bytes with a sign, for all steps */
+    KERNEL("f32", "u8", "f32", "global u8 W[cdiv(n, 4)][n] = w;\nglobal f32 S[n] = s;\n") LOOP
+    "reg u8 b[2][16] = W[p / 4 +: 2][j +: 16];\n"
+    "reg i32 q[8][16] = (i32) repeat_interleave(b, 4, 1) >> (iota(8, 1) & 3) * 2 & 3;\n" DOT(
+        "(f32) (q - 2) * S[j +: 16]") "}\n" TAIL,
+    KERNEL("f16", "i8", "f16", "global i8 W[n][n] = w;\nglobal f16 S[n] = s;\n")
+        LOOP DOT("(f16) W[p +: 8][j +: 16] * S[j +: 16]") "}\n" TAIL,
+    KERNEL("bf16", "i8", "f32", "global i8 W[n][n] = w;\n")
+        LOOP DOT("(bf16) W[p +: 8][j +: 16]") "}\n" TAIL,
+    /* any function of the byte, one of both halves */
+    KERNEL("f32", "u8", "f32", "global u8 W[n][n] = w;\n")
+        LOOP DOT("where(W[p +: 8][j +: 16] > 99, 1.5, (f32) (W[p +: 8][j +: 16] / 3))") "}\n" TAIL,
+    KERNEL("f16", "i8", "f16", "global i8 W[cdiv(n, 2)][n] = w;\n") LOOP
+    "reg i8 b[4][16] = W[p / 2 +: 4][j +: 16];\n"
+    "reg i8 q[8][16] = (repeat_interleave(b, 2, 1) << 4 - (iota(8, 1) & 1) * 4) >> 4;\n" DOT(
+        "(f16) q * 0.1") "}\n" TAIL,
+    /* scales of another place: other groups, other columns, always the first, of no group at all */
+    HALVES("f16", "f16") LOOP CODES DOT("(f16) q * S[p / 8 + 1 +: 1][j +: 16]") "}\n" TAIL,
+    HALVES("f16", "f16") LOOP CODES DOT("(f16) q * S[p / 8 +: 1][j + 3 +: 16]") "}\n" TAIL,
+    HALVES("f16", "f16") LOOP CODES DOT("(f16) q * S[0][j +: 16]") "}\n" TAIL,
+    HALVES("f16", "f16") "for (i32 p = 8; p < n; p += 8) {\n" CODES SCALES("f16")
+        DOT("(f16) q * t") "}\n" TAIL,
+    HALVES("f16", "f16") "for (i32 p = 0; p < n; p += 2) {\n" CODES SCALES("f16")
+        DOT("(f16) q * t") "}\n" TAIL,
+    /* no loop, and two products of the same codes with different scales */
+    HALVES("f16", "f16") "i32 p = 0;\n" CODES SCALES("f16") DOT("(f16) q * t") TAIL,
+    HALVES("f16", "f16") LOOP CODES SCALES("f16")
+        DOT("(f16) q * t") "reg u8 c[4][16] = W[p / 2 +: 4][j +: 16];\n" DOT(
+            "(f16) ((i32) repeat_interleave(c, 2, 1) >> shift & 15) * S[p / 8 +: 1][j + 1 +: "
+            "16]") "}\n" TAIL,
+};
+
+static void weights_keep_bits(void **state)
+{
+    static const int64_t rows[] = {1, 29}, columns[] = {6, 31, 150};
+    (void)state;
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
+        for (size_t m = 0; m < sizeof rows / sizeof *rows; m++)
+            for (size_t n = 0; n < sizeof columns / sizeof *columns; n++)
+                if (expect_same(weights[i], rows[m], columns[n]) < 2)
+                    fail_msg("the weights are not packed\n%s", weights[i]);
+}
+
+static const char *const others[] = {
+    /* another statement reads the operand, or one of its tiles */
+    HALVES("f16", "f16") LOOP CODES SCALES("f16") "reg f16 d[8][16] = (f16) q * t;\n" DOT(
+        "d") "acc += sum((f32) d);\n}\n" TAIL,
+    HALVES("f16", "f16") LOOP CODES SCALES("f16")
+        DOT("(f16) q * t") "acc += sum((f32) q);\n}\n" TAIL,
+    /* the operand, or a variable of an index, changes in between */
+    HALVES("f16", "f16") LOOP CODES SCALES("f16") "reg f16 d[8][16] = (f16) q * t;\n"
+                                                  "d = d * 2;\n" DOT("d") "}\n" TAIL,
+    HALVES("f16", "f16") "i32 r = 0;\n" LOOP "reg u8 b[4][16] = W[r +: 4][j +: 16];\nr += 4;\n"
+                         "reg i32 q[8][16] = (i32) repeat_interleave(b, 2, 1) >> shift & 15;\n" DOT(
+                             "(f16) q") "}\n" TAIL,
+    /* the shift depends on more than the place in the byte; on a parameter; on the column */
+    HALVES("f16", "f16") "reg i32 by[8][1] = iota() / 2;\n" LOOP
+                         "reg u8 b[4][16] = W[p / 2 +: 4][j +: 16];\n" DOT(
+                             "(f16) ((i32) repeat_interleave(b, 2, 1) >> by & 15)") "}\n" TAIL,
+    HALVES("f16", "f16") LOOP CODES DOT("(f16) (q - m)") "}\n" TAIL,
+    HALVES("f16",
+           "f16") "reg i32 by[1][16] = iota() & 1;\n" LOOP CODES DOT("(f16) (q >> by)") "}\n" TAIL,
+    /* a sum of a product; a scale for each step, and two tiles of codes */
+    HALVES("f16", "f16") LOOP CODES SCALES("f16") DOT("(f16) q * t + t") "}\n" TAIL,
+    HALVES("f16", "f16") LOOP CODES DOT("(f16) q * trans(X[0 +: 1][p +: 8])") "}\n" TAIL,
+    HALVES("f16", "f16") LOOP CODES
+    "reg i32 r[8][16] = (i32) W[p +: 8][j +: 16];\n" DOT("(f16) (q + r)") "}\n" TAIL,
+    /* rows of columns: the operand is transposed */
+    KERNEL("f16", "i8", "f16", "global i8 W[n][n] = w;\nglobal f16 S[n] = s;\n") LOOP
+    "reg f16 d[16][8] = (f16) W[j +: 16][p +: 8] * S[p +: 8];\n" DOT("trans(d)") "}\n" TAIL,
+};
+
+static void other_operands_keep_bits(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        for (int64_t n = 6; n < 160; n += 72)
+            if (expect_same(others[i], n % 31 + 1, n) > 1)
+                fail_msg("the operand is packed\n%s", others[i]);
+}
+
+/* A row of scales outside its view is a fault, also where only the operand reads it. */
+static void faults_stay(void **state)
+{
+    static const char text[] =
+        HALVES("f16", "f16") LOOP CODES DOT("(f16) q * S[p / 8 + 1][j +: 16]") "}\n" TAIL;
+    struct cpu_run r;
+    (void)state;
+    expect_same(text, 5, 40);
+    cpu_open_with(&r, text, (const struct given[]){{"m", 5}, {"n", 40}, {NULL, 0}},
+                  routine_set_at(0));
+    fill_arrays(&r);
+    cpu_go(&r, 1);
+    assert_int_not_equal(r.fault.kind, CPU_OK);
+    cpu_close(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weights_keep_bits),
+        cmocka_unit_test(other_operands_keep_bits),
+        cmocka_unit_test(faults_stay),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
