@@ -274,6 +274,21 @@ static void split_list(struct splitting *s, struct stmt **at)
     }
 }
 
+/* Removes the symbols of split tiles: no statement declares them any more, so they get no place. */
+static void remove_split(struct splitting *s)
+{
+    struct kernel *k = s->kernel;
+    struct sym **at = &k->symbols;
+    while (*at) {
+        const struct tile *t = tile_of(s, *at);
+        if (t && parts_of(t) > 1)
+            *at = (*at)->next;
+        else
+            at = &(*at)->next;
+    }
+    k->last_symbol = at;
+}
+
 void pass_split(struct pass_context *c)
 {
     struct splitting s = {.kernel = c->kernel};
@@ -291,6 +306,8 @@ void pass_split(struct pass_context *c)
         if (t && parts_of(t) > 1)
             make_parts(&s, t);
     }
-    if (splits)
-        split_list(&s, &c->kernel->body);
+    if (!splits)
+        return;
+    split_list(&s, &c->kernel->body);
+    remove_split(&s);
 }
