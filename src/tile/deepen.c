@@ -6,8 +6,9 @@
  *         acc = dot(t, W[p +: 32][j +: N], acc);       acc = dot(t, W[p +: 256][j +: N], acc);
  *     }                                            }
  *
- * `dot` adds its products in the order of k, so the bits of the sum are the same. Turns that are
- * left over, or all turns if their number is not known, get a second loop of the original turns
+ * `dot` adds its products in the order of k, so the bits of the sum are the same. A loop without
+ * products that stores each turn's part of a row is deepened in the same way. Turns that are left
+ * over, or all turns if their number is not known, get a second loop of the original turns
  * after the deep one. A loop whose operands are all packed (parts of read-only views that only
  * `dot` reads) is left as it is: the engine defers such products by itself. */
 #include "tile/copy.h"
@@ -16,9 +17,10 @@
 #include "tile/widen.h"
 
 enum {
-    DEEP = 512,             /* depth at which a product reads and writes its sum seldom enough */
-    SHALLOW = 64,           /* a depth that is not worth the change */
-    MOST_ELEMENTS = 1 << 16 /* of a deep tile: it should stay in the second-level cache */
+    DEEP = 512,              /* depth at which a product reads and writes its sum seldom enough */
+    SHALLOW = 64,            /* a depth that is not worth the change */
+    MOST_ELEMENTS = 1 << 16, /* of a deep tile: it should stay in the second-level cache */
+    MOST_PLAIN = 1 << 14     /* the same in a loop without products */
 };
 
 struct deepening {
@@ -67,7 +69,10 @@ struct body {
     struct widening *w;
     const struct stmt *loop;
     bool fails;
-    bool computes; /* an operand of a product along the loop has to be computed */
+    bool computes;   /* an operand of a product along the loop has to be computed */
+    bool multiplies; /* the loop has products */
+    /* The loop reads memory that the kernel may write, perhaps under another name. */
+    bool reads_writable;
 };
 
 /* Returns whether the view is written in the body. */
@@ -87,6 +92,8 @@ static void check_reads(void *user, struct expr **at)
     const struct expr *e = *at;
     bool of_view = (e->op == OP_ACCESS || e->op == OP_REF) && e->sym->storage == ST_VIEW;
     b->fails |= of_view && !e->sym->is_const && is_written(b->loop->body, e->sym);
+    b->reads_writable |= of_view && !e->sym->is_const;
+    b->multiplies |= e->op == OP_DOT;
 }
 
 /* Returns whether the engine packs the operand: a part of a read-only view, or a tile that holds
@@ -152,8 +159,8 @@ static void walk(struct widening *w, const struct stmt *loop, enum widen_phase p
         widen_assignment(w, s);
 }
 
-/* Returns whether the turns may be joined and it pays. */
-static bool may_deepen(struct widening *w, const struct stmt *loop)
+/* Returns whether the turns may be joined and it pays. *multiplies: they have products. */
+static bool may_deepen(struct widening *w, const struct stmt *loop, bool *multiplies)
 {
     struct body b = {.w = w, .loop = loop};
     struct expr *condition = loop->condition;
@@ -175,7 +182,9 @@ static bool may_deepen(struct widening *w, const struct stmt *loop)
     for (const struct stmt *s = loop->body; s; s = s->next)
         if (s->kind == STMT_ASSIGN)
             check_outer(&b, s);
-    return !w->fails && !b.fails && b.computes;
+    *multiplies = b.multiplies;
+    bool stores_row = stores == 1 && !b.reads_writable;
+    return !w->fails && !b.fails && (b.multiplies ? b.computes : stores_row);
 }
 
 /* Returns the elements of the largest tile with the wide axis that the loop computes. */
@@ -187,6 +196,8 @@ static int64_t widest_tile(const struct widening *w, const struct stmt *loop)
             s->kind == STMT_DECL ? number_map_find(&w->wide, (uintptr_t)s->sym) : NULL;
         bool of_view = s->value && s->value->op == OP_ACCESS && s->value->sym->storage == ST_VIEW;
         int64_t n = wide && wide->value && !of_view ? type_elements(&s->sym->type) : 0;
+        if (s->kind == STMT_ASSIGN && s->target->sym->storage == ST_VIEW)
+            n = type_elements(&s->target->type);
         most = n > most ? n : most;
     }
     return most;
@@ -194,10 +205,11 @@ static int64_t widest_tile(const struct widening *w, const struct stmt *loop)
 
 /* Returns the number of turns to join; 1: none. If the number of turns is known, no turn should be
  * left over. */
-static int64_t choose_factor(const struct widening *w, const struct stmt *loop, int64_t turns)
+static int64_t choose_factor(const struct widening *w, const struct stmt *loop, int64_t turns,
+                             int64_t most_elements)
 {
     int64_t factor = 1, most = widest_tile(w, loop);
-    while (2 * factor * w->step <= DEEP && 2 * factor * most <= MOST_ELEMENTS &&
+    while (2 * factor * w->step <= DEEP && 2 * factor * most <= most_elements &&
            (turns == 0 || 2 * factor <= turns))
         factor *= 2;
     int64_t even = factor;
@@ -271,9 +283,10 @@ static void try_loop(struct pass_context *c, struct stmt **at)
                          .step = step,
                          .factor = 1,
                          .deepens = true};
-    if (!may_deepen(&w, loop))
+    bool multiplies;
+    if (!may_deepen(&w, loop, &multiplies))
         return;
-    w.factor = choose_factor(&w, loop, d.turns);
+    w.factor = choose_factor(&w, loop, d.turns, multiplies ? MOST_ELEMENTS : MOST_PLAIN);
     if (w.factor > 1 && w.factor * step > SHALLOW)
         deepen(&d, &w);
 }

@@ -103,7 +103,8 @@ void pass_split(struct pass_context *c);
  * the CPU engine packs it. requires: types, folded. keeps: all values. */
 void pass_operands(struct pass_context *c);
 
-/* deepen.c: for the host, joins turns of loops that add products of computed operands. requires:
+/* deepen.c: for the host, joins turns of loops that add products of computed operands, or that store
+ * a row part by part. requires:
  * folded, variance, contract. keeps: all values, and masks' marks. breaks: nothing; a turn then has
  * deeper tiles, and a loop may be followed by a second one with the turns that are left. */
 void pass_deepen(struct pass_context *c);

@@ -452,6 +452,49 @@ static const char *const kept_loops[] = {
              "end -= 8;\n}\n" TAIL,
 };
 
+/* --- loops that store a row, part by part --- */
+
+static const char *const stored_rows[] = {
+    RUN_TIME LOOP "H[i +: 12][p +: 8] = exp(A[i +: 12][p +: 8] * 0.01) * G[p +: 8];\n}\n" TAIL,
+    STATIC LOOP "reg f32 t[12][8] = A[i +: 12][p + 3 +: 8];\nt = t * t - G[p +: 8];\n"
+                "H[i +: 12][p +: 8] = where(t > 0, t, -t);\n}\n" TAIL,
+    /* from another start, to another end; half of the turns; other places of the row */
+    RUN_TIME "for (i32 p = 3; p < n - 5; p += 8)\nH[i +: 12][p +: 8] = A[i +: 12][p +: 8];\n" TAIL,
+    RUN_TIME "for (i32 p = 0; p < n / 2; p += 8)\nH[i +: 12][p +: 8] = A[i +: 12][p +: 8];\n" TAIL,
+    RUN_TIME LOOP "H[i +: 12][p + 5 +: 8] = A[i +: 12][p +: 8];\n}\n" TAIL,
+    /* stores that overlap from turn to turn, at one place, or at a multiple of the place */
+    RUN_TIME "for (i32 p = 0; p < n; p += 4)\nH[i +: 12][p +: 8] = A[i +: 12][p +: 8];\n" TAIL,
+    RUN_TIME LOOP "H[i +: 12][0 +: 8] = A[i +: 12][p +: 8];\n}\n" TAIL,
+    RUN_TIME LOOP "H[i +: 12][p / 2 +: 8] = A[i +: 12][p +: 8];\n}\n" TAIL,
+    /* what a turn stores, the next one reads */
+    RUN_TIME "if (block.y == 0)\n" LOOP
+             "H[i +: 12][p +: 8] = H[i +: 12][p - 3 +: 8] + A[i +: 12][p +: 8];\n}\n" TAIL,
+    RUN_TIME LOOP "H[i +: 12][p +: 8] = A[i +: 12][p +: 8];\n"
+                  "C[i +: 12][j +: 16] = H[i +: 12][p - 9 +: 16];\n}\n}\n",
+    /* a sum, a maximum and a scan of the turn's part; the counter; a tile from turn to turn */
+    RUN_TIME LOOP
+    "H[i +: 12][p +: 8] = A[i +: 12][p +: 8] - sum(A[i +: 12][p +: 8], axis = 1);\n}\n" TAIL,
+    RUN_TIME LOOP
+    "H[i +: 12][p +: 8] = A[i +: 12][p +: 8] - max(A[i +: 12][p +: 8], axis = 0);\n}\n" TAIL,
+    RUN_TIME LOOP "reg f32 t[12][8] = A[i +: 12][p +: 8];\n"
+                  "H[i +: 12][p +: 8] = scan(add, t, axis = 1);\n}\n" TAIL,
+    RUN_TIME LOOP "H[i +: 12][p +: 8] = A[i +: 12][p +: 8] * p;\n}\n" TAIL,
+    RUN_TIME "reg f32 t[12][8] = 0;\n" LOOP
+             "t = t + A[i +: 12][p +: 8];\nH[i +: 12][p +: 8] = t;\n}"
+             "\n" TAIL,
+    RUN_TIME LOOP "if (p == 16)\ncontinue;\nH[i +: 12][p +: 8] = A[i +: 12][p +: 8];\n}\n" TAIL,
+    RUN_TIME LOOP "H[i +: 12][p +: 8] = A[i +: 12][p +: 8];\nprint(p);\n}\n" TAIL,
+    RUN_TIME LOOP "atomic_add(H[i +: 12][p +: 8], A[i +: 12][p +: 8]);\n}\n" TAIL,
+};
+
+static void stored_rows_keep_their_bits(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof stored_rows / sizeof *stored_rows; i++)
+        for (int64_t n = 16; n < 230; n += 101)
+            expect_same(stored_rows[i], n);
+}
+
 static void other_loops_keep_their_bits(void **state)
 {
     (void)state;
@@ -512,6 +555,7 @@ int main(void)
         cmocka_unit_test(several_products_keep_bits),
         cmocka_unit_test(other_programs_keep_their_blocks),
         cmocka_unit_test(other_loops_keep_their_bits),
+        cmocka_unit_test(stored_rows_keep_their_bits),
         cmocka_unit_test(a_launch_joins_blocks_if_that_pays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
