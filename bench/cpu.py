@@ -418,8 +418,38 @@ def beside_torch(torch, tilewright, same, threads, options, goal, floor):
     return ratio, goal, floor, note
 
 
+# The arrays of the kernels whose tiles are varied.
+TILED = {"rms_matmul": "x:f32:{m}x{k} r:f32:{m}x{k} g:f32:{k} w:f32:{k}x{n} h:f32:{m}x{k} y:f32:{m}x{n}",
+         "attention": "q:f32:{heads}x{nq}x{d} k:f32:{heads}x{nk}x{d} v:f32:{heads}x{nk}x{d} o:f32:{heads}x{nq}x{d}",
+         "row_norm": "x:f32:{rows}x{cols} gain:f32:{cols} y:f32:{rows}x{cols}",
+         "bias_gelu": "x:f32:{m}x{n} bias:f32:{n} y:f32:{m}x{n} turned:f32:{n}x{m}",
+         "matmul_v4": "a:f32:{m}x{k} b:f32:{k}x{n} c:f32:{m}x{n}",
+         "matmul_i8": "a:i8:{m}x{k} b:i8:{k}x{n} c:i32:{m}x{n}"}
+
+
+def part_tiles(options, lines):
+    """Times a kernel with all choices of its tiles, in turn. The values are lists: BM=32/64/128."""
+    helper, why = build_helper(options, "tiles_cpu")
+    if why:
+        raise Failed(why)
+    os.environ["RUNS"] = "3" if options.quick else "15"
+    for line in lines:
+        m = re.search(r"^kernel (\w+)", open(line.files[0]).read(), re.M)
+        sizes = dict(text.split("=") for text in line.sizes.split(","))
+        arrays = TILED[m.group(1)].format(**sizes).split()
+        types = [] if line.type == "-" else [f"T={line.type}"]
+        for threads in options.threads:
+            done = run([helper, line.files[0], str(threads), *types, *line.sizes.split(","), *arrays, *line.values.split(",")])
+            if done.returncode:
+                raise Failed(said_of(done))
+            choices = sorted((float(text.split()[0]), " ".join(text.split()[1:])) for text in done.stdout.splitlines())
+            (least, best), (most, worst) = choices[0], choices[-1]
+            yield Figure(f"{m.group(1)}, {line.sizes}, {on(threads)}: longest / shortest time of {len(choices)} tiles", most / least, 1.3, 1.6,
+                         f"{worst}: {number(most)} ms; {best}: {number(least)} ms", most=True)
+
+
 PARTS = {"f32": part_f32, "ragged": part_ragged, "ladder": part_ladder, "types": part_types, "gelu": part_gelu, "rows": part_rows,
-         "attention": part_attention, "threads": part_threads, "flat": part_flat, "stream": part_stream, "scaling": part_scaling,
+         "attention": part_attention, "threads": part_threads, "flat": part_flat, "stream": part_stream, "tiles": part_tiles, "scaling": part_scaling,
          "launch": part_launch, "torch": part_torch}
 
 

@@ -36,6 +36,8 @@ scaling   kernels/matmul/tuned.tile      f32  32x32x32    -
 scaling   kernels/fused/softmax.tile     f32  rows=8,cols=20 -
 stream    kernels/matmul/direct.tile     f32  1x64x96     BM=16
 stream    kernels/recipes/w4a16.tile     f16  1x64x96     -
+tiles     bench/tiles/row_norm.tile      -    rows=9,cols=20 ROWS=4/8,COLS=16/32
+tiles     kernels/matmul/stages.tile     f32  m=33,n=35,k=37 BM=16/32,BN=16
 launch    -                              -    -           -
 """
 
@@ -60,6 +62,8 @@ def check_all(tool, folder):
              "GELU fused 32x32x64 / plain product's time", "softmax of rows = 8, cols = 20, 1 thread / copy", "attention / f32 product's rate",
              "sgemm_naive 32x32x32, GFLOP/s", "time over 2mnk, largest / least",
              "matmul_direct f32 1x64x96, 1 thread / reading the weights", "w4a16 f16 1x64x96, 1 thread / reading the weights",
+             "row_norm, rows=9,cols=20, 1 thread: longest / shortest time of 4 tiles",
+             "matmul_v4, m=33,n=35,k=37, 1 thread: longest / shortest time of 2 tiles",
              "launch of 16x16x16, 1-thread, µs"]
     for threads in cpu.thread_counts()[1:]:
         parts += [f"matmul_v2 32x32x32, {threads} threads, parallel efficiency",
@@ -127,12 +131,27 @@ def check_verdicts():
     expect((row["ms"], row["gflops"], row["peer"], row["peer_ms"], row["ratio"]) == (2, 2, "x", 1, 0.5), row)
 
 
+def check_tiles(tool, line):
+    """A kernel with the first and with the last of its tiles: its values are right."""
+    small = {"m": 33, "n": 35, "k": 64, "rows": 9, "cols": 70, "heads": 2, "nq": 40, "nk": 40, "d": 16}
+    sizes = ",".join(f"{name}={small.get(name, value)}" for name, value in (text.split("=") for text in line.sizes.split(",")))
+    types = [] if line.type == "-" else ["--type", line.type]
+    for place in 0, -1:
+        values = ",".join(f"{name}={listed.split('/')[place]}" for name, listed in (text.split("=") for text in line.values.split(",")))
+        result = call([tool, "bench", line.files[0], *types, "--set", sizes.replace("causal=1", "causal=true"), "--tune", values, "--warmup", "0",
+                       "--repeat", "1", "--peers", "none", "--json"])
+        expect(result.status == 0 and all(row["ok"] for row in json.loads(result.out)["rows"]), (line.pattern, str(result)))
+
+
 def check_table(tool):
     """The shipped table: its kernels exist and accept its types and values, at sizes that take no time."""
     small = {"rows": 8, "cols": 20, "heads": 2, "nq": 32, "nk": 40}
     for line in cpu.read_table("bench/configurations_cpu.txt", cpu.Line):
         expect(line.pattern == "-" or glob.glob(line.pattern), f"there is no {line.pattern}")
         if not line.files or len(line.files) > 1:
+            continue
+        if line.part == "tiles":
+            check_tiles(tool, line)
             continue
         if line.extents():
             line.sizes = "48x40x64"
