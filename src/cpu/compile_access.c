@@ -469,6 +469,19 @@ static struct value atomic_operand(struct compiler *c, const struct expr *e,
     return value_like(c, v, &shape);
 }
 
+/* Returns the routine that adds a row of floats to memory at once: the blocks of such kernels run in
+ * order. */
+static elementwise_fn *atomic_row(const struct compiler *c, const struct expr *e,
+                                  const struct atomic_detail *d)
+{
+    enum dtype t = e->args[0]->type.dtype;
+    bool dense = d->value_step == 1 && d->value_lanes == 1 && d->access->lanes == 1;
+    if (c->plain || e->op != OP_ATOMIC_ADD || !dense || d->old != NO_SLOT ||
+        (t != DT_F32 && t != DT_F64))
+        return NULL;
+    return routine_elementwise(c->set, OP_ADD, compute_of(t));
+}
+
 struct value compile_atomic(struct compiler *c, const struct expr *e, bool wanted)
 {
     const struct expr *target = e->args[0];
@@ -492,6 +505,7 @@ struct value compile_atomic(struct compiler *c, const struct expr *e, bool wante
         d->desired_lanes = desired.lanes;
     }
     d->old = wanted ? old.at : NO_SLOT;
+    d->row = atomic_row(c, e, d);
     if (!d->apply)
         compile_error(c, "%s is not available for %s", op_table[e->op].text,
                       dtype_table[like.dtype].name);

@@ -56,6 +56,36 @@ static unsigned char *box_element(struct frame *f, const struct access *a, const
     return access_base(f, a) + at * (int64_t)a->size;
 }
 
+/* Returns whether the elements of the last axis are contiguous, and no number overflows. */
+static bool has_rows(struct frame *f, const struct access *a, const struct box *box)
+{
+    int last = a->rank - 1;
+    for (int i = 0; i < a->rank; i++)
+        if (box->gather[i])
+            return false;
+    return last >= 0 && a->axis[last].kind != IX_ELEMENT && access_strides(f, a)[last] == 1 &&
+           box->start[last] <= INT64_MAX - a->axis[last].extent;
+}
+
+/* Applies the operation to a row at a time. */
+static void apply_rows(struct atomic_walk *w, const struct box *box)
+{
+    const struct access *a = w->d->access;
+    int last = a->rank - 1;
+    int64_t coordinate[MAX_RANK] = {0}, extent = a->axis[last].extent, start = box->start[last];
+    int64_t from = box->low[last] > start ? box->low[last] - start : 0;
+    int64_t to = box->high[last] - start < extent ? box->high[last] - start : extent;
+    const unsigned char *value = w->value;
+    do {
+        coordinate[last] = from;
+        unsigned char *row = from < to ? box_element(w->f, a, box, coordinate) : NULL;
+        if (row)
+            w->d->row(row, row, value + from * (int64_t)a->size, NULL, (size_t)(to - from));
+        value += extent * (int64_t)a->size;
+        coordinate[last] = extent - 1;
+    } while (access_next(a, coordinate));
+}
+
 void step_atomic(struct frame *f, const struct instr *in)
 {
     struct atomic_walk w;
@@ -65,6 +95,10 @@ void step_atomic(struct frame *f, const struct instr *in)
     const struct access *a = w.d->access;
     if (!access_box(f, a, in->loc, &box) || !async_leaves_box(f, a, &box, in->loc))
         return;
+    if (w.d->row && has_rows(f, a, &box)) {
+        apply_rows(&w, &box);
+        return;
+    }
     size_t element = 0;
     do
         apply(&w, box_element(f, a, &box, coordinate), element++, 0);

@@ -299,6 +299,8 @@ struct async_detail {
 struct atomic_detail {
     const struct access *access;
     void (*apply)(void *memory, void *old, const void *value, const void *desired);
+    elementwise_fn
+        *row; /* the same for contiguous elements, if no old value is wanted; NULL: none */
     uint32_t value, desired; /* offsets; desired only for cas */
     uint32_t value_lanes, desired_lanes;
     int64_t value_step, desired_step; /* 1, or 0: the same value for each element */

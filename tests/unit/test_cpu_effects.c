@@ -54,6 +54,59 @@ static void an_atomic_happens_once_a_thread(void **state)
     }
 }
 
+/* Sums of floats, row by row and element by element: slices that begin before or after the edges,
+ * rows that are not contiguous or lie over each other, one value for all, elements of other axes,
+ * blocks that add to the same elements, old values. */
+static void rows_are_added_as_elements_are(void **state)
+{
+    static const char *const adds[] = {
+        "atomic_add(C[i - 5 +: 12][j - 3 +: 16], v);",
+        "atomic_add(C[i +: 12][30 +: 16], v);",
+        "atomic_add(C[2147483640 +: 12][2147483640 +: 16], v);",
+        "atomic_add(C[i +: 12][-16 +: 16], v);",
+        "atomic_add(C[7][0 +: 16], reshape(v[3 +: 1][:], 16));",
+        "atomic_add(T[i +: 12][j +: 16], v);",
+        "atomic_add(O[0 +: 12][0 +: 16], v);",
+        "atomic_add(C[i +: 12][j +: 16], 3);",
+        "atomic_add(C[:][5 +: 1], sum(v));",
+        "atomic_max(C[i +: 12][j +: 16], v);",
+        "reg %s o[12][16] = "
+        "atomic_add(C[i +: 12][j +: 16], v);\natomic_add(C[0 +: 12][0 +: 16], o);",
+        "atomic_add(C[i +: 12][j +: 16], v);\natomic_add(C[0 +: 12][0 +: 16], v);",
+    };
+    static const char *const types[] = {"f32", "f64"};
+    static unsigned char out[2][37 * 41 * 8];
+    (void)state;
+    for (size_t i = 0; i < sizeof adds / sizeof *adds; i++)
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+            char text[1024], add[256];
+            snprintf(add, sizeof add, adds[i], types[t]);
+            snprintf(text, sizeof text,
+                     "kernel k(i32 n, %s *c) grid(3, 2) warps(1)\n{\n"
+                     "    global %s C[37][41] = c, T[37][41] = c strides(1, 37);\n"
+                     "    global %s O[12][16] = c strides(3, 1);\n"
+                     "    i32 i = block.x * 12, j = block.y * 20;\n"
+                     "    reg %s v[12][16] = (%s) (iota(12, 1) * 0.25 - iota(1, 16) * 1.5 + i);\n"
+                     "    %s\n}\n",
+                     types[t], types[t], types[t], types[t], types[t], add);
+            for (int written = 0; written < 2; written++) {
+                struct cpu_run r;
+                written ? cpu_open_as_written(&r, text, GIVEN({"n", 1}))
+                        : cpu_open(&r, text, GIVEN({"n", 1}));
+                if (!r.program)
+                    fail_msg("%s\n%s", r.why ? r.why : "", text);
+                void *c = cpu_array(&r, "c", sizeof out[0]);
+                memset(c, 0, sizeof out[0]);
+                if (cpu_go(&r, 2) != CPU_OK)
+                    fail_msg("%s\n%s", r.fault.message, text);
+                memcpy(out[written], c, sizeof out[0]);
+                cpu_close(&r);
+            }
+            if (memcmp(out[0], out[1], sizeof out[0]) != 0)
+                fail_msg("other values\n%s", text);
+        }
+}
+
 static void an_atomic_on_a_slice_happens_where_threads_run(void **state)
 {
     static const int32_t expected[4] = {2, 2, 0, 3};
@@ -230,6 +283,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_atomic_happens_once_a_thread),
+        cmocka_unit_test(rows_are_added_as_elements_are),
         cmocka_unit_test(an_atomic_on_a_slice_happens_where_threads_run),
         cmocka_unit_test(a_warps_kernel_does_it_once_a_block),
         cmocka_unit_test(blocks_that_do_not_commute_run_in_order),
