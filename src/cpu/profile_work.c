@@ -243,6 +243,15 @@ bool step_reads_row(const struct instr *in, uint32_t at)
     return false;
 }
 
+/* Returns the bytes of a part that is packed: of the view's elements, and of the scales of weights. */
+static double fill_bytes(const struct frame *f, const struct packed_fill *fill, bool whole)
+{
+    double bytes = bytes_inside(f, fill->from, NO_SLOT, whole);
+    for (int i = 0; fill->weights && i < fill->weights->scales; i++)
+        bytes += bytes_inside(f, fill->weights->scale[i], NO_SLOT, whole);
+    return bytes;
+}
+
 /* Returns the work of steps that load or store. */
 static struct cpu_work access_work(const struct frame *f, const struct instr *in, bool whole)
 {
@@ -256,7 +265,7 @@ static struct cpu_work access_work(const struct frame *f, const struct instr *in
         work.written = bytes_inside(f, detail, in->mask, whole);
     } else if (s == step_packed_fill) {
         const struct packed_fill *fill = detail;
-        work.read = fill->source ? 0 : bytes_inside(f, fill->from, NO_SLOT, whole);
+        work.read = fill->source ? 0 : fill_bytes(f, fill, whole);
     } else if (s == step_async_copy) {
         const struct async_detail *copy = detail;
         work.read = bytes_inside(f, copy->from, NO_SLOT, whole);

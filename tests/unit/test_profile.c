@@ -184,6 +184,36 @@ static void test_counts_lanes(void **state)
     assert_int_equal(p.reason_count, 0);
 }
 
+static void test_counts_weights(void **state)
+{
+    struct fixture *f = *state;
+    static const float x[16][64] = {{1}}, scale[2][64] = {{1}};
+    static const uint8_t w[32][64] = {{1}};
+    static float y[16][64];
+    launch_text(f, "kernel weights(const f32 *x, const u8 *w, const f32 *scale, f32 *y)\n"
+                   "    grid(1) warps(4)\n{\n"
+                   "    global f32 X[16][64] = x, Scale[2][64] = scale, Y[16][64] = y;\n"
+                   "    global u8 W[32][64] = w;\n"
+                   "    reg i32 shift[32][1] = (iota() & 1) * 4;\n"
+                   "    reg f32 acc[16][64] = 0;\n"
+                   "    for (i32 p = 0; p < 64; p += 32) {\n"
+                   "        reg u8 packed[16][64] = W[p / 2 +: 16][0 +: 64];\n"
+                   "        reg i32 q[32][64] = ((i32) repeat_interleave(packed, 2, 1) >> shift & "
+                   "15) - 8;\n"
+                   "        acc += dot(X[0 +: 16][p +: 32], (f32) q * Scale[p / 32 +: 1][0 +: "
+                   "64]);\n    }\n"
+                   "    Y[0 +: 16][0 +: 64] = acc;\n}\n");
+    tw_array in[] = {tw_host_array(x, TW_F32, 16, 64), tw_host_array(w, TW_U8, 32, 64),
+                     tw_host_array(scale, TW_F32, 2, 64), tw_host_array(y, TW_F32, 16, 64)};
+    static const char *const names[] = {"x", "w", "scale", "y"};
+    for (int i = 0; i < 4; i++)
+        succeed(f, tw_launch_array(f->launch, names[i], &in[i]));
+    tw_profile p = profile(f, 1);
+    assert_int_equal(p.reason_count, 0);
+    same(p.read, sizeof x + sizeof w + sizeof scale);
+    same(y[0][0], -7); /* the lower half of a byte of 1, less 8 */
+}
+
 /* --- a profile changes nothing --- */
 
 static void test_results_stay(void **state)
@@ -469,6 +499,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_counts_rows_where_they_are_read, api_setup,
                                         api_teardown),
         cmocka_unit_test_setup_teardown(test_counts_lanes, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_counts_weights, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_results_stay, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_faults_stay, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_refuses, api_setup, api_teardown),
