@@ -48,7 +48,7 @@ static INLINED __m512 add_pairs(__m512bh x, __m512bh y, __m512 sum)
 #define GET_MASKED get_masked
 #define BROADCAST broadcast_pair
 #define FUSED add_pairs
-#define LINE_UNROLLED ROLLED
+#define UNROLLS_LINES 0
 #include "cpu/routines_dot_block.h"
 
 dot_fn dot_pairs_bf16;

@@ -31,10 +31,7 @@ static INLINED vector add_pairs(vector x, vector y, vector sum)
 #define GET_MASKED get_some
 #define BROADCAST repeat_group
 #define FUSED add_pairs
-#define LINE_UNROLLED ROLLED
-#if defined(__AVX512F__)
-#define FEW_AT_EDGE
-#endif
+#define UNROLLS_LINES 0
 #include "cpu/routines_dot_block.h"
 
 dot_fn ROUTINE(dot_pairs_i16);

@@ -128,7 +128,7 @@ static INLINED vector add_term(vector sum, int32_t term)
 #endif
 #define ROW_TERMS unsigned_terms
 #define ADD_TERM add_term
-#define LINE_UNROLLED ROLLED
+#define UNROLLS_LINES 0
 #include "cpu/routines_dot_block.h"
 
 #define T uint32_t
@@ -151,7 +151,7 @@ static INLINED vector add_term(vector sum, int32_t term)
 #endif
 #define ROW_TERMS signed_terms
 #define ADD_TERM add_term
-#define LINE_UNROLLED ROLLED
+#define UNROLLS_LINES 0
 #include "cpu/routines_dot_block.h"
 
 dot_fn ROUTINE(dot_groups_u8), ROUTINE(dot_groups_i8);

@@ -325,7 +325,7 @@ static __mmask8 f64_mask(size_t columns)
 #define GET LOAD
 #define GET_MASKED LOAD_MASKED
 #define FUSED _mm512_fmadd_ps
-#define LINE_UNROLLED UNROLLED
+#define UNROLLS_LINES 1
 #include "cpu/routines_dot_block.h"
 
 #define T double
@@ -344,8 +344,7 @@ static __mmask8 f64_mask(size_t columns)
 #define GET LOAD
 #define GET_MASKED LOAD_MASKED
 #define FUSED _mm512_fmadd_pd
-#define LINE_UNROLLED ROLLED
-#define FEW_AT_EDGE
+#define UNROLLS_LINES 0
 #include "cpu/routines_dot_block.h"
 
 #else
@@ -463,7 +462,7 @@ static __m256i f64_mask(size_t columns)
 #if defined(STEPS_WRITTEN_OUT)
 #define FOUR_STEPS_OF_MANY f32_many_rows
 #endif
-#define LINE_UNROLLED UNROLLED
+#define UNROLLS_LINES 1
 #include "cpu/routines_dot_block.h"
 
 #define T double
@@ -485,7 +484,7 @@ static __m256i f64_mask(size_t columns)
 #if defined(STEPS_WRITTEN_OUT)
 #define FOUR_STEPS_OF_MANY f64_many_rows
 #endif
-#define LINE_UNROLLED ROLLED
+#define UNROLLS_LINES 0
 #include "cpu/routines_dot_block.h"
 
 #endif

@@ -10,11 +10,12 @@
  *   FUSED_WITH         optional: a sum plus the product of an operand and one element of a vector
  *   ROWS, EACH_ROWS(X) the most rows of a block, and X(1) … X(ROWS); EDGE_ROWS: the same for blocks
  *                      at the right edge
- *   VECTORS, EACH_VECTORS(X)                  the most vectors of a row, and X(1) … X(VECTORS)
- *   FEW_AT_EDGE        optional: blocks of up to EDGE_ROWS rows use the code of blocks at the edge;
- *                      the others are EACH_MANY_ROWS
+ *   VECTORS            the most vectors of a row
+ *   EDGE_VECTORS, EACH_EDGE_VECTORS(X)        the same for blocks at the right edge, and X(1) …
+ *                      X(EDGE_VECTORS)
  *   FOUR_STEPS_OF_MANY optional: 4 steps of k for blocks of 4 rows or more
- *   LINE_UNROLLED      UNROLLED if the steps of k between two prefetches are to be unrolled
+ *   UNROLLS_LINES      1 if the steps of k between two prefetches are to be unrolled in blocks of
+ *                      many rows, else 0
  *   ROW_TERMS, ADD_TERM
  *                      optional: compute, for rows of a, what their sums lack if the bytes of b are
  *                      flipped (dot_strides.flipped); add a row's term to a vector of sums
@@ -29,13 +30,11 @@
  * address: passed as a copy it would be read in wider pieces than it was just written in, and
  * that read would wait until the sums of the block before are stored. */
 
-/* Blocks of at most this number of rows use the code of blocks at the edge. */
-#if defined(FEW_AT_EDGE)
-enum { NAME(few_rows) = EDGE_ROWS };
-#define EACH_WHOLE_ROWS EACH_MANY_ROWS
+enum { NAME(width) = VECTORS * LANES };
+#if UNROLLS_LINES
+#define WITH_LINES_UNROLLED UNROLLED
 #else
-enum { NAME(few_rows) = 0 };
-#define EACH_WHOLE_ROWS EACH_ROWS
+#define WITH_LINES_UNROLLED ROLLED
 #endif
 
 /* Loads vector v of `vectors` in a row; the last one has the masked elements only, unless
@@ -50,20 +49,18 @@ static INLINED VECTOR NAME(load)(const SUM *row, int v, int vectors, bool whole,
     return whole || v < vectors - 1 ? LOAD(row + v * LANES) : LOAD_MASKED(row + v * LANES, mask);
 }
 
-/* Loads the sums to begin with. */
+/* Loads the sums to begin with. Zeros are loaded, too, which takes less code than to set them. */
 static INLINED void NAME(begin)(const int rows, const int vectors, const bool whole,
                                 VECTOR sum[ROWS][VECTORS], const SUM *c, const int32_t *terms,
                                 const struct dot_strides *s, MASK mask)
 {
-    const bool fresh = s->fresh;
+    static const SUM zeros[NAME(width)];
+    const SUM *from = s->fresh ? zeros : c;
+    const size_t step = s->fresh ? 0 : s->c;
     UNROLLED
-    for (int r = 0; r < rows && fresh; r++)
+    for (int r = 0; r < rows; r++)
         for (int v = 0; v < vectors; v++)
-            sum[r][v] = (VECTOR){0};
-    UNROLLED
-    for (int r = 0; r < rows && !fresh; r++)
-        for (int v = 0; v < vectors; v++)
-            sum[r][v] = NAME(load)(c + (size_t)r * s->c, v, vectors, whole, mask);
+            sum[r][v] = NAME(load)(from + (size_t)r * step, v, vectors, whole, mask);
 #if defined(ROW_TERMS)
     if (!terms)
         return;
@@ -119,14 +116,31 @@ static INLINED void NAME(step)(const int rows, const int vectors, const bool who
     NAME(multiply)(rows, vectors, sum, a, lda, y);
 }
 
-/* Executes LINE_STEPS steps of k, with all vectors whole; returns the next address of b. With
- * FUSED_WITH a row's elements of a are loaded LANES at a time and stay in one register; b is
- * loaded one vector at a time, because no registers are left for more. */
-static INLINED const T *NAME(steps)(const int rows, const int vectors, VECTOR sum[ROWS][VECTORS],
-                                    const T *a, size_t lda, const T *b, size_t ldb, MASK mask)
+/* Returns whether a block has its own code for LINE_STEPS steps of k. Unrolling does not make blocks
+ * of fewer rows faster, and there would be many copies. */
+static INLINED bool NAME(unrolls)(const int rows, const int vectors, const bool whole)
 {
 #if defined(FUSED_WITH)
-    (void)mask;
+    (void)rows, (void)vectors;
+    return whole;
+#else
+#if defined(FOUR_STEPS_OF_MANY)
+    if (whole && rows >= 4 && vectors == VECTORS)
+        return true;
+#endif
+    return whole && vectors == VECTORS && UNROLLS_LINES && rows > ROWS - ROWS / 4;
+#endif
+}
+
+/* Executes LINE_STEPS steps of k, unrolled; returns the next address of b. With FUSED_WITH a row's
+ * elements of a are loaded LANES at a time and stay in one register; b is loaded one vector at a
+ * time, because no registers are left for more. */
+static INLINED const T *NAME(steps)(const int rows, const int vectors, const bool whole,
+                                    VECTOR sum[ROWS][VECTORS], const T *a, size_t lda, const T *b,
+                                    size_t ldb, MASK mask)
+{
+#if defined(FUSED_WITH)
+    (void)mask, (void)whole;
     UNROLLED
     for (int u = 0; u < LINE_STEPS; u += LANES) {
         OPERAND x[ROWS];
@@ -145,23 +159,16 @@ static INLINED const T *NAME(steps)(const int rows, const int vectors, VECTOR su
 #else
 #if defined(FOUR_STEPS_OF_MANY)
     if (rows >= 4 && vectors == VECTORS) {
-        LINE_UNROLLED
+        WITH_LINES_UNROLLED
         for (int u = 0; u < LINE_STEPS; u += 4)
             b = FOUR_STEPS_OF_MANY(rows, sum, a + u, lda, b, ldb);
         return b;
     }
 #endif
-    /* Unrolling does not make blocks of fewer rows faster, and there would be many copies. */
-    const int unrolled = rows > ROWS - ROWS / 4 ? LINE_STEPS : 0;
-    LINE_UNROLLED
-    for (int u = 0; u < unrolled; u++, a++, b += ldb) {
+    UNROLLED
+    for (int u = 0; u < LINE_STEPS; u++, a++, b += ldb) {
         OPAQUE(a);
-        NAME(step)(rows, vectors, true, sum, a, lda, b, mask);
-    }
-    ROLLED
-    for (int u = unrolled; u < LINE_STEPS; u++, a++, b += ldb) {
-        OPAQUE(a);
-        NAME(step)(rows, vectors, true, sum, a, lda, b, mask);
+        NAME(step)(rows, vectors, whole, sum, a, lda, b, mask);
     }
 #endif
     return b;
@@ -177,8 +184,8 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
     ptrdiff_t step = lines->step;
     VECTOR sum[ROWS][VECTORS];
     NAME(begin)(rows, vectors, whole, sum, c, lines->terms, s, mask);
-    size_t p = 0;
-    for (; whole && p + LINE_STEPS <= k; p += LINE_STEPS, a += LINE_STEPS) {
+    const bool unrolls = NAME(unrolls)(rows, vectors, whole);
+    for (size_t some; whole && k >= (unrolls ? LINE_STEPS : 1); k -= some) {
         PREFETCH_SECOND(at);
         PREFETCH_SECOND(at + CACHE_LINE);
         at += step;
@@ -188,11 +195,22 @@ static INLINED void NAME(block)(const int rows, const int vectors, const bool wh
             end = lines->end;
             step = lines->step;
         }
-        b = NAME(steps)(rows, vectors, sum, a, lda, b, ldb, mask);
+        some = unrolls || k > LINE_STEPS ? LINE_STEPS : k;
+        if (unrolls) {
+            b = NAME(steps)(rows, vectors, whole, sum, a, lda, b, ldb, mask);
+            a += LINE_STEPS;
+        }
+        ROLLED
+        for (size_t u = unrolls ? some : 0; u < some; u++, a++, b += ldb) {
+            OPAQUE(a);
+            NAME(step)(rows, vectors, whole, sum, a, lda, b, mask);
+        }
     }
     lines->at = at;
-    for (; p < k; p++, a++, b += ldb)
+    for (; (!whole || unrolls) && k > 0; k--, a++, b += ldb) {
+        OPAQUE(a);
         NAME(step)(rows, vectors, whole, sum, a, lda, b, mask);
+    }
     NAME(end)(rows, vectors, whole, sum, out, s, mask);
 }
 
@@ -304,7 +322,7 @@ static void NAME(whole_block)(size_t rows, SUM *out, const SUM *c, const T *a, c
 {
     const MASK mask = NAME(mask)(LANES);
     switch (rows) {
-        EACH_WHOLE_ROWS(BLOCK_CASE)
+        EACH_ROWS(BLOCK_CASE)
     default: break;
     }
 }
@@ -327,30 +345,29 @@ static void NAME(edge_block)(size_t rows, size_t columns, SUM *out, const SUM *c
     const size_t vectors = (columns + LANES - 1) / LANES;
     const MASK mask = NAME(mask)(columns - (vectors - 1) * LANES);
     switch (vectors) {
-        EACH_VECTORS(EDGE_OF)
+        EACH_EDGE_VECTORS(EDGE_OF)
     default: break;
     }
 }
 
-/* Computes blocks at the edge, for any number of rows. */
+/* Computes blocks at the edge, for any number of rows, EDGE_VECTORS vectors at a time. */
 static APART void NAME(edge)(size_t rows, size_t columns, SUM *out, const SUM *c, const T *a,
                              const T *b, size_t k, const struct dot_strides *s,
                              struct dot_lines *lines)
 {
-    const size_t blocks = (rows + EDGE_ROWS - 1) / EDGE_ROWS;
+    const size_t blocks = (rows + EDGE_ROWS - 1) / EDGE_ROWS, to_row = s->out ? s->out_step : s->c;
     for (size_t i = 0, at = 0; i < blocks; i++) {
         size_t some = (rows - at) / (blocks - i);
-        NAME(edge_block)
-        (some, columns, out + at * (s->out ? s->out_step : s->c), c + at * s->c, a + at * s->a, b,
-         k, s, lines);
+        for (size_t j = 0; j < columns; j += EDGE_VECTORS * LANES)
+            NAME(edge_block)
+        (some, columns - j < EDGE_VECTORS * LANES ? columns - j : EDGE_VECTORS * LANES,
+         out + at * to_row + j, c + at * s->c + j, a + at * s->a, b + j, k, s, lines);
 #if defined(ROW_TERMS)
         lines->terms = lines->terms ? lines->terms + some : NULL;
 #endif
         at += some;
     }
 }
-
-enum { NAME(width) = VECTORS * LANES };
 
 #if defined(PUT_HALVES)
 /* Stores a block's sums, whose rows are `from_step` apart, as f16. */
@@ -371,7 +388,7 @@ static INLINED void NAME(any_block)(size_t rows, size_t columns, SUM *out, const
                                     const T *b, size_t k, const struct dot_strides *s,
                                     struct dot_lines *lines)
 {
-    if (columns == NAME(width) && rows > NAME(few_rows))
+    if (columns == NAME(width))
         NAME(whole_block)(rows, out, c, a, b, k, s, lines);
     else
         NAME(edge)(rows, columns, out, c, a, b, k, s, lines);
@@ -595,13 +612,12 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
 #undef SUM
 #undef GET
 #undef GET_MASKED
-#undef LINE_UNROLLED
+#undef UNROLLS_LINES
+#undef WITH_LINES_UNROLLED
 #undef FOUR_STEPS_OF_MANY
 #undef BLOCK_CASE
 #undef EDGE_CASE
 #undef EDGE_OF
-#undef EACH_WHOLE_ROWS
-#undef FEW_AT_EDGE
 #undef FUSED_WITH
 #undef ROW_TERMS
 #undef ADD_TERM

@@ -25,87 +25,86 @@ static INLINED void NAME(few_get)(const enum few_kind kind, const int steps, OPE
     }
 }
 
-/* Adds these steps to a vector of each row's sums. */
-static INLINED void NAME(few_add)(const int rows, const int steps, const bool whole, SUM *c,
-                                  size_t to_row, OPERAND x[DOT_FEW_ROWS][FEW_STEPS],
-                                  const OPERAND y[FEW_STEPS], MASK mask)
+/* Adds `steps` steps of k, at most FEW_STEPS, to columns that few_steps leaves. There are few of
+ * them, so one function serves all numbers of rows and steps. */
+static INLINED void NAME(few_rest)(const enum few_kind kind, size_t rows, size_t steps, SUM *c,
+                                   const T *a, const unsigned char *b, size_t n,
+                                   const struct dot_few_strides *s)
 {
-    UNROLLED
-    for (int r = 0; r < rows; r++) {
-        VECTOR sum = NAME(load)(c + (size_t)r * to_row, 0, 1, whole, mask);
-        UNROLLED
-        for (int u = 0; u < steps; u++)
-            sum = FUSED(x[r][u], y[u], sum);
-        NAME(store)(c + (size_t)r * to_row, 0, 1, whole, mask, sum);
+    const size_t size = few_size(kind), row = s->b * size;
+    const size_t b_rows = few_has_pairs(kind) ? steps / 2 : steps;
+    for (size_t some; n > 0; n -= some, c += some, b += some * size) {
+        unsigned char room[FEW_STEPS][LANES * sizeof(float)] = {{0}};
+        OPERAND y[FEW_STEPS];
+        some = n < LANES ? n : LANES;
+        const MASK mask = NAME(mask)(some);
+        for (size_t u = 0; u < b_rows; u++)
+            memcpy(room[u], b + u * row, some * size);
+        NAME(few_get)(kind, FEW_STEPS, y, room[0], sizeof room[0]);
+        for (size_t r = 0; r < rows; r++) {
+            VECTOR sum = NAME(load)(c + r * s->c, 0, 1, false, mask);
+            ROLLED
+            for (size_t u = 0; u < steps; u++)
+                sum = FUSED(BROADCAST(a + r * s->a + u), y[u], sum);
+            NAME(store)(c + r * s->c, 0, 1, false, mask, sum);
+        }
     }
 }
 
-/* Adds the last n columns, not more than a vector has. */
-static INLINED void NAME(few_edge)(const enum few_kind kind, const int rows, const int steps,
-                                   SUM *c, size_t to_row, OPERAND x[DOT_FEW_ROWS][FEW_STEPS],
-                                   const unsigned char *b, size_t row, size_t n)
-{
-    unsigned char room[FEW_STEPS][LANES * sizeof(float)] = {{0}};
-    OPERAND y[FEW_STEPS];
-    for (int u = 0; u < (few_has_pairs(kind) ? steps / 2 : steps); u++)
-        memcpy(room[u], b + (size_t)u * row, n * few_size(kind));
-    NAME(few_get)(kind, steps, y, room[0], sizeof room[0]);
-    NAME(few_add)(rows, steps, false, c, to_row, x, y, NAME(mask)(n));
-}
-
-/* Adds `steps` steps of k to whole rows of sums, which stay in the first-level cache. */
-static INLINED void NAME(few_steps)(const enum few_kind kind, const int rows, const int steps,
-                                    SUM *c, const T *a, const unsigned char *b, size_t n,
-                                    const struct dot_few_strides *s)
+/* Adds FEW_STEPS steps of k to rows of sums, which stay in the first-level cache. Returns the
+ * number of columns: whole vectors of b. */
+static INLINED size_t NAME(few_steps)(const enum few_kind kind, const int rows, SUM *c, const T *a,
+                                      const unsigned char *b, size_t n,
+                                      const struct dot_few_strides *s)
 {
     const size_t size = few_size(kind), row = s->b * size, to_row = s->c, ahead = s->ahead;
     const size_t some = LANES * sizeof(float) / size; /* columns in a vector's bytes */
-    const int b_rows = few_has_pairs(kind) ? steps / 2 : steps;
+    const int b_rows = few_has_pairs(kind) ? FEW_STEPS / 2 : FEW_STEPS;
     OPERAND x[DOT_FEW_ROWS][FEW_STEPS], y[FEW_STEPS];
+    size_t done = 0;
     UNROLLED
     for (int r = 0; r < rows; r++)
         UNROLLED
-    for (int u = 0; u < steps; u++)
+    for (int u = 0; u < FEW_STEPS; u++)
         x[r][u] = BROADCAST(a + (size_t)r * s->a + u);
-    const MASK all = NAME(mask)(LANES);
-    for (; n >= some; n -= some) {
+    for (; done + some <= n; done += some) {
         UNROLLED
         for (int u = 0; u < b_rows; u++)
             PREFETCH_SECOND(b + (size_t)u * row + ahead);
         UNROLLED
         for (size_t v = 0; v < some; v += LANES, c += LANES, b += LANES * size) {
-            NAME(few_get)(kind, steps, y, b, row);
-            NAME(few_add)(rows, steps, true, c, to_row, x, y, all);
+            NAME(few_get)(kind, FEW_STEPS, y, b, row);
+            UNROLLED
+            for (int r = 0; r < rows; r++) {
+                VECTOR sum = LOAD(c + (size_t)r * to_row);
+                UNROLLED
+                for (int u = 0; u < FEW_STEPS; u++)
+                    sum = FUSED(x[r][u], y[u], sum);
+                STORE(c + (size_t)r * to_row, sum);
+            }
         }
     }
-    for (size_t some_left; n > 0; n -= some_left, c += some_left, b += some_left * size) {
-        some_left = n < LANES ? n : LANES;
-        NAME(few_edge)(kind, rows, steps, c, to_row, x, b, row, some_left);
-    }
-}
-
-static INLINED void NAME(few_of)(const enum few_kind kind, const int rows, SUM *c, const T *a,
-                                 const unsigned char *b, size_t n, size_t k,
-                                 const struct dot_few_strides *s)
-{
-    const size_t row = s->b * few_size(kind) / (few_has_pairs(kind) ? 2 : 1);
-    const int least = few_least(kind);
-    size_t p = 0;
-    for (; p + FEW_STEPS <= k; p += FEW_STEPS)
-        NAME(few_steps)(kind, rows, FEW_STEPS, c, a + p, b + p * row, n, s);
-    for (; p < k; p += (size_t)least)
-        NAME(few_steps)(kind, rows, least, c, a + p, b + p * row, n, s);
+    return done;
 }
 
 #define FEW_CASE(rows)                                                                             \
-    case rows: NAME(few_of)(kind, rows, c, a, b, n, k, s); break;
+    case rows: done = NAME(few_steps)(kind, rows, c, a, from, n, s); break;
 
 static INLINED void NAME(few)(const enum few_kind kind, SUM *c, const T *a, const void *b, size_t m,
                               size_t n, size_t k, const struct dot_few_strides *s)
 {
-    switch (m) {
-        EACH_FEW_ROWS(FEW_CASE)
-    default: break;
+    const size_t size = few_size(kind), row = s->b * size / (few_has_pairs(kind) ? 2 : 1);
+    const unsigned char *from = b;
+    for (size_t steps; k > 0; k -= steps, a += steps, from += steps * row) {
+        size_t done = 0;
+        steps = k < FEW_STEPS ? k : FEW_STEPS;
+        if (steps == FEW_STEPS)
+            switch (m) {
+                EACH_FEW_ROWS(FEW_CASE)
+            default: break;
+            }
+        if (done < n)
+            NAME(few_rest)(kind, m, steps, c + done, a, from + done * size, n - done, s);
     }
 }
 #undef FEW_ROWS

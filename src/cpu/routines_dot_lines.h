@@ -54,17 +54,25 @@ static INLINED size_t dot_next_panel(const struct dot_strides *s, size_t panels,
 }
 
 /* VECTORS: vectors of a row of a block. EDGE_ROWS: the most rows of a block at the right edge,
- * where few columns are left; it is less than ROWS if half as many rows keep the units busy,
- * since each number of rows has its own code. EACH_MANY_ROWS: the numbers above EDGE_ROWS.
- * LINE_STEPS: two lines are fetched ahead after this number of steps of k. PACKING_ROWS: the
+ * where few columns are left, and EDGE_VECTORS: its most vectors. They are less than ROWS and VECTORS
+ * if fewer keep the units busy, since each number of rows and vectors has its own code. LINE_STEPS:
+ * two lines are fetched ahead after this number of steps of k. PACKING_ROWS: the
  * fewest rows of a block that packs its panel while it multiplies. If rows of b are far apart,
  * such a block fetches the row that is PACKS_FAR steps of k ahead: of rows 4096 bytes apart, a
  * second-level cache of 512 KiB (as on machines with AVX2 only) keeps 128. */
 #if defined(ROUTINES_NEON)
-enum { ROWS = 6, EDGE_ROWS = ROWS, PACKING_ROWS = 4, VECTORS = 4, LINE_STEPS = 4, PACKS_FAR = 64 };
+enum {
+    ROWS = 6,
+    EDGE_ROWS = ROWS,
+    PACKING_ROWS = 4,
+    VECTORS = 4,
+    EDGE_VECTORS = 4,
+    LINE_STEPS = 4,
+    PACKS_FAR = 64
+};
 #define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #define EACH_EDGE_ROWS EACH_ROWS
-#define EACH_VECTORS(X) X(1) X(2) X(3) X(4)
+#define EACH_EDGE_VECTORS(X) X(1) X(2) X(3) X(4)
 #define EACH_PACKING_ROWS(X) X(4) X(5) X(6)
 
 #elif defined(__AVX512F__)
@@ -73,13 +81,13 @@ enum {
     EDGE_ROWS = ROWS / 2,
     PACKING_ROWS = 12,
     VECTORS = 2,
+    EDGE_VECTORS = 1,
     LINE_STEPS = 4,
     PACKS_FAR = 56
 };
 #define EACH_EDGE_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
-#define EACH_MANY_ROWS(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
-#define EACH_ROWS(X) EACH_EDGE_ROWS(X) EACH_MANY_ROWS(X)
-#define EACH_VECTORS(X) X(1) X(2)
+#define EACH_ROWS(X) EACH_EDGE_ROWS(X) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
+#define EACH_EDGE_VECTORS(X) X(1)
 #define EACH_PACKING_ROWS(X) X(12) X(13) X(14)
 
 static inline __mmask16 f32_mask(size_t columns)
@@ -88,10 +96,18 @@ static inline __mmask16 f32_mask(size_t columns)
 }
 
 #elif defined(__FMA__)
-enum { ROWS = 6, EDGE_ROWS = ROWS, PACKING_ROWS = 4, VECTORS = 2, LINE_STEPS = 8, PACKS_FAR = 96 };
+enum {
+    ROWS = 6,
+    EDGE_ROWS = ROWS,
+    PACKING_ROWS = 4,
+    VECTORS = 2,
+    EDGE_VECTORS = 2,
+    LINE_STEPS = 8,
+    PACKS_FAR = 96
+};
 #define EACH_ROWS(X) X(1) X(2) X(3) X(4) X(5) X(6)
 #define EACH_EDGE_ROWS EACH_ROWS
-#define EACH_VECTORS(X) X(1) X(2)
+#define EACH_EDGE_VECTORS(X) X(1) X(2)
 #define EACH_PACKING_ROWS(X) X(4) X(5) X(6)
 #endif
 
