@@ -245,10 +245,8 @@ static tw_status compile_for_cpu(struct add_call *c, struct kernel *ir,
         const char *why = NULL;
         struct cpu_program *p = cpu_compile_with(a, ir, set, false, &why);
         struct image image = {0};
-        if (p && passes->joined)
-            cpu_add_joined(a, p, passes->joined, passes->joins);
-        if (p && passes->joined_columns)
-            cpu_add_joined(a, p, passes->joined_columns, passes->column_joins);
+        for (int j = 0; p && j < passes->joined_count; j++)
+            cpu_add_joined(a, p, passes->joined[j].kernel, passes->joined[j].joins);
         if (p)
             image = image_write(a, p, &why);
         if (!image.words) {

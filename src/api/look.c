@@ -486,7 +486,7 @@ static struct kernel *joined_or_same(const struct look *c, struct kernel *ir)
     if (c->launch->kernel->device || !c->pass || strcmp(c->pass, "join") != 0)
         return ir;
     pass_join(&again);
-    return again.joined ? again.joined : ir;
+    return again.joined_count > 0 ? again.joined[0].kernel : ir;
 }
 
 static tw_status show_call(void *user)

@@ -206,10 +206,8 @@ tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *
         diag_error(d, v->ir->loc, "kernel `%s` cannot run on the cpu: %s", v->ir->name, why);
         return TW_UNSUPPORTED;
     }
-    if (passes.joined)
-        cpu_add_joined(&v->arena, v->program, passes.joined, passes.joins);
-    if (passes.joined_columns)
-        cpu_add_joined(&v->arena, v->program, passes.joined_columns, passes.column_joins);
+    for (int i = 0; i < passes.joined_count; i++)
+        cpu_add_joined(&v->arena, v->program, passes.joined[i].kernel, passes.joined[i].joins);
     return TW_OK;
 }
 

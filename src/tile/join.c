@@ -24,13 +24,18 @@
 #include "tile/widen.h"
 
 enum {
-    MOST_ROWS = 128, /* extents of a joined block along the rows and columns that it stores */
-    MOST_COLUMNS = 512,
-    MOST_ELEMENTS = 1 << 13, /* extent of a joined block that stores no tiles with rows */
-    MOST_TURNED = 128,       /* extents of a joined block that turns rows into columns */
-    MOST_TILE = 1 << 16,     /* elements of a joined tile: 256 KiB of f32 */
-    MOST_PLAIN = 1 << 14     /* and without products, which use elements only a few times */
+    MOST_TILE = 1 << 16, /* elements of a joined tile: 256 KiB of f32 */
+    MOST_PLAIN = 1 << 14 /* and without products, which use elements only a few times */
 };
+
+/* Most extents of a joined block: along the rows and the columns that it stores, of blocks that
+ * store no tiles with rows, and of blocks that turn rows into columns. */
+struct extents {
+    int64_t rows, columns, elements, turned;
+};
+static const struct extents large = {128, 512, 1 << 13, 128};
+/* For small grids, and for many workers. */
+static const struct extents small = {64, 128, 1 << 11, 64};
 
 /* --- what the blocks depend on --- */
 
@@ -443,20 +448,20 @@ static void join_axis(struct widening *w, int64_t factor)
 }
 
 /* Returns the extent that a joined block should have along the axis. */
-static int64_t wanted_extent(const struct search *s)
+static int64_t wanted_extent(const struct search *s, const struct extents *most)
 {
     if (!s->has_dot && s->has_trans)
-        return MOST_TURNED;
+        return most->turned;
     if (s->has_dot || s->stores_tiles)
-        return s->is_column ? MOST_COLUMNS : MOST_ROWS;
-    return MOST_ELEMENTS;
+        return s->is_column ? most->columns : most->rows;
+    return most->elements;
 }
 
 /* Returns the number of blocks to join; 1: none. A known grid has at least as many. */
-static int64_t choose_factor(const struct search *s)
+static int64_t choose_factor(const struct search *s, const struct extents *all)
 {
     const struct widening *w = s->w;
-    int64_t factor = 1, most = widest_tile(s), extent = wanted_extent(s), blocks;
+    int64_t factor = 1, most = widest_tile(s), extent = wanted_extent(s, all), blocks;
     int64_t most_tile = s->has_dot ? MOST_TILE : MOST_PLAIN;
     if (!is_literal(w->kernel->grid[w->block_axis], &blocks))
         blocks = INT64_MAX;
@@ -465,36 +470,52 @@ static int64_t choose_factor(const struct search *s)
     return factor;
 }
 
-/* Makes the copy for products of few rows: joins blocks along the columns alone. */
+/* Adds the copy for products of few rows: joins blocks along the columns alone. */
 static void join_columns(struct pass_context *c)
 {
-    struct kernel *k = kernel_copy(c->kernel);
-    for (int axis = 1; axis >= 0 && !c->joined_columns; axis--) {
+    struct joined_kernel *to = &c->joined[c->joined_count], *both = &c->joined[0];
+    *to = (struct joined_kernel){kernel_copy(c->kernel), {0}};
+    for (int axis = 1; axis >= 0; axis--) {
         struct widening w;
         struct search s;
-        if (!may_join(k, axis, &w, &s) || !s.has_dot || !s.is_column)
+        if (!may_join(to->kernel, axis, &w, &s) || !s.has_dot || !s.is_column)
             continue;
-        join_axis(&w, c->joins[axis]);
-        c->column_joins[axis] = c->joins[axis];
-        c->joined_columns = k;
+        join_axis(&w, both->joins[axis]);
+        to->joins[axis] = both->joins[axis];
+        c->joined_count++;
+        return;
     }
+}
+
+/* Adds a copy with blocks of these extents, unless it has the blocks of the kernel or of the first
+ * copy. */
+static void join_up_to(struct pass_context *c, const struct extents *most)
+{
+    struct joined_kernel *to = &c->joined[c->joined_count];
+    bool joins = false, same = c->joined_count > 0;
+    *to = (struct joined_kernel){kernel_copy(c->kernel), {0}};
+    for (int axis = 1; axis >= 0; axis--) {
+        struct widening w;
+        struct search s;
+        int64_t factor = may_join(to->kernel, axis, &w, &s) ? choose_factor(&s, most) : 1;
+        if (factor > 1) {
+            join_axis(&w, factor);
+            to->joins[axis] = factor;
+            joins = true;
+        }
+        same = same && to->joins[axis] == c->joined[0].joins[axis];
+    }
+    c->joined_count += joins && !same;
 }
 
 void pass_join(struct pass_context *c)
 {
     if (c->sm != 0 || kernel_thread_level(c->kernel) || c->kernel->cooperative)
         return;
-    struct kernel *k = kernel_copy(c->kernel);
-    for (int axis = 1; axis >= 0; axis--) {
-        struct widening w;
-        struct search s;
-        int64_t factor = may_join(k, axis, &w, &s) ? choose_factor(&s) : 1;
-        if (factor == 1)
-            continue;
-        join_axis(&w, factor);
-        c->joins[axis] = factor;
-        c->joined = k;
-    }
-    if (c->joins[0] > 1 && c->joins[1] > 1)
+    join_up_to(c, &large);
+    if (c->joined_count == 0)
+        return;
+    if (c->joined[0].joins[0] > 1 && c->joined[0].joins[1] > 1)
         join_columns(c);
+    join_up_to(c, &small);
 }

@@ -33,6 +33,13 @@ struct sync_memory {
     int64_t *steps_left; /* steps left for all second, hasty tries together; NULL: any number */
 };
 
+/* A kernel whose blocks are made of joins[i] blocks along axis i (0: 1). */
+struct joined_kernel {
+    struct kernel *kernel;
+    int64_t joins[3];
+};
+enum { MOST_JOINED = 3 };
+
 struct pass_context {
     struct kernel *kernel;
     struct diag *diag;
@@ -46,14 +53,10 @@ struct pass_context {
     /* The reason of SYNC_UNDECIDED, else NULL. It lives as long as sync_memory; without a
      * sync_memory, as long as the kernel. */
     const char *sync_undecided;
-    /* Set by join: the kernel with larger blocks (NULL: none), and how many blocks along each axis
-     * make one of them (0: 1). */
-    struct kernel *joined;
-    int64_t joins[3];
-    /* Set by join if it joined blocks of a product along both axes: the same for the kernel with blocks
-     * that are joined along the columns alone, for launches with few rows. */
-    struct kernel *joined_columns;
-    int64_t column_joins[3];
+    /* Set by join: the kernel with larger blocks, in several sizes. A launch takes the first one that
+     * has enough blocks for it. */
+    struct joined_kernel joined[MOST_JOINED];
+    int joined_count;
 };
 
 /* variance.c: marks values that differ between threads. Refuses operations that need all threads
@@ -109,9 +112,9 @@ void pass_operands(struct pass_context *c);
  * deeper tiles, and a loop may be followed by a second one with the turns that are left. */
 void pass_deepen(struct pass_context *c);
 
-/* join.c: for the host, makes a copy of the kernel with larger blocks, c->joined, if the values do
+/* join.c: for the host, makes copies of the kernel with larger blocks, c->joined, if the values do
  * not depend on where blocks end. requires: folded, variance, contract, masks. keeps: the kernel
- * itself, and all values. sets: joined, joins, joined_columns, column_joins. */
+ * itself, and all values. sets: joined, joined_count. */
 void pass_join(struct pass_context *c);
 
 /* edges.c: finds the first reduction that counts the zeros which a slice without `else` reads past

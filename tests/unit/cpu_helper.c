@@ -76,9 +76,8 @@ static void run_passes(struct cpu_run *r, enum passes which, const struct launch
         pass_list[i].run(&c);
         refuse_errors(r);
     }
-    r->joined = c.joined;
-    r->joined_columns = c.joined_columns;
-    memcpy(r->joins, c.joins, sizeof r->joins);
+    r->joined_count = c.joined_count;
+    memcpy(r->joined, c.joined, sizeof r->joined);
 }
 
 void cpu_take_image(struct cpu_run *r)

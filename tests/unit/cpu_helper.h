@@ -3,6 +3,7 @@
 #define CPU_HELPER_H
 
 #include "cpu/program.h"
+#include "tile/passes.h"
 
 /* A scalar parameter's value. */
 struct given {
@@ -17,9 +18,8 @@ struct cpu_run {
     struct diag diag;
     struct source source;
     struct kernel *kernel;
-    struct kernel *joined; /* set by the pass `join`, with joins; NULL: none */
-    int64_t joins[3];
-    struct kernel *joined_columns; /* the same along the columns alone; NULL: none */
+    struct joined_kernel joined[MOST_JOINED]; /* set by the pass `join` */
+    int joined_count;
     struct cpu_program *program;
     const char *why; /* the reason, if there is no program */
     struct cpu_argument args[MOST_ARRAYS];

@@ -66,11 +66,13 @@ static bool expect_same(const char *text, int64_t n)
     run_program(&r, 1, written);
     cpu_close(&r);
     for (int s = 0; routine_set_at(s); s++)
-        for (int joined = 0; joined < 2; joined++) {
+        for (int joined = 0, count = 0; joined <= count; joined++) {
             cpu_open_with(&r, text, given, routine_set_at(s));
-            joins |= r.joined != NULL;
-            if (joined && r.joined)
-                r.program = cpu_compile_with(&r.arena, r.joined, routine_set_at(s), false, &r.why);
+            count = r.joined_count;
+            joins |= count > 0;
+            if (joined)
+                r.program = cpu_compile_with(&r.arena, r.joined[joined - 1].kernel,
+                                             routine_set_at(s), false, &r.why);
             assert_non_null(r.program);
             run_program(&r, s % 2 ? 3 : 1, got);
             cpu_close(&r);
@@ -518,8 +520,8 @@ static int64_t blocks_run(int64_t n, int threads, bool image)
     struct cpu_run r;
     int64_t blocks = 0;
     cpu_open(&r, joined[1], (const struct given[]){{"n", n}, {NULL, 0}});
-    assert_non_null(r.joined);
-    cpu_add_joined(&r.arena, r.program, r.joined, r.joins);
+    for (int i = 0; i < r.joined_count; i++)
+        cpu_add_joined(&r.arena, r.program, r.joined[i].kernel, r.joined[i].joins);
     if (image)
         cpu_take_image(&r);
     assert_non_null(r.program->joined);
@@ -533,15 +535,18 @@ static int64_t blocks_run(int64_t n, int threads, bool image)
 }
 
 /* Blocks of 12 × 16 become blocks of 96 × 512, unless that leaves too few for the workers, or the
- * grid is smaller than one of them. */
+ * grid is smaller than one of them; else blocks of 12 × 512 or 48 × 128 in the same way. */
 static void a_launch_joins_blocks_if_that_pays(void **state)
 {
     (void)state;
     for (int image = 0; image < 2; image++) {
         assert_int_equal(blocks_run(600, 1, image), 7 * 2);
         assert_int_equal(blocks_run(600, 7, image), 7 * 2);
-        assert_int_equal(blocks_run(600, 8, image), 50 * 38);
-        assert_int_equal(blocks_run(250, 1, image), 21 * 16); /* 512 columns are 32 blocks */
+        assert_int_equal(blocks_run(600, 8, image), 50 * 2);
+        assert_int_equal(blocks_run(600, 51, image), 50 * 38);
+        assert_int_equal(blocks_run(250, 1, image), 6 * 2); /* 512 columns are 32 blocks */
+        assert_int_equal(blocks_run(250, 7, image), 21 * 16);
+        assert_int_equal(blocks_run(60, 1, image), 5 * 4);
     }
 }
 

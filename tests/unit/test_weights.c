@@ -59,11 +59,11 @@ static void expect_equal(const struct outcome *x, const struct outcome *y, const
         fail_msg("n = %d, %s: other values\n%s", (int)n, what, text);
 }
 
-/* Runs the text as written, with the passes, and with blocks joined in both ways; m rows.
+/* Runs the text as written, with the passes, and with blocks joined in all ways; m rows.
  * Returns the least number of parts of views that operands are packed from. */
 static unsigned expect_same(const char *text, int64_t m, int64_t n)
 {
-    enum { WAYS = 3 };
+    enum { WAYS = 1 + MOST_JOINED };
     const struct given given[] = {{"m", m}, {"n", n}, {NULL, 0}};
     struct outcome *written = malloc(sizeof *written), *got = malloc(sizeof *got);
     struct cpu_run r;
@@ -75,7 +75,8 @@ static unsigned expect_same(const char *text, int64_t m, int64_t n)
     for (int s = 0; routine_set_at(s); s++)
         for (int way = 0; way < WAYS; way++) {
             cpu_open_with(&r, text, given, routine_set_at(s));
-            const struct kernel *joined = way == 1 ? r.joined : way == 2 ? r.joined_columns : NULL;
+            const struct kernel *joined =
+                way > 0 && way <= r.joined_count ? r.joined[way - 1].kernel : NULL;
             if (joined)
                 r.program = cpu_compile_with(&r.arena, joined, routine_set_at(s), false, &r.why);
             assert_non_null(r.program);
