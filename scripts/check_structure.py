@@ -22,11 +22,12 @@ BELOW = {
     "lang": {"base", "layout", "tile"},
     "ptx": {"base"},
     "sim": {"base", "ptx"},
-    "model": {"base", "ptx", "sim"},
-    "lower": {"base", "layout", "tile", "ptx"},
-    "aot": {"base", "layout", "tile", "ptx", "lower"},
+    "target": {"base", "ptx"},
+    "model": {"base", "ptx", "sim", "target"},
+    "lower": {"base", "layout", "tile", "ptx", "target"},
+    "aot": {"base", "layout", "tile", "ptx", "target", "lower"},
     "cpu": {"base", "layout", "tile"},
-    "cuda": {"base"},
+    "cuda": {"base", "ptx", "target"},
     "tune": {"base", "layout", "tile", "lang"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)

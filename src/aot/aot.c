@@ -679,8 +679,8 @@ int aot_least_alignment(const struct aot_function *f)
 
 /* --- targets --- */
 
-static const struct lower_target cpu_target = {.name = "cpu"};
-const struct lower_target *const aot_cpu = &cpu_target;
+static const struct target cpu_target = {.name = "cpu"};
+const struct target *const aot_cpu = &cpu_target;
 
 bool aot_has_cpu(const struct aot_build *b)
 {
@@ -700,17 +700,17 @@ bool aot_has_gpu(const struct aot_build *b)
 
 /* Ranks targets: the more features of its own a target has, the better it suits a GPU that runs
  * it. */
-static int target_rank(const struct lower_target *t)
+static int target_rank(const struct target *t)
 {
     int own = t->ptx.suffix == 'a' ? 2 : t->ptx.suffix == 'f' ? 1 : 0;
     return t->ptx.number * 4 + own;
 }
 
-int aot_targets(const struct aot_build *b, const struct lower_target **list, int most)
+int aot_targets(const struct aot_build *b, const struct target **list, int most)
 {
     int count = 0;
     for (size_t i = 0; i < b->images.count; i++) {
-        const struct lower_target *t = b->images.data[i].target;
+        const struct target *t = b->images.data[i].target;
         int at = 0;
         while (at < count && target_rank(list[at]) > target_rank(t))
             at++;
@@ -725,7 +725,7 @@ int aot_targets(const struct aot_build *b, const struct lower_target **list, int
 
 bool aot_ships_ptx(const struct aot_build *b, const struct aot_image *image)
 {
-    const struct lower_target *targets[AOT_MOST_TARGETS];
+    const struct target *targets[AOT_MOST_TARGETS];
     int count = aot_targets(b, targets, AOT_MOST_TARGETS);
     if (count > 1 && targets[count - 1] == aot_cpu) /* ranks last */
         count--;

@@ -48,7 +48,7 @@ struct aot_range {
 struct aot_row {
     int version;
     int variant; /* of the function's family; 0: the function is the kernel's own */
-    const struct lower_target *target;
+    const struct target *target;
     const char *device;           /* the GPU's own name; NULL: any */
     const bool *is_static;        /* by parameter: compiled in */
     const struct literal *values; /* values of static parameters, by parameter */
@@ -68,7 +68,7 @@ struct aot_point {
 
 /* The order of the variants on one GPU. */
 struct aot_table {
-    const struct lower_target *target;
+    const struct target *target;
     const char *device; /* the GPU's name, "NVIDIA H200"; NULL: no results, by the model */
     int variant_count;
     int compared; /* variants that were compared to choose these */
@@ -118,7 +118,7 @@ struct aot_program {
 struct aot_image {
     const char *ptx; /* NULL: programs of the CPU engine */
     VEC(struct aot_program) programs;
-    const struct lower_target *target;
+    const struct target *target;
     const unsigned char *cubin; /* NULL: none */
     size_t cubin_length;
 };
@@ -139,7 +139,7 @@ struct aot_given {
     const struct lowered *lowered; /* NULL: for the CPU */
     int program_count;
     const struct aot_program *programs; /* for the CPU */
-    const struct lower_target *target;  /* aot_cpu: for the CPU */
+    const struct target *target;        /* aot_cpu: for the CPU */
     const char *family;                 /* whose function it is for; NULL: the kernel's own */
     const char *variant;                /* of a family: "matmul_v6 BM=128,BN=64" */
     const char *file;                   /* of the kernel's text; of a family, its own */
@@ -153,7 +153,7 @@ struct aot_given {
 /* The order of a family's variants on one GPU, to add. Texts are copied. */
 struct aot_given_table {
     const char *family, *file, *types; /* as of its versions */
-    const struct lower_target *target;
+    const struct target *target;
     const char *device; /* NULL: no results, by the model */
     int size_count;
     const int *sizes; /* parameters */
@@ -167,7 +167,7 @@ struct aot_given_table {
 };
 
 /* The target of programs for the CPU, "cpu". */
-extern const struct lower_target *const aot_cpu;
+extern const struct target *const aot_cpu;
 /* Returns whether some image is for the CPU, and whether some is for a GPU. */
 bool aot_has_cpu(const struct aot_build *b);
 bool aot_has_gpu(const struct aot_build *b);
@@ -203,11 +203,11 @@ bool aot_takes_workspace(const struct aot_function *f);
 /* Prints aot_pick_INDEX, which returns the version for a launch; of a family, aot_version_INDEX, which
  * returns that of a variant. */
 void aot_pick(struct text *out, const struct aot_build *b, int index,
-              const struct lower_target *const *targets, int target_count);
+              const struct target *const *targets, int target_count);
 /* Prints the tables of a family's function, and aot_take_INDEX, which chooses by them and makes the
  * plan of the launch. */
 void aot_take(struct text *out, const struct aot_build *b, int index,
-              const struct lower_target *const *targets);
+              const struct target *const *targets);
 /* Prints the constant part of families; nothing if the build has none. */
 void aot_choice(struct text *out, const struct aot_build *b);
 /* Prints ", int32_t m, …)" for all scalar parameters, and the start of a body that may not use
@@ -216,7 +216,7 @@ void aot_scalars(struct text *out, const struct aot_function *f);
 /* Prints a call, "FUNCTION_INDEX(first, m, …)", with all scalar parameters. */
 void aot_call(struct text *out, const struct aot_function *f, const char *function, int index,
               const char *first);
-int aot_target_index(const struct lower_target *const *targets, const struct lower_target *t);
+int aot_target_index(const struct target *const *targets, const struct target *t);
 /* Returns the number of rows for which a parameter is compiled in. The kernels of a family may
  * differ in it. */
 size_t aot_static_rows(const struct aot_function *f, int param);
@@ -244,7 +244,7 @@ const char *aot_statics(struct arena *a, const struct aot_function *f, const str
  * target. */
 bool aot_ships_ptx(const struct aot_build *b, const struct aot_image *image);
 /* Gives each target once, the best first. */
-int aot_targets(const struct aot_build *b, const struct lower_target **list, int most);
+int aot_targets(const struct aot_build *b, const struct target **list, int most);
 
 enum { AOT_MOST_TARGETS = 32 };
 

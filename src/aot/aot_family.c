@@ -92,7 +92,7 @@ static void write_points(struct text *out, const struct aot_function *f, int ind
 }
 
 static void write_list(struct text *out, const struct aot_build *b, int index,
-                       const struct lower_target *const *targets)
+                       const struct target *const *targets)
 {
     const struct aot_family *family = b->functions.data[index].family;
     text_printf(out, "static const struct aot_table aot_tables_%d[] = {\n", index);
@@ -128,7 +128,7 @@ static void write_loop(struct text *out, const struct aot_function *f, int index
 }
 
 void aot_take(struct text *out, const struct aot_build *b, int index,
-              const struct lower_target *const *targets)
+              const struct target *const *targets)
 {
     const struct aot_function *f = &b->functions.data[index];
     for (size_t i = 0; i < f->family->tables.count; i++)

@@ -87,7 +87,7 @@ static const char *row_condition(const struct aot_build *b, const struct aot_fun
 }
 
 static void write_rows(struct text *out, const struct aot_build *b, const struct aot_function *f,
-                       const struct lower_target *target)
+                       const struct target *target)
 {
     for (size_t i = 0; i < f->rows.count; i++) {
         const struct aot_row *r = &f->rows.data[i];
@@ -104,7 +104,7 @@ static void write_rows(struct text *out, const struct aot_build *b, const struct
 }
 
 void aot_pick(struct text *out, const struct aot_build *b, int index,
-              const struct lower_target *const *targets, int target_count)
+              const struct target *const *targets, int target_count)
 {
     const struct aot_function *f = &b->functions.data[index];
     text_printf(out,

@@ -35,7 +35,7 @@ static void write_cubin(struct text *out, const struct aot_image *image, int ind
     text_add(out, "\n};\n");
 }
 
-int aot_target_index(const struct lower_target *const *targets, const struct lower_target *t)
+int aot_target_index(const struct target *const *targets, const struct target *t)
 {
     int i = 0;
     while (targets[i] != t)
@@ -44,7 +44,7 @@ int aot_target_index(const struct lower_target *const *targets, const struct low
 }
 
 static void write_images(struct text *out, const struct aot_build *b,
-                         const struct lower_target *const *targets)
+                         const struct target *const *targets)
 {
     for (size_t i = 0; i < b->images.count; i++) {
         const struct aot_image *image = &b->images.data[i];
@@ -73,7 +73,7 @@ static void write_images(struct text *out, const struct aot_build *b,
 
 /* --- tables --- */
 
-static void write_targets(struct text *out, const struct lower_target *const *targets, int count)
+static void write_targets(struct text *out, const struct target *const *targets, int count)
 {
     text_add(out, "static const struct aot_target aot_targets[] = {\n");
     for (int i = 0; i < count; i++) {
@@ -118,7 +118,7 @@ static int most_rooms(const struct aot_build *b)
 }
 
 static void write_tables(struct text *out, const struct aot_build *b,
-                         const struct lower_target *const *targets, int target_count)
+                         const struct target *const *targets, int target_count)
 {
     if (aot_has_gpu(b)) {
         write_targets(out, targets, target_count);
@@ -402,8 +402,7 @@ static void write_workspace(struct text *out, const struct aot_build *b, int ind
 }
 
 /* Returns "sm_90 and sm_80", for a message. */
-static const char *targets_text(struct arena *a, const struct lower_target *const *targets,
-                                int count)
+static const char *targets_text(struct arena *a, const struct target *const *targets, int count)
 {
     struct text t;
     text_init(&t, a);
@@ -413,7 +412,7 @@ static const char *targets_text(struct arena *a, const struct lower_target *cons
 }
 
 /* Returns the CPU's index in the list; -1: it is not in the list. */
-static int cpu_index(const struct lower_target *const *targets, int count)
+static int cpu_index(const struct target *const *targets, int count)
 {
     int i = count - 1;
     while (i >= 0 && targets[i] != aot_cpu)
@@ -423,7 +422,7 @@ static int cpu_index(const struct lower_target *const *targets, int count)
 
 void aot_source(struct text *out, struct aot_build *b)
 {
-    const struct lower_target *targets[AOT_MOST_TARGETS];
+    const struct target *targets[AOT_MOST_TARGETS];
     int target_count = aot_targets(b, targets, AOT_MOST_TARGETS);
     struct text tables, choice, all, functions;
     text_init(&tables, b->arena);

@@ -13,15 +13,15 @@ static tw_range of_rate(const struct gpu *g, const int bytes[3])
 }
 
 /* Returns the capacities of its multiprocessors and blocks. */
-static const struct lower_target *limits_of(const struct gpu *g)
+static const struct target *limits_of(const struct gpu *g)
 {
-    return lower_target_find((struct ptx_target){.number = (uint8_t)g->capability});
+    return target_find((struct ptx_target){.number = (uint8_t)g->capability});
 }
 
 void explain_gpu(const struct gpu *g, tw_gpu *out)
 {
     const struct gpu_capability *c = gpu_capability_of(g);
-    const struct lower_target *has = limits_of(g);
+    const struct target *has = limits_of(g);
     double plain = g->multiprocessors * g->clock * 1e6,
            tensor = g->multiprocessors * g->tensor_clock * 1e6;
     *out = (tw_gpu){.size = sizeof *out,
@@ -82,7 +82,7 @@ bool tw_gpu_find(const char *name, tw_gpu *out)
     return fill_gpu(name ? gpu_find(name) : NULL, out);
 }
 
-static const struct gpu *first_of(const struct lower_target *t)
+static const struct gpu *first_of(const struct target *t)
 {
     for (int i = 0; gpu_at(i); i++)
         if (gpu_at(i)->capability == t->ptx.number)
@@ -94,7 +94,7 @@ static const struct gpu *first_of(const struct lower_target *t)
  * the target is for one architecture alone. */
 static tw_status choose_gpu(struct explain *e)
 {
-    const struct lower_target *t = e->target;
+    const struct target *t = e->target;
     struct diag *d = &e->ctx->diag;
     const char *name = e->options->gpu;
     e->gpu = name ? gpu_find(name) : first_of(t);
@@ -210,7 +210,7 @@ static void find_too_much(struct explain *e)
 
 static bool fits_gpu(struct explain *e)
 {
-    const struct lower_target *has = limits_of(e->gpu);
+    const struct target *has = limits_of(e->gpu);
     const tw_explanation *o = &e->out;
     if (o->shared_bytes > has->shared_bytes)
         cannot(e, LIMIT_SHARED, o->shared_bytes, has->shared_bytes);
@@ -236,7 +236,7 @@ static const struct ptx_limit *limit_of(const struct ptx_function *f, enum ptx_d
 static int registers_for(const struct explain *e, int threads, int64_t blocks)
 {
     enum { GRAIN = 8 }; /* registers of a thread are allocated in this unit */
-    const struct lower_target *t = limits_of(e->gpu);
+    const struct target *t = limits_of(e->gpu);
     struct occupancy_limits has = {.registers = t->registers, .threads = t->threads_of_sm};
     struct block_needs needs = {.threads = threads, .registers = t->register_limit};
     struct occupancy found;
@@ -311,7 +311,7 @@ static void spare_registers(struct explain *e, const struct occupancy_limits *ha
 static void find_occupancy(struct explain *e)
 {
     tw_explanation *o = &e->out;
-    const struct lower_target *t = limits_of(e->gpu);
+    const struct target *t = limits_of(e->gpu);
     struct occupancy_limits has = {e->gpu->multiprocessors, t->shared_of_sm, t->registers,
                                    t->threads_of_sm, gpu_capability_of(e->gpu)->blocks};
     struct block_needs needs = {o->shared_bytes, o->registers, o->threads, o->blocks};
@@ -441,7 +441,7 @@ static tw_status explain_ptx_call(void *user)
     e->ptx_kernel = ptx_launch_kernel(e->ptx, e->ptx_launch, &status);
     if (!e->ptx_kernel)
         return status;
-    e->target = lower_target_find(e->ptx->module->target);
+    e->target = target_find(e->ptx->module->target);
     if (!e->target) {
         diag_error(&e->ctx->diag, LOC_NONE, "%s is for %s, of which the model knows no GPU",
                    e->ptx->source.name, e->ptx->target);

@@ -5,7 +5,7 @@
 #include "api/ptx_program.h"
 #include "api/simulation.h"
 #include "model/access_costs.h"
-#include "model/devices.h"
+#include "target/gpus.h"
 #include "model/occupancy.h"
 #include "model/caches.h"
 #include "model/latency.h"
@@ -17,7 +17,7 @@ struct explain {
     tw_ptx *ptx;       /* of this program */
     const tw_ptx_launch *ptx_launch;
     const struct ptx_function *ptx_kernel;
-    const struct lower_target *target;
+    const struct target *target;
     const tw_explain_options *options;
     const struct gpu *gpu;
     struct arena *results; /* texts of the explanation */

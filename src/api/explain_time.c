@@ -21,14 +21,6 @@ static tw_range of_work(struct range r)
 
 /* --- traffic --- */
 
-/* Returns 2 for GPUs whose L2 has two halves, each of which keeps a copy of the lines that its
- * multiprocessors read: NVIDIA A100 architecture whitepaper, "A100 L2 Cache". GH100 and GB100
- * are taken to do the same. */
-static int l2_halves(const struct gpu *g)
-{
-    return g->capability == 80 || g->capability == 90 || g->capability == 100 ? 2 : 1;
-}
-
 static void find_compulsory(struct explain *e, double *read, double *written)
 {
     const tw_launch *l = e->launch;
@@ -153,15 +145,6 @@ static void add_roof(tw_explanation *o, const char *name, const char *title, con
     o->roofs[i] = r;
 }
 
-/* Returns the share of the matrix units' rate that instructions of one warp reach: on GH100 an
- * m16n8k16 of f16 takes 6 cycles, as measured on an H200, where the full rate would take 4; Luo
- * et al. (below) found about the same. Only wgmma reaches the full rate. For GB100 half is
- * assumed. */
-static double matrix_share(const struct gpu *g)
-{
-    return g->capability == 90 ? 2.0 / 3 : g->capability == 100 ? 0.5 : 1;
-}
-
 /* Returns operations per cycle and multiprocessor; for f64 without such tensor units, those of
  * the f64 units. */
 static int matrix_rate(const struct gpu *g, enum matrix_unit unit)
@@ -185,7 +168,7 @@ static double matrix_work(const struct gpu *g, const struct work *w, double *cyc
         *cycles += rate ? w->tensor[i] / rate : 0;
         all += w->tensor[i];
     }
-    *cycles /= own + (1 - own) * matrix_share(g);
+    *cycles /= own + (1 - own) * gpu_capability_of(g)->mma_share;
     return all;
 }
 
@@ -231,7 +214,7 @@ static void find_roofs(struct explain *e, const struct explain_counts *c)
 
 /* --- time --- */
 
-/* Finds latencies in cycles: of memory by capability (devices.def), of the rest as on GH100. Luo
+/* Finds latencies in cycles: of memory by capability (gpus.def), of the rest as on GH100. Luo
  * et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture" (2024), measured mma
  * with nothing else running. A warp issues every second cycle, because its units for f32 have 16
  * lanes each. */
@@ -251,7 +234,8 @@ static void find_latencies(const struct explain *e, const struct explain_counts 
                             .copy_to_shared = 60,
                             .issue = 2};
     for (int i = 0; i < MATRIX_COUNT; i++)
-        l->matrix_rate[i] = matrix_rate(e->gpu, (enum matrix_unit)i) * matrix_share(e->gpu) / 4;
+        l->matrix_rate[i] =
+            matrix_rate(e->gpu, (enum matrix_unit)i) * gpu_capability_of(e->gpu)->mma_share / 4;
     l->missed = c->load_sectors > 0 ? c->missed / c->load_sectors : 0;
     l->line_interval = e->gpu->multiprocessors / (e->gpu->l2[2] / 64.0);
     l->missed_l1 = l->l2 + c->awaited * (l->memory - l->l2);
@@ -350,7 +334,7 @@ void explain_time(struct explain *e, struct explain_counts *c)
     o->wavefronts_ideal_as_written = w->wavefronts_ideal_written + w->copy_wavefronts_ideal;
     /* The spread of the blocks follows from their pace; their hits in L2 follow from the spread. */
     if (o->launches)
-        replay_l2(e, &c->l2, in_step, l2_halves(e->gpu), &together);
+        replay_l2(e, &c->l2, in_step, gpu_capability_of(e->gpu)->l2_halves, &together);
     find_traffic(e, c, &together, &together);
     if (o->launches)
         find_roofs(e, c);
@@ -359,7 +343,7 @@ void explain_time(struct explain *e, struct explain_counts *c)
     find_pace(e, c, &busy, &alone);
     mean = together;
     if (busy / alone > in_step)
-        replay_l2(e, &c->l2, busy / alone, l2_halves(e->gpu), &mean);
+        replay_l2(e, &c->l2, busy / alone, gpu_capability_of(e->gpu)->l2_halves, &mean);
     find_traffic(e, c, &together, &mean);
     o->roof_count = 0;
     find_roofs(e, c);

@@ -453,8 +453,11 @@ static const char *about_units(struct explain *e, const struct explain_counts *c
     if (is_bound_by(o, "issue"))
         return "More than half of the instructions are not arithmetic: unroll, read several "
                "elements at a time, give each thread more results.";
-    if (is_bound_by(o, "tensor") && c->launch.asynchronous_tensor == 0 && e->gpu->capability == 90)
-        return "It is near what mma reaches: only wgmma has all of this GPU's matrix units.";
+    const char *whole_rate = gpu_capability_of(e->gpu)->whole_rate;
+    if (is_bound_by(o, "tensor") && c->launch.asynchronous_tensor == 0 && whole_rate)
+        return arena_printf(
+            e->results, "It is near what mma reaches: only %s has all of this GPU's matrix units.",
+            whole_rate);
     return "It is near what this GPU can do with this program; less work, or narrower types, "
            "would be the next step.";
 }

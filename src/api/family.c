@@ -1,7 +1,7 @@
 /* Families: loading, their kernels and types, launches of a choice. */
 #include "api/family.h"
 
-#include "model/devices.h"
+#include "target/gpus.h"
 
 #include <string.h>
 
@@ -91,7 +91,7 @@ static void describe_arguments(tw_family *f)
 /* Finds the device that the family's kernels run on, if it is here. */
 static void find_device(tw_family *f)
 {
-    const struct lower_target *target = f->members[0].kernel->device;
+    const struct target *target = f->members[0].kernel->device;
     struct cuda_device d;
     char why[CUDA_WHY];
     if (!target) {
@@ -116,7 +116,7 @@ static tw_status set_device(void *user)
     const struct device_call *c = user;
     tw_family *f = c->family;
     struct diag *d = &f->ctx->diag;
-    const struct lower_target *target = f->members[0].kernel->device;
+    const struct target *target = f->members[0].kernel->device;
     const struct gpu *gpu = gpu_find(c->device);
     if (!target || (gpu && gpu->capability < target->ptx.number)) {
         diag_error(d, LOC_NONE, "%s does not run the family `%s`, which is for %s",

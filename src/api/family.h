@@ -21,7 +21,7 @@
 #include "api/entry_table.h"
 #include "api/objects.h"
 #include "base/platform.h"
-#include "model/devices.h"
+#include "target/gpus.h"
 #include "model/occupancy.h"
 #include "tile/block_work.h"
 #include "tile/launch_sizes.h"

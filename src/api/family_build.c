@@ -6,7 +6,7 @@
  *                         again
  *   add the table         sizes, and the order of the variants there */
 #include "api/family_build.h"
-#include "model/devices.h"
+#include "target/gpus.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -356,7 +356,7 @@ tw_status tw_build_family(tw_build *b, tw_family *f, const tw_shipment *shipment
     platform_lock(f->lock);
     const char *device = f->device;
     int capability = f->capability, multiprocessors = f->multiprocessors;
-    const struct lower_target *target = f->members[0].kernel->device;
+    const struct target *target = f->members[0].kernel->device;
     if (target && !f->is_named)
         c.usual = take_usual_device(f, target->ptx.number);
     status = build_locked(&c);

@@ -8,7 +8,7 @@
 #include "api/family.h"
 #include "api/launch_params.h"
 
-#include "model/devices.h"
+#include "target/gpus.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -450,7 +450,7 @@ tw_status family_estimate(tw_family *f, int member, const struct family_sizes *s
 double family_cost(const tw_family *f, int member, const struct family_sizes *s, double *model)
 {
     const struct family_member *m = &f->members[member];
-    const struct lower_target *t = m->kernel->device;
+    const struct target *t = m->kernel->device;
     const struct gpu *gpu = f->device ? gpu_find(f->device) : NULL;
     struct block_needs needs = m->needs;
     int64_t blocks = m->estimated ? blocks_of(m->plain, s) : -1;

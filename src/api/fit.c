@@ -90,7 +90,7 @@ static void remember(struct fit *f, struct fitting *in, int64_t takes)
 /* Returns the registers per thread if the block has a multiprocessor to itself. */
 static int registers_there(const struct fit *f, const struct lowered *got)
 {
-    const struct lower_target *t = f->kernel->device;
+    const struct target *t = f->kernel->device;
     int threads = got->block[0] * got->block[1] * got->block[2];
     int share = threads > 0 ? t->registers / threads : t->register_limit;
     return share < t->register_limit ? share : t->register_limit;

@@ -193,7 +193,7 @@ tw_kernel *tw_module_kernel(tw_module *m, const char *name)
 
 const char *tw_target_at(int index)
 {
-    const struct lower_target *t = lower_target_at(index - 1);
+    const struct target *t = target_at(index - 1);
     return index == 0 ? "cpu" : t ? t->name : NULL;
 }
 
@@ -230,7 +230,7 @@ static const char *target_below(tw_context *ctx, int capability)
     struct ptx_target ptx;
     for (; capability > LEAST_CAPABILITY; capability--) {
         ptx = (struct ptx_target){.number = (uint8_t)capability};
-        if (lower_target_find(ptx))
+        if (target_find(ptx))
             break;
     }
     return arena_printf(&ctx->scratch, "sm_%d", capability);
@@ -284,9 +284,9 @@ static tw_status find_target(void *user)
             return TW_OK;
         }
     struct ptx_target ptx;
-    const struct lower_target *device = NULL;
+    const struct target *device = NULL;
     if (ptx_target_parse(call->name, strlen(call->name), &ptx))
-        device = lower_target_find(ptx);
+        device = target_find(ptx);
     if (!device)
         return unknown_target(m->ctx, call->name);
     tw_kernel *k = arena_new(&m->arena, tw_kernel);

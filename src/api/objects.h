@@ -124,15 +124,15 @@ struct tw_module {
 struct tw_kernel {
     tw_module *module;
     int index;
-    const char *target;                /* "cpu", "sm_80" */
-    const struct lower_target *device; /* NULL: the host */
-    tw_kernel *targeted;               /* of the host's kernel: its versions for other targets */
-    tw_kernel *next;                   /* in that list */
-    const struct lang_kernel *info;    /* as the target sees it */
-    const tw_value **tune_values;      /* by tune */
-    const tw_dtype **type_choices;     /* by type variable */
-    struct tune_rules *rules;          /* its `require`s; NULL: not read yet */
-    struct variant *variants;          /* the most recently used first */
+    const char *target;             /* "cpu", "sm_80" */
+    const struct target *device;    /* NULL: the host */
+    tw_kernel *targeted;            /* of the host's kernel: its versions for other targets */
+    tw_kernel *next;                /* in that list */
+    const struct lang_kernel *info; /* as the target sees it */
+    const tw_value **tune_values;   /* by tune */
+    const tw_dtype **type_choices;  /* by type variable */
+    struct tune_rules *rules;       /* its `require`s; NULL: not read yet */
+    struct variant *variants;       /* the most recently used first */
     int variant_count;
 };
 

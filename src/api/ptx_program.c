@@ -580,7 +580,7 @@ static tw_status simulate_ptx(void *user)
     status = place_memory(call, &memory);
     if (status != TW_OK)
         return status;
-    const struct lower_target *target = lower_target_find(p->module->target);
+    const struct target *target = target_find(p->module->target);
     struct sim_launch launch = {.kernel = f->name,
                                 .dynamic_shared = l->shared_bytes,
                                 .shared_most = target ? target->shared_bytes : 0,

@@ -2,6 +2,7 @@
 #include "cuda/cuda_own.h"
 
 #include "base/grid.h"
+#include "target/targets.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -35,7 +36,6 @@ static int cluster_size(const struct cuda_launch *l)
 static unsigned list_attributes(const struct cuda *c, const struct cuda_launch *l,
                                 struct cuda_launch_attribute out[4])
 {
-    enum { FIRST_TO_OVERLAP = 90 };
     unsigned n = 0;
     if (l->cooperative)
         out[n++] = (struct cuda_launch_attribute){.id = LAUNCH_COOPERATIVE, .value.number = 1};
@@ -48,7 +48,7 @@ static unsigned list_attributes(const struct cuda *c, const struct cuda_launch *
     if (l->priority)
         out[n++] =
             (struct cuda_launch_attribute){.id = LAUNCH_PRIORITY, .value.number = l->priority};
-    if (l->overlap && c->device.capability >= FIRST_TO_OVERLAP)
+    if (l->overlap && c->device.capability >= target_first_with(TARGET_EARLY_LAUNCH))
         out[n++] = (struct cuda_launch_attribute){.id = LAUNCH_OVERLAP, .value.number = 1};
     return n;
 }
@@ -58,11 +58,11 @@ static unsigned list_attributes(const struct cuda *c, const struct cuda_launch *
 static bool check_cluster(struct cuda *c, struct cuda_module *m, const struct cuda_launch *l,
                           char why[CUDA_WHY])
 {
-    enum { EVERYWHERE = 8, FIRST_WITH_CLUSTERS = 90 };
+    enum { EVERYWHERE = 8 };
     int size = cluster_size(l);
     if (size == 1)
         return true;
-    if (c->device.capability < FIRST_WITH_CLUSTERS || !c->driver.launch_with) {
+    if (c->device.capability < target_first_with(TARGET_CLUSTERS) || !c->driver.launch_with) {
         snprintf(why, CUDA_WHY, "it is to run in clusters of %d blocks: %s", size,
                  c->driver.launch_with ? "those need a GPU of compute capability 9.0"
                                        : "those need a driver for CUDA 11.8");

@@ -20,24 +20,11 @@
 
 #include "layout/layout.h"
 #include "ptx/ptx.h"
+#include "target/targets.h"
 #include "tile/passes.h"
 
-/* What the target has. One row a target in lower_target.c. */
-struct lower_target {
-    struct ptx_target ptx;
-    int32_t shared_bytes;   /* of one block at most, opted in */
-    int32_t shared_of_sm;   /* of a multiprocessor */
-    int32_t threads_of_sm;  /* of a multiprocessor */
-    int32_t registers;      /* of a multiprocessor: 65536 */
-    int32_t register_limit; /* of a thread: 255 */
-    const char *name;       /* "sm_90a" */
-};
-/* NULL: not a target that kernels are made for (below sm_80, or not known). */
-const struct lower_target *lower_target_find(struct ptx_target t);
-const struct lower_target *lower_target_at(int index); /* in order; NULL past the last */
-
 struct lower_options {
-    const struct lower_target *target;
+    const struct target *target;
     /* Bytes that divide each pointer parameter's address, by parameter index; NULL: 16 all. A
      * launch checks it. */
     const int *alignment;

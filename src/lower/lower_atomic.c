@@ -176,7 +176,7 @@ void atomic_emit(struct lower *l, enum op op, enum dtype t, bool shared, struct 
         return;
     if (is_half(t)) {
         enum op combine = op == OP_ATOMIC_ADD ? OP_ADD : op == OP_ATOMIC_MIN ? OP_MIN : OP_MAX;
-        if (is_extreme(op) || (t == DT_BF16 && !lower_has(l, 90))) {
+        if (is_extreme(op) || (t == DT_BF16 && !lower_has(l, TARGET_BF16_ARITHMETIC))) {
             half_loop(l, combine, t, space, address, args[0], guard, result);
             return;
         }

@@ -89,9 +89,9 @@ static int vector_elements(const struct walk *w)
     if (w->e->op != OP_ATOMIC_ADD || w->places->shared)
         return 1;
     if (w->t == DT_F32)
-        return lower_has(l, 90) ? 4 : 1;
-    if (w->t == DT_F16 || (w->t == DT_BF16 && lower_has(l, 90)))
-        return lower_has(l, 90) ? 8 : 2;
+        return lower_has(l, TARGET_RED_VECTORS) ? 4 : 1;
+    if (w->t == DT_F16 || (w->t == DT_BF16 && lower_has(l, TARGET_BF16_ARITHMETIC)))
+        return lower_has(l, TARGET_RED_VECTORS) ? 8 : 2;
     return 1;
 }
 

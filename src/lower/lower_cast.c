@@ -90,7 +90,7 @@ static struct ptx_operand integer_to_bf16(struct lower *l, enum dtype from, stru
 static struct ptx_operand integer_to_float(struct lower *l, enum dtype to, enum dtype from,
                                            struct ptx_operand x)
 {
-    if (to == DT_BF16 && !lower_has(l, 90))
+    if (to == DT_BF16 && !lower_has(l, TARGET_BF16_ARITHMETIC))
         return integer_to_bf16(l, from, x);
     return emit_new(l, lower_register_type(to), "cvt.rn.*.*",
                     PTX_TYPES((uint16_t)lower_type(to), (uint16_t)integer_name(from)), &x, 1);
@@ -120,7 +120,7 @@ static struct ptx_operand float_to_integer(struct lower *l, enum dtype to, enum 
 
 static struct ptx_operand f64_to_bf16_emit(struct lower *l, struct ptx_operand x)
 {
-    if (lower_has(l, 90))
+    if (lower_has(l, TARGET_BF16_ARITHMETIC))
         return NEW(l, MOD_B16, "cvt.rn.bf16.f64", x);
     struct ptx_operand cut = NEW(l, MOD_F32, "cvt.rz.f32.f64", x);
     struct ptx_operand back = NEW(l, MOD_F64, "cvt.f64.f32", cut);

@@ -52,7 +52,7 @@ static void plan(struct lower *l, struct conversion *c)
     struct convert_wish wish = {.from = c->from,
                                 .to = c->to,
                                 .bits = c->bits,
-                                .store_kinds = lower_has(l, 90) ? matrix : 0,
+                                .store_kinds = lower_has(l, TARGET_STMATRIX) ? matrix : 0,
                                 .load_kinds = matrix};
     /* first within what most kernels have to spare anyway */
     int64_t all = layout_size_out(c->from) * c->bits / 8;

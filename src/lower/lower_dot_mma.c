@@ -59,12 +59,13 @@ static void multiply(struct lower *l, const struct dot_plan *p, const struct gri
                      struct dot_factor *a, int32_t a_index, struct dot_factor *b, int32_t b_index,
                      struct ptx_operand to, struct ptx_operand add)
 {
-    if (!p->halved) {
+    const bool halves = p->unit->how == TARGET_UNIT_HALVES;
+    if (!halves) {
         struct ptx_operand left = fragment(l, a, a_index, g->a_words);
         struct ptx_operand right = fragment(l, b, b_index, g->b_words);
         ptx_emit(&l->b, p->instruction, to, left, right, add);
     }
-    for (int half = 0; p->halved && half < 2; half++) {
+    for (int half = 0; halves && half < 2; half++) {
         struct ptx_operand left = half_fragment(l, a, a_index, g->a_words, half);
         struct ptx_operand right = half_fragment(l, b, b_index, g->b_words, half);
         ptx_emit(&l->b, p->instruction, to, left, right, half ? to : add);

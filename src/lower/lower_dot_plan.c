@@ -61,36 +61,6 @@ static bool is_byte(enum dtype t)
     return t == DT_I8 || t == DT_U8;
 }
 
-/* The deepest instruction of which k is a multiple: what lies beyond k would have to be zero in
- * both factors. */
-static bool find_shape(const struct lower *l, enum dtype a, enum dtype b, int32_t k,
-                       struct mma_shape *out)
-{
-    static const struct mma_shape half[] = {{16, 8, 16, 16}, {16, 8, 8, 16}};
-    static const struct mma_shape byte[] = {{16, 8, 32, 8}, {16, 8, 16, 8}};
-    static const struct mma_shape single[] = {{16, 8, 8, 32}, {16, 8, 4, 32}};
-    static const struct mma_shape double_90[] = {{16, 8, 16, 64}, {16, 8, 8, 64}, {16, 8, 4, 64}};
-    static const struct mma_shape double_80[] = {{8, 8, 4, 64}};
-    const struct mma_shape *shapes = NULL;
-    size_t count = 0;
-    if (a == b && (a == DT_F16 || a == DT_BF16))
-        shapes = half, count = sizeof half / sizeof *half;
-    else if (a == DT_TF32 && b == DT_TF32)
-        shapes = single, count = sizeof single / sizeof *single;
-    else if ((is_byte(a) && is_byte(b)) || (is_byte_float(a) && is_byte_float(b)))
-        shapes = byte, count = sizeof byte / sizeof *byte;
-    else if (a == DT_F64 && b == DT_F64 && lower_has(l, 90))
-        shapes = double_90, count = sizeof double_90 / sizeof *double_90;
-    else if (a == DT_F64 && b == DT_F64)
-        shapes = double_80, count = sizeof double_80 / sizeof *double_80;
-    for (size_t i = 0; i < count; i++)
-        if (k % shapes[i].k == 0) {
-            *out = shapes[i];
-            return true;
-        }
-    return false;
-}
-
 static const char *matrix_type(enum dtype t)
 {
     switch ((int)t) {
@@ -105,30 +75,25 @@ static const char *instruction_text(struct arena *a, const struct dot_plan *p)
 {
     const struct mma_shape *s = &p->mma.shape;
     const char *sum = matrix_type(p->sum);
+    bool halves = p->unit->how == TARGET_UNIT_HALVES;
     return arena_printf(a, "mma.sync.aligned.m%dn%dk%d.row.col.%s.%s.%s.%s", s->m, s->n,
-                        p->halved ? s->k / 2 : s->k, sum,
-                        matrix_type(p->halved ? DT_F16 : p->a_type),
-                        matrix_type(p->halved ? DT_F16 : p->b_type), sum);
+                        halves ? s->k / 2 : s->k, sum, matrix_type(halves ? DT_F16 : p->a_type),
+                        matrix_type(halves ? DT_F16 : p->b_type), sum);
 }
 
-/* Have the units of mma 8-bit floats, and sum them in f32? Those of sm_89 keep about 13 bits of the
- * sum (SageAttention2, arXiv 2411.10958, section 3), which is not what dot means. On sm_90 and
- * sm_100 (where wgmma and tcgen05 have them) the assembler makes two products of f16 of it, for
- * which it converts the factors each time. */
-static bool has_byte_units(const struct lower *l)
+/* Chooses the matrix unit. Returns false if there is none. 8-bit floats are f16 where k is no multiple
+ * of what their units take; f16 holds them all. */
+static bool choose_unit(const struct lower *l, struct dot_plan *p)
 {
-    return lower_has(l, 120);
-}
-
-/* 8-bit floats as f16, which holds them all: where the units lack them or k is no multiple of
- * theirs. */
-static void choose_halves(const struct lower *l, struct dot_plan *p)
-{
-    if (!is_byte_float(p->a_type) || !is_byte_float(p->b_type))
-        return;
-    p->halved = p->k % 16 == 0 && (p->k % 32 != 0 || !has_byte_units(l));
-    if (p->k % 16)
+    p->unit = target_unit_for(l->target, p->a_type, p->b_type, p->k);
+    if (!p->unit && is_byte_float(p->a_type) && is_byte_float(p->b_type)) {
         p->a_type = p->b_type = DT_F16;
+        p->unit = target_unit_for(l->target, DT_F16, DT_F16, p->k);
+    }
+    if (p->unit)
+        p->mma.shape =
+            (struct mma_shape){p->unit->m, p->unit->n, p->unit->k, dtype_table[p->a_type].bits};
+    return p->unit != NULL;
 }
 
 /* A division's price; compared element by element. */
@@ -157,14 +122,11 @@ static struct price price_mma(const struct lower *l, const struct dot_plan *p,
     int32_t reps_m = divide_up(atoms_m, t->warps_m), reps_n = divide_up(atoms_n, t->warps_n);
     int64_t a = (int64_t)reps_m * s->m * s->k * s->bits / 8;
     int64_t b = (int64_t)reps_n * s->k * s->n * s->bits / 8;
-    int64_t mma = (int64_t)s->m * s->n * s->k * s->bits / 4096 *
-                  (s->bits == 64 ? 4
-                   : p->halved   ? 2
-                                 : 1);
     int64_t sum = (int64_t)reps_m * reps_n * s->m * s->n / LAYOUT_LANES * (s->bits == 64 ? 2 : 1);
     int64_t registers = sum + 2 * (a + b) / (4 * LAYOUT_LANES);
     bool masked = reps_m * t->warps_m * s->m != p->m || reps_n * t->warps_n * s->n != p->n;
-    struct price price = {mma * reps_m * reps_n + SLOTS_OF_WAVEFRONT * (a + b) / WAVEFRONT_BYTES +
+    struct price price = {(int64_t)p->unit->slots * reps_m * reps_n +
+                              SLOTS_OF_WAVEFRONT * (a + b) / WAVEFRONT_BYTES +
                               spill_slots(l, registers),
                           2 * masked};
     if (chained && t->warps_n > 1)
@@ -271,8 +233,7 @@ static bool choose(struct lower *l, struct dot_plan *p, bool chained)
 {
     if (lower_ragged_block(l))
         return false;
-    choose_halves(l, p);
-    if (find_shape(l, p->a_type, p->b_type, p->k, &p->mma.shape)) {
+    if (choose_unit(l, p)) {
         p->kind = DOT_MMA;
         p->instruction = instruction_text(l->arena, p);
         divide_mma(l, p, chained);
@@ -438,7 +399,7 @@ static int64_t dot_instructions(const struct dot_plan *p)
         return (sums + sums / 16) * (p->chunk ? p->chunk : p->k);
     const struct mma_shape *s = &p->mma.shape;
     int64_t mma = sums * LAYOUT_LANES / (s->m * s->n) * (p->k / s->k);
-    return (mma + mma / 4) * (p->halved ? 2 : 1);
+    return (mma + mma / 4) * (p->unit->how == TARGET_UNIT_HALVES ? 2 : 1);
 }
 
 /* Do units multiply bytes as they come, whatever type they join in? e4m3 with e5m2 meet in f16;

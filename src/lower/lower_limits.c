@@ -12,8 +12,6 @@
 
 /* --- what stands in the program: types, blocks --- */
 
-enum { FIRST_WITH_BYTE_FLOATS = 89 };
-
 static void refuse_byte_floats(void *user, struct expr **at)
 {
     struct lower *l = user;
@@ -21,9 +19,9 @@ static void refuse_byte_floats(void *user, struct expr **at)
     if (l->failed || !dtype_is_float(t) || dtype_size(t) > 1)
         return;
     lower_error(l, (*at)->loc, "%s has no `%s`: sm_%d is the first that has", l->target->name,
-                dtype_table[t].name, FIRST_WITH_BYTE_FLOATS);
+                dtype_table[t].name, target_first_with(TARGET_BYTE_FLOATS));
     if (l->diag->current)
-        l->diag->current->needs_sm = FIRST_WITH_BYTE_FLOATS;
+        l->diag->current->needs_sm = target_first_with(TARGET_BYTE_FLOATS);
     diag_note(l->diag, (*at)->loc, "f16 has all of its values, in twice the space");
 }
 
@@ -125,7 +123,7 @@ static void check_target(struct lower *l)
     struct ptx_target t;
     if (!wanted || !ptx_target_parse(wanted, strlen(wanted), &t))
         return; /* cpu, sim, cuda */
-    if (t.suffix ? t.number == own.number && t.suffix == own.suffix : lower_has(l, t.number))
+    if (t.suffix ? t.number == own.number && t.suffix == own.suffix : own.number >= t.number)
         return;
     lower_error(l, l->kernel->loc, "`%s` is for %s%s; this is %s", l->kernel->name, wanted,
                 t.suffix ? "" : " and later", l->target->name);
@@ -137,7 +135,7 @@ bool limits_of_kernel(struct lower *l)
     const struct kernel *k = l->kernel;
     check_target(l);
     check_grid(l);
-    if (!lower_has(l, FIRST_WITH_BYTE_FLOATS))
+    if (!lower_has(l, TARGET_BYTE_FLOATS))
         stmt_walk(k->body, refuse_statement, l);
     return !l->failed && limits_of_shared(l);
 }

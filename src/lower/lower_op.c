@@ -127,7 +127,7 @@ static struct ptx_operand compare_emit(struct lower *l, enum op op, enum dtype t
     case OP_EQ: mnemonic = "setp.eq.*"; break;
     default: mnemonic = dtype_is_float(t) ? "setp.neu.*" : "setp.ne.*"; break;
     }
-    if (t == DT_BF16 && !lower_has(l, 90)) {
+    if (t == DT_BF16 && !lower_has(l, TARGET_BF16_ARITHMETIC)) {
         struct ptx_operand x[2] = {op_cast(l, DT_F32, t, a[0]), op_cast(l, DT_F32, t, a[1])};
         return compare_emit(l, op, DT_F32, x);
     }
@@ -342,7 +342,7 @@ static struct ptx_operand half_constant(struct lower *l, struct half h, float va
 static struct ptx_operand half_sum(struct lower *l, struct half h, enum op op,
                                    const struct ptx_operand *a)
 {
-    bool native = h.t == DT_F16 || lower_has(l, 90);
+    bool native = h.t == DT_F16 || lower_has(l, TARGET_BF16_ARITHMETIC);
     struct ptx_operand b = op == OP_SQUARE ? a[0] : a[1];
     if (native) {
         const char *mnemonic = op == OP_ADD ? "add.rn.*" : op == OP_SUB ? "sub.rn.*" : "mul.rn.*";
@@ -379,7 +379,7 @@ static bool half_emit(struct lower *l, struct half h, enum op op, const struct p
         const char *mnemonic = op == OP_ROUND   ? "cvt.rni.*.*"
                                : op == OP_FLOOR ? "cvt.rmi.*.*"
                                                 : "cvt.rpi.*.*";
-        if (h.reg != MOD_B16 || (h.t == DT_BF16 && !lower_has(l, 90)))
+        if (h.reg != MOD_B16 || (h.t == DT_BF16 && !lower_has(l, TARGET_BF16_ARITHMETIC)))
             return false;
         *result = NEW_OF(l, h.reg, h.name, mnemonic, a[0]);
         return true;

@@ -21,7 +21,8 @@ struct dot_plan {
     enum dot_kind kind;
     const struct expr *e;
     int32_t m, n, k;
-    enum dtype factor, sum; /* element types of the factors (joined), and of the sum */
+    enum dtype factor, sum;         /* element types of the factors (joined), and of the sum */
+    const struct target_unit *unit; /* NULL: multiply-adds of single elements */
     struct mma_tiling mma;
     struct fma_tiling fma;
     const char *instruction; /* "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" */
@@ -42,9 +43,6 @@ struct dot_plan {
     const struct layout *chunk_a, *chunk_b;
     /* Bytes read by ldmatrix.trans: a, b are as that brings them (lower_dot_bytes.c). */
     bool a_paired, b_paired;
-    /* Fragments of 8-bit floats go in as f16: the instruction has half of mma's k, and comes
-     * twice. */
-    bool halved;
 };
 const struct dot_plan *plan_dot(struct lower *l, const struct expr *e);
 /* Does a product read what a tile is declared with again, in place of the tile? Nothing else uses

@@ -113,7 +113,7 @@ static unsigned kinds_of(const struct lower *l, const struct shared_use *u, enum
                          int64_t aligned)
 {
     unsigned lanes = 1u << ACCESS_LANES, matrices = 1u << ACCESS_MATRIX | 1u << ACCESS_MATRIX_TRANS;
-    bool atomic = u->store && !u->value, can_store = lower_has(l, 90);
+    bool atomic = u->store && !u->value, can_store = lower_has(l, TARGET_STMATRIX);
     if (atomic || aligned < VECTOR_BYTES || t == DT_BOOL || (u->store && !can_store))
         return lanes;
     return lanes | matrices;

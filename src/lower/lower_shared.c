@@ -171,7 +171,7 @@ bool shared_choose_access(struct lower *l, const struct layout *regs,
     struct shared_choice choice = {.cost = 0};
     unsigned kinds = 1u << ACCESS_LANES;
     bool whole_warps = layout_in_extent(regs, AXIS_LANE) == LAYOUT_LANES && t != DT_BOOL;
-    if (whole_warps && part->alignment == VECTOR_BYTES && (!store || lower_has(l, 90)))
+    if (whole_warps && part->alignment == VECTOR_BYTES && (!store || lower_has(l, TARGET_STMATRIX)))
         kinds |= 1u << ACCESS_MATRIX | 1u << ACCESS_MATRIX_TRANS;
     wish.access[0] =
         (struct shared_access){.regs = regs, .kinds = kinds, .most = part->alignment, .weight = 1};

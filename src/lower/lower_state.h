@@ -25,7 +25,7 @@ struct lower {
     struct arena *arena;
     struct kernel *kernel;
     const struct lower_options *options;
-    const struct lower_target *target;
+    const struct target *target;
     struct diag *diag;
     struct lowered *out;
     struct ptx_builder b; /* every file emits with ptx_emit(&l->b, …) */
@@ -53,9 +53,9 @@ void lower_line(struct lower *l, struct loc loc);
  * does it for a text that is not the one before; ahead of the function it is done for the kernel's
  * own. */
 void lower_source(struct lower *l, const struct source *source);
-static inline bool lower_has(const struct lower *l, int sm)
+static inline bool lower_has(const struct lower *l, enum target_feature feature)
 {
-    return l->target->ptx.number >= sm;
+    return target_has(l->target, feature);
 }
 /* Thread level, and the number of threads is no multiple of 32 (tile ops then have no layout). */
 bool lower_ragged_block(const struct lower *l);

@@ -1,11 +1,11 @@
 /* The shares of the GPU's peaks that tile kernels reach, and the waits, fit the times of 60 product
- * kernels at 50 sizes on an H200 within 15 % (root of the mean square of the logarithm). There
- * `mma.sync` has two thirds of the tensor units' stated rate. */
+ * kernels at 50 sizes on an H200 within 15 % (root of the mean square of the logarithm). That of
+ * the matrix units is in target/gpus.def. */
 #include "model/block_time.h"
 
 #include <math.h>
 
-static const double fma_share = 0.75, tensor_share = 0.75, hopper_tensor_share = 0.46;
+static const double fma_share = 0.75;
 static const double l2_share = 0.83, memory_share = 0.8, add_share = 0.16;
 static const double launch_seconds = 2e-6, meeting_seconds = 3e-6;
 
@@ -25,9 +25,7 @@ static double flops_in_cycle(const struct gpu *g, enum block_unit unit)
 struct block_rates block_rates_of(const struct gpu *g, enum block_unit unit)
 {
     double hertz = 1e6 * g->clock, cycle = flops_in_cycle(g, unit);
-    double share = unit == UNIT_FMA || cycle <= 0 ? fma_share
-                   : g->capability >= 90          ? hopper_tensor_share
-                                                  : tensor_share;
+    double share = unit == UNIT_FMA || cycle <= 0 ? fma_share : gpu_capability_of(g)->kernel_share;
     double l2 = g->l2[2] * hertz;
     return (struct block_rates){
         .multiprocessors = g->multiprocessors,

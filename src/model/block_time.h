@@ -3,7 +3,7 @@
 #ifndef TW_MODEL_BLOCK_TIME_H
 #define TW_MODEL_BLOCK_TIME_H
 
-#include "model/devices.h"
+#include "target/gpus.h"
 
 /* The rates of a GPU, a second, and the waits that no other work hides, in seconds. */
 struct block_rates {

@@ -5,7 +5,7 @@
  * time), threads, and 32 blocks. */
 #include "model/occupancy.h"
 
-#include "model/devices.h"
+#include "target/gpus.h"
 
 #include <math.h>
 

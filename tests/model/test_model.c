@@ -1,6 +1,6 @@
 /* The model's parts, each on a small example: the table of GPUs, occupancy, caches. */
 #include "model/caches.h"
-#include "model/devices.h"
+#include "target/gpus.h"
 #include "model/occupancy.h"
 
 #include <math.h>

@@ -25,7 +25,7 @@ struct subject {
 struct bench {
     struct arena arena;
     struct lower l;
-    struct lower_target target;
+    struct target target;
     int instructions; /* of the last op */
 };
 

@@ -19,7 +19,7 @@ bool program_lower(struct program *p, const char *target, struct lowered *out)
     p->sm = t.number;
     if (!program_passes(p, NULL))
         return false;
-    struct lower_options options = {.target = lower_target_find(t)};
+    struct lower_options options = {.target = target_find(t)};
     return lower_kernel(&p->arena, p->kernel, &options, &p->diag, out);
 }
 

@@ -102,9 +102,9 @@ static void test_limits(void **state)
                         "2: f16 has all of its values, in twice the space\n");
     assert_true(program_check(&p, 0) && program_lower(&p, "sm_89", &l));
     program_free(&p);
-    assert_null(lower_target_find((struct ptx_target){75, 0}));
-    assert_int_equal(lower_target_find((struct ptx_target){90, 'a'})->shared_bytes, 227 * 1024);
-    assert_int_equal(lower_target_find((struct ptx_target){89, 0})->shared_bytes, 99 * 1024);
+    assert_null(target_find((struct ptx_target){75, 0}));
+    assert_int_equal(target_find((struct ptx_target){90, 'a'})->shared_bytes, 227 * 1024);
+    assert_int_equal(target_find((struct ptx_target){89, 0})->shared_bytes, 99 * 1024);
 }
 
 static void test_map(void **state)

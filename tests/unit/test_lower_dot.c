@@ -18,7 +18,7 @@ static jmp_buf out_of_memory;
 
 struct bench {
     struct arena arena;
-    struct lower_target target;
+    struct target target;
     struct lower_options options;
     struct kernel kernel;
     struct lowered out;
@@ -30,7 +30,7 @@ static void bench_open(struct bench *b, int sm, int warps)
 {
     memset(b, 0, sizeof *b);
     arena_init(&b->arena, NULL, &out_of_memory);
-    b->target = *lower_target_find((struct ptx_target){.number = (uint8_t)sm});
+    b->target = *target_find((struct ptx_target){.number = (uint8_t)sm});
     b->options.target = &b->target;
     b->kernel.warps = warps;
     b->l = (struct lower){.arena = &b->arena,

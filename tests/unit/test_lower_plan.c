@@ -116,7 +116,7 @@ static void plan_checked(struct planned *p, struct kernel *k)
 {
     p->out = (struct lowered){0};
     p->options =
-        (struct lower_options){.target = lower_target_find((struct ptx_target){(uint8_t)p->sm, 0})};
+        (struct lower_options){.target = target_find((struct ptx_target){(uint8_t)p->sm, 0})};
     assert_non_null(p->options.target);
     p->l = (struct lower){.arena = &p->arena,
                           .kernel = k,

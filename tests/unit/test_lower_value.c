@@ -25,7 +25,7 @@ static int set_up(void **state)
     kernel = kernel_new(&arena, "k", LOC_NONE);
     kernel->warps = 4;
     lower = (struct lower){.arena = &arena, .kernel = kernel, .warps = 4, .threads = 128};
-    lower.target = lower_target_find((struct ptx_target){80, 0});
+    lower.target = target_find((struct ptx_target){80, 0});
     ptx_build_start(&lower.b, &arena, (struct ptx_target){80, 0});
     ptx_begin_kernel(&lower.b, "k");
     values_init(&lower);

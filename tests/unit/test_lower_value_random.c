@@ -651,7 +651,7 @@ static void one_program(uint64_t number)
     if (kernel->grid[0]->literal.i <= CTAID)
         kernel->grid[0]->literal.i = 4;
     lower = (struct lower){.arena = &arena, .kernel = kernel, .warps = 4, .threads = 128};
-    lower.target = lower_target_find((struct ptx_target){80, 0});
+    lower.target = target_find((struct ptx_target){80, 0});
     ptx_build_start(&lower.b, &arena, (struct ptx_target){80, 0});
     ptx_begin_kernel(&lower.b, "k");
     values_init(&lower);

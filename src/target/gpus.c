@@ -1,4 +1,4 @@
-#include "model/devices.h"
+#include "target/gpus.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -6,13 +6,13 @@
 
 static const struct gpu_capability capabilities[] = {
 #define CAPABILITY(...) {__VA_ARGS__},
-#include "model/devices.def"
+#include "target/gpus.def"
 #undef CAPABILITY
 };
 
 static const struct gpu gpus[] = {
 #define GPU(...) {__VA_ARGS__},
-#include "model/devices.def"
+#include "target/gpus.def"
 #undef GPU
 };
 

@@ -1,7 +1,7 @@
 /* GPUs that the model knows, with the figures of their data sheets and of published measurements
- * (devices.def). */
-#ifndef TW_MODEL_DEVICES_H
-#define TW_MODEL_DEVICES_H
+ * (gpus.def). */
+#ifndef TW_TARGET_GPUS_H
+#define TW_TARGET_GPUS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,6 +11,11 @@ struct gpu_capability {
     int number; /* 90 */
     int l1_kb;  /* L1 and shared memory together, in KB */
     int blocks; /* resident */
+    /* 2: L2 has two halves, each of which keeps a copy of the lines that its multiprocessors read */
+    int l2_halves;
+    /* Shares of the matrix units' rate: that of mma.sync, and what whole kernels of products reach. */
+    double mma_share, kernel_share;
+    const char *whole_rate; /* the instruction that alone reaches the whole rate; NULL: mma.sync */
     /* Cycles from a load to the use of its result; memory: while many blocks read. */
     int shared, l1_hit, l2_hit, memory;
 };

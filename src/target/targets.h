@@ -1,0 +1,48 @@
+/* What targets can do, as tables: limits and features by architecture (targets.def), and matrix units
+ * (units.def). A new target, feature or unit is a row. */
+#ifndef TW_TARGET_TARGETS_H
+#define TW_TARGET_TARGETS_H
+
+#include "base/dtype.h"
+#include "ptx/ptx.h"
+
+enum target_feature {
+#define FEATURE(name, since) TARGET_##name,
+#include "target/targets.def"
+#undef FEATURE
+    TARGET_FEATURES
+};
+
+/* Limits of a target. */
+struct target {
+    struct ptx_target ptx;
+    int32_t shared_bytes;   /* of one block at most, opted in */
+    int32_t shared_of_sm;   /* of a multiprocessor */
+    int32_t threads_of_sm;  /* of a multiprocessor */
+    int32_t registers;      /* of a multiprocessor: 65536 */
+    int32_t register_limit; /* of a thread: 255 */
+    const char *name;       /* "sm_90a" */
+};
+/* NULL: not a target that kernels are made for (below sm_80, or not known). */
+const struct target *target_find(struct ptx_target t);
+const struct target *target_at(int index); /* in order; NULL past the last */
+bool target_has(const struct target *t, enum target_feature feature);
+/* Returns the number of the first target that has the feature. */
+int target_first_with(enum target_feature feature);
+
+enum target_unit_how { TARGET_UNIT_PLAIN, TARGET_UNIT_HALVES };
+
+/* Shapes of the factors, [m][k] and [k][n], and what one instruction costs. */
+struct target_unit {
+    int m, n, k;
+    enum dtype a, b, sum;
+    enum target_unit_how how;
+    int slots; /* of a warp: instructions that it could issue meanwhile */
+    int since; /* number of the first target */
+};
+/* Returns the deepest unit for factors of these types of which k is a multiple, because what lies
+ * beyond k would have to be zero in both factors. NULL: there is none. */
+const struct target_unit *target_unit_for(const struct target *t, enum dtype a, enum dtype b,
+                                          int32_t k);
+
+#endif
