@@ -126,25 +126,48 @@ static void add_in_place(const struct few *w, const float *a, const unsigned cha
                   k - p < most ? k - p : most, ahead);
 }
 
-/* Adds k steps of weights; b is an address by weights_address. */
-static void add_weights(const struct few *w, const float *a, const unsigned char *b, size_t k)
+/* Adds k steps of n columns of weights, from a step and a column of their views on, to the sums from
+ * column j on. */
+static void add_unpacked(const struct few *w, const float *a, int64_t step, int64_t column,
+                         size_t j, size_t n, size_t k)
 {
     enum { ROWS = PIECE / WEIGHT_COLUMNS };
     _Alignas(SLOT_ALIGNMENT) float room[PIECE];
     const struct weight_view *codes = &w->weights->codes;
+    const int64_t row = codes->stride[0];
+    const size_t ahead = (AHEAD / w->columns + 4) * (size_t)row;
+    for (size_t p = 0; p < k; p += ROWS, step += ROWS) {
+        size_t rows = k - p < ROWS ? k - p : ROWS;
+        for (size_t u = 0; u < rows; u += (size_t)codes->every)
+            fetch(codes->base + (step + (int64_t)u) / codes->every * row + column + ahead, n);
+        weights_rows(w->weights, room, WEIGHT_COLUMNS, step, rows, column, n, w->swaps);
+        add_steps(w, FEW_F32, a + p, room, WEIGHT_COLUMNS, j, n, rows, 0);
+    }
+}
+
+/* Adds k steps of weights; b is an address by weights_address. */
+static void add_weights(const struct few *w, const float *a, const unsigned char *b, size_t k)
+{
+    enum { SOME = 32 }; /* steps: the codes that follow are fetched meanwhile */
+    const struct weight_view *codes = &w->weights->codes;
     const size_t row = (size_t)codes->stride[0], from = (size_t)(b - codes->base);
-    const size_t ahead = (AHEAD / w->columns + 4) * row;
-    for (size_t p = 0; p < k; p += ROWS)
+    const size_t ahead = SOME / (size_t)codes->every * row;
+    for (size_t p = 0, some; p < k; p += some) {
+        const int64_t step = (int64_t)(from / row + p);
+        some = SOME - (size_t)(step % SOME);
+        some = k - p < some ? k - p : some;
         for (size_t j = 0; j < w->columns; j += WEIGHT_COLUMNS) {
-            size_t n = w->columns - j < WEIGHT_COLUMNS ? w->columns - j : WEIGHT_COLUMNS;
-            size_t rows = k - p < ROWS ? k - p : ROWS;
-            const int64_t step = (int64_t)(from / row + p), column = (int64_t)(from % row + j);
-            const unsigned char *at = codes->base + step / codes->every * (int64_t)row + column;
-            for (size_t u = 0; u < rows; u += (size_t)codes->every)
-                fetch(at + u / (size_t)codes->every * row + ahead, n);
-            weights_rows(w->weights, room, WEIGHT_COLUMNS, step, rows, column, n, w->swaps);
-            add_steps(w, FEW_F32, a + p, room, WEIGHT_COLUMNS, j, n, rows, 0);
+            const size_t n = w->columns - j < WEIGHT_COLUMNS ? w->columns - j : WEIGHT_COLUMNS;
+            const int64_t column = (int64_t)(from % row + j);
+            size_t done = 0, added = w->rows == 1 && n == WEIGHT_COLUMNS;
+            while (added > 0 && done < some) {
+                added = weights_add(w->weights, w->sum + j, a + p + done, step + (int64_t)done,
+                                    some - done, column, ahead, w->swaps);
+                done += added;
+            }
+            add_unpacked(w, a + p + done, step + (int64_t)done, column, j, n, some - done);
         }
+    }
 }
 
 static void add_f32(const struct few *w, const float *a, const unsigned char *b, size_t k)

@@ -69,6 +69,10 @@ enum { WEIGHT_COLUMNS = 128 };
  * places. */
 void weights_rows(const struct weight_source *source, float *to, size_t step, int64_t k,
                   size_t rows, int64_t j, size_t n, bool swaps);
+/* Adds `steps` steps of weights from k on, for one row of a, to WEIGHT_COLUMNS sums from column j on.
+ * Returns the number of steps that it has added: 0, if the set has no routine for these weights. */
+size_t weights_add(const struct weight_source *source, float *sum, const float *a, int64_t k,
+                   size_t steps, int64_t j, size_t ahead, bool swaps);
 /* Notes where scales start. false: a fault was noted. */
 bool weights_note(struct frame *f, const struct packed_fill *fill, struct loc loc,
                   struct packed_state *state);

@@ -188,8 +188,52 @@ static void unpack_scaled(float *to, const uint8_t *codes, const float *table, i
     else
         scale_row(to, codes, table, shift, by, DT_F32, n);
 }
+
+/* Keeps all sums in registers. */
+static INLINED void add_halves(float *c, const float *a, const uint8_t *codes,
+                               const struct weight_halves *w, const enum dtype round, size_t rows)
+{
+    enum { VECTORS = HALVES_COLUMNS / 16 };
+    __m512 sum[VECTORS], values[2];
+    __m512i shift[2];
+    for (int u = 0; u < 2; u++) {
+        values[u] = _mm512_loadu_ps(w->table[u]);
+        shift[u] = _mm512_set1_epi32(w->shift[u]);
+    }
+    UNROLLED for (int v = 0; v < VECTORS; v++) sum[v] = _mm512_loadu_ps(c + 16 * v);
+    for (size_t r = 0; r < rows; r++, codes += w->row, a += 2) {
+        const __m512 x[2] = {_mm512_set1_ps(a[0]), _mm512_set1_ps(a[1])};
+        PREFETCH_SECOND(codes + w->ahead);
+        PREFETCH_SECOND(codes + w->ahead + CACHE_LINE);
+        UNROLLED for (int v = 0; v < VECTORS; v++)
+        {
+            const __m512i some =
+                _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)codes + v));
+            const __m512 by = _mm512_loadu_ps(w->by + 16 * v);
+            UNROLLED for (int u = 0; u < 2; u++)
+            {
+                const __m512i at = _mm512_srlv_epi32(some, shift[u]);
+                const __m512 y = _mm512_mul_ps(_mm512_permutexvar_ps(at, values[u]), by);
+                sum[v] = _mm512_fmadd_ps(x[u], round_to(y, round), sum[v]);
+            }
+        }
+    }
+    UNROLLED for (int v = 0; v < VECTORS; v++) _mm512_storeu_ps(c + 16 * v, sum[v]);
+}
+
+static void few_halves(float *c, const float *a, const uint8_t *codes,
+                       const struct weight_halves *w, enum dtype round, size_t rows)
+{
+    if (round == DT_F16)
+        add_halves(c, a, codes, w, DT_F16, rows);
+    else if (round == DT_BF16)
+        add_halves(c, a, codes, w, DT_BF16, rows);
+    else
+        add_halves(c, a, codes, w, DT_F32, rows);
+}
 #else
 #define unpack_scaled NULL
+#define few_halves NULL
 #endif
 
 static void unpack(float *to, const uint8_t *codes, const float *table, int shift, size_t n)
@@ -201,4 +245,4 @@ static void unpack(float *to, const uint8_t *codes, const float *table, int shif
 
 extern const struct pack_routines ROUTINE(routines_pack);
 const struct pack_routines ROUTINE(routines_pack) = {
-    pack_rows, interleave_pairs, interleave_fours, turn_groups, unpack, unpack_scaled};
+    pack_rows, interleave_pairs, interleave_fours, turn_groups, unpack, unpack_scaled, few_halves};
