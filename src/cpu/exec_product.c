@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 enum { TURNS_AT_ONCE = 4096, LONG_ROW = 64 /* bytes */, MANY_ROWS = 6 };
+enum { FEW_COLUMNS = 64, AHEAD = 8192 /* bytes */ };
 
 /* An axis: its extent, and the steps of the sum and the operands in elements. */
 struct axis {
@@ -375,15 +376,42 @@ static const unsigned char *gather_turns(const struct product_run *r, int which,
     return gather(r, which, from, &nest, all);
 }
 
+/* Finds a routine for few rows that reads rows of columns in place, whole, converted from f16 if
+ * necessary. The routine for tiles reads pieces of them, one panel after another, which is slow if
+ * the rows are in memory. NULL: there is none. */
+static dot_few_fn *few_in_place(const struct product_run *r)
+{
+    const struct product_plan *plan = r->plan;
+    const struct routine_set *set = r->f->program->set;
+    convert_fn *convert = plan->operand[1]->convert;
+    if (plan->m > DOT_FEW_ROWS || plan->n < FEW_COLUMNS ||
+        plan->product->dot != set->dot->dot[COMPUTE_F32] || plan->k.x[1] < 0 ||
+        !is_dense(plan->column, plan->columns, 1, 1))
+        return NULL;
+    if (convert)
+        return convert == set->convert->convert[DT_F32][DT_F16] ? set->dot->few[FEW_F16] : NULL;
+    return set->dot->few[FEW_F32];
+}
+
 /* Returns the number of turns of k that the panels have room for. */
-static int64_t turns_at_once(const struct product_run *r)
+static int64_t turns_at_once(const struct product_run *r, bool pack_columns)
 {
     int64_t most = TURNS_AT_ONCE, room = r->detail->room;
     if (r->plan->pack[0] && room / r->plan->m < most)
         most = room / r->plan->m;
-    if (r->plan->pack[1] && room / r->plan->n < most)
+    if (pack_columns && room / r->plan->n < most)
         most = room / r->plan->n;
     return most;
+}
+
+static void multiply_few_rows(const struct product_run *r, dot_few_fn *few, void *sum, int64_t ldc,
+                              const void *a, int64_t lda, const unsigned char *b, int64_t turns)
+{
+    const size_t n = (size_t)r->plan->n, size = r->plan->operand[1]->size;
+    const size_t step = (size_t)r->plan->k.x[1];
+    const struct dot_few_strides strides = {(size_t)ldc, (size_t)lda, step,
+                                            (AHEAD / (n * size) + 8) / 4 * 4 * step * size};
+    few(sum, a, b, (size_t)r->plan->m, n, (size_t)turns, &strides);
 }
 
 static void multiply(const struct product_run *r, const struct product_start *s)
@@ -392,7 +420,9 @@ static void multiply(const struct product_run *r, const struct product_start *s)
     unsigned char *sum = r->plan->pack_sum ? frame_at(f, r->detail->panel[2]) : s->sum;
     int64_t ldc =
         r->plan->pack_sum || r->plan->rows == 0 ? r->plan->n : r->plan->row[r->plan->rows - 1].sum;
-    int64_t most = turns_at_once(r);
+    dot_few_fn *few = few_in_place(r);
+    const bool pack_columns = r->plan->pack[1] && !few;
+    int64_t most = turns_at_once(r, pack_columns);
     if (r->plan->pack_sum)
         move_sum(r, s->sum, sum, false);
     for (int64_t p = 0; p < r->turns && f->state == FRAME_READY; p += most) {
@@ -405,14 +435,17 @@ static void multiply(const struct product_run *r, const struct product_start *s)
             a = gather_turns(r, 0, a, turns);
             lda = turns;
         }
-        if (r->plan->pack[1]) {
+        if (pack_columns) {
             b = gather_turns(r, 1, b, turns);
             ldb = r->plan->n;
         }
+        if (few)
+            multiply_few_rows(r, few, sum, ldc, a, lda, b, turns);
         const struct dot_strides strides = {
             .c = (size_t)ldc, .a = (size_t)lda, .b = (size_t)ldb, .panel = r->plan->product->width};
-        r->plan->product->dot(sum, a, b, (size_t)r->plan->m, (size_t)r->plan->n, (size_t)turns,
-                              &strides);
+        if (!few)
+            r->plan->product->dot(sum, a, b, (size_t)r->plan->m, (size_t)r->plan->n, (size_t)turns,
+                                  &strides);
         if (--f->until_poll <= 0)
             frame_poll(f);
     }

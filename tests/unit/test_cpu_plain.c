@@ -104,6 +104,43 @@ static void products_are_the_same(void **state)
             expect_same(texts[i], n);
 }
 
+/* Blocks with few rows and many columns, which are read in place: aligned and not, converted, in a
+ * box of fewer lanes, with a sum of several rows in one thread. */
+#define WIDE(type, threads, body)                                                                  \
+    "kernel k(i32 n, const " type " *a, f32 *c) grid(2) threads(" threads ")\n{\n"                 \
+    "    global " type " A[n + 6][4] = a, B[n][70] = a;\n    global f32 C[7][70] = c;\n"           \
+    "    i32 row = block.x * 3 + thread.y, x = thread.x;\n" body "}\n"
+#define COLUMNS(type, threads, most)                                                               \
+    WIDE(type, threads,                                                                            \
+         "    if (x < " most ") {\n        f32 sum = 0;\n        for (i32 p = 0; p < n; p++)\n"    \
+         "            sum += (f32) A[row + p][1] * (f32) B[p][x];\n"                               \
+         "        C[row][x] = sum;\n    }\n")
+
+static void wide_products_are_the_same(void **state)
+{
+    static const char *const texts[] = {
+        COLUMNS("f32", "70", "70"),
+        COLUMNS("f16", "70", "70"),
+        COLUMNS("bf16", "70", "70"),
+        COLUMNS("f16", "70, 3", "67"),
+        COLUMNS("f32", "70, 3", "70"),
+        WIDE("f32", "66",
+             "    f32 v[2] = 0;\n    for (i32 p = 0; p < n; p++)\n"
+             "        unroll for (i32 y = 0; y < 2; y++)\n"
+             "            v[y] += A[row + y][p & 3] * B[p][x + 3];\n"
+             "    C[row][x] = v[0];\n    C[row + 1][x] = v[1];\n"),
+        WIDE("f16", "66",
+             "    f32 v[2] = 0;\n    for (i32 p = 0; p < n; p++)\n"
+             "        unroll for (i32 y = 0; y < 2; y++)\n"
+             "            v[y] += (f32) A[p][y] * (f32) B[p][x + 3];\n"
+             "    C[row][x] = v[0];\n    C[row + 1][x] = v[1];\n"),
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int64_t n = 1; n < 12; n += n < 6 ? 1 : 4)
+            assert_int_equal(expect_same(texts[i], n).kind, CPU_OK);
+}
+
 #define SMALL(threads, body)                                                                       \
     "kernel k(i32 n, const i32 *a, const i16 *h, "                                                 \
     "const f64 *d, i32 *c) grid(2) threads(" threads ")\n{\n"                                      \
@@ -415,6 +452,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_the_same),
+        cmocka_unit_test(wide_products_are_the_same),
         cmocka_unit_test(small_programs_are_the_same),
         cmocka_unit_test(random_indices_are_the_same),
         cmocka_unit_test(random_products_are_the_same),
