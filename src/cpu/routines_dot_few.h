@@ -8,7 +8,7 @@
  * `kind`, `rows` and `steps` are constants wherever these functions are inlined. */
 
 /* Loads `steps` steps of a vector of columns, in the order in which they are added. */
-static INLINED void NAME(few_get)(const enum few_kind kind, const int steps, OPERAND y[FEW_STEPS],
+static INLINED void NAME(few_get)(const enum few_kind kind, const int steps, OPERAND y[MORE_STEPS],
                                   const unsigned char *b, size_t row)
 {
     UNROLLED
@@ -35,7 +35,7 @@ static INLINED void NAME(few_rest)(const enum few_kind kind, size_t rows, size_t
     const size_t b_rows = few_has_pairs(kind) ? steps / 2 : steps;
     for (size_t some; n > 0; n -= some, c += some, b += some * size) {
         unsigned char room[FEW_STEPS][LANES * sizeof(float)] = {{0}};
-        OPERAND y[FEW_STEPS];
+        OPERAND y[MORE_STEPS];
         some = n < LANES ? n : LANES;
         const MASK mask = NAME(mask)(some);
         for (size_t u = 0; u < b_rows; u++)
@@ -51,21 +51,21 @@ static INLINED void NAME(few_rest)(const enum few_kind kind, size_t rows, size_t
     }
 }
 
-/* Adds FEW_STEPS steps of k to rows of sums, which stay in the first-level cache. Returns the
- * number of columns: whole vectors of b. */
-static INLINED size_t NAME(few_steps)(const enum few_kind kind, const int rows, SUM *c, const T *a,
-                                      const unsigned char *b, size_t n,
+/* Adds `steps` steps of k to rows of sums, which stay in the first-level cache. Returns the number of
+ * columns: whole vectors of b. */
+static INLINED size_t NAME(few_steps)(const enum few_kind kind, const int rows, const int steps,
+                                      SUM *c, const T *a, const unsigned char *b, size_t n,
                                       const struct dot_few_strides *s)
 {
     const size_t size = few_size(kind), row = s->b * size, to_row = s->c, ahead = s->ahead;
     const size_t some = LANES * sizeof(float) / size; /* columns in a vector's bytes */
-    const int b_rows = few_has_pairs(kind) ? FEW_STEPS / 2 : FEW_STEPS;
-    OPERAND x[DOT_FEW_ROWS][FEW_STEPS], y[FEW_STEPS];
+    const int b_rows = few_has_pairs(kind) ? steps / 2 : steps;
+    OPERAND x[DOT_FEW_ROWS][MORE_STEPS], y[MORE_STEPS];
     size_t done = 0;
     UNROLLED
     for (int r = 0; r < rows; r++)
         UNROLLED
-    for (int u = 0; u < FEW_STEPS; u++)
+    for (int u = 0; u < steps; u++)
         x[r][u] = BROADCAST(a + (size_t)r * s->a + u);
     for (; done + some <= n; done += some) {
         UNROLLED
@@ -73,12 +73,12 @@ static INLINED size_t NAME(few_steps)(const enum few_kind kind, const int rows, 
             PREFETCH_SECOND(b + (size_t)u * row + ahead);
         UNROLLED
         for (size_t v = 0; v < some; v += LANES, c += LANES, b += LANES * size) {
-            NAME(few_get)(kind, FEW_STEPS, y, b, row);
+            NAME(few_get)(kind, steps, y, b, row);
             UNROLLED
             for (int r = 0; r < rows; r++) {
                 VECTOR sum = LOAD(c + (size_t)r * to_row);
                 UNROLLED
-                for (int u = 0; u < FEW_STEPS; u++)
+                for (int u = 0; u < steps; u++)
                     sum = FUSED(x[r][u], y[u], sum);
                 STORE(c + (size_t)r * to_row, sum);
             }
@@ -88,13 +88,18 @@ static INLINED size_t NAME(few_steps)(const enum few_kind kind, const int rows, 
 }
 
 #define FEW_CASE(rows)                                                                             \
-    case rows: done = NAME(few_steps)(kind, rows, c, a, from, n, s); break;
+    case rows: done = NAME(few_steps)(kind, rows, FEW_STEPS, c, a, from, n, s); break;
 
 static INLINED void NAME(few)(const enum few_kind kind, SUM *c, const T *a, const void *b, size_t m,
                               size_t n, size_t k, const struct dot_few_strides *s)
 {
     const size_t size = few_size(kind), row = s->b * size / (few_has_pairs(kind) ? 2 : 1);
     const unsigned char *from = b;
+    const bool whole = n * size % (LANES * sizeof(float)) == 0;
+    for (; m == 1 && whole && k >= MORE_STEPS; k -= MORE_STEPS, a += MORE_STEPS) {
+        NAME(few_steps)(kind, 1, MORE_STEPS, c, a, from, n, s);
+        from += MORE_STEPS * row;
+    }
     for (size_t steps; k > 0; k -= steps, a += steps, from += steps * row) {
         size_t done = 0;
         steps = k < FEW_STEPS ? k : FEW_STEPS;
