@@ -28,9 +28,9 @@ struct packed_use {
     enum cpu_slow why; /* refused: the first reason, and its place */
     struct loc why_at;
     struct packed_form form;
-    bool weights;     /* its declaration fills it with weights: */
-    enum dtype codes; /* the type of their codes */
-    int64_t repeat;
+    int64_t repeat;           /* > 0: its declaration fills it with weights (struct weights) */
+    enum dtype codes;         /* the type of their codes */
+    bool unpacks;             /* and they are not just these codes (weights_are_codes) */
     struct packed_tile *tile; /* NULL: the tile is not packed */
 };
 

@@ -204,11 +204,12 @@ static bool survey_weights(struct survey *s, const struct expr *target, const st
 {
     struct weights w;
     struct packed_use *to = use_of(s->c, target);
-    bool fits = !to->used || (to->form.side == PACKED_RIGHT && !to->form.turned);
-    if (target->sym->storage != ST_REG || !fits || !type_same_shape(&target->type, &value->type) ||
+    if (target->sym->storage != ST_REG || !type_same_shape(&target->type, &value->type) ||
         target->type.dtype != value->type.dtype || !weights_read(value, &w))
         return false;
-    to->weights = true;
+    to->unpacks = !weights_are_codes(&w);
+    if (to->unpacks && to->used && (to->form.side != PACKED_RIGHT || to->form.turned))
+        return false;
     to->codes = w.codes->type.dtype;
     to->repeat = w.repeat;
     survey_indices(s, w.codes);
@@ -222,7 +223,7 @@ static void survey_fill(struct survey *s, const struct expr *target, const struc
                         bool declares)
 {
     struct packed_use *to = use_of(s->c, target);
-    if (to->weights && !declares)
+    if (to->repeat > 0 && !declares)
         refuse(s, target->sym, CPU_SLOW_TILE_COMPUTED, value->loc);
     bool alike = type_same_shape(&target->type, &value->type) &&
                  target->type.dtype == value->type.dtype; /* the value is not broadcast */
@@ -334,7 +335,7 @@ static void lay_tile(struct compiler *c, struct slot *slot)
     struct packed_tile *t = arena_new(c->arena, struct packed_tile);
     const struct type *type = &slot->sym->type;
     t->form = slot->packed.form;
-    if (slot->packed.weights) {
+    if (slot->packed.repeat > 0) {
         t->form.from = slot->packed.codes;
         t->form.repeat = slot->packed.repeat;
     }
@@ -511,15 +512,16 @@ struct packed_fill *packed_fill_new(struct compiler *c, const struct expr *targe
     fill->tile = packed_tile_of(c, target);
     fill->to = access_new(c, target);
     struct weights w;
-    const bool weights = slot_of(c, target->sym)->packed.weights && weights_read(value, &w);
+    const struct packed_use *use = &slot_of(c, target->sym)->packed;
+    const bool weights = use->repeat > 0 && weights_read(value, &w);
     if (weights) {
-        fill->weights = packed_weights_new(c, &w);
+        fill->weights = use->unpacks ? packed_weights_new(c, &w) : NULL;
         value = w.codes;
     }
     fill->from = access_new(c, value);
     fill->source = packed_tile_of(c, value);
     if (!fill->source)
-        fill->cache = plan_cache(c, fill->tile, fill->from, value, weights);
+        fill->cache = plan_cache(c, fill->tile, fill->from, value, fill->weights != NULL);
     return fill;
 }
 

@@ -100,7 +100,8 @@ static void check_reads(void *user, struct expr **at)
  * one, or weights, and that no elementwise operation reads or changes. */
 static bool is_packed(const struct stmt *loop, const struct expr *e)
 {
-    if (e->op == OP_TRANS)
+    const bool turned = e->op == OP_TRANS;
+    if (turned)
         e = e->args[0];
     if (e->op == OP_ACCESS && e->sym->storage == ST_VIEW)
         return e->sym->is_const;
@@ -119,7 +120,8 @@ static bool is_packed(const struct stmt *loop, const struct expr *e)
     }
     struct weights w;
     return mentions <= 1 && from && from->op != OP_DOT &&
-           (is_packed(loop, from) || weights_read(from, &w));
+           (is_packed(loop, from) ||
+            (weights_read(from, &w) && (!turned || weights_are_codes(&w))));
 }
 
 static bool is_sum(const struct stmt *s)

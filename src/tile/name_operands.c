@@ -130,8 +130,9 @@ static struct expr *forward(struct naming *n, struct expr *e)
     return e;
 }
 
-/* Gives weights a name and a value that reads nothing but views. */
-static void name_weights(struct naming *n, struct expr **operand)
+/* Gives weights a name and a value that reads nothing but views. turned: the product transposes
+ * them. */
+static void name_weights(struct naming *n, struct expr **operand, bool turned)
 {
     struct weights w;
     struct expr *e = *operand;
@@ -143,7 +144,7 @@ static void name_weights(struct naming *n, struct expr **operand)
     struct expr *value = forward(n, expr_copy(n->kernel, own ? own->value : e));
     bool same =
         !own || (type_same_shape(&value->type, &e->type) && value->type.dtype == e->type.dtype);
-    if (is_lazy(value) || !same || !weights_read(value, &w)) {
+    if (is_lazy(value) || !same || !weights_read(value, &w) || (turned && !weights_are_codes(&w))) {
         n->forwarded = forwarded;
         return;
     }
@@ -155,15 +156,15 @@ static void name_weights(struct naming *n, struct expr **operand)
     declare_operand(n, operand, w.codes->sym);
 }
 
-static void name_operand(struct naming *n, struct expr **operand, bool right)
+static void name_operand(struct naming *n, struct expr **operand, bool right, bool turned)
 {
     struct expr *e = *operand;
-    if (e->op == OP_TRANS)
-        name_operand(n, &e->args[0], false);
+    if (e->op == OP_TRANS && !turned)
+        name_operand(n, &e->args[0], right, true);
     else if (is_part(e))
         declare_operand(n, operand, e->sym);
     else if (right)
-        name_weights(n, operand);
+        name_weights(n, operand, turned);
 }
 
 static void name_operands(void *user, struct expr **at)
@@ -171,8 +172,8 @@ static void name_operands(void *user, struct expr **at)
     struct expr *e = *at;
     if (e->op != OP_DOT || e->type.rank != 2)
         return;
-    name_operand(user, &e->args[0], false);
-    name_operand(user, &e->args[1], true);
+    name_operand(user, &e->args[0], false, false);
+    name_operand(user, &e->args[1], true, false);
 }
 
 /* Removes the declarations of tiles that nothing reads any more, the last one first. */

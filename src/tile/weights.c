@@ -309,3 +309,12 @@ bool weights_read(const struct expr *e, struct weights *w)
     w->scales = w->steps = 0;
     return find_codes(&r, e) && w->codes && r.depth % w->repeat == 0 && read(&r, e);
 }
+
+bool weights_are_codes(const struct weights *w)
+{
+    bool same = w->scales == 0 && w->steps == 0 && w->repeat == 1;
+    for (int code = 0; code < CODES && same; code++)
+        same =
+            w->value[0][code] == (float)(w->codes->type.dtype == DT_I8 ? (int)(int8_t)code : code);
+    return same;
+}

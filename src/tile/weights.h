@@ -36,6 +36,9 @@ struct weights {
 
 /* Returns whether e, a tile of two axes, consists of weights. */
 bool weights_read(const struct expr *e, struct weights *w);
+/* Returns whether the weights are their codes, as numbers of another type. Then the operand may also be
+ * transposed. */
+bool weights_are_codes(const struct weights *w);
 /* Returns whether e has the same elements in each block and turn: iota, literals and operations. */
 bool weights_constant(const struct expr *e);
 
