@@ -385,14 +385,14 @@ static enum cpu_fault_kind run_cooperative(struct arena *a, struct launch_state 
 /* --- joined blocks --- */
 
 /* Returns whether the grid has enough joined blocks for the workers, and no axis has fewer blocks
- * than one of them is made of. */
+ * than one of them is made of. At thread level, the grid must have a multiple. */
 static bool joining_pays(const struct launch_state *l, const int64_t *all_joins)
 {
     const struct parallel *parallel = &l->options->parallel;
     int64_t workers = parallel->run ? parallel->threads : 1, blocks = 1;
     for (int i = 0; i < 3; i++) {
         int64_t joins = all_joins[i];
-        if (joins > l->grid[i])
+        if (joins > l->grid[i] || (l->program->lanes > 1 && joins > 1 && l->grid[i] % joins != 0))
             return false;
         blocks *= joins > 1 ? (l->grid[i] + joins - 1) / joins : l->grid[i];
     }
@@ -402,7 +402,7 @@ static bool joining_pays(const struct launch_state *l, const int64_t *all_joins)
 /* Chooses the first program with joined blocks that pays. false: a fault. */
 static bool choose_program(struct binder *b, struct launch_state *l)
 {
-    const struct cpu_program *p = l->blocks > 0 ? l->program : NULL;
+    const struct cpu_program *p = l->blocks > 0 && !l->as_written ? l->program : NULL;
     while (p && p->joined && !joining_pays(l, p->joins))
         p = p->joined;
     if (!p || !p->joined)
@@ -469,23 +469,23 @@ static enum cpu_fault_kind launch_with_arena(struct arena *a, struct launch_stat
     return launch(a, l, args, fault);
 }
 
-enum cpu_fault_kind cpu_launch(const struct cpu_program *p, const struct cpu_argument *args,
-                               const struct cpu_options *o, struct cpu_fault *fault)
+/* Launches the program, or one with joined blocks unless it is to run as written. *joined: it had
+ * them, and a thread faulted. */
+static enum cpu_fault_kind launch_once(const struct cpu_program *p, const struct cpu_argument *args,
+                                       const struct cpu_options *o, bool as_written, bool *joined,
+                                       struct cpu_fault *fault)
 {
-    static const struct cpu_options defaults = {0};
-    struct cpu_fault unused;
     atomic_flag allocating = ATOMIC_FLAG_INIT;
     atomic_bool cancelled = false;
     _Atomic int64_t stop = INT64_MAX, begun = 0;
     struct launch_state l = {.program = p,
-                             .options = o ? o : &defaults,
+                             .options = o,
+                             .as_written = as_written,
                              .allocating = &allocating,
                              .stop = &stop,
                              .cancelled = &cancelled,
                              .begun = &begun};
-    l.allocator = l.options->allocator ? l.options->allocator : &allocator_libc;
-    if (!fault)
-        fault = &unused;
+    l.allocator = o->allocator ? o->allocator : &allocator_libc;
     *fault = (struct cpu_fault){.kind = CPU_OK};
     struct arena a;
     struct allocator kept = kept_allocator(&l);
@@ -493,5 +493,20 @@ enum cpu_fault_kind cpu_launch(const struct cpu_program *p, const struct cpu_arg
     if (kind == CPU_NO_MEMORY && fault->kind == CPU_OK)
         refuse(fault, kind, p->kernel->loc, "no memory to launch %s", p->kernel->name);
     arena_free(&a);
+    *joined = l.program != p && kind != CPU_OK && kind != CPU_NO_MEMORY && kind != CPU_CANCELLED;
+    return kind;
+}
+
+enum cpu_fault_kind cpu_launch(const struct cpu_program *p, const struct cpu_argument *args,
+                               const struct cpu_options *o, struct cpu_fault *fault)
+{
+    static const struct cpu_options defaults = {0};
+    struct cpu_fault unused;
+    bool joined;
+    o = o ? o : &defaults;
+    fault = fault ? fault : &unused;
+    enum cpu_fault_kind kind = launch_once(p, args, o, false, &joined, fault);
+    if (joined && p->lanes > 1) /* names the thread and the block that the kernel has */
+        kind = launch_once(p, args, o, true, &joined, fault);
     return kind;
 }

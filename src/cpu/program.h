@@ -429,6 +429,7 @@ struct view_binding {
 struct launch_state {
     const struct cpu_program *program;
     const struct cpu_options *options;
+    bool as_written; /* no program with joined blocks is chosen */
     const struct allocator *allocator;
     struct view_binding *views;
     struct strided_nest *nests; /* indexed by strided access */

@@ -24,8 +24,9 @@
 #include "tile/widen.h"
 
 enum {
-    MOST_TILE = 1 << 16, /* elements of a joined tile: 256 KiB of f32 */
-    MOST_PLAIN = 1 << 14 /* and without products, which use elements only a few times */
+    MOST_TILE = 1 << 16,   /* elements of a joined tile: 256 KiB of f32 */
+    MOST_PLAIN = 1 << 14,  /* and without products, which use elements only a few times */
+    MOST_THREADS = 1 << 10 /* of a joined block at thread level */
 };
 
 /* Most extents of a joined block: along the rows and the columns that it stores, of blocks that
@@ -430,21 +431,26 @@ static int64_t widest_tile(const struct search *s)
     return all.elements;
 }
 
+static void join_grid(struct kernel *k, int axis, int64_t step, int64_t factor)
+{
+    struct expr *blocks = k->grid[axis];
+    int64_t number;
+    if (is_literal(blocks, &number))
+        k->grid[axis] =
+            expr_int(k, blocks->type.dtype, (number + factor - 1) / factor, blocks->loc);
+    else
+        blocks->args[1] =
+            expr_int(k, blocks->args[1]->type.dtype, step * factor, blocks->args[1]->loc);
+}
+
 static void join_axis(struct widening *w, int64_t factor)
 {
     struct kernel *k = w->kernel;
-    struct expr *blocks = k->grid[w->block_axis];
     w->factor = factor;
     walk_kernel(w, WIDEN_APPLY);
     widen_symbols(w);
     stmt_walk(k->body, apply_base, w);
-    int64_t number;
-    if (is_literal(blocks, &number))
-        k->grid[w->block_axis] =
-            expr_int(k, blocks->type.dtype, (number + factor - 1) / factor, blocks->loc);
-    else
-        blocks->args[1] =
-            expr_int(k, blocks->args[1]->type.dtype, w->step * factor, blocks->args[1]->loc);
+    join_grid(k, w->block_axis, w->step, factor);
 }
 
 /* Returns the extent that a joined block should have along the axis. */
@@ -508,10 +514,125 @@ static void join_up_to(struct pass_context *c, const struct extents *most)
     c->joined_count += joins && !same;
 }
 
+/* --- kernels written for threads --- */
+
+/* Blocks of threads that share nothing are joined, too, if a thread's place occurs only as
+ * block.x * S + thread.x in a block of S threads. The grid of a launch must have a multiple of the
+ * joined blocks, because threads beyond it would run. If a thread faults, the launch runs the kernel
+ * as written again, and reports that fault; so the kernel reads only memory that it does not write. */
+struct thread_search {
+    struct kernel *kernel;
+    int axis;
+    const struct sym *base;
+    struct number_map threads; /* constants that hold thread.axis */
+    bool fails;
+};
+
+static bool is_thread(const struct thread_search *t, const struct expr *e)
+{
+    return (e->op == OP_THREAD && e->axis == t->axis) || holds(&t->threads, e);
+}
+
+static bool is_place(const struct thread_search *t, const struct expr *e)
+{
+    for (int i = 0; e->op == OP_ADD && i < 2; i++)
+        if (e->args[i]->op == OP_REF && e->args[i]->sym == t->base && is_thread(t, e->args[1 - i]))
+            return true;
+    return false;
+}
+
+static void check_thread_value(struct thread_search *t, const struct expr *e)
+{
+    if (!e || is_place(t, e))
+        return;
+    bool reads = (e->op == OP_ACCESS || e->op == OP_REF) && e->sym->storage == ST_VIEW;
+    bool number = (e->op == OP_BLOCK || e->op == OP_GRID) && e->axis == t->axis;
+    bool pure = op_table[e->op].flags & OP_PURE || e->op == OP_ACCESS;
+    t->fails |= !pure || number || is_thread(t, e) || (e->op == OP_REF && e->sym == t->base) ||
+                e->type.rank > 0 || (reads && !e->sym->is_const);
+    for (int i = 0; i < e->count; i++)
+        check_thread_value(t, e->args[i]);
+    for (int i = 0; i < e->indices; i++)
+        check_thread_value(t, e->index[i].value);
+    check_thread_value(t, e->otherwise);
+}
+
+static void check_thread_statement(void *user, struct stmt *s)
+{
+    struct thread_search *t = user;
+    bool added;
+    bool assumes = s->kind == STMT_EFFECT && s->value->op == OP_ASSUME && s->added;
+    if (assumes || s->kind == STMT_ENSURES || (s->kind == STMT_DECL && s->sym == t->base))
+        return;
+    bool scalar = s->kind == STMT_DECL && s->sym->storage == ST_SCALAR;
+    if (scalar && s->sym->is_const && s->value && s->value->op == OP_THREAD &&
+        s->value->axis == t->axis) {
+        number_map_entry(t->kernel->arena, &t->threads, (uintptr_t)s->sym, &added);
+        return;
+    }
+    t->fails |= s->kind == STMT_ASYNC_COPY || s->kind == STMT_EFFECT ||
+                (s->kind == STMT_DECL && !scalar && s->sym->storage != ST_VIEW);
+    check_thread_value(t, s->value);
+    check_thread_value(t, s->condition);
+    if (s->target) {
+        t->fails |= s->target->type.rank > 0;
+        for (int i = 0; i < s->target->indices; i++)
+            check_thread_value(t, s->target->index[i].value);
+    }
+}
+
+static bool may_join_threads(struct kernel *k, int axis, struct widening *w, struct search *s)
+{
+    int64_t step = 0;
+    struct thread_search t = {.kernel = k, .axis = axis, .base = find_base(k, axis, &step)};
+    *w = (struct widening){
+        .kernel = k, .base = t.base, .block_axis = axis, .step = step, .factor = 1};
+    *s = (struct search){.w = w, .kernel = k};
+    if (!t.base || step != k->threads[axis] || !find_grid(s))
+        return false;
+    stmt_walk(k->body, check_thread_statement, &t);
+    return !t.fails;
+}
+
+/* Adds a copy with up to `most` threads in a block, and up to `most_row` along x if they have two
+ * axes. */
+static void join_threads(struct pass_context *c, int64_t most, int64_t most_row)
+{
+    struct joined_kernel *to = &c->joined[c->joined_count];
+    *to = (struct joined_kernel){kernel_copy(c->kernel), {0}};
+    struct kernel *k = to->kernel;
+    for (int axis = 0; axis < 2; axis++) {
+        struct widening w;
+        struct search s;
+        int64_t factor = 1, blocks, limit = axis == 0 && k->threads[1] > 1 ? most_row : most;
+        if (!may_join_threads(k, axis, &w, &s))
+            continue;
+        if (!is_literal(k->grid[axis], &blocks))
+            blocks = 0;
+        while (2 * factor * k->threads[axis] <= limit &&
+               2 * factor * kernel_block_threads(k) <= most && blocks % (2 * factor) == 0)
+            factor *= 2;
+        if (factor == 1)
+            continue;
+        w.factor = factor;
+        stmt_walk(k->body, apply_base, &w);
+        join_grid(k, axis, w.step, factor);
+        k->threads[axis] *= (int)factor;
+        to->joins[axis] = factor;
+    }
+    c->joined_count += to->joins[0] > 1 || to->joins[1] > 1;
+}
+
 void pass_join(struct pass_context *c)
 {
-    if (c->sm != 0 || kernel_thread_level(c->kernel) || c->kernel->cooperative)
+    if (c->sm != 0 || c->kernel->cooperative)
         return;
+    if (kernel_thread_level(c->kernel)) {
+        join_threads(c, MOST_THREADS, MOST_THREADS / 8);
+        if (c->joined_count > 0)
+            join_threads(c, MOST_THREADS / 4, MOST_THREADS / 16);
+        return;
+    }
     join_up_to(c, &large);
     if (c->joined_count == 0)
         return;

@@ -446,6 +446,9 @@ static void mark_loop(void *user, struct stmt *s)
 
 void pass_products(struct pass_context *c)
 {
-    if (kernel_thread_level(c->kernel))
-        stmt_walk(c->kernel->body, mark_loop, c->kernel);
+    if (!kernel_thread_level(c->kernel))
+        return;
+    stmt_walk(c->kernel->body, mark_loop, c->kernel);
+    for (int i = 0; i < c->joined_count; i++)
+        stmt_walk(c->joined[i].kernel->body, mark_loop, c->joined[i].kernel);
 }

@@ -110,6 +110,9 @@ static void mark_statement(void *user, struct stmt *s)
 
 void pass_rows(struct pass_context *c)
 {
-    if (!kernel_thread_level(c->kernel))
-        stmt_walk(c->kernel->body, mark_statement, c->kernel);
+    if (kernel_thread_level(c->kernel))
+        return;
+    stmt_walk(c->kernel->body, mark_statement, c->kernel);
+    for (int i = 0; i < c->joined_count; i++)
+        stmt_walk(c->joined[i].kernel->body, mark_statement, c->joined[i].kernel);
 }

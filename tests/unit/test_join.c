@@ -345,6 +345,89 @@ static void several_products_keep_bits(void **state)
             expect_same(several[i], n);
 }
 
+/* --- kernels written for threads --- */
+
+#define THREADS(statements)                                                                        \
+    "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c, f32 *h)\n"                                \
+    "grid(cdiv(n, 4), cdiv(n, 3)) threads(4, 3)\n{\n"                                              \
+    "global f32 A[n][n] = a, B[n][n] = b, G[n] = b, C[n][n] = c, H[n][n] = h;\n"                   \
+    "i32 x = block.x * 4 + thread.x, y = block.y * 3 + thread.y;\n" statements "}\n"
+#define GUARDED(statements) THREADS("if (x < n && y < n) {\n" statements "}\n")
+
+static const char *const threads_joined[] = {
+    GUARDED("C[y][x] = A[y][x] * G[x] + 1;\n"),
+    GUARDED("f32 s = 0;\nfor (i32 p = 0; p < n; p++)\ns += A[y][p] * B[p][x];\nC[y][x] = s;\n"),
+    THREADS("if (x >= n || y >= n)\nreturn;\nC[y][x] = x > y ? A[x][y] : exp(A[y][x]);\n"),
+    THREADS("if (x > 0 && x < n - 1 && y > 0 && y < n - 1)\n"
+            "C[y][x] = A[y - 1][x] + A[y + 1][x] + A[y][x - 1] + A[y][x + 1];\n"),
+    GUARDED("i32 i = x;\nwhile (i > 3)\ni = i / 2;\nH[y][x] = i * 10 + y % 7;\n"),
+    "kernel k(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 4)) threads(4)\n{\n"
+    "global f32 A[n] = a, C[n] = c;\nconst i32 t = thread.x;\ni32 first = block.x * 4;\n"
+    "if (first + t < n)\nC[first + t] = A[n - 1 - (first + t)];\n}\n",
+};
+
+static const char *const threads_kept[] = {
+    GUARDED("C[y][x] = thread.x + block.x * thread.y + block.y;\n"),
+    GUARDED("C[y][x] = grid.x + grid.y;\n"),
+    GUARDED("C[y][x] = A[thread.y][thread.x];\n"),
+    GUARDED("C[y][x] = C[y][x] + 1;\nH[y][x] = C[y][x];\n"),
+    GUARDED("atomic_add(H[0][0], 1);\n"),
+    THREADS("shared f32 s[3][4];\ns[thread.y][thread.x] = x;\nsync();\n"
+            "if (x < n && y < n)\nC[y][x] = s[2 - thread.y][3 - thread.x];\n"),
+    "kernel k(i32 n, const f32 *a, f32 *c) grid(cdiv(n, 8)) threads(4)\n{\n"
+    "global f32 A[n] = a, C[n] = c;\ni32 x = block.x * 8 + thread.x;\n"
+    "if (x < n)\nC[x] = A[x];\nif (x + 4 < n)\nC[x + 4] = A[x];\n}\n",
+};
+
+static void threads_keep_their_bits(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof threads_joined / sizeof *threads_joined; i++)
+        for (int64_t n = 48; n < 150; n += 47)
+            assert_true(expect_same(threads_joined[i], n));
+    for (size_t i = 0; i < sizeof threads_kept / sizeof *threads_kept; i++)
+        if (expect_same(threads_kept[i], 48))
+            fail_msg("blocks were joined\n%s", threads_kept[i]);
+}
+
+static void add_all_joined(struct cpu_run *r)
+{
+    for (int i = 0; i < r->joined_count; i++)
+        cpu_add_joined(&r->arena, r->program, r->joined[i].kernel, r->joined[i].joins);
+}
+
+/* Without a guard, threads fault if n is not a multiple of 12, or at places of their own. Launches
+ * report the thread and the block that the kernel has, and join blocks if all of them are full. */
+static void launches_of_threads_fault_alike(void **state)
+{
+    static const char *const texts[] = {
+        THREADS("C[y][x] = A[y][x];\n"),
+        THREADS("C[y][x] = A[y][x + (y == 40 ? 1 : 0)];\n"),
+        THREADS("C[y][x] = A[y][x / (x < 7 || y != 50 ? 1 : 0)];\n"),
+        GUARDED("C[y][x] = A[(i32) (x * 1.1)][y];\n"),
+    };
+    struct outcome *written = malloc(sizeof *written), *got = malloc(sizeof *got);
+    (void)state;
+    assert_true(written && got);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int64_t n = 100; n < 200; n += 92)
+            for (int way = 0; way < 2; way++) {
+                struct cpu_run r;
+                cpu_open(&r, texts[i], (const struct given[]){{"n", n}, {NULL, 0}});
+                assert_true(r.joined_count > 0);
+                if (way)
+                    add_all_joined(&r);
+                run_program(&r, 1, way ? got : written);
+                cpu_close(&r);
+                if (way)
+                    expect_equal(written, got, "launch", n, texts[i]);
+                if (way)
+                    assert_memory_equal(&written->fault, &got->fault, sizeof got->fault);
+            }
+    free(written);
+    free(got);
+}
+
 /* --- programs that must keep their blocks --- */
 
 #define PRODUCT LOOP "acc += dot(A[i +: 12][p +: 8], B[p +: 8][j +: 16]);\n}\n"
@@ -515,13 +598,12 @@ static void note_total(void *user, const char *doing, int64_t done, int64_t tota
 }
 
 /* Returns the number of blocks of a launch; `image`: of the program that is loaded from an image. */
-static int64_t blocks_run(int64_t n, int threads, bool image)
+static int64_t blocks_of(const char *text, int64_t n, int threads, bool image)
 {
     struct cpu_run r;
     int64_t blocks = 0;
-    cpu_open(&r, joined[1], (const struct given[]){{"n", n}, {NULL, 0}});
-    for (int i = 0; i < r.joined_count; i++)
-        cpu_add_joined(&r.arena, r.program, r.joined[i].kernel, r.joined[i].joins);
+    cpu_open(&r, text, (const struct given[]){{"n", n}, {NULL, 0}});
+    add_all_joined(&r);
     if (image)
         cpu_take_image(&r);
     assert_non_null(r.program->joined);
@@ -532,6 +614,11 @@ static int64_t blocks_run(int64_t n, int threads, bool image)
     assert_int_equal(r.fault.kind, CPU_OK);
     cpu_close(&r);
     return blocks;
+}
+
+static int64_t blocks_run(int64_t n, int threads, bool image)
+{
+    return blocks_of(joined[1], n, threads, image);
 }
 
 /* Blocks of 12 × 16 become blocks of 96 × 512, unless that leaves too few for the workers, or the
@@ -547,6 +634,9 @@ static void a_launch_joins_blocks_if_that_pays(void **state)
         assert_int_equal(blocks_run(250, 1, image), 6 * 2); /* 512 columns are 32 blocks */
         assert_int_equal(blocks_run(250, 7, image), 21 * 16);
         assert_int_equal(blocks_run(60, 1, image), 5 * 4);
+        /* blocks of 4 × 3 threads become blocks of 64 × 3 if the grid has a multiple of these */
+        assert_int_equal(blocks_of(threads_joined[0], 192, 1, image), 3 * 64);
+        assert_int_equal(blocks_of(threads_joined[0], 193, 1, image), 49 * 65);
     }
 }
 
@@ -556,6 +646,8 @@ int main(void)
         cmocka_unit_test(join_keeps_bits),
         cmocka_unit_test(join_keeps_bits_without_products),
         cmocka_unit_test(join_keeps_bits_of_small_types),
+        cmocka_unit_test(threads_keep_their_bits),
+        cmocka_unit_test(launches_of_threads_fault_alike),
         cmocka_unit_test(parts_keep_bits),
         cmocka_unit_test(several_products_keep_bits),
         cmocka_unit_test(other_programs_keep_their_blocks),
