@@ -311,6 +311,7 @@ static tw_status profile_call(void *user)
     arena_free(p->results);
     struct cpu_profile *profile = &p->profile;
     const struct cpu_program *program = l->variant->program;
+    profile->calls = &cpu_profile_calls;
     profile->program = program;
     profile->steps =
         arena_array(p->results, struct cpu_step_profile, cpu_program_most_steps(program));

@@ -139,8 +139,11 @@ struct cpu_thread_profile {
     int64_t blocks;
 };
 /* The profile of the launches of one program, added up. The caller makes the lists, zeroed:
- * `steps` has cpu_program_most_steps entries, and `threads` most_threads. */
+ * `steps` has cpu_program_most_steps entries, and `threads` most_threads. `calls` is
+ * &cpu_profile_calls: the functions that a profiled launch needs, and others do not (profile.h). */
+extern const struct profile_calls cpu_profile_calls;
 struct cpu_profile {
+    const struct profile_calls *calls;
     const struct cpu_program *program; /* the one that ran: the given one, or its joined blocks */
     struct cpu_step_profile *steps;
     struct cpu_thread_profile *threads;

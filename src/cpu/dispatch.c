@@ -206,9 +206,14 @@ const struct elementwise_row *routine_row(const struct elementwise_routines *fam
 
 elementwise_fn *routine_elementwise(const struct routine_set *set, enum op op, enum compute c)
 {
-    const struct elementwise_row *row = routine_row(set->elementwise, op);
-    row = row ? row : routine_row(set->math, op);
-    return row ? row->of[c] : NULL;
+    const struct elementwise_routines *const families[] = {set->elementwise, set->math,
+                                                           set->elementwise->other_types};
+    for (size_t i = 0; i < sizeof families / sizeof *families && families[i]; i++) {
+        const struct elementwise_row *row = routine_row(families[i], op);
+        if (row && row->of[c])
+            return row->of[c];
+    }
+    return NULL;
 }
 
 row_map_fn *routine_row_map(const struct routine_set *set, enum row_rule rule, size_t n)
@@ -221,5 +226,7 @@ row_map_fn *routine_row_map(const struct routine_set *set, enum row_rule rule, s
 
 const struct reduce_routines *routine_reductions(const struct routine_set *set, enum compute c)
 {
-    return c == COMPUTE_F32 || c == COMPUTE_F64 ? set->reduce : set->reduce_integers;
+    return c == COMPUTE_F32   ? set->reduce
+           : c == COMPUTE_F64 ? set->reduce_f64
+                              : set->reduce_integers;
 }

@@ -51,6 +51,10 @@ static struct part part_of(const struct routine_set *s, int index)
     case 11: return past_of(s->math);
     case 12: return (struct part){s->stream, sizeof *s->stream};
     case 13: return (struct part){s, sizeof *s};
+    case 14: return (struct part){s->reduce_f64, sizeof *s->reduce_f64};
+    case 15:
+        return s->elementwise->other_types ? rows_of(s->elementwise->other_types)
+                                           : (struct part){NULL, 0};
     default: return (struct part){NULL, 0};
     }
 }

@@ -203,7 +203,7 @@ static void note_function(struct writer *w, image_fn *function, uint32_t number)
 /* Notes the numbers of all functions that an image may have. */
 static void note_functions(struct writer *w)
 {
-    enum { PARTS = 14, MOST_OF_PART = 4096, MOST_SCANS = (int)OP_COUNT * (int)COMPUTE_COUNT };
+    enum { PARTS = 16, MOST_OF_PART = 4096, MOST_SCANS = (int)OP_COUNT * (int)COMPUTE_COUNT };
     for (uint32_t part = 0; part < PARTS; part++)
         for (uint32_t i = 0; i < MOST_OF_PART; i++) {
             image_fn *function = image_function(w->set, part << 16 | i);

@@ -33,6 +33,47 @@ const char *cpu_product_type(const struct cpu_program *p, size_t step)
     return "";
 }
 
+#define PEAKS_OF(own_set, peak)                                                                    \
+    do {                                                                                           \
+        extern const struct routine_set routine_set_##own_set;                                     \
+        extern const struct peak_routines routines_peak_##peak;                                    \
+        if (set == &routine_set_##own_set)                                                         \
+            return &routines_peak_##peak;                                                          \
+    } while (0)
+
+/* Returns the routines that measure the peaks of a set. They are not in the set, because
+ * libtilewright_cpu.a has the sets and measures nothing. */
+static const struct peak_routines *peaks_of(const struct routine_set *set)
+{
+    extern const struct peak_routines routines_peak_any;
+#if defined(TILEWRIGHT_HAVE_NEON)
+    PEAKS_OF(neon, neon);
+#endif
+#if defined(TILEWRIGHT_HAVE_DOTPROD)
+    PEAKS_OF(bytes_neon, bytes_neon);
+#endif
+#if defined(TILEWRIGHT_HAVE_V3)
+    PEAKS_OF(v3, v3);
+#endif
+#if defined(TILEWRIGHT_HAVE_AVX_VNNI)
+    PEAKS_OF(bytes_v3, bytes_v3);
+#endif
+#if defined(TILEWRIGHT_HAVE_V4)
+    PEAKS_OF(v4, v4);
+#endif
+#if defined(TILEWRIGHT_HAVE_VNNI)
+    PEAKS_OF(bytes_v4, bytes_v4);
+#endif
+#if defined(TILEWRIGHT_HAVE_BF16)
+    PEAKS_OF(bf16, bf16);
+#endif
+#if defined(TILEWRIGHT_HAVE_AMX) /* no instruction on tiles is measured */
+    PEAKS_OF(amx, v4);
+    PEAKS_OF(amx_bf16, v4);
+#endif
+    return &routines_peak_any;
+}
+
 /* A measurement: each thread runs a multiply-add, or reads memory of its own. */
 struct measuring {
     const struct peak_routines *routines;
@@ -104,7 +145,7 @@ static size_t bytes_of_level(const struct cpu_peaks *p, int level)
 bool cpu_measure_peaks(const struct allocator *a, const struct parallel *parallel,
                        struct cpu_peaks *p)
 {
-    struct measuring m = {.routines = routine_set_choose(false)->peaks};
+    struct measuring m = {.routines = peaks_of(routine_set_choose(false))};
     *p = (struct cpu_peaks){.threads = parallel->run ? parallel->threads : 1};
     if (p->threads > MOST_PEAK_THREADS)
         p->threads = MOST_PEAK_THREADS;

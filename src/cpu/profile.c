@@ -37,7 +37,7 @@ static uint64_t ticks_of_read(void)
     return least;
 }
 
-struct profile_bucket *profile_switch(struct frame_profile *p, struct profile_bucket *to)
+static struct profile_bucket *switch_to(struct frame_profile *p, struct profile_bucket *to)
 {
     struct profile_bucket *before = p->now;
     uint64_t now = clock_ticks(), ticks = now - p->last;
@@ -48,16 +48,16 @@ struct profile_bucket *profile_switch(struct frame_profile *p, struct profile_bu
     return before;
 }
 
-void profile_begin(struct frame_profile *p)
+static void begin(struct frame_profile *p)
 {
     p->began = platform_seconds();
     p->now = &p->between;
     p->last = clock_ticks();
 }
 
-void profile_end(struct frame_profile *p)
+static void end(struct frame_profile *p)
 {
-    profile_switch(p, &p->between);
+    switch_to(p, &p->between);
     p->ended = platform_seconds();
 }
 
@@ -71,13 +71,13 @@ static struct profile_step *step_of_product(struct frame_profile *p, const struc
     return &p->steps[p->dots[i].step];
 }
 
-struct profile_bucket *profile_of_product(struct frame_profile *p, const struct dot_detail *d)
+static struct profile_bucket *of_product(struct frame_profile *p, const struct dot_detail *d)
 {
     return &step_of_product(p, d)->product;
 }
 
-void profile_product(struct frame_profile *p, const struct dot_detail *d, size_t rows,
-                     size_t columns, size_t depth)
+static void note_product(struct frame_profile *p, const struct dot_detail *d, size_t rows,
+                         size_t columns, size_t depth)
 {
     step_of_product(p, d)->work.flops += 2 * (double)rows * (double)columns * (double)depth;
 }
@@ -91,8 +91,8 @@ static enum cpu_operand_path path_of(const struct packed_state *state)
     return state->cached ? CPU_OPERAND_SHARED : CPU_OPERAND_IN_PLACE;
 }
 
-void profile_operands(struct frame_profile *p, const struct instr *in, const struct packed_state *a,
-                      const struct packed_state *b)
+static void note_operands(struct frame_profile *p, const struct instr *in,
+                          const struct packed_state *a, const struct packed_state *b)
 {
     struct profile_step *step = &p->steps[in - p->program->code];
     step->operand[0][path_of(a)]++;
@@ -153,7 +153,7 @@ static bool is_in_view(const struct frame *f, const struct instr *in)
     return *row != own;
 }
 
-void frame_run_profiled(struct frame *f)
+static void run(struct frame *f)
 {
     struct frame_profile *p = f->profile;
     const struct instr *code = f->program->code;
@@ -164,11 +164,11 @@ void frame_run_profiled(struct frame *f)
         uint32_t i = f->pc++;
         const struct instr *in = &code[i];
         struct profile_step *step = &p->steps[i];
-        profile_switch(p, &p->mechanism);
+        switch_to(p, &p->mechanism);
         struct cpu_work work = step_work(f, in, p->flops[i], false);
-        profile_switch(p, &step->own);
+        switch_to(p, &step->own);
         in->step(f, in);
-        profile_switch(p, &p->mechanism);
+        switch_to(p, &p->mechanism);
         step->runs++;
         if (is_attempt(in) && f->pc != in->n)
             continue;
@@ -183,7 +183,7 @@ void frame_run_profiled(struct frame *f)
     if (f->state == FRAME_WAITING)
         settle_unread(p);
     p->blocks += f->state == FRAME_DONE;
-    profile_switch(p, &p->between);
+    switch_to(p, &p->between);
     f->progressed = steps > 1 || f->state != FRAME_WAITING;
 }
 
@@ -200,15 +200,14 @@ static const struct profiled_dot *find_dots(struct arena *a, const struct cpu_pr
     return dots.data;
 }
 
-void profiles_open(struct arena *a, struct launch_state *l, int workers)
+static void open_profiles(struct arena *a, struct launch_state *l, int workers)
 {
     const struct cpu_program *p = l->program;
-    if (!l->options->profile)
-        return;
     double *flops = arena_array(a, double, p->count);
     for (size_t i = 0; i < p->count; i++)
         flops[i] = step_flops(p, &p->code[i]);
-    struct frame_profile one = {.program = p, .flops = flops, .read_ticks = ticks_of_read()};
+    struct frame_profile one = {
+        .calls = &cpu_profile_calls, .program = p, .flops = flops, .read_ticks = ticks_of_read()};
     one.dots = find_dots(a, p, &one.dot_count);
     l->profiles = arena_array(a, struct frame_profile, workers);
     for (int i = 0; i < workers; i++) {
@@ -259,11 +258,9 @@ static void add_bound(struct cpu_profile *to, const struct launch_state *l,
     }
 }
 
-void profiles_close(struct launch_state *l, int workers)
+static void close_profiles(struct launch_state *l, int workers)
 {
     struct cpu_profile *to = l->options->profile;
-    if (!to)
-        return;
     double ticks = (double)(clock_ticks() - l->began_ticks);
     double seconds = platform_seconds() - l->began, second = seconds > 0 ? ticks / seconds : 1e9;
     to->launches++;
@@ -284,6 +281,16 @@ void profiles_close(struct launch_state *l, int workers)
         to->threads[i].blocks += p->blocks + p->bound_blocks;
     }
 }
+
+const struct profile_calls cpu_profile_calls = {.open = open_profiles,
+                                                .close = close_profiles,
+                                                .begin = begin,
+                                                .end = end,
+                                                .switch_to = switch_to,
+                                                .of_product = of_product,
+                                                .product = note_product,
+                                                .operands = note_operands,
+                                                .run = run};
 
 /* --- a program's steps --- */
 

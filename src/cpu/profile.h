@@ -1,4 +1,5 @@
-/* Profiles of launches, in the engine: the time of each step and the work that it did.
+/* Profiles of launches, in the engine: the time of each step and the work that it did. profile.c and
+ * profile_work.c have the functions.
  *
  * A worker has one clock and one current bucket. profile_switch adds the time since the last
  * switch to the current bucket and makes another one current. So all of a worker's time is in
@@ -39,6 +40,7 @@ enum { MOST_UNREAD = 8 };
 
 /* The profile of one worker. */
 struct frame_profile {
+    const struct profile_calls *calls;
     const struct cpu_program *program;
     /* mechanism: time of profiling itself; between: time outside of blocks */
     struct profile_bucket *now, mechanism, between;
@@ -54,26 +56,73 @@ struct frame_profile {
     double began, ended;          /* platform_seconds */
 };
 
+/* The functions of profile.c that a profiled launch calls. It finds them in the profile of its
+ * options (cpu_profile_calls), so a program that profiles nothing need not have them. */
+struct profile_calls {
+    void (*open)(struct arena *a, struct launch_state *l, int workers);
+    void (*close)(struct launch_state *l, int workers);
+    void (*begin)(struct frame_profile *p);
+    void (*end)(struct frame_profile *p);
+    struct profile_bucket *(*switch_to)(struct frame_profile *p, struct profile_bucket *to);
+    struct profile_bucket *(*of_product)(struct frame_profile *p, const struct dot_detail *d);
+    void (*product)(struct frame_profile *p, const struct dot_detail *d, size_t rows,
+                    size_t columns, size_t depth);
+    void (*operands)(struct frame_profile *p, const struct instr *in, const struct packed_state *a,
+                     const struct packed_state *b);
+    void (*run)(struct frame *f);
+};
+
 /* Makes the profiles of `workers` workers; none if the launch is not profiled. */
-void profiles_open(struct arena *a, struct launch_state *l, int workers);
+static inline void profiles_open(struct arena *a, struct launch_state *l, int workers)
+{
+    if (l->options->profile)
+        l->options->profile->calls->open(a, l, workers);
+}
 /* Adds them to the profile of the launch's options. */
-void profiles_close(struct launch_state *l, int workers);
+static inline void profiles_close(struct launch_state *l, int workers)
+{
+    if (l->profiles)
+        l->options->profile->calls->close(l, workers);
+}
 
 /* Begin and end a worker's time. */
-void profile_begin(struct frame_profile *p);
-void profile_end(struct frame_profile *p);
+static inline void profile_begin(struct frame_profile *p)
+{
+    p->calls->begin(p);
+}
+static inline void profile_end(struct frame_profile *p)
+{
+    p->calls->end(p);
+}
 /* Makes `to` the current bucket. Returns the one before. */
-struct profile_bucket *profile_switch(struct frame_profile *p, struct profile_bucket *to);
+static inline struct profile_bucket *profile_switch(struct frame_profile *p,
+                                                    struct profile_bucket *to)
+{
+    return p->calls->switch_to(p, to);
+}
 /* Returns the bucket of the multiplications of a product. */
-struct profile_bucket *profile_of_product(struct frame_profile *p, const struct dot_detail *d);
+static inline struct profile_bucket *profile_of_product(struct frame_profile *p,
+                                                        const struct dot_detail *d)
+{
+    return p->calls->of_product(p, d);
+}
 /* Notes the size of a product that runs now. */
-void profile_product(struct frame_profile *p, const struct dot_detail *d, size_t rows,
-                     size_t columns, size_t depth);
+static inline void profile_product(struct frame_profile *p, const struct dot_detail *d, size_t rows,
+                                   size_t columns, size_t depth)
+{
+    p->calls->product(p, d, rows, columns, depth);
+}
 /* Notes how a product reads its operands; NULL: a value as it lies in the frame. */
-void profile_operands(struct frame_profile *p, const struct instr *in, const struct packed_state *a,
-                      const struct packed_state *b);
+static inline void profile_operands(struct frame_profile *p, const struct instr *in,
+                                    const struct packed_state *a, const struct packed_state *b)
+{
+    p->calls->operands(p, in, a, b);
+}
 /* Does what frame_run does, with the time and the work of each step. */
-void frame_run_profiled(struct frame *f);
+static inline void frame_run_profiled(struct frame *f)
+{
+    f->profile->calls->run(f);
+}
 
 /* profile_work.c: returns FLOPs for each element that the step computes. */
 double step_flops(const struct cpu_program *p, const struct instr *in);

@@ -54,8 +54,9 @@ static struct routine_facts facts_of(const struct routine_set *set, elementwise_
         return facts;
     if (kernel == set->elementwise->fma_f16 || kernel == set->elementwise->fma_bf16)
         return (struct routine_facts){OP_FMA, 2, true, false};
-    if (!find_in(set->elementwise, kernel, &facts))
-        find_in(set->math, kernel, &facts);
+    if (!find_in(set->elementwise, kernel, &facts) && !find_in(set->math, kernel, &facts) &&
+        set->elementwise->other_types)
+        find_in(set->elementwise->other_types, kernel, &facts);
     return facts;
 }
 
@@ -72,7 +73,7 @@ static bool is_float_reduction(const struct routine_set *set, reduce_fn *reduce,
 {
     for (int r = 0; r < REDUCTION_COUNT; r++)
         for (int c = COMPUTE_F32; c <= COMPUTE_F64; c++)
-            if (set->reduce->reduce[r][c] == reduce) {
+            if (routine_reductions(set, (enum compute)c)->reduce[r][c] == reduce) {
                 *which = (enum reduction)r;
                 return true;
             }

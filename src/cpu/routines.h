@@ -301,6 +301,8 @@ struct past_routine {
 struct elementwise_routines {
     const struct elementwise_row *rows;
     size_t count;
+    /* Has the ops and types that the rows lack; NULL: there are no more. */
+    const struct elementwise_routines *other_types;
     elementwise_fn *select[SIZE_COUNT]; /* a: bytes, 0 or not; b, c: elements */
     scaled_fn *f32_scaled_fma, *f32_scaled_product;
     scaled_fn *f32_scaled_fma_past, *f32_scaled_product_past; /* past the caches; NULL: none */
@@ -379,7 +381,7 @@ struct routine_set {
     const char *name; /* "portable", "avx2" */
     const struct elementwise_routines *elementwise, *math;
     const struct convert_routines *convert;
-    const struct reduce_routines *reduce, *reduce_integers;
+    const struct reduce_routines *reduce, *reduce_f64, *reduce_integers;
     const struct dot_routines *dot;
     /* Products of operands in groups of steps of k: pairs of bf16 (dot_bf16.c), four 8-bit
      * integers, by the left operand's type (dot_int8.c), and pairs of 16-bit integers
@@ -389,7 +391,6 @@ struct routine_set {
     bool takes_one_sign; /* dot_u8, dot_i8: b is of a's type; else of the other type */
     /* Products of 8-bit integers of one type (dot_amx.c). NULL: dot_u8 and dot_i8 do them. */
     dot_fn *dot_u8_u8, *dot_i8_i8;
-    const struct peak_routines *peaks; /* for AMX, those of AVX-512 (peaks.h) */
     const struct memory_routines *memory;
     const struct pack_routines *pack;
     const struct stream_routines *stream;

@@ -71,7 +71,7 @@ static INLINED size_t NAME(few_steps)(const enum few_kind kind, const int rows, 
         UNROLLED
         for (int u = 0; u < b_rows; u++)
             PREFETCH_SECOND(b + (size_t)u * row + ahead);
-        UNROLLED
+        ROLLED
         for (size_t v = 0; v < some; v += LANES, c += LANES, b += LANES * size) {
             NAME(few_get)(kind, steps, y, b, row);
             UNROLLED

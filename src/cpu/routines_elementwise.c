@@ -95,7 +95,9 @@
     TERNARY(t##_clip, T, T, t##_least(t##_most(x, y), z))
 
 FLOATS(f32, float, OFTEN, fabsf, fmodf, fma_once, sqrtf, rintf, floorf, ceilf)
+#if !defined(ROUTINES_V4)
 FLOATS(f64, double, APART, fabs, fmod, fma, sqrt, rint, floor, ceil)
+#endif
 
 /* The product of two 16-bit floats is exact in double, so the sum is rounded once. */
 #define HALF_FMA(name, load, store)                                                                \
@@ -331,6 +333,7 @@ static const struct past_routine past[] = {{OP_DIV, NULL, NULL}};
 #define medium_div_one_past NULL
 #endif
 
+#if !defined(ROUTINES_V4)
 /* --- integers: computed unsigned, so that they wrap --- */
 
 /* Division by 0 gives 0 here; a step before it has reported the fault if the lane was active. */
@@ -419,6 +422,8 @@ BINARY(truth_and, uint8_t, uint8_t, (x != 0) & (y != 0))
 BINARY(truth_or, uint8_t, uint8_t, (x != 0) | (y != 0))
 BINARY(truth_xor, uint8_t, uint8_t, (x != 0) ^ (y != 0))
 
+#endif
+
 /* --- choosing --- */
 
 #define SELECT(name, T)                                                                            \
@@ -451,6 +456,15 @@ static void philox(void *dst, const void *a, const void *b, const void *c, size_
 
 /* --- the table --- */
 
+#if defined(ROUTINES_V4) /* the other types have the routines for AVX2 */
+extern const struct elementwise_routines routines_elementwise_v3;
+#define OTHER_TYPES &routines_elementwise_v3
+#define OF_FLOATS(name) [COMPUTE_F32] = f32_##name
+#define OF_INTEGERS(name) [COMPUTE_I32] = NULL
+#define OF_UNSIGNED(name) [COMPUTE_I32] = NULL
+#define OF_BOOL(name) [COMPUTE_BOOL] = NULL
+#else
+#define OTHER_TYPES NULL
 #define OF_FLOATS(name) [COMPUTE_F32] = f32_##name, [COMPUTE_F64] = f64_##name
 #define OF_INTEGERS(name)                                                                          \
     [COMPUTE_I32] = i32_##name, [COMPUTE_U32] = u32_##name, [COMPUTE_I64] = i64_##name,            \
@@ -459,6 +473,7 @@ static void philox(void *dst, const void *a, const void *b, const void *c, size_
     [COMPUTE_I32] = u32_##name, [COMPUTE_U32] = u32_##name, [COMPUTE_I64] = u64_##name,            \
     [COMPUTE_U64] = u64_##name
 #define OF_BOOL(name) [COMPUTE_BOOL] = truth_##name
+#endif
 
 static const struct elementwise_row rows[] = {
     {OP_NEG, {OF_FLOATS(neg), OF_UNSIGNED(neg)}, NULL},
@@ -484,6 +499,7 @@ static const struct elementwise_row rows[] = {
     {OP_ROUND, {OF_FLOATS(round)}, NULL},
     {OP_FLOOR, {OF_FLOATS(floor)}, NULL},
     {OP_CEIL, {OF_FLOATS(ceil)}, NULL},
+#if !defined(ROUTINES_V4)
     {OP_CDIV, {OF_INTEGERS(cdiv)}, NULL},
     {OP_POW2_CEIL, {OF_INTEGERS(pow2_ceil)}, NULL},
     {OP_SHL, {OF_UNSIGNED(shl)}, NULL},
@@ -494,12 +510,15 @@ static const struct elementwise_row rows[] = {
     {OP_INVERT, {OF_UNSIGNED(invert), [COMPUTE_BOOL] = truth_not}, NULL},
     {OP_NOT, {[COMPUTE_BOOL] = truth_not}, NULL},
     {OP_LAND, {[COMPUTE_BOOL] = truth_and}, NULL},
-    {OP_LOR, {[COMPUTE_BOOL] = truth_or}, NULL}};
+    {OP_LOR, {[COMPUTE_BOOL] = truth_or}, NULL},
+#endif
+};
 
 extern const struct elementwise_routines ROUTINE(routines_elementwise);
 const struct elementwise_routines ROUTINE(routines_elementwise) = {
     .rows = rows,
     .count = sizeof rows / sizeof *rows,
+    .other_types = OTHER_TYPES,
     .select = {select_8, select_16, select_32, select_64},
     .f32_scaled_fma = f32_scaled_fma,
     .f32_scaled_fma_past = scaled_fma_past,

@@ -206,7 +206,9 @@ enum {
     REDUCE_ORDER(t##_max, T, -INFINITY, ABOVE, t##_most, ENDS, ROW)                                \
     REDUCE_ORDER(t##_min, T, INFINITY, BELOW, t##_least, ENDS, ROW)
 FLOATS(f32, float, F32_PARTS, F32_ENDS, F32_ROW)
+#if !defined(ROUTINES_V4) /* which takes those for AVX2 */
 FLOATS(f64, double, PLAIN_PARTS, PLAIN_ENDS, PLAIN_ROW)
+#endif
 
 static void f32_products(void *to, const void *a, const void *b, size_t n)
 {
@@ -266,10 +268,17 @@ static void f32_difference(void *sum, void *to, const void *x, const void *less,
     *(float *)sum = squared_differences(to, x, *(const float *)less, ahead ? ahead : to, n);
 }
 
+#if defined(ROUTINES_V4)
+#define OF_FLOATS(name)                                                                            \
+    {                                                                                              \
+        [COMPUTE_F32] = f32_##name                                                                 \
+    }
+#else
 #define OF_FLOATS(name)                                                                            \
     {                                                                                              \
         [COMPUTE_F32] = f32_##name, [COMPUTE_F64] = f64_##name                                     \
     }
+#endif
 #define REDUCTIONS(part)                                                                           \
     {                                                                                              \
         [REDUCTION_SUM] = OF_FLOATS(sum##part), [REDUCTION_MAX] = OF_FLOATS(max##part),            \

@@ -6,28 +6,22 @@ extern const struct reduce_routines ROUTINE(routines_reduce);
 extern const struct dot_routines ROUTINE(routines_dot);
 extern const struct pack_routines ROUTINE(routines_pack);
 extern const struct stream_routines ROUTINE(routines_stream);
-#if defined(ROUTINES_BF16) && !defined(ROUTINES_AMX)
-#define PEAKS routines_peak_bf16
-#elif defined(ROUTINES_BYTES)
-#define PEAKS ROUTINE(routines_peak_bytes)
-#else
-#define PEAKS ROUTINE(routines_peak)
-#endif
-extern const struct peak_routines PEAKS;
 
 /* The set for AVX-512 takes some families from the set for AVX2. */
 #if defined(ROUTINES_V4)
 #define CONVERT routines_convert_v3
 #define MEMORY routines_memory_v3
+#define REDUCE_F64 routines_reduce_v3
 #define REDUCE_INTEGERS routines_reduce_integers_v3
 #else
 #define CONVERT ROUTINE(routines_convert)
 #define MEMORY ROUTINE(routines_memory)
+#define REDUCE_F64 ROUTINE(routines_reduce)
 #define REDUCE_INTEGERS ROUTINE(routines_reduce_integers)
 #endif
 extern const struct convert_routines CONVERT;
 extern const struct memory_routines MEMORY;
-extern const struct reduce_routines REDUCE_INTEGERS;
+extern const struct reduce_routines REDUCE_F64, REDUCE_INTEGERS;
 
 #if defined(ROUTINES_V3) || defined(ROUTINES_V4)
 extern dot_fn ROUTINE(dot_pairs_i16);
@@ -99,9 +93,9 @@ const struct routine_set SET = {
     .math = &ROUTINE(routines_math),
     .convert = &CONVERT,
     .reduce = &ROUTINE(routines_reduce),
+    .reduce_f64 = &REDUCE_F64,
     .reduce_integers = &REDUCE_INTEGERS,
     .dot = &ROUTINE(routines_dot),
-    .peaks = &PEAKS,
     .memory = &MEMORY,
     .pack = &ROUTINE(routines_pack),
     .stream = &ROUTINE(routines_stream),
