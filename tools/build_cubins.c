@@ -147,20 +147,20 @@ static int find_compiler(struct compiler *c)
     return c->path ? STATUS_OK : STATUS_FAILED;
 }
 
+/* Compiles for any target. A file for the CPU includes tilewright_cpu.h. */
 static int compile(const struct compiler *c, const char *temporary, char *source, char *object)
 {
-    char *rest[] = {(char[]){"-std=c11"},
-                    (char[]){"-O2"},
-                    (char[]){"-fPIC"},
-                    (char[]){"-c"},
-                    source,
-                    (char[]){"-o"},
-                    object,
-                    NULL};
+    char *headers = headers_folder(), *include = need_text("-I%s", headers ? headers : ".");
+    char *rest[] = {(char[]){"-std=c11"}, include,        (char[]){"-O2"},
+                    (char[]){"-fPIC"},    (char[]){"-c"}, source,
+                    (char[]){"-o"},       object,         NULL};
     char *arguments[MOST_WORDS + sizeof rest / sizeof *rest];
     memcpy(arguments, c->list, (size_t)c->count * sizeof *arguments);
     memcpy(arguments + c->count, rest, sizeof rest);
-    if (run_program(arguments, temporary, "said.txt") == 0)
+    int status = run_program(arguments, temporary, "said.txt");
+    free(include);
+    free(headers);
+    if (status == 0)
         return STATUS_OK;
     complain(NULL, "%s does not compile %s:", c->path, source);
     show_said(temporary, "said.txt");

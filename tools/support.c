@@ -235,6 +235,14 @@ char *source_path(const char *path)
     return found;
 }
 
+char *headers_folder(void)
+{
+    char *header = beside_program("../include/tilewright_cpu.h");
+    char *folder = header && access(header, R_OK) == 0 ? beside_program("../include") : NULL;
+    free(header);
+    return folder;
+}
+
 bool in_checkout(void)
 {
     struct stat s;

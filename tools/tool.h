@@ -54,6 +54,9 @@ char *read_at_most(const char *path, size_t most, size_t *length);
  * folder exists here, else its path in the checkout in which the program was built, else its
  * path among the installed files. The caller frees. */
 char *source_path(const char *path);
+/* Returns the folder of tilewright_cpu.h, in the checkout or installed with the program; NULL if it
+ * is in neither. The caller frees. */
+char *headers_folder(void);
 bool in_checkout(void); /* the program is in its build folder, in a checkout with ./dev */
 /* Returns `p`. If `p` is NULL, memory is exhausted: prints a message and ends the program. */
 void *checked(void *p);

@@ -316,8 +316,9 @@ static void describe(struct text *out, const struct aot_build *b, const struct a
     if (f->family)
         describe_choice(out, f);
     else
-        text_add(out,
-                 " *\n * Built for these; of several that go with a launch the first is taken:\n");
+        text_add(
+            out,
+            " *\n * Programs. A launch takes the first one that fits its sizes and its device:\n");
     for (size_t i = 0; i < f->rows.count; i++)
         describe_row(out, b, f, &f->rows.data[i]);
 }

@@ -21,14 +21,14 @@ from test_probe_kernels import SIZES  # noqa: E402
 
 CC = os.environ.get("CC", "cc")
 FLAGS = os.environ.get("CFLAGS", "").split()
-STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
+STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 NUMPY = {"f64": "f8", "f32": "f4", "tf32": "f4", "f16": "u2", "bf16": "u2", "e4m3": "u1", "e5m2": "u1", "i64": "i8", "i32": "i4", "i16": "i2",
          "i8": "i1", "u64": "u8", "u32": "u4", "u16": "u2", "u8": "u1", "bool": "u1"}
 UNKNOWN_SHAPE = 1 << 16
 
 
 def run(command, status=0, **options):
-    result = call(command, cwd=ROOT, **options)
+    result = call(command, **{"cwd": ROOT, **options})
     if result.status != status:
         fail(f"{' '.join(command)}: expected status {status}: {result}")
     return result
@@ -38,12 +38,12 @@ def library_of(tool):
     return os.path.join(os.path.dirname(tool), "libtilewright_cpu.a")
 
 
-def compiled(tool, folder, name, *more):
+def compiled(tool, folder, name):
     """Compiles NAME.c with every compiler, and returns it as a shared library."""
     source, library = f"{folder}/{name}.c", f"{folder}/{name}.so"
     include = ["-I", os.path.join(ROOT, "include")]
-    for compiler in [c for c in ("gcc", "clang") if shutil.which(c)] if more else []:
-        run([compiler, *STRICT, *include, "-c", source, "-o", f"{folder}/x.o"])
+    for compiler in filter(shutil.which, ("gcc", "clang")):
+        run([compiler, *STRICT, "-O2", *include, "-c", source, "-o", f"{folder}/x.o"])
     run([CC, *FLAGS, *STRICT, *include, "-shared", "-fPIC", source, "-o", library, library_of(tool), "-lm", "-lpthread"])
     return ctypes.CDLL(library)
 
@@ -229,7 +229,7 @@ def test_errors(tool, folder):
     """Statuses and messages; print() reaches the caller."""
     open(f"{folder}/wrong.tile", "w").write(WRONG)
     run([tool, "build", f"{folder}/wrong.tile", "--target", "cpu", "--out", folder])
-    library, printed = compiled(tool, folder, "wrong", True), []
+    library, printed = compiled(tool, folder, "wrong"), []
     options = Options(size=ctypes.sizeof(Options), threads=2,
                       print=Options._fields_[4][1](lambda user, text, length: printed.append(ctypes.string_at(text, length).decode())))
     module = ctypes.c_void_p()
@@ -257,6 +257,13 @@ def test_refused(tool, folder):
     result = run([tool, "build", "kernels/matmul.tile", "--type", "f16", "--device", "cpu", "--out", folder], 2)
     if "is a family, which is built for GPUs" not in result.err:
         fail(f"a family for the CPU: {result}")
+
+
+def test_object(tool, folder):
+    """--object finds tilewright_cpu.h, from any folder."""
+    run([tool, "build", os.path.abspath("kernels/fused/softmax.tile"), "--device", "cpu", "--set", "cols=64", "--object"], cwd=folder)
+    if not os.path.exists(f"{folder}/softmax.o"):
+        fail("--object makes none for the CPU")
 
 
 # --- the library ---
@@ -289,9 +296,20 @@ def test_either(tool, folder):
                 fail(f"examples/either: {shown}")
 
 
+def test_either_without_library(tool, folder):
+    """The example says that the library is missing, and where it looks for it."""
+    alone = f"{folder}/alone"
+    os.mkdir(alone)
+    shutil.copy(tool, alone)
+    path = f"{alone}{os.pathsep}{os.environ['PATH']}"
+    result = run(["sh", "examples/either/either.sh", folder], 1, env=dict(os.environ, PATH=path, PKG_CONFIG_LIBDIR="/nowhere", PKG_CONFIG_PATH=""))
+    if "libtilewright_cpu.a is not next to" not in result.err:
+        fail(f"examples/either without the library: {result}")
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
-    tests = [test_errors, test_refused, test_symbols, test_either, test_kernels]
+    tests = [test_errors, test_refused, test_object, test_symbols, test_either, test_either_without_library, test_kernels]
     if any("-fsanitize" in flag for flag in FLAGS):  # this Python cannot load a library with sanitizers
         tests = [test_refused, test_either]
     with tempfile.TemporaryDirectory() as folder:
