@@ -364,6 +364,7 @@ def part_launch(options, lines):
 # The arrays of the kernels that read weights once; the weights are the first one.
 STREAMED = {"matmul_direct": "b:{t}:{k}x{n} a:{t}:{m}x{k} c:{t}:{m}x{n}", "linear": "w:{t}:{n}x{k} x:{t}:{m}x{k} y:{t}:{m}x{n}",
             "rows_of_threads": "w:{t}:{k}x{n} x:{t}:{m}x{k} y:{t}:{m}x{n}",
+            "w8a16": "w:i8:{n}x{k} x:{t}:{m}x{k} scale:f32:{n} y:{t}:{m}x{n}",
             "w4a16": "w:u8:{bytes}x{n} x:{t}:{m}x{k} scale:{t}:{groups}x{n} y:{t}:{m}x{n}"}
 
 

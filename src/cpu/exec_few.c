@@ -25,8 +25,8 @@ struct few {
     bool swaps;  /* the steps of each pair of b are swapped */
     const struct weight_source *weights; /* b consists of weights; NULL: it does not */
     convert_fn *convert;                 /* NULL: b is f32 */
-    /* How routines read rows of b, and pairs of its steps; FEW_F32: after a conversion */
-    enum few_kind in_rows, in_pairs;
+    /* How routines read rows of b, and pairs and fours of its steps; FEW_F32: after a conversion */
+    enum few_kind in_rows, in_pairs, in_fours;
 };
 
 bool multiplies_few(const struct frame *f, const struct dot_detail *d, size_t rows)
@@ -83,6 +83,10 @@ static enum few_kind turn_piece(const struct few *w, float *to, const unsigned c
     if (w->in_pairs != FEW_F32 && some % 2 == 0) {
         turn(to, row, from, (ptrdiff_t)column, n, some / 2, 0);
         return w->in_pairs;
+    }
+    if (w->in_fours != FEW_F32 && some % 4 == 0) {
+        turn(to, row, from, (ptrdiff_t)column, n, some / 4, 0);
+        return w->in_fours;
     }
     if (!w->convert) {
         turn(to, row, from, (ptrdiff_t)column, n, some, 0);
@@ -228,6 +232,7 @@ static struct few few_of(const struct frame *f, const struct dot_detail *d, floa
 {
     const struct packed_form *form = &d->b.tile->form;
     const struct routine_set *set = f->program->set;
+    const bool fours = form->from == DT_I8 && form->group == 1 && set->dot->few[FEW_I8_FOURS];
     return (struct few){.frame = f,
                         .set = set,
                         .sum = sum,
@@ -240,7 +245,8 @@ static struct few few_of(const struct frame *f, const struct dot_detail *d, floa
                         .convert =
                             form->from == DT_F32 ? NULL : set->convert->convert[DT_F32][form->from],
                         .in_rows = kind_for(set, form, FEW_F16, FEW_BF16),
-                        .in_pairs = kind_for(set, form, FEW_F16_PAIRS, FEW_BF16_PAIRS)};
+                        .in_pairs = kind_for(set, form, FEW_F16_PAIRS, FEW_BF16_PAIRS),
+                        .in_fours = fours ? FEW_I8_FOURS : FEW_F32};
 }
 
 static struct few_part part_of(const struct dot_deferred *p)

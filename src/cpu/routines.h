@@ -169,22 +169,26 @@ struct dot_few_strides {
 typedef void dot_fn(void *c, const void *a, const void *b, size_t m, size_t n, size_t k,
                     const struct dot_strides *strides);
 
-/* Elements of b in memory, for products of few rows. Each 4 bytes of *_PAIRS are a column's
- * elements of two steps of k. FEW_BF16*: the steps of each pair of b are added in the other order,
- * and a has them in that order. */
-enum few_kind { FEW_F32, FEW_F16, FEW_BF16, FEW_F16_PAIRS, FEW_BF16_PAIRS, FEW_KINDS };
+/* Elements of b in memory, for products of few rows. Each 4 bytes of *_PAIRS and *_FOURS are a column's
+ * elements of two or four steps of k. FEW_BF16*: the steps of each pair of b are added in the other
+ * order, and a has them in that order. */
+enum few_kind {
+    FEW_F32,
+    FEW_F16,
+    FEW_BF16,
+    FEW_F16_PAIRS,
+    FEW_BF16_PAIRS,
+    FEW_I8_FOURS,
+    FEW_KINDS
+};
 static inline size_t few_size(enum few_kind kind)
 {
     return kind == FEW_F16 || kind == FEW_BF16 ? sizeof(uint16_t) : sizeof(uint32_t);
 }
-static inline bool few_has_pairs(enum few_kind kind)
+/* Returns the number of steps of k that a row of b has. */
+static inline int few_together(enum few_kind kind)
 {
-    return kind == FEW_F16_PAIRS || kind == FEW_BF16_PAIRS;
-}
-/* Returns the number of steps that the depth of a product must be a multiple of. */
-static inline int few_least(enum few_kind kind)
-{
-    return kind == FEW_F32 || kind == FEW_F16 ? 1 : 2;
+    return kind == FEW_I8_FOURS ? 4 : kind == FEW_F16_PAIRS || kind == FEW_BF16_PAIRS ? 2 : 1;
 }
 /* Computes c[m][n] += a[m][k] · b[k][n] in the same way for few rows, m <= DOT_FEW_ROWS, and long
  * rows of b, which it reads once; lines `ahead` bytes after each one that it reads are fetched. */

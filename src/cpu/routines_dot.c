@@ -163,6 +163,25 @@ static INLINED __m256 high_halves(const void *from)
     return wide_halves(_mm256_srli_epi32(_mm256_loadu_si256(from), 16));
 }
 #endif
+
+#if defined(ROUTINES_NEON)
+enum { FEW_BYTES = 16 };
+#elif defined(__AVX512F__)
+enum { FEW_BYTES = 64 };
+#else
+enum { FEW_BYTES = 32 };
+#endif
+typedef uint32_t few_words __attribute__((vector_size(FEW_BYTES)));
+typedef int32_t few_integers __attribute__((vector_size(FEW_BYTES)));
+typedef float few_floats __attribute__((vector_size(FEW_BYTES)));
+
+static INLINED few_floats get_byte(const void *from, const int u)
+{
+    few_words x;
+    memcpy(&x, from, sizeof x);
+    return __builtin_convertvector((few_integers)(x << (24 - 8 * u)) >> 24, few_floats);
+}
+#define GET_BYTE(from, u) (OPERAND) get_byte(from, u)
 #define GET_BF16 get_bf16
 #define LOW_BF16 low_bf16
 #define HIGH_BF16 high_bf16
@@ -523,6 +542,7 @@ FEW_OF_KIND(f16, FEW_F16)
 FEW_OF_KIND(bf16, FEW_BF16)
 FEW_OF_KIND(f16_pairs, FEW_F16_PAIRS)
 FEW_OF_KIND(bf16_pairs, FEW_BF16_PAIRS)
+FEW_OF_KIND(i8_fours, FEW_I8_FOURS)
 #endif
 
 /* Computed unsigned, so that sums wrap; the signed types have the same bits. */
@@ -537,7 +557,7 @@ INTEGER_DOT(u64, uint64_t)
 #define LEAST_PACKING_ROWS PACKING_ROWS
 #define FEW_ROUTINES                                                                               \
     {                                                                                              \
-        few_f32, few_f16, few_bf16, few_f16_pairs, few_bf16_pairs                                  \
+        few_f32, few_f16, few_bf16, few_f16_pairs, few_bf16_pairs, few_i8_fours                    \
     }
 #else
 #define MOST_ROWS 1

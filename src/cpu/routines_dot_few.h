@@ -4,6 +4,7 @@
  *   GET_HALVES, GET_BF16            a vector of f16, of bf16, as an operand
  *   LOW_HALVES, HIGH_HALVES         the lower, the upper f16 of each 4 bytes of an operand
  *   LOW_BF16, HIGH_BF16             the same for bf16
+ *   GET_BYTE                        byte u of each 4 bytes, with a sign
  *
  * `kind`, `rows` and `steps` are constants wherever these functions are inlined. */
 
@@ -20,6 +21,7 @@ static INLINED void NAME(few_get)(const enum few_kind kind, const int steps, OPE
         case FEW_BF16: y[u] = GET_BF16(b + (size_t)(u ^ 1) * row); break;
         case FEW_F16_PAIRS: y[u] = u % 2 == 0 ? LOW_HALVES(pair) : HIGH_HALVES(pair); break;
         case FEW_BF16_PAIRS: y[u] = u % 2 == 0 ? HIGH_BF16(pair) : LOW_BF16(pair); break;
+        case FEW_I8_FOURS: y[u] = GET_BYTE(b + (size_t)(u / 4) * row, u % 4); break;
         default: break;
         }
     }
@@ -32,7 +34,7 @@ static INLINED void NAME(few_rest)(const enum few_kind kind, size_t rows, size_t
                                    const struct dot_few_strides *s)
 {
     const size_t size = few_size(kind), row = s->b * size;
-    const size_t b_rows = few_has_pairs(kind) ? steps / 2 : steps;
+    const size_t b_rows = steps / (size_t)few_together(kind);
     for (size_t some; n > 0; n -= some, c += some, b += some * size) {
         unsigned char room[FEW_STEPS][LANES * sizeof(float)] = {{0}};
         OPERAND y[MORE_STEPS];
@@ -59,7 +61,7 @@ static INLINED size_t NAME(few_steps)(const enum few_kind kind, const int rows, 
 {
     const size_t size = few_size(kind), row = s->b * size, to_row = s->c, ahead = s->ahead;
     const size_t some = LANES * sizeof(float) / size; /* columns in a vector's bytes */
-    const int b_rows = few_has_pairs(kind) ? steps / 2 : steps;
+    const int b_rows = steps / few_together(kind);
     OPERAND x[DOT_FEW_ROWS][MORE_STEPS], y[MORE_STEPS];
     size_t done = 0;
     UNROLLED
@@ -93,7 +95,7 @@ static INLINED size_t NAME(few_steps)(const enum few_kind kind, const int rows, 
 static INLINED void NAME(few)(const enum few_kind kind, SUM *c, const T *a, const void *b, size_t m,
                               size_t n, size_t k, const struct dot_few_strides *s)
 {
-    const size_t size = few_size(kind), row = s->b * size / (few_has_pairs(kind) ? 2 : 1);
+    const size_t size = few_size(kind), row = s->b * size / (size_t)few_together(kind);
     const unsigned char *from = b;
     const bool whole = n * size % (LANES * sizeof(float)) == 0;
     for (; m == 1 && whole && k >= MORE_STEPS; k -= MORE_STEPS, a += MORE_STEPS) {
