@@ -15,6 +15,7 @@
  * alone, for launches with few rows.
  *
  * `if (block.x == 0)` around statements that do not depend on x may stay as it is.
+ * Under the same conditions, a block without products whose tiles are too large for a cache is split.
  *
  *     grid(cdiv(m, 32), cdiv(n, 64))               grid(cdiv(m, 128), cdiv(n, 512))
  *     i32 i = block.x * 32, j = block.y * 64;  =>  i32 i = block.x * 128, j = block.y * 512;
@@ -349,8 +350,9 @@ static void apply_base(void *user, struct stmt *s)
     struct kernel *k = w->kernel;
     struct expr *block = expr_new(k, OP_BLOCK, s->value->type, s->value->loc, 0);
     block->axis = w->block_axis;
-    s->value = expr_binary(k, OP_MUL, s->value->type, s->value->loc, block,
-                           expr_int(k, s->value->type.dtype, w->step * w->factor, s->value->loc));
+    s->value = expr_binary(
+        k, OP_MUL, s->value->type, s->value->loc, block,
+        expr_int(k, s->value->type.dtype, w->step * w->factor / w->divisor, s->value->loc));
 }
 
 /* --- one axis --- */
@@ -362,8 +364,8 @@ static bool may_join(struct kernel *k, int axis, struct widening *w, struct sear
     const struct sym *base = find_base(k, axis, &step);
     if (!base)
         return false;
-    *w =
-        (struct widening){.kernel = k, .base = base, .block_axis = axis, .step = step, .factor = 1};
+    *w = (struct widening){
+        .kernel = k, .base = base, .block_axis = axis, .step = step, .factor = 1, .divisor = 1};
     *s = (struct search){.w = w, .kernel = k};
     if (!find_grid(s))
         return false;
@@ -431,16 +433,17 @@ static int64_t widest_tile(const struct search *s)
     return all.elements;
 }
 
-static void join_grid(struct kernel *k, int axis, int64_t step, int64_t factor)
+/* Makes the grid of blocks that are made of `factor` blocks, or of parts of a block. */
+static void join_grid(struct kernel *k, int axis, int64_t step, int64_t factor, int64_t divisor)
 {
     struct expr *blocks = k->grid[axis];
     int64_t number;
     if (is_literal(blocks, &number))
         k->grid[axis] =
-            expr_int(k, blocks->type.dtype, (number + factor - 1) / factor, blocks->loc);
+            expr_int(k, blocks->type.dtype, (number * divisor + factor - 1) / factor, blocks->loc);
     else
         blocks->args[1] =
-            expr_int(k, blocks->args[1]->type.dtype, step * factor, blocks->args[1]->loc);
+            expr_int(k, blocks->args[1]->type.dtype, step * factor / divisor, blocks->args[1]->loc);
 }
 
 static void join_axis(struct widening *w, int64_t factor)
@@ -450,7 +453,7 @@ static void join_axis(struct widening *w, int64_t factor)
     walk_kernel(w, WIDEN_APPLY);
     widen_symbols(w);
     stmt_walk(k->body, apply_base, w);
-    join_grid(k, w->block_axis, w->step, factor);
+    join_grid(k, w->block_axis, w->step, factor, w->divisor);
 }
 
 /* Returns the extent that a joined block should have along the axis. */
@@ -474,6 +477,17 @@ static int64_t choose_factor(const struct search *s, const struct extents *all)
     while (2 * factor * w->step <= extent && 2 * factor * most <= most_tile && 2 * factor <= blocks)
         factor *= 2;
     return factor;
+}
+
+/* Returns the number of parts that a block without products is split into, because its tiles do not
+ * stay in a cache; 1: none. */
+static int64_t choose_divisor(const struct search *s, const struct extents *all)
+{
+    int64_t divisor = 1, most = widest_tile(s), extent = wanted_extent(s, all), step = s->w->step;
+    while (!s->has_dot && step % (2 * divisor) == 0 && step / divisor > 16 &&
+           (step / divisor > extent || most / divisor > MOST_PLAIN))
+        divisor *= 2;
+    return divisor;
 }
 
 /* Adds the copy for products of few rows: joins blocks along the columns alone. */
@@ -503,8 +517,11 @@ static void join_up_to(struct pass_context *c, const struct extents *most)
     for (int axis = 1; axis >= 0; axis--) {
         struct widening w;
         struct search s;
-        int64_t factor = may_join(to->kernel, axis, &w, &s) ? choose_factor(&s, most) : 1;
-        if (factor > 1) {
+        if (!may_join(to->kernel, axis, &w, &s))
+            continue;
+        int64_t factor = choose_factor(&s, most);
+        w.divisor = choose_divisor(&s, most);
+        if (factor > 1 || w.divisor > 1) {
             join_axis(&w, factor);
             to->joins[axis] = factor;
             joins = true;
@@ -586,7 +603,7 @@ static bool may_join_threads(struct kernel *k, int axis, struct widening *w, str
     int64_t step = 0;
     struct thread_search t = {.kernel = k, .axis = axis, .base = find_base(k, axis, &step)};
     *w = (struct widening){
-        .kernel = k, .base = t.base, .block_axis = axis, .step = step, .factor = 1};
+        .kernel = k, .base = t.base, .block_axis = axis, .step = step, .factor = 1, .divisor = 1};
     *s = (struct search){.w = w, .kernel = k};
     if (!t.base || step != k->threads[axis] || !find_grid(s))
         return false;
@@ -616,7 +633,7 @@ static void join_threads(struct pass_context *c, int64_t most, int64_t most_row)
             continue;
         w.factor = factor;
         stmt_walk(k->body, apply_base, &w);
-        join_grid(k, axis, w.step, factor);
+        join_grid(k, axis, w.step, factor, 1);
         k->threads[axis] *= (int)factor;
         to->joins[axis] = factor;
     }

@@ -42,11 +42,16 @@ static unsigned of_symbol(const struct widening *w, const struct sym *s)
     return known ? (unsigned)known->value : 0;
 }
 
+static int64_t new_extent(const struct widening *w, int64_t extent)
+{
+    return extent * w->factor / (w->divisor > 1 ? w->divisor : 1);
+}
+
 static void multiply_extents(const struct widening *w, struct type *t, unsigned mask)
 {
     for (int i = 0; i < t->rank; i++)
         if (is_wide(mask, i))
-            t->extent[i] *= w->factor;
+            t->extent[i] = new_extent(w, t->extent[i]);
 }
 
 /* --- accesses --- */
@@ -71,7 +76,7 @@ static void widen_slice(struct widening *w, struct index *index)
 {
     if (w->phase != WIDEN_APPLY)
         return;
-    index->extent *= w->factor;
+    index->extent = new_extent(w, index->extent);
     index->inside &= w->deepens;
 }
 

@@ -26,7 +26,8 @@ struct widening {
     const struct sym *base; /* its references are the base; NULL: only block_axis */
     int block_axis;         /* block.x * step is the base, too; -1: none */
     int64_t step;           /* S */
-    int64_t factor;
+    int64_t factor;         /* wide axes get this many times their extent, or */
+    int64_t divisor;        /* a fraction of it, if this is > 1 and the factor is 1; 0: 1 */
     bool deepens; /* products along the axis may be added to a sum: the base counts a loop */
     enum widen_phase phase;
     struct number_map wide; /* wide axes, by symbol. Symbols without an entry keep their extents,

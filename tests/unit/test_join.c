@@ -191,6 +191,14 @@ static const char *const joined_plain[] = {
     "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(cdiv(n, 16), cdiv(n, 12)) warps(1)\n"
     "{\nglobal f32 A[n][n] = a, C[n][n] = c, G[n] = b;\ni32 j = block.x * 16, i = block.y * 12;\n"
     "C[i +: 12][j +: 16] = A[i +: 12][j +: 16] / G[j +: 16];\n}\n",
+    /* tiles that are too large are split */
+    "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c, f32 *h)\n"
+    "grid(cdiv(n, 128), cdiv(n, 256)) warps(1)\n{\n"
+    "global f32 A[n][n] = a, G[n] = b, C[n][n] = c, H[n][n] = h;\n"
+    "i32 i = block.x * 128, j = block.y * 256;\nreg i32 row[128][1] = i + iota();\n"
+    "reg f32 t[128][256] = A[i +: 128][j +: 256] * G[j +: 256] + row;\n"
+    "if (block.y == 0)\nC[i +: 128][0 +: 1] = sum(A[i +: 128][0 +: 64], axis = 1);\n"
+    "H[j +: 256][i +: 128] = trans(t);\n}\n",
     /* one axis, one row of memory */
     "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(cdiv(n, 16)) warps(1)\n{\n"
     "global f32 A[n] = a, B[n] = b, C[n] = c;\ni32 i = block.x * 16;\nreg i32 at[16] = iota() + "
