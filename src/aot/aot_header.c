@@ -296,7 +296,8 @@ static void describe_choice(struct text *out, const struct aot_function *f)
         text_add(out, "\n");
     }
     text_add(out,
-             " * Built for these; of several of one kernel and tuned values the first is taken:\n");
+             " * Programs. If several with the same tuned values fit a launch's sizes and its\n"
+             " * device, the launch takes the first one:\n");
 }
 
 static void describe(struct text *out, const struct aot_build *b, const struct aot_function *f)
