@@ -40,8 +40,8 @@ bool multiplies_few(const struct frame *f, const struct dot_detail *d, size_t ro
 static void add_steps(const struct few *w, enum few_kind kind, const float *a, const void *b,
                       size_t step, size_t column, size_t columns, size_t k, size_t ahead)
 {
-    for (size_t r = 0; r < w->rows; r += DOT_FEW_ROWS) {
-        size_t rows = w->rows - r < DOT_FEW_ROWS ? w->rows - r : DOT_FEW_ROWS;
+    for (size_t r = 0, rows; r < w->rows; r += rows) {
+        rows = dot_few_rows(w->rows - r);
         const struct dot_few_strides s = {w->c_step, w->a_step, step, ahead};
         w->set->dot->few[kind](w->sum + r * w->c_step + column, a + r * w->a_step, b, rows, columns,
                                k, &s);
@@ -124,7 +124,7 @@ static void add_in_place(const struct few *w, const float *a, const unsigned cha
 {
     const size_t bytes = w->columns * w->size, step = (size_t)w->view.deep * w->size;
     const size_t ahead = (AHEAD / bytes + 8) / 4 * 4 * step;
-    const size_t most = w->rows <= DOT_FEW_ROWS ? k : AHEAD / bytes / 4 * 4 + 4;
+    const size_t most = w->rows == dot_few_rows(w->rows) ? k : AHEAD / bytes / 4 * 4 + 4;
     for (size_t p = 0; p < k; p += most)
         add_steps(w, w->in_rows, a + p, b + p * step, (size_t)w->view.deep, 0, w->columns,
                   k - p < most ? k - p : most, ahead);

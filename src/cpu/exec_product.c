@@ -384,7 +384,7 @@ static dot_few_fn *few_in_place(const struct product_run *r)
     const struct product_plan *plan = r->plan;
     const struct routine_set *set = r->f->program->set;
     convert_fn *convert = plan->operand[1]->convert;
-    if (plan->m > DOT_FEW_ROWS || plan->n < FEW_COLUMNS ||
+    if (plan->m != (int64_t)dot_few_rows((size_t)plan->m) || plan->n < FEW_COLUMNS ||
         plan->product->dot != set->dot->dot[COMPUTE_F32] || plan->k.x[1] < 0 ||
         !is_dense(plan->column, plan->columns, 1, 1))
         return NULL;

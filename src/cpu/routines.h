@@ -190,9 +190,13 @@ static inline int few_together(enum few_kind kind)
 {
     return kind == FEW_I8_FOURS ? 4 : kind == FEW_F16_PAIRS || kind == FEW_BF16_PAIRS ? 2 : 1;
 }
-/* Computes c[m][n] += a[m][k] · b[k][n] in the same way for few rows, m <= DOT_FEW_ROWS, and long
+/* Computes c[m][n] += a[m][k] · b[k][n] in the same way for few rows, m = 1, 2 or 4, and long
  * rows of b, which it reads once; lines `ahead` bytes after each one that it reads are fetched. */
 enum { DOT_FEW_ROWS = 4 };
+static inline size_t dot_few_rows(size_t m) /* that are computed first, of m rows */
+{
+    return m >= DOT_FEW_ROWS ? DOT_FEW_ROWS : m >= 2 ? 2 : 1;
+}
 typedef void dot_few_fn(float *c, const float *a, const void *b, size_t m, size_t n, size_t k,
                         const struct dot_few_strides *strides);
 

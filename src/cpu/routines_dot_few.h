@@ -97,7 +97,9 @@ static INLINED void NAME(few)(const enum few_kind kind, SUM *c, const T *a, cons
 {
     const size_t size = few_size(kind), row = s->b * size / (size_t)few_together(kind);
     const unsigned char *from = b;
-    const bool whole = n * size % (LANES * sizeof(float)) == 0;
+    const bool halves =
+        kind == FEW_F16 || kind == FEW_F16_PAIRS; /* not faster: converting takes long */
+    const bool whole = !halves && n * size % (LANES * sizeof(float)) == 0;
     for (; m == 1 && whole && k >= MORE_STEPS; k -= MORE_STEPS, a += MORE_STEPS) {
         NAME(few_steps)(kind, 1, MORE_STEPS, c, a, from, n, s);
         from += MORE_STEPS * row;

@@ -119,7 +119,7 @@ enum { MOST_TERMS = 256 };
 /* Steps of k that functions for few rows add before they store the sums: each takes a register
  * for a vector of b, and each row registers for the elements of a. MORE_STEPS: of one row. */
 enum { FEW_STEPS = 4, MORE_STEPS = 8 };
-#define EACH_FEW_ROWS(X) X(1) X(2) X(3) X(4)
+#define EACH_FEW_ROWS(X) X(1) X(2) X(4)
 /* The prefetch distance in rows for the first-level cache: less than the number of ways of a
  * set. */
 enum { PACKS_NEAR = 6 };

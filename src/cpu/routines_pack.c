@@ -189,11 +189,11 @@ static void unpack_scaled(float *to, const uint8_t *codes, const float *table, i
         scale_row(to, codes, table, shift, by, DT_F32, n);
 }
 
-/* Keeps all sums in registers. */
-static INLINED void add_halves(float *c, const float *a, const uint8_t *codes,
-                               const struct weight_halves *w, const enum dtype round, size_t rows)
+/* Keeps the sums of a line of codes in registers. */
+static INLINED void add_line(float *c, const float *a, const uint8_t *codes, const float *scale,
+                             const struct weight_halves *w, const enum dtype round, size_t rows)
 {
-    enum { VECTORS = HALVES_COLUMNS / 16 };
+    enum { VECTORS = CACHE_LINE / 16 };
     __m512 sum[VECTORS], values[2];
     __m512i shift[2];
     for (int u = 0; u < 2; u++) {
@@ -204,12 +204,11 @@ static INLINED void add_halves(float *c, const float *a, const uint8_t *codes,
     for (size_t r = 0; r < rows; r++, codes += w->row, a += 2) {
         const __m512 x[2] = {_mm512_set1_ps(a[0]), _mm512_set1_ps(a[1])};
         PREFETCH_SECOND(codes + w->ahead);
-        PREFETCH_SECOND(codes + w->ahead + CACHE_LINE);
         UNROLLED for (int v = 0; v < VECTORS; v++)
         {
             const __m512i some =
                 _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)codes + v));
-            const __m512 by = _mm512_loadu_ps(w->by + 16 * v);
+            const __m512 by = _mm512_loadu_ps(scale + 16 * v);
             UNROLLED for (int u = 0; u < 2; u++)
             {
                 const __m512i at = _mm512_srlv_epi32(some, shift[u]);
@@ -219,6 +218,14 @@ static INLINED void add_halves(float *c, const float *a, const uint8_t *codes,
         }
     }
     UNROLLED for (int v = 0; v < VECTORS; v++) _mm512_storeu_ps(c + 16 * v, sum[v]);
+}
+
+static INLINED void add_halves(float *c, const float *a, const uint8_t *codes,
+                               const struct weight_halves *w, const enum dtype round, size_t rows)
+{
+    ROLLED
+    for (size_t j = 0; j < HALVES_COLUMNS; j += CACHE_LINE)
+        add_line(c + j, a, codes + j, w->by + j, w, round, rows);
 }
 
 static void few_halves(float *c, const float *a, const uint8_t *codes,
