@@ -339,6 +339,8 @@ static bool is_light(const struct expr *e, int *budget)
     return true;
 }
 
+static void forget_done(struct lower *l, size_t count);
+
 static void eval_arm(struct lower *l, const struct expr *e, const struct regtile *into)
 {
     struct scope scope;
@@ -348,7 +350,7 @@ static void eval_arm(struct lower *l, const struct expr *e, const struct regtile
     struct regtile v = tile_eval(l, e, into->layout);
     tile_move(l, into, &v);
     scope_close(l, &scope);
-    tiles->done.count = done;
+    forget_done(l, done);
     tiles->reduced.count = reduced;
 }
 
@@ -536,6 +538,16 @@ static void keep_done(struct lower *l, struct tile_done *done, uint64_t hash)
     done->before = (size_t)last->value;
     vec_push(l->arena, &tiles->done, *done);
     last->value = tiles->done.count;
+}
+
+/* Forgets all but the first tiles that were kept. */
+static void forget_done(struct lower *l, size_t count)
+{
+    struct tiles *tiles = tiles_of(l);
+    for (; tiles->done.count > count; tiles->done.count--) {
+        const struct tile_done *d = &tiles->done.data[tiles->done.count - 1];
+        number_map_find(&tiles->done_by_hash, recurring_hash(l, d->e))->value = d->before;
+    }
 }
 
 struct regtile tile_eval(struct lower *l, const struct expr *e, const struct layout *layout)
