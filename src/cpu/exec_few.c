@@ -159,6 +159,7 @@ static void add_weights(const struct few *w, const float *a, const unsigned char
     for (size_t p = 0, some; p < k; p += some) {
         const int64_t step = (int64_t)(from / row + p);
         some = SOME - (size_t)(step % SOME);
+        some += some % 2; /* whole pairs of steps */
         some = k - p < some ? k - p : some;
         for (size_t j = 0; j < w->columns; j += WEIGHT_COLUMNS) {
             const size_t n = w->columns - j < WEIGHT_COLUMNS ? w->columns - j : WEIGHT_COLUMNS;

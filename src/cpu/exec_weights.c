@@ -218,7 +218,7 @@ bool weights_note(struct frame *f, const struct packed_fill *fill, struct loc lo
     const struct packed_plan *plan = &f->program->packed[fill->cache];
     const int64_t depth = state->box.start[plan->depth_axis] * w->repeat;
     const int64_t column = state->box.start[plan->lines_axis];
-    state->mapped = plan->depth_axis == 0;
+    state->mapped = plan->depth_axis == 0 && depth >= 0;
     for (int i = 0; i < w->scales; i++) {
         struct box box;
         const int last = w->scale[i]->rank - 1;

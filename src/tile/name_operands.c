@@ -67,9 +67,25 @@ struct search {
     bool assigned;
 };
 
+static void find_atomic(void *user, struct expr **at)
+{
+    struct search *search = user;
+    const struct expr *e = *at;
+    bool changes = !(op_table[e->op].flags & OP_PURE) && e->count > 0 &&
+                   (e->args[0]->op == OP_ACCESS || e->args[0]->op == OP_REF);
+    search->assigned |= changes && e->args[0]->sym == search->sym;
+}
+
+static void find_in_expression(void *user, struct expr **root, bool is_target)
+{
+    (void)is_target;
+    expr_walk(root, find_atomic, user);
+}
+
 static void find_in(void *user, struct stmt *s)
 {
     struct search *search = user;
+    stmt_expressions(s, find_in_expression, search);
     if (s->kind == STMT_DECL && s->sym == search->sym)
         search->found = s;
     search->assigned |= s->target && s->target->sym == search->sym;

@@ -110,6 +110,9 @@ static unsigned expect_same(const char *text, int64_t m, int64_t n)
 #define DOT(value) "acc += dot(X[i +: 12][p +: 8], " value ");\n"
 #define TAIL "Y[i +: 12][j +: 16] = acc;\n}\n"
 
+#define BEFORE "for (i32 p = -8; p < n; p += 8) {\n"
+#define AFTER(value) "acc += dot(X[i +: 12][p + 8 +: 8], " value ");\n"
+
 static const char *const weights[] = {
     HALVES("f16", "f16") LOOP CODES SCALES("f16") DOT("(f16) (q - 8) * t") "}\n" TAIL,
     HALVES("bf16", "bf16") LOOP CODES SCALES("bf16") DOT("(bf16) (q - 8) * t") "}\n" TAIL,
@@ -177,6 +180,18 @@ static const char *const weights[] = {
         DOT("(f16) q * t") "}\n" TAIL,
     HALVES("f16", "f16") "for (i32 p = 0; p < n; p += 2) {\n" CODES SCALES("f16")
         DOT("(f16) q * t") "}\n" TAIL,
+    /* from an odd step; before the first row, where the left operand has elements all the same */
+    KERNEL("bf16", "i8", "f16", "global i8 W[n][n] = w;\n") "for (i32 p = 1; p < n; p += 8) "
+                                                            "{\n" DOT("(bf16) ((i32) W[p +: 8][j "
+                                                                      "+: 16] - 3)") "}\n" TAIL,
+    HALVES("f32", "f32") BEFORE CODES AFTER("(f32) (q - 8)") "}\n" TAIL,
+    KERNEL("f32", "i8", "f32", "global i8 W[n][n] = w;\nglobal f32 S[cdiv(n, 4)][n] = s;\n")
+        BEFORE AFTER(
+            "(f32) W[p +: 8][j +: 16] - repeat_interleave(S[p / 4 +: 2][j +: 16], 4, 1)") "}"
+                                                                                          "\n" TAIL,
+    KERNEL("f32", "i8", "f32", "global i8 W[n][n] = w;\nglobal f32 S[cdiv(n, 8)][n] = s;\n")
+        BEFORE AFTER("((f32) W[p +: 8][j +: 16] - 8) * repeat_interleave(S[p / 8 +: 1][j +: 16], "
+                     "8, 1)") "}\n" TAIL,
     /* no loop, and two products of the same codes with different scales */
     HALVES("f16", "f16") "i32 p = 0;\n" CODES SCALES("f16") DOT("(f16) q * t") TAIL,
     HALVES("f16", "f16") LOOP CODES SCALES("f16")
@@ -213,6 +228,11 @@ static const char *const others[] = {
                          "reg u8 b[4][16] = W[p / 2 +: 4][j +: 16];\n" DOT(
                              "(f16) ((i32) repeat_interleave(b, 2, 1) >> by & 15)") "}\n" TAIL,
     HALVES("f16", "f16") LOOP CODES DOT("(f16) (q - m)") "}\n" TAIL,
+    /* the shift is a constant that atomics change */
+    HALVES("f16", "f16") "shared i32 by[8][1] = (iota() & 1) * 4;\nsync();\n"
+                         "atomic_add(by[0 +: 8][0 +: 1], 1);\nsync();\n" LOOP
+                         "reg u8 b[4][16] = W[p / 2 +: 4][j +: 16];\n" DOT(
+                             "(f16) ((i32) repeat_interleave(b, 2, 1) >> by & 15)") "}\n" TAIL,
     HALVES("f16",
            "f16") "reg i32 by[1][16] = iota() & 1;\n" LOOP CODES DOT("(f16) (q >> by)") "}\n" TAIL,
     /* a sum of a product; a scale for each step, and two tiles of codes */
