@@ -167,15 +167,19 @@ static bool may_deepen(struct widening *w, const struct stmt *loop, bool *multip
     struct body b = {.w = w, .loop = loop};
     struct expr *condition = loop->condition;
     int stores = 0;
+    bool overlap = false; /* rows of a view with strides of its own may */
     expr_walk(&condition, check_reads, &b);
     for (struct stmt *s = loop->body; s; s = s->next) {
         if (!is_tile(s))
             return false;
         if (s->value)
             expr_walk(&s->value, check_reads, &b);
-        stores += s->kind == STMT_ASSIGN && s->target->sym->storage == ST_VIEW;
+        bool is_store = s->kind == STMT_ASSIGN && s->target->sym->storage == ST_VIEW;
+        stores += is_store;
+        overlap |= is_store && s->target->sym->strides[0];
     }
-    if (stores > 1) /* the stores of a later turn may overlap those of an earlier one */
+    /* The stores of a later turn may overlap those of an earlier one. */
+    if (stores > 1 || overlap)
         return false;
     do
         walk(w, loop, WIDEN_FIND);

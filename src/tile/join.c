@@ -16,6 +16,9 @@
  *
  * `if (block.x == 0)` around statements that do not depend on x may stay as it is.
  * Under the same conditions, a block without products whose tiles are too large for a cache is split.
+ * Joining adds order between blocks, but splitting takes the order of a block's statements away. So a
+ * kernel that is split stores at one place alone, at slices of its block, and reads no memory that it
+ * may write.
  *
  *     grid(cdiv(m, 32), cdiv(n, 64))               grid(cdiv(m, 128), cdiv(n, 512))
  *     i32 i = block.x * 32, j = block.y * 64;  =>  i32 i = block.x * 128, j = block.y * 512;
@@ -48,8 +51,10 @@ struct search {
     int64_t blocks;
     bool fails;
     bool has_dot, has_trans;
-    bool stores_tiles; /* a store has slices along several axes */
-    bool is_column;    /* elements along the axis are neighbours in memory in some store */
+    bool stores_tiles;       /* a store has slices along several axes */
+    bool is_column;          /* elements along the axis are neighbours in memory in some store */
+    int stores, wide_stores; /* those at joined slices */
+    bool reads_writable;     /* reads memory that the kernel may write, perhaps by another name */
 };
 
 static bool is_literal(const struct expr *e, int64_t *n)
@@ -106,22 +111,28 @@ static void note_op(void *user, struct expr **at)
     s->fails |= may_fault(e);
     s->has_dot |= e->op == OP_DOT;
     s->has_trans |= e->op == OP_TRANS;
+    bool of_view = (e->op == OP_ACCESS || e->op == OP_REF) && e->sym->storage == ST_VIEW;
+    s->reads_writable |= of_view && !e->sym->is_const;
 }
 
 /* Checks a store: every view that is stored at joined slices ends where the grid does. */
 static void check_store(struct search *s, const struct expr *target)
 {
     int slices = 0;
+    bool is_wide = false;
     for (int i = 0; i < target->indices; i++) {
         const struct index *index = &target->index[i];
         slices += index->kind != IX_ELEMENT;
         if (!index->value || !widen_names_base(s->w, index->value))
             continue;
+        is_wide = true;
         s->is_column |= i == target->sym->type.rank - 1;
         s->fails |= index->kind != IX_SLICE || !widen_is_base(s->w, index->value) ||
                     !grid_covers(s, target->sym->dims[i]);
     }
     s->stores_tiles |= slices > 1;
+    s->stores++;
+    s->wide_stores += is_wide;
 }
 
 /* Returns whether the value is the same for all blocks: it consists of parameters and constants. */
@@ -484,7 +495,8 @@ static int64_t choose_factor(const struct search *s, const struct extents *all)
 static int64_t choose_divisor(const struct search *s, const struct extents *all)
 {
     int64_t divisor = 1, most = widest_tile(s), extent = wanted_extent(s, all), step = s->w->step;
-    while (!s->has_dot && step % (2 * divisor) == 0 && step / divisor > 16 &&
+    bool is_apart = s->stores == 1 && s->wide_stores == 1 && !s->reads_writable;
+    while (is_apart && !s->has_dot && step % (2 * divisor) == 0 && step / divisor > 16 &&
            (step / divisor > extent || most / divisor > MOST_PLAIN))
         divisor *= 2;
     return divisor;

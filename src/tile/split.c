@@ -196,11 +196,11 @@ static struct expr *view_part(struct kernel *k, const struct tile *t, const stru
         if (index->kind != IX_SLICE || axis++ != t->axis)
             continue;
         struct loc loc = index->value->loc;
-        struct type type = index->value->type;
         index->extent = t->width;
         if (part > 0)
-            index->value = expr_binary(k, OP_ADD, type, loc, index->value,
-                                       expr_int(k, type.dtype, part * t->width, loc));
+            index->value =
+                expr_binary(k, OP_ADD, type_scalar(DT_I64), loc, expr_cast(k, index->value, DT_I64),
+                            expr_int(k, DT_I64, part * t->width, loc));
     }
     return e;
 }
@@ -232,8 +232,9 @@ static void replace_read(void *user, struct expr **at)
         return;
     int stages = t->sym->type.rank - 2;
     struct sym *part = t->part[literal_start(&e->index[stages + t->axis]) / t->width];
-    struct expr *own = stages > 0 ? expr_access(s->kernel, part, stages, e->loc)
-                                  : expr_ref(s->kernel, part, e->loc);
+    struct expr *own = stages > 0 || part->storage == ST_SHARED
+                           ? expr_access(s->kernel, part, stages, e->loc)
+                           : expr_ref(s->kernel, part, e->loc);
     for (int i = 0; i < stages; i++)
         own->index[i] = e->index[i];
     own->type = e->type;

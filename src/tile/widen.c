@@ -329,6 +329,8 @@ void widen_assignment(struct widening *w, struct stmt *s)
     if (target->sym->storage != ST_VIEW)
         add_to_symbol(w, target->sym, mask << leading_elements(target));
     unsigned to = widen_expr(w, target);
+    /* a joined tile would also have what is off the diagonal */
+    fail_if(w, target->sym->storage == ST_VIEW && (to & (to - 1)) != 0);
     check_value(w, &target->type, to, s->value, mask);
     /* all joined blocks would see a variable that only one of them assigns */
     fail_if(w, w->alone > 0 && (to != 0 || mask != 0 || target->sym->storage != ST_VIEW));

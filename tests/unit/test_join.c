@@ -197,7 +197,6 @@ static const char *const joined_plain[] = {
     "global f32 A[n][n] = a, G[n] = b, C[n][n] = c, H[n][n] = h;\n"
     "i32 i = block.x * 128, j = block.y * 256;\nreg i32 row[128][1] = i + iota();\n"
     "reg f32 t[128][256] = A[i +: 128][j +: 256] * G[j +: 256] + row;\n"
-    "if (block.y == 0)\nC[i +: 128][0 +: 1] = sum(A[i +: 128][0 +: 64], axis = 1);\n"
     "H[j +: 256][i +: 128] = trans(t);\n}\n",
     /* one axis, one row of memory */
     "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(cdiv(n, 16)) warps(1)\n{\n"
@@ -303,6 +302,30 @@ static void parts_keep_bits(void **state)
                          type);
                 expect_same(text, n);
             }
+}
+
+/* A shared tile without stages; places whose type wraps, as the whole tile's does not. */
+static const char *const other_parts[] = {
+    RUN_TIME "shared f32 sb[16][16];\nfor (i32 p = 0; p < n; p += 16) {\nsync();\n"
+             "sb = B[p +: 16][j +: 16];\nsync();\n"
+             "acc += dot(A[i +: 12][p +: 8], sb[0 +: 8][0 +: 16]);\n"
+             "acc += dot(A[i +: 12][p + 8 +: 8], sb[8 +: 8][0 +: 16]);\n}\n" TAIL,
+    RUN_TIME "u8 s = 240;\nfor (i32 p = 0; p < 3; p += 1) {\n"
+             "reg f32 t[12][32] = A[i +: 12][s +: 32];\n"
+             "acc += dot(t[0 +: 12][0 +: 16], B[0 +: 16][j +: 16]);\n"
+             "acc += dot(t[0 +: 12][16 +: 16], B[0 +: 16][j +: 16]);\ns += 5;\n}\n" TAIL,
+    RUN_TIME "for (i8 s = 110; s < 120; s += 9) {\n"
+             "reg f32 t[12][32] = A[i +: 12][s +: 32];\n"
+             "acc += dot(t[0 +: 12][0 +: 16], B[0 +: 16][j +: 16]);\n"
+             "acc += dot(t[0 +: 12][16 +: 16], B[0 +: 16][j +: 16]);\n}\n" TAIL,
+};
+
+static void parts_of_other_tiles_keep_bits(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof other_parts / sizeof *other_parts; i++)
+        for (int64_t n = 37; n < 256; n += 106)
+            expect_same(other_parts[i], n);
 }
 
 /* --- several products that are added to one sum --- */
@@ -440,6 +463,12 @@ static void launches_of_threads_fault_alike(void **state)
 
 #define PRODUCT LOOP "acc += dot(A[i +: 12][p +: 8], B[p +: 8][j +: 16]);\n}\n"
 
+#define LARGE                                                                                      \
+    "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c, f32 *h)\n"                                \
+    "grid(cdiv(n, 128), cdiv(n, 256)) warps(1)\n{\n"                                               \
+    "global f32 A[n][n] = a, C[n][n] = c, H[n][n] = h;\n"                                          \
+    "i32 i = block.x * 128, j = block.y * 256;\n"
+
 static const char *const kept[] = {
     /* reductions along both joined axes */
     RUN_TIME PRODUCT
@@ -492,6 +521,21 @@ static const char *const kept[] = {
              "5;\n" PRODUCT "acc *= end + rows;\n" TAIL,
     RUN_TIME "reg f32 x[1][16] = 0, y[12][1] = 0;\nif (block.x == 0)\nx = B[0 +: 1][j +: 16];\n"
              "if (block.y == 0)\ny = A[i +: 12][0 +: 1];\n" PRODUCT "acc += x + y;\n" TAIL,
+    /* blocks on the diagonal: a joined one would store what is off it, too */
+    BARE "i32 i = block.x * 12;\nC[i +: 12][i +: 12] = A[i +: 12][i +: 12] * 2;\n}\n",
+    BARE "i32 i = block.x * 12;\nreg f32 acc[12][12] = 0;\n" LOOP
+         "acc += dot(A[i +: 12][p +: 8], trans(A[i +: 12][p +: 8]));\n}\n"
+         "C[i +: 12][i +: 12] = acc;\n}\n",
+    /* blocks with large tiles that may not be split: one statement follows another */
+    LARGE "C[i +: 128][j +: 256] = A[i +: 128][j +: 256];\n"
+          "C[i +: 128][j +: 256] = C[i - 1 +: 128][j + 1 +: 256] * 2;\n}\n",
+    LARGE "C[i +: 128][j +: 256] = A[i +: 128][j +: 256];\nif (block.x == 0)\n"
+          "C[20 +: 2][j +: 256] = -5;\n}\n",
+    LARGE "global f32 D[n][n] = c + 1;\nC[i +: 128][j +: 256] = A[i +: 128][j +: 256];\n"
+          "D[i +: 128][j +: 256] = -A[i +: 128][j +: 256];\n}\n",
+    LARGE "C[i +: 128][j +: 256] = A[i +: 128][j +: 256];\nH[0 +: 4][0 +: 4] += 1;\n}\n",
+    LARGE "C[i +: 128][j +: 256] = A[i +: 128][j +: 256];\n"
+          "C[i +: 128][j +: 256] = max(C[n - 8 +: 8][0 +: 8]);\n}\n",
     /* the grid does not cover the view */
     "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(cdiv(n / 2, 12), cdiv(n / 2, 16)) "
     "warps(1)\n{\nglobal f32 A[n][n] = a, B[n][n] = b, C[n][n] = c;\n"
@@ -578,6 +622,11 @@ static const char *const stored_rows[] = {
     RUN_TIME LOOP "if (p == 16)\ncontinue;\nH[i +: 12][p +: 8] = A[i +: 12][p +: 8];\n}\n" TAIL,
     RUN_TIME LOOP "H[i +: 12][p +: 8] = A[i +: 12][p +: 8];\nprint(p);\n}\n" TAIL,
     RUN_TIME LOOP "atomic_add(H[i +: 12][p +: 8], A[i +: 12][p +: 8]);\n}\n" TAIL,
+    /* the diagonal, and rows of a view that overlap */
+    STATIC LOOP "H[p +: 8][p +: 8] = A[p +: 8][p +: 8] * 2;\n}\n" TAIL,
+    "kernel k(static i32 n, const f32 *a, const f32 *b, f32 *c) grid(1) warps(1)\n{\n"
+    "global f32 A[4][n] = a, C[4][n] = c strides(32, 1);\n" LOOP
+    "C[0 +: 4][p +: 8] = A[0 +: 4][p +: 8] * 2;\n}\n}\n",
 };
 
 static void stored_rows_keep_their_bits(void **state)
@@ -657,6 +706,7 @@ int main(void)
         cmocka_unit_test(threads_keep_their_bits),
         cmocka_unit_test(launches_of_threads_fault_alike),
         cmocka_unit_test(parts_keep_bits),
+        cmocka_unit_test(parts_of_other_tiles_keep_bits),
         cmocka_unit_test(several_products_keep_bits),
         cmocka_unit_test(other_programs_keep_their_blocks),
         cmocka_unit_test(other_loops_keep_their_bits),
