@@ -75,7 +75,7 @@ kernel slow(i32 m, i32 n, i32 k, const f32 *a, f32 *c) grid(cdiv(m, 64)) warps(1
     reg f32 x[64] = A[block.x * 64 +: 64];
     for (i32 i = 0; i < ROUNDS; i++)
         x = max(x, -x);
-    C[block.x * 64 +: 64] = x;
+    C[block.x * 64 +: 64] = where(max(x) < inf, x, 0); // so that blocks are not joined, which would make it fast
     ensures C == max(A, -A);
 }
 """ % ", ".join(str(first + i) for i in range(40))
