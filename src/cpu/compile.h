@@ -31,6 +31,8 @@ struct packed_use {
     int64_t repeat;           /* > 0: its declaration fills it with weights (struct weights) */
     enum dtype codes;         /* the type of their codes */
     bool unpacks;             /* and they are not just these codes (weights_are_codes) */
+    const struct expr *value; /* the last value that was read as weights, and the result */
+    const struct weights *weights;
     struct packed_tile *tile; /* NULL: the tile is not packed */
 };
 

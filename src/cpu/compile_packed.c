@@ -199,22 +199,43 @@ static enum cpu_slow why_not_filled(const struct expr *target, const struct expr
     return names_tile(target) && !value->sym->is_const ? CPU_SLOW_VIEW_WRITTEN : CPU_SLOW_TILE_PART;
 }
 
+/* Reads the value of a tile as weights; NULL: it is none. The result is kept, because reading takes
+ * longer than the rest of the compilation of a small kernel. */
+static const struct weights *weights_of(struct compiler *c, struct packed_use *use,
+                                        const struct expr *value)
+{
+    struct weights w;
+    if (use->value != value) {
+        use->value = value;
+        use->weights = NULL;
+        if (weights_read(value, &w)) {
+            struct weights *kept = arena_new(c->arena, struct weights);
+            *kept = w;
+            use->weights = kept;
+        }
+    }
+    return use->weights;
+}
+
 /* Surveys the declaration of a right operand with weights. false: it is another one. */
 static bool survey_weights(struct survey *s, const struct expr *target, const struct expr *value)
 {
-    struct weights w;
     struct packed_use *to = use_of(s->c, target);
-    if (target->sym->storage != ST_REG || !type_same_shape(&target->type, &value->type) ||
-        target->type.dtype != value->type.dtype || !weights_read(value, &w))
+    const struct weights *w = target->sym->storage == ST_REG &&
+                                      type_same_shape(&target->type, &value->type) &&
+                                      target->type.dtype == value->type.dtype
+                                  ? weights_of(s->c, to, value)
+                                  : NULL;
+    if (!w)
         return false;
-    to->unpacks = !weights_are_codes(&w);
+    to->unpacks = !weights_are_codes(w);
     if (to->unpacks && to->used && (to->form.side != PACKED_RIGHT || to->form.turned))
         return false;
-    to->codes = w.codes->type.dtype;
-    to->repeat = w.repeat;
-    survey_indices(s, w.codes);
-    for (int i = 0; i < w.scales; i++)
-        survey_indices(s, w.scale[i]);
+    to->codes = w->codes->type.dtype;
+    to->repeat = w->repeat;
+    survey_indices(s, w->codes);
+    for (int i = 0; i < w->scales; i++)
+        survey_indices(s, w->scale[i]);
     return true;
 }
 
@@ -511,12 +532,11 @@ struct packed_fill *packed_fill_new(struct compiler *c, const struct expr *targe
     struct packed_fill *fill = arena_new(c->arena, struct packed_fill);
     fill->tile = packed_tile_of(c, target);
     fill->to = access_new(c, target);
-    struct weights w;
-    const struct packed_use *use = &slot_of(c, target->sym)->packed;
-    const bool weights = use->repeat > 0 && weights_read(value, &w);
-    if (weights) {
-        fill->weights = use->unpacks ? packed_weights_new(c, &w) : NULL;
-        value = w.codes;
+    struct packed_use *use = &slot_of(c, target->sym)->packed;
+    const struct weights *w = use->repeat > 0 ? weights_of(c, use, value) : NULL;
+    if (w) {
+        fill->weights = use->unpacks ? packed_weights_new(c, w) : NULL;
+        value = w->codes;
     }
     fill->from = access_new(c, value);
     fill->source = packed_tile_of(c, value);
