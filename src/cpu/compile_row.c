@@ -28,10 +28,12 @@ static bool is_variable(const struct sym *s)
 }
 
 /* Returns whether the statements after the declaration only compute values until the tile is
- * assigned. Memory then stays the same in between. */
+ * assigned, within the next few. Memory then stays the same in between. */
 static bool is_assigned_soon(const struct stmt *declaration)
 {
-    for (const struct stmt *s = declaration->next; s; s = s->next) {
+    enum { FEW = 32 };
+    const struct stmt *s = declaration->next;
+    for (int i = 0; s && i < FEW; i++, s = s->next) {
         bool assigns = s->kind == STMT_ASSIGN && s->target->op == OP_REF;
         if (!(assigns && is_variable(s->target->sym)) &&
             !(s->kind == STMT_DECL && is_variable(s->sym)))
