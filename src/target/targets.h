@@ -1,5 +1,5 @@
-/* What targets can do, as tables: limits and features by architecture (targets.def), and matrix units
- * (units.def). A new target, feature or unit is a row. */
+/* Tables of targets: limits and features by architecture (targets.def), and matrix units (units.def). A
+ * new target, feature or unit is a row. */
 #ifndef TW_TARGET_TARGETS_H
 #define TW_TARGET_TARGETS_H
 
