@@ -192,3 +192,22 @@ uint32_t cpu_draw(uint32_t *seed, uint32_t below)
     *seed = *seed * 1664525u + 1013904223u;
     return (*seed >> 8) % below;
 }
+
+void cpu_keep_outcome(const struct cpu_run *r, size_t bytes, struct cpu_outcome *out)
+{
+    memset(out, 0, sizeof *out);
+    out->fault = r->fault;
+    assert_true(bytes <= OUTCOME_BYTES);
+    for (const struct param *p = r->kernel->params; p; p = p->next)
+        if (p->sym->is_pointer && !p->sym->is_const)
+            memcpy(out->bytes[p->sym->index], r->args[p->sym->index].data, bytes);
+}
+
+void cpu_expect_same(const struct cpu_outcome *x, const struct cpu_outcome *y, const char *what,
+                     int64_t n, const char *text)
+{
+    if (x->fault.kind != y->fault.kind)
+        fail_msg("n = %d, %s: %s / %s\n%s", (int)n, what, x->fault.message, y->fault.message, text);
+    if (x->fault.kind == CPU_OK && memcmp(x->bytes, y->bytes, sizeof x->bytes) != 0)
+        fail_msg("n = %d, %s: other values\n%s", (int)n, what, text);
+}

@@ -56,6 +56,18 @@ void *cpu_array(struct cpu_run *r, const char *name, size_t bytes);
 /* Launches on `threads` workers. */
 enum cpu_fault_kind cpu_go(struct cpu_run *r, int threads);
 
+/* The outcome of a run: its fault, and the arrays that the kernel may write, by parameter. */
+enum { OUTCOME_BYTES = 1 << 18 };
+struct cpu_outcome {
+    struct cpu_fault fault;
+    unsigned char bytes[MOST_ARRAYS][OUTCOME_BYTES];
+};
+/* Keeps `bytes` bytes of each array. */
+void cpu_keep_outcome(const struct cpu_run *r, size_t bytes, struct cpu_outcome *out);
+/* Fails the test if two runs of the text ended in other ways or left other bits. */
+void cpu_expect_same(const struct cpu_outcome *x, const struct cpu_outcome *y, const char *what,
+                     int64_t n, const char *text);
+
 /* Returns the next random number, 0 to below - 1. */
 uint32_t cpu_draw(uint32_t *seed, uint32_t below);
 

@@ -13,11 +13,6 @@
 
 enum { ARRAY = 1 << 18 };
 
-struct outcome {
-    struct cpu_fault fault;
-    unsigned char bytes[MOST_ARRAYS][ARRAY];
-};
-
 /* Fills arrays that are not written with small numbers; some are -0. */
 static void fill_arrays(struct cpu_run *r, size_t bytes)
 {
@@ -33,24 +28,11 @@ static void fill_arrays(struct cpu_run *r, size_t bytes)
     }
 }
 
-static void run_program(struct cpu_run *r, int threads, struct outcome *out)
+static void run_program(struct cpu_run *r, int threads, struct cpu_outcome *out)
 {
-    memset(out, 0, sizeof *out);
     fill_arrays(r, ARRAY);
     cpu_go(r, threads);
-    out->fault = r->fault;
-    for (const struct param *p = r->kernel->params; p; p = p->next)
-        if (p->sym->is_pointer && !p->sym->is_const)
-            memcpy(out->bytes[p->sym->index], r->args[p->sym->index].data, ARRAY);
-}
-
-static void expect_equal(const struct outcome *x, const struct outcome *y, const char *what,
-                         int64_t n, const char *text)
-{
-    if (x->fault.kind != y->fault.kind)
-        fail_msg("n = %d, %s: %s / %s\n%s", (int)n, what, x->fault.message, y->fault.message, text);
-    if (x->fault.kind == CPU_OK && memcmp(x->bytes, y->bytes, sizeof x->bytes) != 0)
-        fail_msg("n = %d, %s: other values\n%s", (int)n, what, text);
+    cpu_keep_outcome(r, ARRAY, out);
 }
 
 /* Runs the text as written and with the passes; the joined blocks too, if there are any. Returns
@@ -58,7 +40,7 @@ static void expect_equal(const struct outcome *x, const struct outcome *y, const
 static bool expect_same(const char *text, int64_t n)
 {
     const struct given given[] = {{"n", n}, {NULL, 0}};
-    struct outcome *written = malloc(sizeof *written), *got = malloc(sizeof *got);
+    struct cpu_outcome *written = malloc(sizeof *written), *got = malloc(sizeof *got);
     struct cpu_run r;
     bool joins = false;
     assert_true(written && got);
@@ -76,7 +58,7 @@ static bool expect_same(const char *text, int64_t n)
             assert_non_null(r.program);
             run_program(&r, s % 2 ? 3 : 1, got);
             cpu_close(&r);
-            expect_equal(written, got, joined ? "joined" : "passes", n, text);
+            cpu_expect_same(written, got, joined ? "joined" : "passes", n, text);
         }
     free(written);
     free(got);
@@ -320,12 +302,21 @@ static const char *const other_parts[] = {
              "acc += dot(t[0 +: 12][16 +: 16], B[0 +: 16][j +: 16]);\n}\n" TAIL,
 };
 
+/* Runs each text with n from `first` on, in steps, below `end`. */
+static void each_keeps_bits(const char *const *texts, size_t count, int64_t first, int64_t step,
+                            int64_t end)
+{
+    for (size_t i = 0; i < count; i++)
+        for (int64_t n = first; n < end; n += step)
+            expect_same(texts[i], n);
+}
+#define EACH_KEEPS_BITS(texts, first, step, end)                                                   \
+    each_keeps_bits(texts, sizeof(texts) / sizeof *(texts), first, step, end)
+
 static void parts_of_other_tiles_keep_bits(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof other_parts / sizeof *other_parts; i++)
-        for (int64_t n = 37; n < 256; n += 106)
-            expect_same(other_parts[i], n);
+    EACH_KEEPS_BITS(other_parts, 37, 106, 256);
 }
 
 /* --- several products that are added to one sum --- */
@@ -371,9 +362,7 @@ static const char *const several[] = {
 static void several_products_keep_bits(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof several / sizeof *several; i++)
-        for (int64_t n = 37; n < 150; n += 61)
-            expect_same(several[i], n);
+    EACH_KEEPS_BITS(several, 37, 61, 150);
 }
 
 /* --- kernels written for threads --- */
@@ -437,7 +426,7 @@ static void launches_of_threads_fault_alike(void **state)
         THREADS("C[y][x] = A[y][x / (x < 7 || y != 50 ? 1 : 0)];\n"),
         GUARDED("C[y][x] = A[(i32) (x * 1.1)][y];\n"),
     };
-    struct outcome *written = malloc(sizeof *written), *got = malloc(sizeof *got);
+    struct cpu_outcome *written = malloc(sizeof *written), *got = malloc(sizeof *got);
     (void)state;
     assert_true(written && got);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -451,7 +440,7 @@ static void launches_of_threads_fault_alike(void **state)
                 run_program(&r, 1, way ? got : written);
                 cpu_close(&r);
                 if (way)
-                    expect_equal(written, got, "launch", n, texts[i]);
+                    cpu_expect_same(written, got, "launch", n, texts[i]);
                 if (way)
                     assert_memory_equal(&written->fault, &got->fault, sizeof got->fault);
             }
@@ -632,17 +621,13 @@ static const char *const stored_rows[] = {
 static void stored_rows_keep_their_bits(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof stored_rows / sizeof *stored_rows; i++)
-        for (int64_t n = 16; n < 230; n += 101)
-            expect_same(stored_rows[i], n);
+    EACH_KEEPS_BITS(stored_rows, 16, 101, 230);
 }
 
 static void other_loops_keep_their_bits(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof kept_loops / sizeof *kept_loops; i++)
-        for (int64_t n = 7; n < 160; n += 47)
-            expect_same(kept_loops[i], n);
+    EACH_KEEPS_BITS(kept_loops, 7, 47, 160);
 }
 
 /* --- which program a launch takes --- */

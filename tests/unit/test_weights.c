@@ -13,11 +13,6 @@
 
 enum { ARRAY = 3 << 15 };
 
-struct outcome {
-    struct cpu_fault fault;
-    unsigned char bytes[MOST_ARRAYS][ARRAY];
-};
-
 /* Fills arrays that are not written: bytes of all values, and floats of both signs, some of them 0 or
  * so small that products are subnormal in f16. */
 static void fill_arrays(struct cpu_run *r)
@@ -39,24 +34,11 @@ static void fill_arrays(struct cpu_run *r)
     }
 }
 
-static void run_program(struct cpu_run *r, int threads, struct outcome *out)
+static void run_program(struct cpu_run *r, int threads, struct cpu_outcome *out)
 {
-    memset(out, 0, sizeof *out);
     fill_arrays(r);
     cpu_go(r, threads);
-    out->fault = r->fault;
-    for (const struct param *p = r->kernel->params; p; p = p->next)
-        if (p->sym->is_pointer && !p->sym->is_const)
-            memcpy(out->bytes[p->sym->index], r->args[p->sym->index].data, ARRAY);
-}
-
-static void expect_equal(const struct outcome *x, const struct outcome *y, const char *what,
-                         int64_t n, const char *text)
-{
-    if (x->fault.kind != y->fault.kind)
-        fail_msg("n = %d, %s: %s / %s\n%s", (int)n, what, x->fault.message, y->fault.message, text);
-    if (x->fault.kind == CPU_OK && memcmp(x->bytes, y->bytes, sizeof x->bytes) != 0)
-        fail_msg("n = %d, %s: other values\n%s", (int)n, what, text);
+    cpu_keep_outcome(r, ARRAY, out);
 }
 
 /* Runs the text as written, with the passes, and with blocks joined in all ways; m rows.
@@ -65,7 +47,7 @@ static unsigned expect_same(const char *text, int64_t m, int64_t n)
 {
     enum { WAYS = 1 + MOST_JOINED };
     const struct given given[] = {{"m", m}, {"n", n}, {NULL, 0}};
-    struct outcome *written = malloc(sizeof *written), *got = malloc(sizeof *got);
+    struct cpu_outcome *written = malloc(sizeof *written), *got = malloc(sizeof *got);
     struct cpu_run r;
     unsigned parts = UINT32_MAX;
     assert_true(written && got);
@@ -85,7 +67,7 @@ static unsigned expect_same(const char *text, int64_t m, int64_t n)
                 run_program(&r, s % 2 ? 3 : 1, got);
             cpu_close(&r);
             if (way == 0 || joined)
-                expect_equal(written, got, routine_set_at(s)->name, n, text);
+                cpu_expect_same(written, got, routine_set_at(s)->name, n, text);
         }
     free(written);
     free(got);
