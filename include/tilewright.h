@@ -376,9 +376,9 @@ typedef struct tw_config {
      * has more than 256 processors, or `parallel` is set too. TW_UNSUPPORTED: this system cannot bind
      * threads. NULL: threads run on any processor. */
     const char *bind;
-    /* Allows products of bf16 and of 8-bit integers on the CPU to use Intel AMX. It adds products of
-     * bf16 in another order: the last bits of their sums then differ from those of other machines.
-     * Sums of integers are the same. false: the same bits on every machine. */
+    /* Allows products of bf16 on the CPU to use Intel AMX. It adds them in another order: the last
+     * bits of their sums then differ from those of other machines. (Products of 8-bit integers use
+     * AMX in any case, since their sums are exact.) false: the same bits on every machine. */
     bool machine_bits;
 } tw_config;
 TW_SIZED(tw_config);

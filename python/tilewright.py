@@ -1651,7 +1651,7 @@ def load(path: Any, threads: int = 0, time_limit: Optional[float] = None, *, imp
     """Compiles a .tile file. `threads`: for the CPU; 0: one a core. time_limit: seconds. import_path: a folder or
     several, searched for imported files after the file's own folder. progress: True shows a line while a call
     takes long; a function is called with (done, total, text), from any thread, total 0 if it is not known. bind: processors
-    of the threads, "0-7,16" or "all". machine_bits=True allows Intel AMX, which adds products of bf16 in its own order.
+    of the threads, "0-7,16" or "all". machine_bits=True lets products of bf16 use Intel AMX, which adds them in its own order.
     Raises OSError, CompileError, ArgumentError, TimeLimit."""
     if not isinstance(path, (str, bytes, os.PathLike)):  # open() reads numbers as descriptors
         raise TypeError(f"load: `path` is {path!r}, expected the path of a .tile file")

@@ -151,9 +151,9 @@ bool is_float_type(tw_dtype t);
     }
 #define OPTION_MACHINE_BITS                                                                        \
     {                                                                                              \
-        .name = "machine-bits",                                                                    \
-        .help = "CPU: let products of bf16 and 8-bit integers use Intel AMX; sums of bf16 may\n"   \
-                "then have other last bits than those of other machines"                           \
+        .name = "machine-bits", .help =                                                            \
+                                    "CPU: let products of bf16 use Intel AMX; their sums may\n"    \
+                                    "then have other last bits than those of other machines"       \
     }
 #define OPTION_JSON                                                                                \
     {                                                                                              \

@@ -145,12 +145,10 @@ static bool pairs_pay(void)
 #endif
 }
 
-/* Returns whether programs take the set unasked. That for AMX has run only on a model of its
- * registers, so a caller has to allow it. */
+/* Returns whether programs take the set unasked. */
 static bool is_default(const struct routine_set *set)
 {
-    bool has_tiles = set->dot_i8_i8 != NULL;
-    return !has_tiles && (!set->dot_bf16 || pairs_pay());
+    return !set->dot_bf16 || pairs_pay();
 }
 
 const struct routine_set *routine_set_choose(bool any_bits)

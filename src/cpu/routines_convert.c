@@ -140,7 +140,38 @@ static APART void in_two(char *dst, const char *src, size_t n, convert_fn *first
 /* From f32. A tf32 is read as the f32 that it is. */
 CONVERT(f32_to_f64, float, double, x)
 CONVERT(f32_to_tf32_run, float, float, f32_to_tf32(x))
-CONVERT(f32_to_bf16_run, float, uint16_t, to_bf16(x))
+#if defined(__AVX2__)
+/* Returns the bits of bf16 in the lower halves of 32-bit lanes. */
+static inline __m256i bf16_lanes(const float *in)
+{
+    __m256 x = _mm256_loadu_ps(in);
+    __m256i bits = _mm256_castps_si256(x), upper = _mm256_srli_epi32(bits, 16);
+    __m256i half =
+        _mm256_add_epi32(_mm256_and_si256(upper, _mm256_set1_epi32(1)), _mm256_set1_epi32(0x7fff));
+    __m256i rounded = _mm256_srli_epi32(_mm256_add_epi32(bits, half), 16);
+    __m256i quiet = _mm256_or_si256(upper, _mm256_set1_epi32(0x40));
+    return _mm256_blendv_epi8(rounded, quiet,
+                              _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q)));
+}
+#endif
+
+static void f32_to_bf16_run(void *dst, const void *src, size_t n)
+{
+    const float *in = src;
+    uint16_t *out = dst;
+    size_t i = 0;
+#if defined(__AVX2__)
+    for (; i + 16 <= n; i += 16) {
+        __m256i both = _mm256_packus_epi32(bf16_lanes(in + i), bf16_lanes(in + i + 8));
+        _mm256_storeu_si256((void *)(out + i), _mm256_permute4x64_epi64(both, 0xd8));
+    }
+    for (; i < n; i++)
+#else
+    VECTORISE for (; i < n; i++)
+#endif
+        out[i] = to_bf16(in[i]);
+}
+
 CONVERT(f32_to_e4m3_run, float, uint8_t, f32_to_e4m3(x))
 CONVERT(f32_to_e5m2_run, float, uint8_t, f32_to_e5m2(x))
 CONVERT(f32_to_i64, float, int64_t, f32_i64(x))
