@@ -7,6 +7,8 @@
  */
 #include "lower/lower_math.h"
 
+#include <float.h>
+
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 /* high + low, where low is at most half a unit of high. */
@@ -127,10 +129,10 @@ static struct pair log_of(struct lower *l, const struct pow_format *p, struct pt
 
 /* e^x in f64, 2^x in f32.
  *
- * In f32, an x.high of 128 may belong to a finite result, because x.low may be negative: there 2^-17
- * moves from x.high to x.low, so that the first factor is finite. No other x.high of a finite result
- * overflows. If x.high is infinite, or 2^x.high overflows, the sum may be NaN; 2^x.high is then the
- * result. */
+ * In f32, the result is finite if x.high is 128 and x.low is negative: then 2^-17 moves from x.high to
+ * x.low, so that the first factor is finite, and the result is limited, because the unit's error may
+ * take it past the largest number. No other x.high of a finite result overflows. If x.high is
+ * infinite, or 2^x.high overflows, the sum may be NaN; 2^x.high is then the result. */
 static struct ptx_operand power_of_pair(struct lower *l, enum ptx_mod t, struct pair x)
 {
     if (t == MOD_F64) { /* far out `low` is no number, and does not matter */
@@ -138,12 +140,14 @@ static struct ptx_operand power_of_pair(struct lower *l, enum ptx_mod t, struct 
         struct ptx_operand near = NEW(l, MOD_PRED, "setp.lt.f64", size, ptx_f64(1000));
         return math_exp_of_sum_f64(l, x.high, emit_select(l, t, near, x.low, ptx_f64(0)));
     }
-    struct ptx_operand top = NEW(l, MOD_PRED, "setp.eq.f32", x.high, ptx_f32(128));
+    struct ptx_operand top = NEW(l, MOD_PRED, "setp.lt.f32", x.low, ptx_f32(0));
+    top = NEW(l, MOD_PRED, "setp.eq.and.f32", x.high, ptx_f32(128), top);
     x.high = emit_select(l, t, top, ptx_f32(0x1.fffffep6f), x.high);
     ptx_when(ptx_emit(&l->b, "add.rn.f32", x.low, x.low, ptx_f32(0x1p-17f)), top);
     struct ptx_operand y = math_exp2_f32(l, x.high);
     struct ptx_operand rest = math_mul(l, t, x.low, ptx_f32(0x1.62e43p-1f)); /* ln 2 */
     struct ptx_operand r = math_fma(l, t, y, rest, y);
+    ptx_when(ptx_emit(&l->b, "min.f32", r, r, ptx_f32(FLT_MAX)), top);
     return emit_select(l, t, NEW(l, MOD_PRED, "setp.num.f32", r, r), r, y);
 }
 
