@@ -261,7 +261,8 @@ static bool grow(struct cuda *c, enum cuda_kind kind, void *stream, size_t bytes
     if (capturing) {
         snprintf(why, CUDA_WHY,
                  "it needs %zu bytes of workspace, which this stream does not have and cannot get "
-                 "while it is captured: call tw_launch_ready with this stream before the capture",
+                 "while it is captured: before the capture, launch once in this stream, or call "
+                 "tw_launch_ready with it",
                  bytes);
         return false;
     }

@@ -51,7 +51,7 @@ def test_torch(tw, torch, kernel):
         stream.synchronize()
         expect(torch.isclose(total, want.sum(), rtol=1e-2, atol=50.0).item(), f"in PyTorch's stream: {dtype}")
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, stream=stream):  # which has the workspace of the kernel
             kernel(n, n, n, a, b, c)
         c.zero_()
         graph.replay()
