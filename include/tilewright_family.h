@@ -158,9 +158,11 @@ TW_SIZED(tw_shipment);
  * the fastest at its sizes. The results of the GPU of tw_family_device, else of any GPU of the
  * family's target, choose the variants that ship: one after the other, so that over the measured
  * sizes within the sets the time is least. Without such results, those of the most similar GPU
- * choose, or the model, with a warning. The GPU of this machine does not count by itself. The
- * function knows the order of the shipped variants at the measured sizes, and at sizes between them
- * as tw_family_choose predicts it; a launch takes the order of the nearest sizes.
+ * choose, or the model, with a warning. The GPU of this machine does not count by itself. For the
+ * host, the results of this machine's CPU choose; without them, those of the most similar CPU, or
+ * the order of the family, with a warning. The function knows the order of the shipped variants at
+ * the measured sizes, and at sizes between them as tw_family_choose predicts it; a launch takes the
+ * order of the nearest sizes.
  *
  * A kernel with static parameters ships with the values of sets that have one value for each of them
  * (least equals most); without such a set it is left out, with a warning. Other kernels serve all

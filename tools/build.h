@@ -92,10 +92,10 @@ void tuned_free(struct tuned *t);
 
 /* --- families --- */
 
-/* A GPU of --device. */
-struct built_gpu {
-    char *target; /* "sm_90" */
-    char *device; /* its name, "h100"; NULL: any of the target */
+/* A device of --device. */
+struct built_device {
+    char *target; /* "sm_90", "cpu" */
+    char *device; /* a GPU's name, "h100"; NULL: any of the target, or this machine's CPU */
 };
 
 struct family_request {
@@ -103,8 +103,8 @@ struct family_request {
     tw_context *ctx;
     const struct program *program; /* with a family */
     const struct options *options;
-    const struct built_gpu *gpus;
-    int gpu_count;
+    const struct built_device *devices;
+    int device_count;
     struct tuned *tuned; /* further results */
 };
 /* Adds a function to the build for each choice of the family's types. Returns STATUS_OK, or another

@@ -1,5 +1,6 @@
 /* Families for `build`: the sizes of --set, the results by which variants are chosen, the types. */
 #include "build.h"
+#include "chosen.h"
 #include "tilewright_tuning.h"
 #include "toolchain.h"
 #include "tuned.h"
@@ -46,10 +47,18 @@ static void sets_free(tw_size_set *sets, int count)
 
 /* --- results --- */
 
-static int add_store(const struct family_request *r, tw_family *f)
+static bool is_cpu(const char *target)
+{
+    return strcmp(target, "cpu") == 0;
+}
+
+/* Adds the results of --store. On this machine's CPU, the user's own store counts, too. */
+static int add_store(const struct family_request *r, tw_family *f, bool cpu)
 {
     const char *path = options_value(r->options, "store");
     tw_store *store;
+    if (cpu)
+        return chosen_add_store(f, r->program, r->options);
     if (!path)
         return STATUS_OK;
     tw_status s = tw_store_open_existing(r->ctx, path, &store);
@@ -116,7 +125,7 @@ static void append_result(char **out, const char *family, const struct tuned_ent
     append_text(out, "],\"us\":[%.9g]}\n", ms * 1000);
 }
 
-static enum tuned_fate fate_of(tw_family *f, const struct tuned_entry *e)
+static enum tuned_fate fate_of(tw_family *f, const struct tuned_entry *e, bool cpu)
 {
     double ms = 0;
     tw_kernel *k;
@@ -125,8 +134,11 @@ static enum tuned_fate fate_of(tw_family *f, const struct tuned_entry *e)
         i++;
     if (!k)
         return TUNED_NO_KERNEL;
-    if ((e->target && strcmp(e->target, "cpu") == 0) || (e->device && tuned_of_host(e->device)))
+    bool of_host = (e->target && is_cpu(e->target)) || (e->device && tuned_of_host(e->device));
+    if (of_host && !cpu)
         return TUNED_OF_HOST;
+    if (cpu && !of_host && (e->target || e->device))
+        return TUNED_NO_TARGET;
     if (!is_program(k, e))
         return TUNED_OTHER_PROGRAM;
     bool has_time = e->device && e->size_count > 0 && parse_real(e->ms, &ms) && ms > 0;
@@ -134,12 +146,12 @@ static enum tuned_fate fate_of(tw_family *f, const struct tuned_entry *e)
 }
 
 /* Adds the lines of --tuned, as a table. */
-static int add_tuned(const struct family_request *r, tw_family *f)
+static int add_tuned(const struct family_request *r, tw_family *f, bool cpu)
 {
     char *text = NULL;
     for (int i = 0; i < r->tuned->count; i++) {
         struct tuned_entry *e = &r->tuned->list[i];
-        enum tuned_fate fate = fate_of(f, e);
+        enum tuned_fate fate = fate_of(f, e, cpu);
         tuned_reached(e, fate);
         if (fate == TUNED_BUILT)
             append_result(&text, tw_family_name(f), e);
@@ -159,8 +171,8 @@ static int add_tuned(const struct family_request *r, tw_family *f)
     return status;
 }
 
-/* Adds the results of --table, --store and --tuned to those that are next to the family's file. */
-static int add_results(const struct family_request *r, tw_family *f)
+/* Adds the results of --table, a store and --tuned to those that are next to the family's file. */
+static int add_results(const struct family_request *r, tw_family *f, bool cpu)
 {
     for (const struct option_use *u = NULL; (u = options_next(r->options, "table", u));) {
         tw_status s = tw_family_add_table(f, u->values[0], NULL);
@@ -169,8 +181,8 @@ static int add_results(const struct family_request *r, tw_family *f)
         complain_library(NULL, r->ctx, s);
         return STATUS_USAGE;
     }
-    int status = add_store(r, f);
-    return status == STATUS_OK ? add_tuned(r, f) : status;
+    int status = add_store(r, f, cpu);
+    return status == STATUS_OK ? add_tuned(r, f, cpu) : status;
 }
 
 /* --- types --- */
@@ -243,27 +255,27 @@ static bool take_choice(tw_family *f, const struct variable *list, int count,
     return true;
 }
 
-/* --- one GPU --- */
+/* --- one device --- */
 
-static int open_for(const struct family_request *r, const struct built_gpu *gpu, tw_family **f)
+static int open_for(const struct family_request *r, const struct built_device *d, tw_family **f)
 {
     tw_status s = tw_family_from_file(r->ctx, r->program->path, tw_family_name(r->program->family),
-                                      gpu->target, f);
-    if (s == TW_OK && gpu->device)
-        s = tw_family_device(*f, gpu->device);
+                                      d->target, f);
+    if (s == TW_OK && d->device)
+        s = tw_family_device(*f, d->device);
     if (s == TW_OK && options_has(r->options, "same-bits"))
         s = tw_family_same_bits(*f, true);
     if (s == TW_OK)
-        return add_results(r, *f);
+        return add_results(r, *f, is_cpu(d->target));
     complain_library(NULL, r->ctx, s);
     return STATUS_USAGE;
 }
 
-static int build_for(const struct family_request *r, const struct built_gpu *gpu,
+static int build_for(const struct family_request *r, const struct built_device *d,
                      const tw_shipment *shipment)
 {
     tw_family *f = NULL;
-    int count, status = open_for(r, gpu, &f);
+    int count, status = open_for(r, d, &f);
     if (status != STATUS_OK)
         return status;
     struct variable *list = find_variables(f, &count);
@@ -294,8 +306,8 @@ int family_build(const struct family_request *r)
     for (int i = 0; i < points.count && status == STATUS_OK; i++)
         if (points.list[i].count > 0)
             status = make_set(&sets[shipment.set_count++], &points.list[i], r->options);
-    for (int i = 0; i < r->gpu_count && status == STATUS_OK; i++)
-        status = build_for(r, &r->gpus[i], &shipment);
+    for (int i = 0; i < r->device_count && status == STATUS_OK; i++)
+        status = build_for(r, &r->devices[i], &shipment);
     sets_free(sets, shipment.set_count);
     points_free(&points);
     return status;

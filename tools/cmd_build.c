@@ -29,8 +29,8 @@ struct builder {
     struct known_kernel *members;  /* all kernels, for the names of options */
     int target_count;
     char *targets[MOST_TARGETS];
-    int gpu_count;
-    struct built_gpu gpus[MOST_TARGETS]; /* as asked; several may have one target */
+    int device_count;
+    struct built_device devices[MOST_TARGETS]; /* as asked; several may have one target */
     struct tuned tuned;
     char *said;     /* last compiler message; many versions repeat it */
     bool refused;   /* the compiler refused the latest version */
@@ -470,21 +470,21 @@ static int add_kernel(struct builder *b, const struct known_kernel *known)
     return status;
 }
 
-/* Adds a GPU for families. device: its name, or the target again. */
-static void add_gpu(struct builder *b, const char *target, const char *device)
+/* Adds a device for families. device: a GPU's name, or the target again. */
+static void add_device(struct builder *b, const char *target, const char *device)
 {
     tw_device here = tw_device_init();
     const char *name = strcmp(target, device) == 0 ? NULL : device;
-    if (!name && device_named(target, &here)) /* cuda */
+    if (!name && strcmp(target, "cpu") != 0 && device_named(target, &here)) /* cuda */
         name = here.model;
-    for (int i = 0; i < b->gpu_count; i++)
-        if (strcmp(b->gpus[i].target, target) == 0 &&
-            (name && b->gpus[i].device ? strcmp(b->gpus[i].device, name) == 0
-                                       : name == b->gpus[i].device))
+    for (int i = 0; i < b->device_count; i++)
+        if (strcmp(b->devices[i].target, target) == 0 &&
+            (name && b->devices[i].device ? strcmp(b->devices[i].device, name) == 0
+                                          : name == b->devices[i].device))
             return;
-    if (b->gpu_count < MOST_TARGETS)
-        b->gpus[b->gpu_count++] =
-            (struct built_gpu){need_text("%s", target), name ? need_text("%s", name) : NULL};
+    if (b->device_count < MOST_TARGETS)
+        b->devices[b->device_count++] =
+            (struct built_device){need_text("%s", target), name ? need_text("%s", name) : NULL};
 }
 
 static int add_target(struct builder *b, const char *name, size_t length)
@@ -495,8 +495,7 @@ static int add_target(struct builder *b, const char *name, size_t length)
         free(target);
         target = need_text("%s", room);
     }
-    if (strcmp(target, "cpu") != 0)
-        add_gpu(b, target, device);
+    add_device(b, target, device);
     free(device);
     bool again = false;
     for (int i = 0; i < b->target_count; i++)
@@ -579,18 +578,6 @@ static int find_kernels(struct builder *b)
     return STATUS_OK;
 }
 
-/* The choice among a family's kernels at run time is for GPUs. */
-static int check_families(const struct builder *b)
-{
-    for (int t = 0; t < b->target_count && b->family_count > 0; t++)
-        if (strcmp(b->targets[t], "cpu") == 0)
-            return usage_error(NULL, b->self,
-                               "--device cpu: `%s` is a family, which is built for GPUs; name one "
-                               "of its kernels, FILE:KERNEL",
-                               tw_family_name(b->families[0].program->family));
-    return STATUS_OK;
-}
-
 /* --- the whole --- */
 
 /* Returns --name, else the only kernel's or family's name, else the first file's name. Avoids R_OK, W_OK,
@@ -656,7 +643,8 @@ static int add_families(struct builder *b)
     int status = STATUS_OK;
     for (int i = 0; i < b->family_count && status == STATUS_OK; i++)
         status = family_build(&(struct family_request){b->build, b->ctx, b->families[i].program,
-                                                       b->given, b->gpus, b->gpu_count, &b->tuned});
+                                                       b->given, b->devices, b->device_count,
+                                                       &b->tuned});
     return status;
 }
 
@@ -718,7 +706,10 @@ static int build_all(struct builder *b, char **name)
 {
     b->left_out = need_memory(((size_t)b->kernel_count + 1) * sizeof *b->left_out);
     int status = build_kernels(b, name);
-    bool for_gpu = b->gpu_count > 0 && options_has(b->given, "device");
+    bool for_gpu = false;
+    for (int t = 0; t < b->target_count; t++)
+        for_gpu = for_gpu || strcmp(b->targets[t], "cpu") != 0;
+    for_gpu = for_gpu && options_has(b->given, "device");
     if (status == STATUS_OK && for_gpu && !options_has(b->given, "no-cubin"))
         status = build_cubins(b->build, b->ctx);
     if (status == STATUS_OK)
@@ -732,9 +723,9 @@ static void builder_close(struct builder *b)
         program_close(&b->programs[i]);
     for (int i = 0; i < b->target_count; i++)
         free(b->targets[i]);
-    for (int i = 0; i < b->gpu_count; i++) {
-        free(b->gpus[i].target);
-        free(b->gpus[i].device);
+    for (int i = 0; i < b->device_count; i++) {
+        free(b->devices[i].target);
+        free(b->devices[i].device);
     }
     tuned_free(&b->tuned);
     free(b->programs);
@@ -762,8 +753,6 @@ static int build_run(const struct command *self, const struct options *given)
         status = find_targets(&b);
     if (status == STATUS_OK)
         status = find_kernels(&b);
-    if (status == STATUS_OK)
-        status = check_families(&b);
     if (status == STATUS_OK)
         status = settings_known(b.members, b.member_count, given);
     if (status == STATUS_OK)
@@ -811,7 +800,8 @@ static const struct option_spec build_options[] = {
     {.name = "store",
      .values = 1,
      .value = "FILE",
-     .help = "also the results of `tilewright tune` for a family's kernels in this store"},
+     .help = "also the results of `tilewright tune` for a family's kernels in this store (the\n"
+             "user's own store always counts for the CPU)"},
     {.name = "variants",
      .values = 1,
      .value = "N",

@@ -325,7 +325,10 @@ static bool report_name(const struct aot_build *b, const struct aot_given *g, co
 
 bool aot_takes_workspace(const struct aot_function *f)
 {
-    return f->family || f->rooms > 0;
+    bool takes = f->rooms > 0;
+    for (size_t i = 0; f->family && i < f->rows.count && !takes; i++)
+        takes = f->rows.data[i].target != aot_cpu;
+    return takes;
 }
 
 static bool name_is_free(const struct aot_build *b, const struct aot_given *g, const char *name,
@@ -336,7 +339,8 @@ static bool name_is_free(const struct aot_build *b, const struct aot_given *g, c
     for (size_t i = 0; i < b->functions.count; i++) {
         const struct aot_function *f = &b->functions.data[i];
         const char *workspace = arena_printf(b->arena, "%s_workspace", f->name);
-        if (strcmp(f->name, name) == 0 || (aot_takes_workspace(f) && strcmp(workspace, name) == 0))
+        bool may_take = f->family || aot_takes_workspace(f); /* a family's GPUs may come later */
+        if (strcmp(f->name, name) == 0 || (may_take && strcmp(workspace, name) == 0))
             return report_name(b, g, name, f, diag);
     }
     return true;
@@ -473,7 +477,7 @@ bool aot_add(struct aot_build *b, const struct aot_given *g, struct diag *diag)
     if (!f || !aot_plan(&plan, g, f->params, diag))
         return false;
     int rooms = g->lowered ? aot_rooms(g->lowered) : 0;
-    if (rooms > 0 && !aot_takes_workspace(f) &&
+    if (rooms > 0 && !f->family && !aot_takes_workspace(f) &&
         !name_is_free(b, g, arena_printf(a, "%s_workspace", f->name), diag))
         return false;
     const struct aot_row *given = &g->row;
@@ -508,6 +512,12 @@ static struct aot_point copy_point(struct aot_build *b, const struct aot_given_t
     return (struct aot_point){arena_copy(b->arena, given->sizes, bytes), order};
 }
 
+/* Returns NULL for NULL. */
+static const char *copy_of(struct arena *a, const char *text)
+{
+    return text ? arena_string(a, text, strlen(text)) : NULL;
+}
+
 static struct aot_function *family_function(struct aot_build *b, const struct aot_given_table *g)
 {
     size_t i = 0;
@@ -523,7 +533,8 @@ void aot_add_table(struct aot_build *b, const struct aot_given_table *g)
     struct arena *a = b->arena;
     struct aot_function *f = family_function(b, g);
     struct aot_table table = {.target = g->target,
-                              .device = device_for(b, g->device),
+                              .device = g->target == aot_cpu ? copy_of(a, g->device)
+                                                             : device_for(b, g->device),
                               .variant_count = g->variant_count,
                               .compared = g->compared,
                               .mean = g->mean,

@@ -66,10 +66,11 @@ struct aot_point {
     const int *order; /* of as many variants as its table has, the fastest first */
 };
 
-/* The order of the variants on one GPU. */
+/* The order of the variants on one device. */
 struct aot_table {
     const struct target *target;
-    const char *device; /* the GPU's name, "NVIDIA H200"; NULL: no results, by the model */
+    const char *device; /* its name, "NVIDIA H200"; NULL: no results: by the model, or on a CPU
+                         * in the order of the family */
     int variant_count;
     int compared; /* variants that were compared to choose these */
     double
@@ -150,11 +151,11 @@ struct aot_given {
     struct aot_row row; /* without version, variant and target */
 };
 
-/* The order of a family's variants on one GPU, to add. Texts are copied. */
+/* The order of a family's variants on one device, to add. Texts are copied. */
 struct aot_given_table {
     const char *family, *file, *types; /* as of its versions */
     const struct target *target;
-    const char *device; /* NULL: no results, by the model */
+    const char *device; /* NULL: no results */
     int size_count;
     const int *sizes; /* parameters */
     int variant_count;
@@ -197,8 +198,8 @@ bool aot_expr(struct text *out, const struct expr *e, const struct aot_param *pa
 bool aot_plan(struct text *out, const struct aot_given *given, const struct aot_param *params,
               struct diag *diag);
 int aot_rooms(const struct lowered *lowered);
-/* Returns true if the function takes a workspace. That of a family always does, so that other variants
- * do not change its parameters. */
+/* Returns true if the function takes a workspace. That of a family for a GPU always does, so that
+ * other variants do not change its parameters. On a CPU the engine makes it. */
 bool aot_takes_workspace(const struct aot_function *f);
 /* Prints aot_pick_INDEX, which returns the version for a launch; of a family, aot_version_INDEX, which
  * returns that of a variant. */

@@ -32,7 +32,11 @@ void aot_choice(struct text *out, const struct aot_build *b)
     struct aot_slot slots[] = {{"name", b->name},
                                {"sizes", arena_printf(b->arena, "%d", sizes)},
                                {"order", arena_printf(b->arena, "%d", order)}};
-    aot_fill(out, aot_choice_c, aot_choice_c_length, slots, sizeof slots / sizeof *slots);
+    struct text form;
+    text_init(&form, b->arena);
+    aot_choose_lines(&form, b, aot_choice_c, aot_choice_c_length);
+    aot_fill(out, (const unsigned char *)form.data, form.length, slots,
+             sizeof slots / sizeof *slots);
 }
 
 static void write_size(struct text *out, int64_t size)
@@ -118,7 +122,7 @@ static void write_loop(struct text *out, const struct aot_function *f, int index
                   "        aot_begin(aot_p, aot_v);\n        ");
     aot_call(out, f, "aot_plan", index, "aot_p");
     text_add(out, ";\n"
-                  "        if (aot_p->status == 0 && aot_m->functions[aot_v])\n"
+                  "        if (aot_p->status == 0 && aot_has(aot_m, aot_v))\n"
                   "            return;\n"
                   "    }\n"
                   "    aot_begin(aot_p, aot_first);\n"
@@ -138,7 +142,7 @@ void aot_take(struct text *out, const struct aot_build *b, int index,
         out,
         "\n/* Chooses a version and plans the launch: the first variant, in the order of the "
         "nearest sizes,\n"
-        " * that takes the sizes and fits the GPU. The version is -1 if nothing was built for "
+        " * that takes the sizes and fits the device. The version is -1 if nothing was built for "
         "the launch. */\n"
         "static void aot_take_%d(struct aot_plan *aot_p, const %s_module *aot_m,\n"
         "    uintptr_t aot_low",

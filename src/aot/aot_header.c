@@ -287,6 +287,8 @@ static void describe_choice(struct text *out, const struct aot_function *f)
             text_printf(out, "as measured on %s at %d sizes, and predicted from these at %zu more",
                         table->device, table->measured,
                         table->points.count - (size_t)table->measured);
+        else if (table->target == aot_cpu)
+            text_add(out, "without results: the first that takes the sizes");
         else
             text_printf(out, "by the model at %zu sizes", table->points.count);
         text_printf(out, ": %d of %d kernels with tuned values", table->variant_count,

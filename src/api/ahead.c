@@ -83,6 +83,7 @@ struct add_call {
     const tw_build_when *when;
     const struct build_family *family;
     const char *variant;
+    bool only_tries; /* adds nothing */
     struct aot_given given;
 };
 
@@ -332,9 +333,17 @@ static tw_status add_call(void *user)
     if (!describe_row(c))
         return TW_BAD_ARGUMENT;
     status = compile(c);
-    if (status != TW_OK)
+    if (status != TW_OK || c->only_tries)
         return status;
     return aot_add(&c->build->build, &c->given, diag_of(c)) ? TW_OK : TW_UNSUPPORTED;
+}
+
+tw_status build_try(tw_build *b, tw_launch *l, const struct build_family *family,
+                    const char *variant)
+{
+    struct add_call call = {
+        .build = b, .launch = l, .family = family, .variant = variant, .only_tries = true};
+    return context_call(b->ctx, add_call, &call);
 }
 
 tw_status build_add(tw_build *b, tw_launch *l, const tw_build_when *when,

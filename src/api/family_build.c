@@ -61,11 +61,6 @@ static tw_status begin_call(void *user)
                    MOST_VARIANTS);
         return TW_BAD_ARGUMENT;
     }
-    if (!f->members[0].kernel->device) {
-        diag_error(&f->ctx->diag, LOC_NONE,
-                   "a family for `cpu` cannot be built; load it for the target of a GPU");
-        return TW_BAD_ARGUMENT;
-    }
     tw_status status = check_sets(c);
     const struct lang_kernel *info = f->members[0].kernel->info;
     enum dtype *types = arena_array(a, enum dtype, info->type_count + 1);
@@ -157,7 +152,8 @@ static tw_status take_refusal(struct family_build *c, struct family_variant *v, 
 {
     tw_context *ctx = c->family->ctx;
     struct refused_call r = {c, v->name, ""};
-    if (status != TW_BAD_PROGRAM && status != TW_UNSYNCHRONISED)
+    bool not_here = status == TW_UNSUPPORTED && !c->family->members[v->member].kernel->device;
+    if (status != TW_BAD_PROGRAM && status != TW_UNSYNCHRONISED && !not_here)
         return status;
     v->refused = true;
     take_message(ctx, r.why, sizeof r.why);
@@ -203,7 +199,7 @@ static void add_table(struct family_build *c)
         .family = c->function.name,
         .file = c->function.file,
         .types = c->function.types,
-        .target = f->members[0].kernel->device,
+        .target = f->members[0].kernel->device ? f->members[0].kernel->device : aot_cpu,
         .device = f->view.group ? f->view.group->device : NULL,
         .measured = f->view.table.row_count,
         .size_count = f->size_count,
@@ -229,7 +225,13 @@ static void warn_of_results(const struct family_build *c)
     const char *by =
         f->view.of_twins ? arena_printf(&f->ctx->scratch, " with %s", f->view.group->types) : "";
     const struct gpu *gpu = f->view.group ? gpu_find(f->view.group->device) : NULL;
-    if (!f->view.group)
+    if (!f->view.group && !f->members[0].kernel->device)
+        diag_warning(d, LOC_NONE,
+                     "there are no results of the family `%s`%s for a CPU: the first kernel that "
+                     "takes the sizes runs, with its default values (`tilewright tune` measures "
+                     "others)",
+                     f->name, with);
+    else if (!f->view.group)
         diag_warning(d, LOC_NONE,
                      "there are no results of the family `%s`%s: the model chooses among the "
                      "default values of its kernels, at powers of two of the sizes",
@@ -327,8 +329,8 @@ static tw_status build_locked(struct family_build *c)
     return status == TW_OK ? context_call(f->ctx, end_call, c) : status;
 }
 
-/* Forgets the GPU that is here, because a build does not depend on the machine that makes it. Takes
- * the number of multiprocessors of the first GPU of the model's table that the target is for.
+/* Forgets the GPU that is here, because a build for GPUs does not depend on the machine that makes
+ * it. Takes the number of multiprocessors of the first GPU of the model's table that the target is for.
  * Returns the name of that GPU; NULL: there is none. */
 static const char *take_usual_device(tw_family *f, int capability)
 {

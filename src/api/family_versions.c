@@ -54,6 +54,12 @@ static tw_status add_version(struct family_build *c, const struct family_variant
 
 /* --- the versions of a variant --- */
 
+/* A program for the CPU serves all sizes and addresses. */
+static bool is_for_cpu(const struct family_build *c)
+{
+    return !c->family->members[0].kernel->device;
+}
+
 /* Returns a hash of the PTX without the comments at its start (FNV-1a). */
 static tw_status hash_of(const struct family_build *c, const struct family_variant *v, int set,
                          struct facts facts, uint64_t *hash)
@@ -80,6 +86,8 @@ static tw_status find_decisive(const struct family_build *c, const struct family
     const struct lang_kernel *info = f->members[v->member].kernel->info;
     uint64_t all = 0, best, other;
     *decisive = 0;
+    if (is_for_cpu(c))
+        return TW_OK;
     for (int i = 0; i < f->size_count; i++)
         all |= (uint64_t)!info->params[f->size_param[i]].is_static << i;
     tw_status status = hash_of(c, v, set, (struct facts){all, all}, &best);
@@ -173,9 +181,19 @@ static tw_status add_set(struct family_build *c, int chosen, int set)
         return context_no_memory(c->family->ctx);
     for (int i = 0; i < count && status == TW_OK; i++)
         status = add_version(c, v, set, facts[i], 16);
-    if (status == TW_OK && c->how.unaligned)
+    if (status == TW_OK && c->how.unaligned && !is_for_cpu(c))
         status = add_version(c, v, set, (struct facts){0}, 1);
     free(facts);
+    return status;
+}
+
+static tw_status try_for_cpu(const struct family_build *c, const struct family_variant *v, int set)
+{
+    tw_launch *l = NULL;
+    tw_status status = make_launch(c, v, set, (struct facts){0}, &l);
+    if (status == TW_OK)
+        status = build_try(c->build, l, &c->function, v->name);
+    tw_launch_free(l);
     return status;
 }
 
@@ -188,7 +206,7 @@ tw_status family_try_variant(struct family_build *c, int chosen)
     int set = ship_serves_all(info) ? -1 : 0;
     while (set >= 0 && !ship_set_serves(s, info, set))
         set++;
-    return hash_of(c, v, set, (struct facts){0}, &hash);
+    return is_for_cpu(c) ? try_for_cpu(c, v, set) : hash_of(c, v, set, (struct facts){0}, &hash);
 }
 
 tw_status family_add_variant(struct family_build *c, int chosen)

@@ -253,6 +253,36 @@ static void no_sizes_have_a_table(void **state)
     has(source, "unsigned short order[AOT_ORDER]"); /* numbers over the tables of all devices */
 }
 
+/* The function of a CPU has no workspace, and one version of each variant for all sizes and
+ * addresses; with a GPU it has the parameters that the GPU needs. */
+static void the_host_has_a_table(void **state)
+{
+    struct fixture *f = *state;
+    const char *header, *source;
+    tw_shipment how = tw_shipment_init();
+    how.sets = sets;
+    how.set_count = 1;
+    how.unaligned = true;
+    tw_family *host = load_for(f, NULL);
+    texts_of(f, host, &how, "the first kernel that takes the sizes runs", &header, &source);
+    has(header, "cpu, without results");
+    has(header, "cpu; rows; n = 64, k = 64: BM = 16, WARPS = 1\n");
+    lacks(header, "_workspace(");
+    lacks(source, "is_device");
+    put_file("more.table", "%s", HEADER("Some CPU, 8 cores, x86-64, avx2 routines") ROWS);
+    succeed(f, tw_family_add_table(host, file_path("more.table"), NULL));
+    tw_build *b = open_build(f);
+    succeed(f, tw_build_family(b, host, &how));
+    has(tw_context_messages(f->ctx), "those of Some CPU, 8 cores, x86-64, avx2 routines choose");
+    succeed(f, tw_build_family(b, load_for(f, "sm_90"), &how));
+    succeed(f, tw_build_texts(b, &header, &source));
+    has(header, "cpu, as measured on Some CPU, 8 cores");
+    has(header, "sm_90, as measured on NVIDIA H200");
+    has(header, "size_t shipped_products_f32_workspace(");
+    has(header, "cpu; rows; n = 64, k = 64: BM = 8, WARPS = 2\n");
+    lacks(source, "\"Some CPU"); /* only GPUs are compared by name */
+}
+
 static void wrong_calls_are_refused(void **state)
 {
     struct fixture *f = *state;
@@ -261,9 +291,7 @@ static void wrong_calls_are_refused(void **state)
     static const tw_size_range other[] = {{"q", 1, 2}}, array[] = {{"a", 1, 2}},
                                empty[] = {{"m", 2, 1}};
     tw_size_set set = {1, other};
-    tw_family *host = load_for(f, NULL), *family = load_for(f, "sm_80");
-    refused(f, tw_build_family(b, host, NULL), TW_BAD_ARGUMENT,
-            "a family for `cpu` cannot be built");
+    tw_family *family = load_for(f, "sm_80");
     refused(f, tw_build_family(b, NULL, NULL), TW_BAD_ARGUMENT, "`f` is NULL");
     assert_int_equal(tw_build_family(NULL, family, NULL), TW_BAD_ARGUMENT);
     how.sets = &set;
@@ -281,7 +309,7 @@ static void wrong_calls_are_refused(void **state)
 
 /* --- every allocation can fail --- */
 
-static tw_status build_once(tw_context *ctx, const char *path)
+static tw_status build_once(tw_context *ctx, const char *path, const char *target)
 {
     tw_build *b = NULL;
     tw_family *family;
@@ -289,7 +317,7 @@ static tw_status build_once(tw_context *ctx, const char *path)
     tw_shipment how = tw_shipment_init();
     how.sets = sets;
     how.set_count = 1;
-    tw_status s = tw_family_from_file(ctx, path, NULL, "sm_90", &family);
+    tw_status s = tw_family_from_file(ctx, path, NULL, target, &family);
     if (s == TW_OK)
         s = tw_build_new(ctx, "shipped", &b);
     if (s == TW_OK)
@@ -299,9 +327,8 @@ static tw_status build_once(tw_context *ctx, const char *path)
     return s;
 }
 
-static void no_memory(void **state)
+static void fail_allocations(const char *target)
 {
-    load_for(*state, "sm_90"); /* writes the files */
     tw_status s = TW_NO_MEMORY;
     for (long n = 1; s != TW_OK; n += n < 100 ? 1 : 13) {
         struct counting memory = {.fail_from = n};
@@ -310,12 +337,19 @@ static void no_memory(void **state)
         tw_context *ctx;
         if (tw_context_new(&config, &ctx) != TW_OK)
             continue;
-        s = build_once(ctx, file_path("products.tile"));
+        s = build_once(ctx, file_path("products.tile"), target);
         if (s != TW_OK && s != TW_NO_MEMORY)
             fail_msg("allocation %ld fails: %s", n, tw_status_name(s));
         tw_context_free(ctx);
         assert_int_equal(memory.live, 0);
     }
+}
+
+static void no_memory(void **state)
+{
+    load_for(*state, "sm_90"); /* writes the files */
+    fail_allocations("sm_90");
+    fail_allocations("cpu");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, family_setup, family_teardown)
@@ -332,6 +366,7 @@ int main(void)
         TEST(only_refused_defaults_are_an_error),
         TEST(a_refusal_does_not_last),
         TEST(no_sizes_have_a_table),
+        TEST(the_host_has_a_table),
         TEST(wrong_calls_are_refused),
         TEST(no_memory),
     };
