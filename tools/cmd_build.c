@@ -201,6 +201,15 @@ static tw_status add_to_build(const struct version *v, tw_launch *l)
     return tw_build_add(v->builder->build, l, &when);
 }
 
+/* Sets integers that have a default and lack the fact to 1, which 16 does not divide. */
+static void set_other_defaults(const struct version *v, tw_launch *l)
+{
+    tw_param p = tw_param_init();
+    for (int i = 0; i < MOST_INTEGERS && launch_integer(v->kernel, i, &p); i++)
+        if (p.default_value.kind && !(v->facts >> i & 1))
+            tw_launch_set(l, p.name, tw_int(1));
+}
+
 /* Returns the PTX of a version, without the leading comments, or NULL if it does not compile.
  * The caller frees. */
 static char *ptx_of(const struct version *v)
@@ -210,6 +219,7 @@ static char *ptx_of(const struct version *v)
     if (tw_launch_new(v->kernel, &l) != TW_OK)
         return NULL;
     set_types_and_facts(v, l);
+    set_other_defaults(v, l);
     bool good = set_statics(v, l) == STATUS_OK && set_tuned_values(v, l) == STATUS_OK &&
                 tw_launch_show_stage(l, TW_STAGE_PTX, &text) == TW_OK;
     while (good && strncmp(text, "//", 2) == 0)

@@ -306,16 +306,25 @@ static tw_status compile(struct add_call *c)
     return lower(c, ir, known) ? TW_OK : TW_BAD_PROGRAM;
 }
 
+/* Returns true if a size has its default because the launch does not say it. */
+static bool is_default(const tw_launch *l, int p)
+{
+    const struct lang_param *param = &l->kernel->info->params[p];
+    return param->has_default && !l->value_set[p] && l->choice.values[p].i == param->value.i;
+}
+
 /* Keeps only the divisors that a version may require of a caller's sizes. That of a derived parameter
- * is a fact about these sizes, not about a caller's. Versions of a kernel by itself differ by
- * multiples of 16 alone. The CPU has one version for all sizes. */
+ * is a fact about these sizes, not about a caller's, and so is that of a default, 0 for example: the
+ * caller may give another value. Versions of a kernel by itself differ by multiples of 16 alone. The
+ * CPU has one version for all sizes. */
 static void forget_divisors(struct add_call *c)
 {
-    const struct lang_kernel *info = c->launch->kernel->info;
+    tw_launch *l = c->launch;
+    const struct lang_kernel *info = l->kernel->info;
     for (int p = 0; p < info->param_count; p++)
-        if (info->params[p].derived || !c->launch->kernel->device ||
-            (!c->family && c->launch->choice.divisor[p] == 8))
-            c->launch->choice.divisor[p] = 1;
+        if (info->params[p].derived || is_default(l, p) || !l->kernel->device ||
+            (!c->family && l->choice.divisor[p] == 8))
+            l->choice.divisor[p] = 1;
 }
 
 static tw_status add_call(void *user)

@@ -94,6 +94,21 @@ def test_odd_values(tool, folder):
         run(["g++", "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c", f"{folder}/x.cc", "-o", f"{folder}/x.o"])
 
 
+def test_defaults(tool, folder):
+    """A default of 0 does not ask that 16 divides the caller's value."""
+    path = f"{folder}/shifted.tile"
+    open(path, "w").write("kernel shifted(i32 m, const f32 *a, f32 *c, i32 shift = 0) grid(cdiv(m, 128)) warps(1)\n{\n"
+                          "    global f32 A[m] = a, C[m] = c;\n    C[block.x * 128 +: 128] = A[block.x * 128 + shift +: 128];\n}\n")
+    run([tool, "build", path, "--output", folder])
+    text = open(f"{folder}/shifted.h").read()
+    for part in (" *   sm_80; m divisible by 16; shift divisible by 16\n", " *   sm_80; m divisible by 16\n", " *   sm_80\n"):
+        if part not in text:
+            fail(f"no '{part}' in shifted.h:\n{text}")
+    run([tool, "build", "kernels/recipes/convolution.tile", "--type", "f32", "--set", "c=64,r=3,s=3,f=64", "--output", folder])
+    if "pad divisible" in open(f"{folder}/convolution.h").read():
+        fail("a convolution takes only pads that 16 divides")
+
+
 HEADERS = ("assert", "complex", "ctype", "errno", "float", "inttypes", "iso646", "limits", "math", "pthread", "setjmp", "signal", "stdbool",
            "stdio", "stdlib", "string", "time", "unistd", "sys/stat", "wchar")
 
@@ -399,6 +414,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         test_kernels(tool, folder)
         test_odd_values(tool, folder)
+        test_defaults(tool, folder)
         test_names(tool, folder)
         test_file_names(tool, folder)
         test_signed_zeros(tool, folder)

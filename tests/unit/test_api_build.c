@@ -108,6 +108,30 @@ static void test_rows(void **state)
     assert_int_equal(images(b), 2);
 }
 
+/* A default, 0, is not a fact about the sizes of a launch: no version asks that 16 divides `shift`. */
+static void test_default(void **state)
+{
+    struct fixture *f = *state;
+    tw_build *b;
+    const char *header, *source;
+    load(f,
+         "kernel move(i32 m, static i32 k, const f32 *a, f32 *c, i32 shift = 0) grid(1) warps(1)\n"
+         "{\n"
+         "    global f32 A[m] = a, C[m] = c;\n"
+         "    C[shift +: 32] = A[shift +: 32];\n"
+         "}\n");
+    succeed(f, tw_build_new(f->ctx, "shipped", &b));
+    tw_launch *l = launch_of(f->module, 64);
+    succeed(f, tw_build_add(b, l, NULL));
+    succeed(f, tw_build_texts(b, &header, &source));
+    has(header, "sm_80; k = 64\n");
+    succeed(f, tw_launch_set(l, "shift", integer(16)));
+    succeed(f, tw_build_new(f->ctx, "shipped", &b));
+    succeed(f, tw_build_add(b, l, NULL));
+    succeed(f, tw_build_texts(b, &header, &source));
+    has(header, "sm_80; k = 64; shift divisible by 16\n");
+}
+
 static void test_machine_code(void **state)
 {
     struct fixture *f = *state;
@@ -209,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_texts, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_rows, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_default, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_machine_code, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_refused, api_setup, api_teardown),
         cmocka_unit_test(test_no_memory),
