@@ -389,6 +389,11 @@ TW_SIZED(tw_config);
  * reason, because there is no context for a message. Free it with tw_context_free. */
 TW_API tw_status tw_context_new(const tw_config *config, tw_context **out);
 
+/* Says why tw_context_new refuses a list for tw_config.bind. why: gets one line of at most `room`
+ * bytes with its '\0'; "" if the list is accepted. Returns TW_OK, TW_BAD_ARGUMENT or TW_UNSUPPORTED,
+ * as tw_context_new does for the list. Any thread. */
+TW_API tw_status tw_bind_check(const char *list, char *why, size_t room);
+
 /* Frees a context and all objects made from it. NULL is allowed. */
 TW_API void tw_context_free(tw_context *ctx);
 

@@ -351,6 +351,7 @@ _SIGNATURES = {
     "tw_version": (c_char_p,),
     "tw_status_text": (c_char_p, c_int),
     "tw_context_new": (c_int, POINTER(_Config), _ptr),
+    "tw_bind_check": (c_int, c_char_p, c_char_p, c_size_t),
     "tw_context_free": (None, c_void_p),
     "tw_flag_is_set": (c_bool, c_void_p),
     "tw_context_messages": (c_char_p, c_void_p),
@@ -1075,10 +1076,6 @@ def _options(threads: Any, import_path: Any, progress: Any, bind: Any, machine_b
                     None if bind is None else bind.encode(), bool(machine_bits))
 
 
-_BIND_REFUSED = {_BAD_ARGUMENT: "expected processors that this process may use, as \"0-7,16\", or \"all\"",
-                 _UNSUPPORTED: "this system cannot bind threads"}
-
-
 class _Context:
     """A tw_context, with a module in it if there is a text. One thread at a time uses it, and holds `lock` meanwhile.
     It is not freed when the interpreter ends, because a daemon thread may still use it. A context of a GPU is never
@@ -1104,8 +1101,9 @@ class _Context:
         handle = c_void_p()
         status = self.native.tw_context_new(byref(config), byref(handle))
         if status:
-            refused = _BIND_REFUSED.get(status) if options.bind is not None else None
-            _raise(status, f"bind={options.bind.decode()!r}: {refused}" if refused else "")
+            why = ctypes.create_string_buffer(1200)
+            refused = options.bind is not None and self.native.tw_bind_check(options.bind, why, len(why))
+            _raise(status, f"bind={options.bind.decode()!r}: {why.value.decode()}" if refused else "")
         self.handle = handle.value
         if gpu < 0:
             weakref.finalize(self, _free_context, self.native, self.handle, self.flag).atexit = False

@@ -367,11 +367,16 @@ static int choose_device(struct run *r, const struct device_asked *asked, const 
                                                "trace",    "trace-events", "trace-from", "order",
                                                "despite",  "why",          NULL};
     const struct options *o = r->given;
+    static const char *const of_engine[] = {"bind", "machine-bits", NULL};
+    const char *engine = options_any(o, of_engine);
+    bool on_gpu = asked->place && names_gpu(asked->place);
     r->simulated = device_is(asked, "sim");
+    if (engine && (on_gpu || r->simulated))
+        return usage_error(&r->complaints, o->command,
+                           "--%s is of the CPU engine, which does not run the kernel here", engine);
     int status = check_place(r, asked);
     if (status != STATUS_OK)
         return status;
-    bool on_gpu = asked->place && names_gpu(asked->place);
     if (r->profile.asked && (on_gpu || r->simulated))
         return usage_error(&r->complaints, o->command,
                            "--profile is of the CPU engine; for GPUs, `tilewright explain` says "

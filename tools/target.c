@@ -157,12 +157,9 @@ int context_open(tw_context **ctx, const struct program_config *config)
     free(path);
     if (s == TW_OK)
         return STATUS_OK;
-    if (config->bind && (s == TW_BAD_ARGUMENT || s == TW_UNSUPPORTED))
-        complain(
-            config->complaints, "--bind %s: %s", config->bind,
-            s == TW_UNSUPPORTED
-                ? "this system cannot bind threads to processors"
-                : "not a list of processors that this process may use, such as 0-7,16, or all");
+    char why[1200];
+    if (config->bind && tw_bind_check(config->bind, why, sizeof why) != TW_OK)
+        complain(config->complaints, "--bind %s: %s", config->bind, why);
     else
         complain(config->complaints, "%s", tw_status_text(s));
     return STATUS_FAILED;

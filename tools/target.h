@@ -146,8 +146,9 @@ bool is_float_type(tw_dtype t);
     {                                                                                              \
         .name = "bind", .values = 1, .value = "LIST",                                              \
         .help = "CPU: bind each of the engine's threads to a processor of LIST, such as 0-7,16\n"  \
-                "(all: of those that this process may use); the first entry stays free for\n"      \
-                "the program's own thread, which is not bound"                                     \
+                "(all: of those that this process may use), and without --threads as many\n"       \
+                "threads as LIST has; the first entry stays free for the program's own\n"          \
+                "thread, which is not bound"                                                       \
     }
 #define OPTION_MACHINE_BITS                                                                        \
     {                                                                                              \

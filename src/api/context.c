@@ -3,6 +3,7 @@
 
 #include "base/platform.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void clear_messages(tw_context *ctx)
@@ -248,11 +249,19 @@ void context_arena(tw_context *ctx, struct arena *a)
     a->poll = &ctx->poll;
 }
 
+enum { MOST_BOUND = 256 };
+
 /* The processors of tw_config.bind; count 0: none were given. */
 struct bound {
     int count;
-    int processors[256];
+    int processors[MOST_BOUND];
 };
+
+/* Returns the status for a result of platform_processors. */
+static tw_status bound_status(int count)
+{
+    return count > 0 ? TW_OK : count == PROCESSORS_NONE ? TW_UNSUPPORTED : TW_BAD_ARGUMENT;
+}
 
 static tw_status read_bound(const tw_config *config, struct bound *b)
 {
@@ -261,9 +270,48 @@ static tw_status read_bound(const tw_config *config, struct bound *b)
         return TW_OK;
     if (config->parallel)
         return TW_BAD_ARGUMENT;
-    b->count = platform_processors(config->bind, b->processors,
-                                   (int)(sizeof b->processors / sizeof *b->processors));
-    return b->count > 0 ? TW_OK : b->count == 0 ? TW_UNSUPPORTED : TW_BAD_ARGUMENT;
+    b->count = platform_processors(config->bind, b->processors, MOST_BOUND);
+    return bound_status(b->count);
+}
+
+/* Prints the processors that this thread may use: "0-3,8". */
+static void print_allowed(char *out, size_t room)
+{
+    int list[MOST_BOUND], count = platform_processors("all", list, MOST_BOUND);
+    size_t used = 0;
+    for (int i = 0, end; i < count && used < room; i = end) {
+        for (end = i + 1; end < count && list[end] == list[end - 1] + 1;)
+            end++;
+        int first = list[i], last = list[end - 1];
+        used += (size_t)snprintf(out + used, room - used, "%s%d", i ? "," : "", first);
+        if (last > first && used < room)
+            used += (size_t)snprintf(out + used, room - used, "-%d", last);
+    }
+}
+
+tw_status tw_bind_check(const char *list, char *why, size_t room)
+{
+    struct bound b;
+    char allowed[1024] = "";
+    if (!list || (!why && room))
+        return TW_BAD_ARGUMENT;
+    b.count = platform_processors(list, b.processors, MOST_BOUND);
+    if (b.count < 0)
+        print_allowed(allowed, sizeof allowed);
+    if (!room)
+        return bound_status(b.count);
+    *why = '\0';
+    if (b.count == PROCESSORS_NONE)
+        snprintf(why, room, "this system cannot bind threads to processors");
+    else if (b.count == PROCESSORS_TOO_MANY)
+        snprintf(why, room, "more than %d processors", MOST_BOUND);
+    else if (b.count == PROCESSORS_NOT_ALLOWED)
+        snprintf(why, room, "it names a processor that this process may not use; it may use %s",
+                 allowed);
+    else if (b.count == PROCESSORS_MALFORMED)
+        snprintf(why, room, "expected `all`, or processors such as 0-7,16; this process may use %s",
+                 allowed);
+    return bound_status(b.count);
 }
 
 /* Takes the caller's threads, or makes a pool. */

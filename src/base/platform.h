@@ -15,9 +15,15 @@ int platform_allowed_cores(void); /* those in the affinity mask, at least 1; it 
 /* Returns the cores that control groups grant, rounded up; INT_MAX: any number. groups: the file
  * that lists the groups of the process (/proc/self/cgroup); root: the folder of all groups. */
 int platform_group_cores(const char *groups, const char *root);
-/* Reads a list of processors, "0-3,8", or "all" for all in the affinity mask. Returns their number;
- * 0 if threads cannot be bound to processors on this system; -1 if the list is malformed, names a
- * processor outside the mask, or has more than `most`. */
+/* The reasons for which a list of processors is refused. */
+enum {
+    PROCESSORS_NONE = 0,         /* this system cannot bind threads to processors */
+    PROCESSORS_MALFORMED = -1,   /* the text is not a list */
+    PROCESSORS_TOO_MANY = -2,    /* the list has more than there is room for */
+    PROCESSORS_NOT_ALLOWED = -3, /* the affinity mask lacks one of them */
+};
+/* Reads a list of processors, "0-3,8", or "all" for all in the affinity mask. Returns their number,
+ * or one of the reasons above. */
 int platform_processors(const char *list, int *processors, int most);
 void platform_bind(int processor); /* binds the thread that calls it */
 /* Asks the system to let all threads of this process use Intel AMX's tile registers. */

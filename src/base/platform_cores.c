@@ -172,19 +172,19 @@ bool platform_allow_tiles(void)
 }
 
 #ifdef __linux__
-/* Reads a number below `most`. Returns NULL if there is none. */
+/* Reads a number; a larger one than `most` becomes `most`. Returns NULL if there is none. */
 static const char *read_number(const char *text, int most, int *number)
 {
     char *end;
     if (*text < '0' || *text > '9')
         return NULL;
     unsigned long value = strtoul(text, &end, 10);
-    *number = value < (unsigned long)most ? (int)value : -1;
-    return *number >= 0 ? end : NULL;
+    *number = value < (unsigned long)most ? (int)value : most;
+    return end;
 }
 
-/* Adds the processors of "3" or "0-7" to the list. Returns the text after them; NULL if the
- * process may not use one of them, or if the list is full. */
+/* Adds the processors of "3" or "0-7" to the list. Returns the text after them; NULL if it is
+ * refused, with the reason in *count. */
 static const char *add_range(const char *text, const cpu_set_t *allowed, int *processors, int most,
                              int *count)
 {
@@ -193,11 +193,16 @@ static const char *add_range(const char *text, const cpu_set_t *allowed, int *pr
     last = first;
     if (text && *text == '-')
         text = read_number(text + 1, CPU_SETSIZE, &last);
-    if (!text || last < first)
+    if (!text || last < first || (*text && *text != ',')) {
+        *count = PROCESSORS_MALFORMED;
         return NULL;
+    }
     for (int i = first; i <= last; i++) {
-        if (*count == most || !CPU_ISSET((size_t)i, allowed))
+        bool is_allowed = i < CPU_SETSIZE && CPU_ISSET((size_t)i, allowed);
+        if (*count == most || !is_allowed) {
+            *count = is_allowed ? PROCESSORS_TOO_MANY : PROCESSORS_NOT_ALLOWED;
             return NULL;
+        }
         processors[(*count)++] = i;
     }
     return text;
@@ -208,19 +213,16 @@ int platform_processors(const char *list, int *processors, int most)
     int count = 0;
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return 0;
+        return PROCESSORS_NONE;
     if (strcmp(list, "all") == 0) {
         for (int i = 0; i < CPU_SETSIZE && count < most; i++)
             if (CPU_ISSET((size_t)i, &allowed))
                 processors[count++] = i;
         return count;
     }
-    while ((list = add_range(list, &allowed, processors, most, &count)))
-        if (*list == '\0')
-            return count;
-        else if (*list++ != ',')
-            return -1;
-    return -1;
+    while ((list = add_range(list, &allowed, processors, most, &count)) && *list)
+        list++; /* a comma */
+    return count;
 }
 
 void platform_bind(int processor)
@@ -234,7 +236,7 @@ void platform_bind(int processor)
 int platform_processors(const char *list, int *processors, int most)
 {
     (void)list, (void)processors, (void)most;
-    return 0;
+    return PROCESSORS_NONE;
 }
 
 void platform_bind(int processor)

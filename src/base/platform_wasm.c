@@ -11,7 +11,7 @@ int platform_cores(void)
 int platform_processors(const char *list, int *processors, int most)
 {
     (void)list, (void)processors, (void)most;
-    return 0;
+    return PROCESSORS_NONE;
 }
 
 bool platform_allow_tiles(void)

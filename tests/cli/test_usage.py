@@ -51,9 +51,19 @@ def test_bind(tool):
     """Processors of the engine's threads."""
     softmax = ["kernels/fused/softmax.tile", "--set", "rows=8,cols=20"]
     expect(tool, ["bench", *softmax, "--threads", "1", "--warmup", "0", "--repeat", "1", "--bind", "all"], 0, err="")
+    may = sorted(os.sched_getaffinity(0))
+    last = next(p for p, after in zip(may, [*may[1:], None]) if after != p + 1)
+    first = f"{may[0]}-{last}" if last > may[0] else str(last)  # of the ranges that the message names
     for command in ["run", "bench"]:
-        for wrong in ["7-", "0-99999", "x", ""]:
-            expect(tool, [command, *softmax, "--bind", wrong], 1, out="", err=f"--bind {wrong}: not a list of processors")
+        for wrong in ["7-", "x", "", "0;1", "1-0"]:
+            expect(tool, [command, *softmax, "--bind", wrong], 1, out="", err=f"--bind {wrong}: expected `all`, or processors such as 0-7,16; this "
+                   f"process may use {first}")
+        for wrong in ["0-99999", f"{may[-1] + 1}"]:
+            expect(tool, [command, *softmax, "--bind", wrong], 1, out="", err=f"--bind {wrong}: it names a processor that this process may not use; "
+                   f"it may use {first}")
+    for device in ["sim", "sim:h200", "cuda"]:
+        for option in [["--bind", "all"], ["--machine-bits"]]:
+            expect(tool, ["run", *softmax, "--device", device, *option], 2, out="", err=f"{option[0]} is of the CPU engine")
     expect(tool, ["bench", "--device", "sim", "--bind", "all"], 2, err="--bind is not for --device sim")
 
 

@@ -290,6 +290,7 @@ def test_options():
     tw.compile(text.split("\n", 1)[1].replace("twice", "exp"), import_path=None)
     for options, kind in (({"progress": 3}, TypeError), ({"import_path": "a:b"}, tw.ArgumentError), ({"import_path": ["fold\0"]}, tw.ArgumentError), ({"threads": -1}, tw.ArgumentError), ({"bind": "7-"}, tw.ArgumentError), ({"bind": 3}, TypeError)):
         refuses(kind, next(iter(options)), lambda: tw.compile(text, **options))
+    refuses(tw.ArgumentError, "bind='99999': it names a processor that this process may not use; it may use ", lambda: tw.compile(text, bind="99999"))
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown):
         tw.compile(text.split("\n", 1)[1].replace("twice", "exp"), progress=True)["add"].simulate(a=a, c=c)

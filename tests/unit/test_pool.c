@@ -133,10 +133,13 @@ static void lists_name_processors(void **state)
     assert_int_equal(platform_processors(list, got, MOST), 2);
     assert_int_equal(got[0], all[0]);
     assert_int_equal(got[1], all[count - 1]);
-    assert_int_equal(platform_processors(list, got, 1), -1); /* too many */
-    assert_int_equal(platform_processors("1023", got, MOST), -1);
-    assert_int_equal(platform_processors("99999999999999999999", got, MOST), -1);
-    assert_int_equal(platform_processors("", got, MOST), -1);
+    assert_int_equal(platform_processors(list, got, 1), PROCESSORS_TOO_MANY);
+    static const char *const others[] = {"1023", "0-1024", "99999999999999999999", "1023,0"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_int_equal(platform_processors(others[i], got, MOST), PROCESSORS_NOT_ALLOWED);
+    static const char *const malformed[] = {"", "x", "0-", "-1", "1-0", "0,", ",0", "0 ", "0;1"};
+    for (size_t i = 0; i < sizeof malformed / sizeof *malformed; i++)
+        assert_int_equal(platform_processors(malformed[i], got, MOST), PROCESSORS_MALFORMED);
 }
 
 struct bound {
