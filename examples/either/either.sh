@@ -16,7 +16,7 @@ if [ ! -e "$library" ]; then # it is not next to the program, but installed
 fi
 if [ ! -e "$library" ]; then
     echo "either.sh: libtilewright_cpu.a is not next to $program, and pkg-config knows no tilewright-cpu" >&2
-    echo "  build it (cmake --build BUILD_FOLDER --target tilewright_cpu), or install Tilewright and set PKG_CONFIG_PATH" >&2
+    echo "  build both ($root/dev build), or install Tilewright and set PKG_CONFIG_PATH" >&2
     exit 1
 fi
 tilewright build "$root/kernels/fused/softmax.tile" --name rows --out "$folder" --device cpu,sm_80 --set cols=64 "$@"
