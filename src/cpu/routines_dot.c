@@ -318,6 +318,13 @@ static __mmask8 f64_mask(size_t columns)
     return (__mmask8)((1u << columns) - 1);
 }
 
+/* Adds to the register that holds the sum: in unrolled blocks gcc would move sums to others. */
+static INLINED __m512 fused_in_place(__m512 x, __m512 y, __m512 sum)
+{
+    __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y));
+    return sum;
+}
+
 #define BROADCAST_F32(at) _mm512_set1_ps(*(at))
 #define BROADCAST_F64(at) _mm512_set1_pd(*(at))
 #define LOAD_MASKED_F32(at, mask) _mm512_maskz_loadu_ps(mask, at)
@@ -343,7 +350,7 @@ static __mmask8 f64_mask(size_t columns)
 #define SUM T
 #define GET LOAD
 #define GET_MASKED LOAD_MASKED
-#define FUSED _mm512_fmadd_ps
+#define FUSED fused_in_place
 #define UNROLLS_LINES 1
 #include "cpu/routines_dot_block.h"
 
