@@ -114,8 +114,14 @@ static void products_are_exact(void **state)
             o.k = size[2] * o.group;
             fill(o.a, o.m * size[2] * GROUP_BYTES);
             fill(o.b, o.n * size[2] * GROUP_BYTES);
+            bool one_type = o.a_signed == o.b_signed;
             dot_fn *dot = pairs ? set->dot_i16 : o.a_signed ? set->dot_i8 : set->dot_u8;
-            bool flipped = !pairs && (o.a_signed == o.b_signed) != set->takes_one_sign;
+            dot_fn *alike = o.a_signed ? set->dot_i8_i8 : set->dot_u8_u8;
+            bool flipped = !pairs && one_type != set->takes_one_sign;
+            if (!pairs && one_type && alike) {
+                dot = alike;
+                flipped = false;
+            }
             for (int way = 0; way < 4 && dot; way++)
                 check(set, dot, &o, flipped, way & 1, way >> 1);
         }
