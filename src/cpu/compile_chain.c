@@ -8,6 +8,8 @@
 #include "cpu/compile.h"
 #include "cpu/strips.h"
 
+enum { SHORTEST_PART = 32 }; /* elements of a row; a nest of loops copies shorter ones faster */
+
 /* A value inside the chain. */
 struct link {
     uint8_t slot;
@@ -140,12 +142,22 @@ static bool is_safe_slice(const struct compiler *c, const struct sym *view, int 
             start.i >= 0 && start.i + index->extent <= extent.i);
 }
 
-/* Returns whether e is a row of a view that can be read at any time: its access cannot fault,
- * and no part of the same expression changes memory. */
-static bool is_row_of_view(const struct compiler *c, const struct expr *e)
+/* Returns whether e is a part of a view with as many rows as the result, which are long enough to
+ * be worth reading where they are. */
+static bool is_part(const struct chain *ch, const struct expr *e)
 {
+    return e->type.rank == 2 && type_same_shape(&e->type, ch->shape) &&
+           e->type.extent[1] >= SHORTEST_PART;
+}
+
+/* Returns whether e is a row or a part of a view that can be read at any time: its access cannot
+ * fault, and no part of the same expression changes memory. */
+static bool is_in_view(const struct chain *ch, const struct expr *e)
+{
+    const struct compiler *c = ch->compiler;
     if (c->lanes > 1 || (e->op != OP_ACCESS && e->op != OP_REF) || e->sym->storage != ST_VIEW ||
-        e->type.dtype != e->sym->type.dtype || e->type.rank != 1 || !c->program->streams)
+        e->type.dtype != e->sym->type.dtype || (e->type.rank != 1 && !is_part(ch, e)) ||
+        !c->program->streams)
         return false;
     for (int i = 0; i < e->indices; i++)
         if (!is_safe_slice(c, e->sym, i, &e->index[i]))
@@ -164,7 +176,10 @@ static struct link view_leaf(struct chain *ch, const struct expr *e)
     ch->values[d->leaves] = v;
     struct strip_leaf *leaf = &ch->leaves[d->leaves++];
     note_row_access(c, a);
+    if (v.rank > 1)
+        a->prefetch = row_prefetch_new(c);
     *leaf = (struct strip_leaf){.at = v.at, .slot = new_slot(ch), .load = a};
+    leaf->part = v.rank > 1;
     leaf->size = (uint32_t)a->size;
     leaf->fill = c->set->memory->fill[a->size_index];
     return (struct link){leaf->slot, v.dtype, false};
@@ -174,7 +189,7 @@ static struct link chain_leaf(struct chain *ch, const struct expr *e, enum dtype
 {
     struct compiler *c = ch->compiler;
     struct strip_detail *d = ch->detail;
-    if (is_row_of_view(c, e))
+    if (is_in_view(ch, e))
         return view_leaf(ch, e);
     bool repeats = type_elements(&e->type) < type_elements(ch->shape);
     const struct slot *row = repeats && e->type.dtype != wanted ? NULL : shown_row(c, e);
@@ -251,7 +266,7 @@ static bool merges(const struct chain *ch, int64_t stride[][NEST_RANK], int last
                    int64_t extent)
 {
     for (int i = 0; i < ch->detail->leaves; i++)
-        if (stride[i][last] != stride[i][axis] * extent)
+        if (stride[i][last] != stride[i][axis] * extent || ch->leaves[i].part)
             return false;
     return true;
 }
@@ -414,7 +429,8 @@ static void place_leaves(struct chain *ch)
         int64_t step = 1;
         bool flat = true, fixed = true;
         for (int axis = row; axis >= 0; step *= d->extent[axis--]) {
-            flat &= leaf->stride[axis] == step || d->extent[axis] == 1;
+            flat &=
+                (leaf->stride[axis] == step && !(leaf->part && axis < row)) || d->extent[axis] == 1;
             fixed &= axis == row || leaf->stride[axis] == 0;
         }
         bool spread = leaf->stride[row] == 0;

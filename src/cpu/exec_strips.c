@@ -2,7 +2,11 @@
  * result, then over the next. A strip is a part of a long row, or several short rows. */
 #include "cpu/strips.h"
 
-enum { SHORTEST_IN_PLACE = 64 }; /* elements; shorter rows are computed side by side, then copied */
+enum {
+    SHORTEST_IN_PLACE = 64, /* elements; shorter rows are computed side by side, then copied */
+    PARTS_AHEAD = 8 << 10,  /* bytes that are fetched ahead in a part of a view */
+    FARTHEST = 1 << 26      /* bytes to the next part */
+};
 
 /* The place of a strip's rows in memory: the elements of the result that are inside. */
 struct strip_target {
@@ -29,7 +33,12 @@ struct strips {
     size_t first, columns, count;     /* first element in a row, elements of each row, elements
                                        * of all rows */
     unsigned char *base[STRIP_SLOTS]; /* first element of each leaf */
-    size_t valid[STRIP_SLOTS];        /* number of elements there; the rest gets `otherwise` */
+    size_t valid[STRIP_SLOTS];        /* number of elements there, of each row; the rest gets
+                                       * `otherwise` */
+    int64_t step[STRIP_SLOTS];        /* of a part: elements from a row to the next */
+    size_t valid_rows[STRIP_SLOTS];   /* of a part: rows that have elements there */
+    ptrdiff_t next[STRIP_SLOTS];      /* of a part: bytes from it to the next one that the step is
+                                       * expected to read; 0: not known */
     struct strip_target target;       /* detail->store; */
     bool into_rows;                   /* the last operation writes directly to the target */
 };
@@ -48,6 +57,85 @@ static size_t row_offset(const struct strip_detail *d, const struct strip_leaf *
     if (d->rank > 1)
         offset += (int64_t)row * leaf->stride[0];
     return (size_t)offset;
+}
+
+static const void *other_value(const struct strips *s, const struct strip_leaf *leaf)
+{
+    static const uint64_t zero = 0;
+    uint32_t otherwise = leaf->load->otherwise;
+    return otherwise == NO_SLOT ? (const void *)&zero : frame_at(s->frame, otherwise);
+}
+
+/* Copies elements of a row, of which the first `there` exist, and completes them. */
+static void copy_to_edge(const struct strips *s, const struct strip_leaf *leaf, unsigned char *to,
+                         const unsigned char *from, size_t there, size_t n)
+{
+    memcpy(to, from, there * leaf->size);
+    leaf->fill(to + there * leaf->size, other_value(s, leaf), n - there);
+}
+
+/* Returns the number of elements that exist in the part's row, of n from `first` on. */
+static inline size_t part_there(const struct strips *s, int i, size_t row, size_t first, size_t n)
+{
+    if (row >= s->valid_rows[i] || first >= s->valid[i])
+        return 0;
+    return n < s->valid[i] - first ? n : s->valid[i] - first;
+}
+
+/* Copies rows of a part side by side to its buffer. */
+static void fill_part(const struct strips *s, int i)
+{
+    const struct strip_leaf *leaf = &s->detail->leaf[i];
+    const size_t bytes = s->n * leaf->size;
+    const ptrdiff_t step = (ptrdiff_t)s->step[i] * (ptrdiff_t)leaf->size;
+    const unsigned char *from = s->base[i] + (ptrdiff_t)s->row * step;
+    unsigned char *to = s->p[leaf->slot];
+    for (size_t row = s->row; row < s->row + s->rows; row++, to += bytes, from += step) {
+        size_t there = part_there(s, i, row, 0, s->n);
+        if (there == s->n)
+            memcpy(to, from, bytes);
+        else
+            copy_to_edge(s, leaf, to, s->base[i] + (there > 0 ? (ptrdiff_t)row * step : 0), there,
+                         s->n);
+    }
+}
+
+/* Fetches a later strip of a part: of one of the next rows, or of the part that the step reads next.
+ * Rows are far apart, so the processor does not predict them. */
+static inline void fetch_part(const struct strips *s, int i)
+{
+    const size_t size = s->detail->leaf[i].size, bytes = s->count * size;
+    size_t row = s->row, first = s->first + (PARTS_AHEAD / bytes) * STRIP;
+    ptrdiff_t skipped = 0;
+    for (; first >= s->n; row++)
+        first -= (s->n + STRIP - 1) / STRIP * STRIP;
+    if (row >= s->valid_rows[i]) {
+        row -= s->valid_rows[i];
+        skipped = s->next[i];
+        if (skipped == 0 || row >= s->valid_rows[i])
+            return;
+    }
+    skipped += ((int64_t)row * s->step[i] + (int64_t)first) * (int64_t)size;
+    const unsigned char *from = s->base[i] + skipped;
+    for (size_t at = 0; at < bytes; at += CACHE_LINE)
+        PREFETCH_SECOND(from + at);
+}
+
+/* Returns the strip's elements of a part's row. */
+static unsigned char *part_row(const struct strips *s, int i)
+{
+    const struct strip_leaf *leaf = &s->detail->leaf[i];
+    size_t there = part_there(s, i, s->row, s->first, s->count);
+    unsigned char *from = s->base[i];
+    if (there > 0)
+        from += ((int64_t)s->row * s->step[i] + (int64_t)s->first) * (int64_t)leaf->size;
+    if (there == s->count) {
+        fetch_part(s, i);
+        return from;
+    }
+    unsigned char *buffer = frame_at(s->frame, s->detail->at[leaf->slot]);
+    copy_to_edge(s, leaf, buffer, from, there, s->count);
+    return buffer;
 }
 
 /* Copies `rows` rows, n elements of each, to the leaf's buffer, beginning with row `row`. */
@@ -80,15 +168,9 @@ static void fill_fixed(struct strips *s, size_t rows)
 static unsigned char *part_at_edge(const struct strips *s, int i, size_t first)
 {
     const struct strip_leaf *leaf = &s->detail->leaf[i];
-    unsigned char *from = s->base[i] + first * leaf->size;
-    static const uint64_t zero = 0;
     unsigned char *buffer = frame_at(s->frame, s->detail->at[leaf->slot]);
-    uint32_t otherwise = leaf->load->otherwise;
     size_t there = first < s->valid[i] ? s->valid[i] - first : 0;
-    memcpy(buffer, from, there * leaf->size);
-    leaf->fill(buffer + there * leaf->size,
-               otherwise == NO_SLOT ? (const void *)&zero : frame_at(s->frame, otherwise),
-               s->count - there);
+    copy_to_edge(s, leaf, buffer, s->base[i] + first * leaf->size, there, s->count);
     return buffer;
 }
 
@@ -109,10 +191,15 @@ static inline void place_leaf(struct strips *s, int i)
         return;
     case LEAF_FLAT: s->p[leaf->slot] = leaf_part(s, i, s->row * s->n + s->first); return;
     case LEAF_ROW:
-        s->p[leaf->slot] = leaf_part(s, i, row_offset(s->detail, leaf, s->row) + s->first);
+        if (leaf->part)
+            s->p[leaf->slot] = part_row(s, i);
+        else
+            s->p[leaf->slot] = leaf_part(s, i, row_offset(s->detail, leaf, s->row) + s->first);
         return;
     default:
-        if (s->first == 0)
+        if (leaf->part)
+            fill_part(s, i);
+        else if (s->first == 0)
             fill_leaf(s, i, s->row, s->rows, s->n < STRIP ? s->n : STRIP);
         return;
     }
@@ -170,6 +257,60 @@ static bool open_row(struct strips *s, int i, struct loc loc)
     return true;
 }
 
+/* Notes the place of a part, and returns the distance to the next one, if it is as far away as this
+ * one is from the last one; 0: not known. */
+static ptrdiff_t next_part(struct frame *f, const struct access *a, const unsigned char *from)
+{
+    if (a->prefetch == NO_SLOT)
+        return 0;
+    struct row_prefetch *p = &f->row_prefetch[a->prefetch];
+    ptrdiff_t step = (ptrdiff_t)((uintptr_t)from - (uintptr_t)p->last);
+    bool known = p->last && step < FARTHEST && step > -FARTHEST;
+    p->last = from;
+    return known ? step : 0;
+}
+
+/* Does the same for a part of a view, whose rows need not follow each other. */
+static bool open_part(struct strips *s, int i, struct loc loc)
+{
+    const struct strip_leaf *leaf = &s->detail->leaf[i];
+    const struct access *a = leaf->load;
+    struct frame *f = s->frame;
+    struct box box;
+    unsigned char *from = row_in_view(f, a);
+    const int64_t *stride = access_strides(f, a);
+    int64_t rows = a->axis[0].extent, columns = a->axis[1].extent;
+    bool in_place = from != NULL;
+    if (!from) {
+        if (!access_box(f, a, loc, &box))
+            return false;
+        in_place = !box.empty && box.low[0] == box.start[0] && box.low[1] == box.start[1] &&
+                   stride[1] == 1;
+    }
+    if (in_place && !from) {
+        from = box_start(f, a, &box);
+        rows = box.high[0] - box.low[0];
+        columns = box.high[1] - box.low[1];
+    }
+    const int64_t last = rows > 0 ? stride_times(stride[0], rows - 1) : 0;
+    if (in_place && last >= 0 &&
+        !target_overlaps(f, s->detail, from, (size_t)(last + columns) * a->size)) {
+        s->base[i] = from;
+        s->step[i] = stride[0];
+        s->valid_rows[i] = (size_t)rows;
+        s->valid[i] = (size_t)columns;
+        s->next[i] = next_part(f, a, from);
+        return true;
+    }
+    if (!access_box(f, a, loc, &box))
+        return false;
+    s->next[i] = 0;
+    box_load(f, a, &box, s->base[i], a->otherwise == NO_SLOT ? NULL : frame_at(f, a->otherwise));
+    s->step[i] = a->axis[1].extent;
+    s->valid_rows[i] = SIZE_MAX;
+    return true;
+}
+
 static bool open_leaves(struct strips *s, struct loc loc)
 {
     for (int i = 0; i < s->detail->leaves; i++) {
@@ -178,7 +319,7 @@ static bool open_leaves(struct strips *s, struct loc loc)
         s->valid[i] = SIZE_MAX;
         if (leaf->shown)
             memcpy(&s->base[i], (const void *)s->base[i], sizeof(void *));
-        else if (leaf->load && !open_row(s, i, loc))
+        else if (leaf->load && !(leaf->part ? open_part(s, i, loc) : open_row(s, i, loc)))
             return false;
     }
     return true;

@@ -16,14 +16,16 @@ enum leaf_way {
     LEAF_ONE,    /* one value for each row or for all; its operations take it without spreading */
     LEAF_FIXED,  /* the same for every strip: spread or repeated once */
     LEAF_SPREAD, /* one value for each row, spread */
-    LEAF_COPIED  /* short rows, copied side by side */
+    LEAF_COPIED  /* short rows, copied side by side, from where they lie */
 };
 struct strip_leaf {
     uint32_t at, size; /* the value; bytes of an element */
     bool shown;        /* `at` holds the address of the value */
+    bool part;         /* `load` has two axes: rows of a view, as far apart as the view's */
     uint8_t slot;
     enum leaf_way way;
-    /* A row of a view. It is read in place if possible; otherwise it is first copied to `at`. */
+    /* A row or a part of a view. It is read in place if possible; otherwise it is first copied to
+     * `at`. */
     const struct access *load;
     fill_fn *fill;
     int64_t stride[NEST_RANK]; /* along the result's axes, in elements */

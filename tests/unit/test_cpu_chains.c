@@ -262,6 +262,8 @@ static void chains_are_as_the_plain_way(void **state)
 struct formula {
     char text[4096];
     size_t length;
+    const char *const *leaves; /* NULL: the usual ones */
+    uint32_t count;
 };
 
 static void put(struct formula *f, const char *text)
@@ -280,7 +282,8 @@ static void put_expression(struct formula *f, uint32_t *seed, int depth)
         "(-", "abs(", "exp(", "exp2(", "(f32)(f16)(", "(f32)(i32)("};
     static const char *const middles[] = {" + ", " - ", " * ", " / ", ", ", ", ", ", "};
     if (depth == 0 || cpu_draw(seed, 6) == 0) {
-        put(f, leaves[cpu_draw(seed, sizeof leaves / sizeof *leaves)]);
+        const uint32_t usual = sizeof leaves / sizeof *leaves;
+        put(f, f->leaves ? f->leaves[cpu_draw(seed, f->count)] : leaves[cpu_draw(seed, usual)]);
         return;
     }
     uint32_t form = cpu_draw(seed, sizeof heads / sizeof *heads);
@@ -319,6 +322,55 @@ static void random_chains_are_as_the_plain_way(void **state)
                  "    T[1] = min(y);\n    C[1 +: M][1 +: N] = y * V[0 +: N];\n}\n",
                  e[0], e[1], f.text, f.text, f.text, f.text, f.text);
         assert_int_equal(expect_same(text, 1 + e[0] / 2), CPU_OK);
+    }
+}
+
+/* Parts of views in formulas: inside, past edges, before the first row and column, transposed, with
+ * rows that run backwards, and of the memory that the chain stores to. */
+static void random_parts_are_as_the_plain_way(void **state)
+{
+    static const char *const leaves[] = {"A[0 +: M][0 +: N]",
+                                         "A[n +: M][3 +: N]",
+                                         "(A[2 +: M][n +: N] else 3)",
+                                         "A[-1 +: M][-2 +: N]",
+                                         "A[n - 9 +: M][-3 +: N]",
+                                         "(A[M +: M][0 +: N] else s)",
+                                         "(f32) H[1 +: M][n +: N]",
+                                         "(f32) Q[0 +: M][5 +: N]",
+                                         "(f32) H[n +: M][0 +: N]",
+                                         "U[2 +: M][1 +: N]",
+                                         "D[1 +: M][1 +: N]",
+                                         "C[0 +: M][1 +: N]",
+                                         "C[n +: M][0 +: N]",
+                                         "row",
+                                         "s",
+                                         "1.5"};
+    static const int shapes[][2] = {{37, 40}, {5, 513}, {64, 33},  {2, 1024}, {12, 31},
+                                    {1, 700}, {3, 511}, {20, 140}, {130, 32}, {2, 1500}};
+    (void)state;
+    for (uint32_t at = 1; at <= 120; at++) {
+        struct formula f = {.leaves = leaves, .count = sizeof leaves / sizeof *leaves};
+        uint32_t seed = at * 15485863;
+        put_expression(&f, &seed, 4);
+        const int *e = shapes[cpu_draw(&seed, sizeof shapes / sizeof *shapes)];
+        char text[24576];
+        snprintf(text, sizeof text,
+                 "const i32 M = %d;\nconst i32 N = %d;\n"
+                 "kernel k(i32 n, const f32 *a, const f16 *h, const i32 *q, f32 *c)\n"
+                 "    grid(1) warps(1)\n{\n"
+                 "    global f32 A[M + 4][N + 5] = a, U[M + 3][N + 2] = a strides(1, M + 3);\n"
+                 "    global f32 D[M + 2][N + 2] = a + (M + 1) * (N + 2) strides(-N - 2, 1);\n"
+                 "    global f32 C[M + 3][N + 4] = c, S[M][1] = c + 9000, T[3] = c + 18000;\n"
+                 "    global f16 H[M + 2][N + 6] = h;\n    global i32 Q[M + 2][N + 7] = q;\n"
+                 "    reg f32 row[N] = A[1][0 +: N], x[M][N] = A[3 +: M][0 +: N], y[M][N];\n    "
+                 "f32 s = A[1][1];\n"
+                 "    for (i32 i = 0; i < 2; i++) {\n"
+                 "        y = %s + A[i * 2 +: M][1 +: N];\n"
+                 "        C[i +: M][0 +: N] = %s + y;\n    }\n"
+                 "    S = sum(%s * A[1 +: M][0 +: N], axis = 1);\n"
+                 "    T[0] = sum(%s + A[2 +: M][n +: N]);\n    T[1] = max(y);\n}\n",
+                 e[0], e[1], f.text, f.text, f.text, f.text);
+        assert_int_equal(expect_same(text, (int64_t)cpu_draw(&seed, 9)), CPU_OK);
     }
 }
 
@@ -456,6 +508,7 @@ int main(void)
         cmocka_unit_test(chains_are_as_the_plain_way),
         cmocka_unit_test(random_chains_are_as_the_plain_way),
         cmocka_unit_test(random_rows_are_as_the_plain_way),
+        cmocka_unit_test(random_parts_are_as_the_plain_way),
         cmocka_unit_test(deep_chains_are_as_the_plain_way),
         cmocka_unit_test(large_views_get_every_element),
     };
