@@ -97,15 +97,23 @@ static bool fits_i16(enum dtype t)
     return is_byte(t) || t == DT_I16;
 }
 
-/* Returns the expression below casts that keep the values of 8-bit integers: the operands of a
- * mixed product are cast to i16. */
+/* Returns the expression below casts that keep the values of 8-bit integers and of floats of 16 bits
+ * or less: the operands of a mixed product are cast to i16, or to f32. */
 static const struct expr *without_widening(const struct expr *e)
 {
     if (e->op != OP_CAST)
         return e;
     enum dtype to = e->type.dtype, from = e->args[0]->type.dtype;
     bool wider = dtype_is_int(to) && !is_byte(to) && (from == DT_U8 || to != DT_U16);
-    return is_byte(from) && wider ? e->args[0] : e;
+    bool exact = to == DT_F32 && dtype_is_float(from) && dtype_size(from) < dtype_size(to);
+    return (is_byte(from) && wider) || exact ? e->args[0] : e;
+}
+
+/* Returns whether both operands are bf16, and not converted to f32 first, whose steps are added in
+ * order. */
+static bool are_bf16(const struct expr *dot)
+{
+    return dot->args[0]->type.dtype == DT_BF16 && dot->args[1]->type.dtype == DT_BF16;
 }
 
 const struct expr *dot_tile(const struct expr *dot, int index)
@@ -120,7 +128,7 @@ struct dot_grouping dot_grouping(const struct compiler *c, const struct expr *do
     const int64_t depth = dot->args[0]->type.extent[1];
     const enum dtype left = dot_tile(dot, 0)->type.dtype, right = dot_tile(dot, 1)->type.dtype;
     const enum dtype sum = dot->type.dtype, computed = compute_dtype(compute_of(sum));
-    if (left == DT_BF16 && right == DT_BF16 && depth % 2 == 0 && computed == DT_F32)
+    if (are_bf16(dot) && depth % 2 == 0 && computed == DT_F32)
         return (struct dot_grouping){2, set->dot_bf16, set->dot_bf16 ? DT_BF16 : DT_F32, false};
     dot_fn *routine = left == DT_U8 ? set->dot_u8 : set->dot_i8;
     dot_fn *alike = left == DT_U8 ? set->dot_u8_u8 : set->dot_i8_i8;

@@ -100,6 +100,8 @@ static void check_reads(void *user, struct expr **at)
  * one, or weights, and that no elementwise operation reads or changes. */
 static bool is_packed(const struct stmt *loop, const struct expr *e)
 {
+    while (e->op == OP_CAST && dtype_is_float(e->args[0]->type.dtype) && e->type.dtype == DT_F32)
+        e = e->args[0];
     const bool turned = e->op == OP_TRANS;
     if (turned)
         e = e->args[0];

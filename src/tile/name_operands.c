@@ -172,11 +172,23 @@ static void name_weights(struct naming *n, struct expr **operand, bool turned)
     declare_operand(n, operand, w.codes->sym);
 }
 
+/* Returns whether e is a part that becomes f32, perhaps transposed. The engine converts it while it
+ * packs the part, if the conversion keeps all values. */
+static bool is_widened_part(const struct expr *e)
+{
+    const struct expr *from = e->op == OP_CAST ? e->args[0] : e;
+    return e->op == OP_CAST && e->type.dtype == DT_F32 && dtype_is_float(from->type.dtype) &&
+           dtype_size(from->type.dtype) < dtype_size(DT_F32) &&
+           is_part(from->op == OP_TRANS ? from->args[0] : from);
+}
+
 static void name_operand(struct naming *n, struct expr **operand, bool right, bool turned)
 {
     struct expr *e = *operand;
     if (e->op == OP_TRANS && !turned)
         name_operand(n, &e->args[0], right, true);
+    else if (is_widened_part(e))
+        name_operand(n, &e->args[0], false, turned);
     else if (is_part(e))
         declare_operand(n, operand, e->sym);
     else if (right)

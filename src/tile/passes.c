@@ -13,6 +13,7 @@ const struct pass pass_list[] = {
     {"masks", pass_masks, "slices that provably lie inside need no masks"},
     {"pipeline", pass_pipeline, "pipelines become loops with stages, on a GPU"},
     {"split", pass_split, "tiles that are read in parts become one for each part, on the host"},
+    {"dots", pass_dots, "loops that add products of one step become loops of dot, on the host"},
     {"operands", pass_operands, "parts of views that products read get names, on the host"},
     {"deepen", pass_deepen, "several turns of loops of products become one, on the host"},
     {"join", pass_join, "neighbouring blocks become one with larger tiles, on the host"},

@@ -102,6 +102,11 @@ void pass_pipeline(struct pass_context *c);
  * read-only views and read in parts alone. requires: folded. keeps: all values, and masks' marks. */
 void pass_split(struct pass_context *c);
 
+/* dots.c: for the host, makes loops of `dot` of loops that add the products of one step of k in each
+ * turn. requires: folded, contract, variance, masks. keeps: all values, and masks' marks. breaks:
+ * nothing; a loop may be followed by the original one, for the turns that are left. */
+void pass_dots(struct pass_context *c);
+
 /* name_operands.c: for the host, gives a name to each part of a read-only view that `dot` reads, so that
  * the CPU engine packs it. requires: types, folded. keeps: all values. */
 void pass_operands(struct pass_context *c);

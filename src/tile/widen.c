@@ -170,6 +170,40 @@ static unsigned of_trans(struct widening *w, const struct expr *e)
     return (mask & ~both) | swapped;
 }
 
+/* Returns the axis of the type that holds the axis `own` of an operand whose shape only differs in
+ * axes of one element; -1: the shapes differ otherwise. */
+static int axis_kept(const struct type *from, const struct type *to, int own)
+{
+    int at = -1;
+    for (int i = 0, k = 0; i < from->rank || k < to->rank;) {
+        if (i < from->rank && from->extent[i] == 1) {
+            i++;
+        } else if (k < to->rank && to->extent[k] == 1) {
+            k++;
+        } else {
+            if (i == from->rank || k == to->rank || from->extent[i] != to->extent[k])
+                return -1;
+            at = i == own ? k : at;
+            i++;
+            k++;
+        }
+    }
+    return at;
+}
+
+/* A reshape that only adds or removes axes of one element moves no element along another axis. */
+static unsigned of_reshape(struct widening *w, struct expr *e)
+{
+    struct type from = e->args[0]->type; /* before it is widened */
+    unsigned own = widen_expr(w, e->args[0]), mask = 0;
+    for (int i = 0; i < from.rank; i++) {
+        int axis = is_wide(own, i) ? axis_kept(&from, &e->type, i) : 0;
+        fail_if(w, axis < 0);
+        mask |= is_wide(own, i) && axis >= 0 ? 1u << axis : 0;
+    }
+    return mask;
+}
+
 static bool is_iota_at_base(const struct widening *w, const struct expr *e)
 {
     if (e->op != OP_ADD)
@@ -230,6 +264,8 @@ static unsigned of_expr(struct widening *w, struct expr *e)
         return of_trans(w, e);
     if (is_iota_at_base(w, e))
         return of_iota_at_base(w, e);
+    if (e->op == OP_RESHAPE)
+        return of_reshape(w, e);
     if (e->op == OP_REPEAT_INTERLEAVE) /* repeats of joined tiles are joined repeats */
         return widen_expr(w, e->args[0]);
     if (op_table[e->op].class == CLASS_REDUCE)

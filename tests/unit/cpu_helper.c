@@ -61,7 +61,8 @@ enum passes { ALL_PASSES, AS_WRITTEN, ONLY_VARIANCE };
 static bool wanted_pass(enum passes which, const char *name)
 {
     bool is_own = strcmp(name, "split") == 0 || strcmp(name, "operands") == 0 ||
-                  strcmp(name, "deepen") == 0 || strcmp(name, "join") == 0;
+                  strcmp(name, "deepen") == 0 || strcmp(name, "join") == 0 ||
+                  strcmp(name, "dots") == 0;
     if (which == ONLY_VARIANCE)
         return strcmp(name, "variance") == 0;
     return strcmp(name, "synccheck") != 0 && !(is_own && which == AS_WRITTEN);
@@ -210,4 +211,55 @@ void cpu_expect_same(const struct cpu_outcome *x, const struct cpu_outcome *y, c
         fail_msg("n = %d, %s: %s / %s\n%s", (int)n, what, x->fault.message, y->fault.message, text);
     if (x->fault.kind == CPU_OK && memcmp(x->bytes, y->bytes, sizeof x->bytes) != 0)
         fail_msg("n = %d, %s: other values\n%s", (int)n, what, text);
+}
+
+/* --- as written, and with the passes --- */
+
+void cpu_fill(struct cpu_run *r, size_t bytes)
+{
+    for (const struct param *p = r->kernel->params; p; p = p->next) {
+        if (!p->sym->is_pointer)
+            continue;
+        unsigned char *data = cpu_array(r, p->sym->name, bytes);
+        enum dtype t = p->sym->type.dtype;
+        size_t size = dtype_size(t);
+        for (size_t i = 0; p->sym->is_const && i < bytes / size; i++)
+            dtype_store_f64(t, data + i * size,
+                            i % 13 == 0 ? -0.0 : (double)(i * 37 % 101) / 7 - 6);
+    }
+}
+
+void cpu_run_filled(struct cpu_run *r, int threads, struct cpu_outcome *out)
+{
+    cpu_fill(r, OUTCOME_BYTES);
+    cpu_go(r, threads);
+    cpu_keep_outcome(r, OUTCOME_BYTES, out);
+}
+
+bool cpu_expect_as_written(const char *text, int64_t n)
+{
+    const struct given given[] = {{"n", n}, {NULL, 0}};
+    struct cpu_outcome *written = malloc(sizeof *written), *got = malloc(sizeof *got);
+    struct cpu_run r;
+    bool joins = false;
+    assert_true(written && got);
+    cpu_open_as_written(&r, text, given);
+    cpu_run_filled(&r, 1, written);
+    cpu_close(&r);
+    for (int s = 0; routine_set_at(s); s++)
+        for (int joined = 0, count = 0; joined <= count; joined++) {
+            cpu_open_with(&r, text, given, routine_set_at(s));
+            count = r.joined_count;
+            joins |= count > 0;
+            if (joined)
+                r.program = cpu_compile_with(&r.arena, r.joined[joined - 1].kernel,
+                                             routine_set_at(s), false, &r.why);
+            assert_non_null(r.program);
+            cpu_run_filled(&r, s % 2 ? 3 : 1, got);
+            cpu_close(&r);
+            cpu_expect_same(written, got, joined ? "joined" : "passes", n, text);
+        }
+    free(written);
+    free(got);
+    return joins;
 }

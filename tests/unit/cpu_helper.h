@@ -68,6 +68,16 @@ void cpu_keep_outcome(const struct cpu_run *r, size_t bytes, struct cpu_outcome 
 void cpu_expect_same(const struct cpu_outcome *x, const struct cpu_outcome *y, const char *what,
                      int64_t n, const char *text);
 
+/* Gives each pointer parameter an array, and fills those that are not written with small numbers; some
+ * are -0. */
+void cpu_fill(struct cpu_run *r, size_t bytes);
+/* Fills arrays of OUTCOME_BYTES, launches, and keeps the outcome. */
+void cpu_run_filled(struct cpu_run *r, int threads, struct cpu_outcome *out);
+/* Runs the text as written, in the plain way, and with the passes that change tiles for the host, with
+ * every set of routines; the joined blocks too, if there are any. Fails the test if they differ.
+ * Returns whether there are joined blocks. */
+bool cpu_expect_as_written(const char *text, int64_t n);
+
 /* Returns the next random number, 0 to below - 1. */
 uint32_t cpu_draw(uint32_t *seed, uint32_t below);
 

@@ -11,60 +11,6 @@
 
 #include <cmocka.h>
 
-enum { ARRAY = 1 << 18 };
-
-/* Fills arrays that are not written with small numbers; some are -0. */
-static void fill_arrays(struct cpu_run *r, size_t bytes)
-{
-    for (const struct param *p = r->kernel->params; p; p = p->next) {
-        if (!p->sym->is_pointer)
-            continue;
-        unsigned char *data = cpu_array(r, p->sym->name, bytes);
-        enum dtype t = p->sym->type.dtype;
-        size_t size = dtype_size(t);
-        for (size_t i = 0; p->sym->is_const && i < bytes / size; i++)
-            dtype_store_f64(t, data + i * size,
-                            i % 13 == 0 ? -0.0 : (double)(i * 37 % 101) / 7 - 6);
-    }
-}
-
-static void run_program(struct cpu_run *r, int threads, struct cpu_outcome *out)
-{
-    fill_arrays(r, ARRAY);
-    cpu_go(r, threads);
-    cpu_keep_outcome(r, ARRAY, out);
-}
-
-/* Runs the text as written and with the passes; the joined blocks too, if there are any. Returns
- * whether there are. */
-static bool expect_same(const char *text, int64_t n)
-{
-    const struct given given[] = {{"n", n}, {NULL, 0}};
-    struct cpu_outcome *written = malloc(sizeof *written), *got = malloc(sizeof *got);
-    struct cpu_run r;
-    bool joins = false;
-    assert_true(written && got);
-    cpu_open_as_written(&r, text, given);
-    run_program(&r, 1, written);
-    cpu_close(&r);
-    for (int s = 0; routine_set_at(s); s++)
-        for (int joined = 0, count = 0; joined <= count; joined++) {
-            cpu_open_with(&r, text, given, routine_set_at(s));
-            count = r.joined_count;
-            joins |= count > 0;
-            if (joined)
-                r.program = cpu_compile_with(&r.arena, r.joined[joined - 1].kernel,
-                                             routine_set_at(s), false, &r.why);
-            assert_non_null(r.program);
-            run_program(&r, s % 2 ? 3 : 1, got);
-            cpu_close(&r);
-            cpu_expect_same(written, got, joined ? "joined" : "passes", n, text);
-        }
-    free(written);
-    free(got);
-    return joins;
-}
-
 /* --- programs whose blocks may be joined --- */
 
 #define HEAD(parameters)                                                                           \
@@ -193,7 +139,7 @@ static void join_keeps_bits_without_products(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof joined_plain / sizeof *joined_plain; i++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-            if (!expect_same(joined_plain[i], sizes[s]) && sizes[s] > 64)
+            if (!cpu_expect_as_written(joined_plain[i], sizes[s]) && sizes[s] > 64)
                 fail_msg("the blocks were not joined\n%s", joined_plain[i]);
 }
 
@@ -203,7 +149,7 @@ static void join_keeps_bits(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof joined / sizeof *joined; i++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-            if (!expect_same(joined[i], sizes[s]) && sizes[s] > 64)
+            if (!cpu_expect_as_written(joined[i], sizes[s]) && sizes[s] > 64)
                 fail_msg("the blocks were not joined\n%s", joined[i]);
 }
 
@@ -224,7 +170,7 @@ static void join_keeps_bits_of_small_types(void **state)
                  "acc += dot(t, B[p +: 8][j +: 16]);\n}\nC[i +: 12][j +: 16] = acc;\n}\n",
                  t, t, sum, t, sum, sum, t);
         for (int64_t n = 65; n < 130; n += 31)
-            assert_true(expect_same(text, n));
+            assert_true(cpu_expect_as_written(text, n));
     }
 }
 
@@ -282,7 +228,7 @@ static void parts_keep_bits(void **state)
                 const char *type = types[t][0], *sum = types[t][1];
                 snprintf(text, sizeof text, read_in_parts[i], type, type, sum, type, sum, sum, type,
                          type);
-                expect_same(text, n);
+                cpu_expect_as_written(text, n);
             }
 }
 
@@ -308,7 +254,7 @@ static void each_keeps_bits(const char *const *texts, size_t count, int64_t firs
 {
     for (size_t i = 0; i < count; i++)
         for (int64_t n = first; n < end; n += step)
-            expect_same(texts[i], n);
+            cpu_expect_as_written(texts[i], n);
 }
 #define EACH_KEEPS_BITS(texts, first, step, end)                                                   \
     each_keeps_bits(texts, sizeof(texts) / sizeof *(texts), first, step, end)
@@ -404,9 +350,9 @@ static void threads_keep_their_bits(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof threads_joined / sizeof *threads_joined; i++)
         for (int64_t n = 48; n < 150; n += 47)
-            assert_true(expect_same(threads_joined[i], n));
+            assert_true(cpu_expect_as_written(threads_joined[i], n));
     for (size_t i = 0; i < sizeof threads_kept / sizeof *threads_kept; i++)
-        if (expect_same(threads_kept[i], 48))
+        if (cpu_expect_as_written(threads_kept[i], 48))
             fail_msg("blocks were joined\n%s", threads_kept[i]);
 }
 
@@ -437,7 +383,7 @@ static void launches_of_threads_fault_alike(void **state)
                 assert_true(r.joined_count > 0);
                 if (way)
                     add_all_joined(&r);
-                run_program(&r, 1, way ? got : written);
+                cpu_run_filled(&r, 1, way ? got : written);
                 cpu_close(&r);
                 if (way)
                     cpu_expect_same(written, got, "launch", n, texts[i]);
@@ -536,7 +482,7 @@ static void other_programs_keep_their_blocks(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         for (int64_t n = 31; n < 160; n += 65)
-            if (expect_same(kept[i], n))
+            if (cpu_expect_as_written(kept[i], n))
                 fail_msg("blocks were joined\n%s", kept[i]);
 }
 
@@ -649,7 +595,7 @@ static int64_t blocks_of(const char *text, int64_t n, int threads, bool image)
     if (image)
         cpu_take_image(&r);
     assert_non_null(r.program->joined);
-    fill_arrays(&r, 4 * 600 * 600);
+    cpu_fill(&r, 4 * 600 * 600);
     r.options.progress = note_total;
     r.options.progress_user = &blocks;
     cpu_go(&r, threads);
