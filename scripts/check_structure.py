@@ -23,6 +23,8 @@ BELOW = {
     "ptx": {"base"},
     "sim": {"base", "ptx"},
     "target": {"base", "ptx"},
+    "thread": {"base", "ptx"},
+    "nvptx": {"base", "ptx", "target", "thread"},
     "model": {"base", "ptx", "sim", "target"},
     "lower": {"base", "layout", "tile", "ptx", "target"},
     "aot": {"base", "layout", "tile", "ptx", "target", "lower"},

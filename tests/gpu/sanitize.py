@@ -1,21 +1,25 @@
 #!/usr/bin/env python3
 """compute-sanitizer's four tools find nothing in any kernel.
 
-    sanitize.py TILEWRIGHT GPU_KERNELS GPU_RANDOM [-j N] [-k TEXT] [--sanitizer COMMAND] [--few]
+    sanitize.py TILEWRIGHT GPU_KERNELS GPU_RANDOM [-j N] [-k TEXT] [--sanitizer COMMAND] [--few] [--within SECONDS]
 
 Runs each file of kernels/ in its default configuration, with every type, on small shapes, none of them even (gpu_kernels -s small);
 random tile programs (gpu_random); and every kernel of tests/parity with the arguments of its comments. Each runs under memcheck,
 racecheck, initcheck and synccheck, N processes (one a core) at a time. -k: only cases with this text. --few: one file, one tool each in
-turn. Without a GPU or compute-sanitizer (or COMMAND in its place) a message names what is missing, with status 77.
+turn. --within: starts runs, in an order by chance, only for that time; those left out are counted. Without a GPU or compute-sanitizer (or COMMAND in
+its place) a message names what is missing, with status 77.
 """
 import argparse
 import concurrent.futures
 import glob
+import math
 import os
+import random
 import re
 import shutil
 import subprocess
 import sys
+import time
 
 from test_gpu import ROOT, has_gpu, parity_cases
 from tile_runner import fail
@@ -69,6 +73,7 @@ def arguments():
     parser.add_argument("-k", default="")
     parser.add_argument("--sanitizer", default="compute-sanitizer")
     parser.add_argument("--few", action="store_true")
+    parser.add_argument("--within", type=float, default=math.inf)
     given = parser.parse_args()
     given.tool, given.kernels, given.random = map(os.path.abspath, (given.tool, given.kernels, given.random))
     return given
@@ -86,9 +91,19 @@ def main():
     work = [(tool, *what) for what in commands(given) for tool in TOOLS if given.k in what[0]]
     if given.few:
         work = work[::len(TOOLS) + 1]
+    if given.within < math.inf:
+        random.shuffle(work)
+    end, left_out = time.monotonic() + given.within, []
+
+    def one(what):
+        if time.monotonic() < end:
+            return findings(given, *what)
+        left_out.append(what)
+        return None
+
     with concurrent.futures.ThreadPoolExecutor(given.j) as pool:
-        problems = [p for p in pool.map(lambda w: findings(given, *w), work) if p]
-    print(f"{len(work)} runs under compute-sanitizer, {len(problems)} with findings")
+        problems = [p for p in pool.map(one, work) if p]
+    print(f"{len(work) - len(left_out)} runs under compute-sanitizer, {len(problems)} with findings; {len(left_out)} left out")
     if problems:
         fail("\n\n".join(problems[:20]) + "\n" + "\n".join(p.split("\n")[0] for p in problems[20:]))
 

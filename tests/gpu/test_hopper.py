@@ -3,9 +3,10 @@
 
     test_hopper.py TILEWRIGHT [--time]
 
-The parser reads them; ptxas, where it is installed, assembles them without a message and without spills. On a GPU of compute capability 9.0 their
-results are compared with NumPy's, with edges that cut tiles. --time compares their times with PyTorch's functions, which call cuBLAS and cuDNN, in
-turns, with normally distributed values.
+matmul and attention are there twice, as hand-written PTX and as thread IR, whose PTX $THREAD_TEXT (tests/thread/thread_text.c) makes. The parser
+reads them; ptxas, where it is installed, assembles them without a message and without spills. On a GPU of compute capability 9.0 their results are
+compared with NumPy's, with edges that cut tiles. --time compares their times with PyTorch's functions, which call cuBLAS and cuDNN, in turns, with
+normally distributed values.
 """
 import ctypes
 import os
@@ -32,12 +33,15 @@ LOG2E = 1.4426950408889634
 TENSOR = {"f16": 6, "bf16": 9}  # CUtensorMapDataType
 SWIZZLE_128B, L2_256B = 3, 3    # CUtensorMapSwizzle, CUtensorMapL2promotion
 MULTIPROCESSORS, MAJOR = 16, 75  # CUdevice_attribute
-SHARED = {"matmul": 213056, "matmul_pairs": 213056, "attention": 163968}
+SHARED = {"matmul.ptx": 213056, "matmul_pairs.ptx": 213056, "matmul.thread": 213056, "attention.ptx": 163968, "attention.thread": 163968}
 THREADS = 384
 
 
 def read(name):
-    with open(f"{FOLDER}/{name}.ptx") as file:
+    """Returns a program's PTX."""
+    if name.endswith(".thread"):
+        return subprocess.run([os.environ["THREAD_TEXT"], "--ptx", f"{FOLDER}/{name}"], capture_output=True, text=True, check=True).stdout
+    with open(f"{FOLDER}/{name}") as file:
         return file.read()
 
 
@@ -48,9 +52,13 @@ def skip(why):
 
 def check_text(tool):
     for name in SHARED:
-        done = subprocess.run([tool, "show", f"{FOLDER}/{name}.ptx", "--kernels"], capture_output=True, text=True)
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/program.ptx"
+            with open(path, "w") as file:
+                file.write(read(name))
+            done = subprocess.run([tool, "show", path, "--kernels"], capture_output=True, text=True)
         if done.returncode or not re.match(r"\w+_hopper\w*  block 384,1,1\n", done.stdout):
-            fail(f"{name}.ptx is not read: {done}")
+            fail(f"{name} is not read: {done}")
 
 
 def check_assembled():
@@ -60,9 +68,12 @@ def check_assembled():
         return
     for name in SHARED:
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run([ptxas, "-arch=sm_90a", "-v", f"{FOLDER}/{name}.ptx", "-o", f"{folder}/out.cubin"], capture_output=True, text=True)
+            path = f"{folder}/program.ptx"
+            with open(path, "w") as file:
+                file.write(read(name))
+            done = subprocess.run([ptxas, "-arch=sm_90a", "-v", path, "-o", f"{folder}/out.cubin"], capture_output=True, text=True)
         if done.returncode or re.search(r"\(C\d+\)|warning", done.stderr) or " 0 bytes spill stores, 0 bytes spill loads" not in done.stderr:
-            fail(f"{name}.ptx: ptxas: {done.stderr}")
+            fail(f"{name}: ptxas: {done.stderr}")
 
 
 class Gpu(Driver):
@@ -80,7 +91,7 @@ class Gpu(Driver):
         text = read(name)
         module = self.load(text.encode())
         if module is None:
-            fail(f"the driver refuses {name}.ptx")
+            fail(f"the driver refuses {name}")
         return self.function(module, re.search(r"\.entry (\w+)", text).group(1), SHARED[name])
 
     def map(self, address, dtype, shape, box):
@@ -107,7 +118,7 @@ class Product:
 
     def __init__(self, gpu, name, a, b, c, m, n, k):
         self.gpu, self.name, self.function = gpu, name, gpu.kernel(name)
-        half = 2 if name.endswith("pairs") else 1
+        half = 2 if "pairs" in name else 1
         self.arguments = [gpu.map(a, "bf16", (m, k), (128, 64)), gpu.map(b, "bf16", (n, k), (256 // half, 64)), gpu.map(c, "bf16", (m, n), (64, 64)),
                           *(ctypes.c_uint32(x) for x in (m, n, k))]
         self.grid = (gpu.attribute(MULTIPROCESSORS) // 2 * 2, 1, 1)
@@ -119,15 +130,15 @@ class Product:
 class Attention:
     """Addresses of Q and O [heads][nq][128], K and V [heads][nk][128], f16."""
 
-    def __init__(self, gpu, q, k, v, o, heads, nq, nk):
-        self.gpu, self.function = gpu, gpu.kernel("attention")
+    def __init__(self, gpu, name, q, k, v, o, heads, nq, nk):
+        self.gpu, self.name, self.function = gpu, name, gpu.kernel(name)
         rows = [(q, nq, 128), (k, nk, 128), (v, nk, 128), (o, nq, 64)]
         self.arguments = [gpu.map(x, "f16", (heads, count, 128), (1, box, 64)) for x, count, box in rows]
         self.arguments += [ctypes.c_uint32(nk), ctypes.c_float(LOG2E / 128 ** 0.5)]
         self.grid = (-(-nq // 128), heads, 1)
 
     def run(self):
-        self.gpu.start(self.function, "attention", self.grid, self.arguments)
+        self.gpu.start(self.function, self.name, self.grid, self.arguments)
 
 
 # --- values ---
@@ -159,12 +170,12 @@ def check_product(gpu, name, m, n, k):
         gpu.call("cuMemFree_v2", x)
 
 
-def check_attention(gpu, heads, nq, nk):
+def check_attention(gpu, name, heads, nq, nk):
     random = np.random.default_rng(heads + nq + nk)
     q, k, v = (random.standard_normal((heads, rows, 128)).astype(np.float16) for rows in (nq, nk, nk))
     out = gpu.allocate(q.nbytes, b"\x7e" * q.nbytes)
     held = [gpu.allocate(x.nbytes, x.tobytes()) for x in (q, k, v)]
-    Attention(gpu, *held, out, heads, nq, nk).run()
+    Attention(gpu, name, *held, out, heads, nq, nk).run()
     gpu.wait()
     got = np.frombuffer(gpu.read(out, q.nbytes), np.float16).reshape(q.shape).astype(np.float64)
     scores = q.astype(np.float64) @ k.astype(np.float64).transpose(0, 2, 1) / 128 ** 0.5
@@ -172,18 +183,19 @@ def check_attention(gpu, heads, nq, nk):
     wanted = part / part.sum(axis=2, keepdims=True) @ v.astype(np.float64)
     error = np.abs(got - wanted).max()
     if not error < 4e-3:
-        fail(f"attention {heads}x{nq}x{nk}: error {error}")
-    print(f"attention {heads}x{nq}x{nk}: error {error:.2g}")
+        fail(f"{name} {heads}x{nq}x{nk}: error {error}")
+    print(f"{name} {heads}x{nq}x{nk}: error {error:.2g}")
     for x in (*held, out):
         gpu.call("cuMemFree_v2", x)
 
 
 def check_values(gpu):
-    for name in ("matmul", "matmul_pairs"):
+    for name in ("matmul.ptx", "matmul.thread", "matmul_pairs.ptx"):
         for m, n, k in ((128, 256, 64), (64, 64, 8), (300, 520, 200), (1, 8, 4096), (2048, 4096, 1024), (5000, 3000, 72)):
             check_product(gpu, name, m, n, k)
-    for heads, nq, nk in ((1, 128, 128), (1, 128, 256), (2, 200, 384), (3, 1000, 1024), (16, 2048, 2048)):
-        check_attention(gpu, heads, nq, nk)
+    for name in ("attention.ptx", "attention.thread"):
+        for heads, nq, nk in ((1, 128, 128), (1, 128, 256), (2, 200, 384), (3, 1000, 1024), (16, 2048, 2048)):
+            check_attention(gpu, name, heads, nq, nk)
 
 
 # --- times ---
@@ -210,9 +222,10 @@ def print_times(gpu):
         a, b = (torch.randn(size, size, device="cuda").bfloat16() for _ in range(2))
         c, d = (torch.empty(size, size, device="cuda", dtype=torch.bfloat16) for _ in range(2))
         addresses = [ctypes.c_uint64(x.data_ptr()) for x in (a, b, c)]
-        own = [Product(gpu, name, *addresses, size, size, size) for name in ("matmul", "matmul_pairs")]
+        names = ["matmul.ptx", "matmul.thread", "matmul_pairs.ptx"]
+        own = [Product(gpu, name, *addresses, size, size, size) for name in names]
         times = milliseconds(torch, [*(x.run for x in own), lambda: torch.mm(a, b.T, out=d)])
-        print_rates(f"bf16 {size}^3", ["matmul", "matmul_pairs", "cuBLAS"], times, 2 * size ** 3)
+        print_rates(f"bf16 {size}^3", [*names, "cuBLAS"], times, 2 * size ** 3)
         own[1].run()
         torch.mm(a, b.T, out=d)
         print("  largest difference", (c.float() - d.float()).abs().max().item())
@@ -220,7 +233,9 @@ def print_times(gpu):
         heads = 16 * 8192 // length
         q, k, v = (torch.randn(1, heads, length, 128, device="cuda", dtype=torch.float16) for _ in range(3))
         o = torch.empty_like(q)
-        own = Attention(gpu, *(ctypes.c_uint64(x.data_ptr()) for x in (q, k, v, o)), heads, length, length)
+        names = ["attention.ptx", "attention.thread"]
+        addresses = [ctypes.c_uint64(x.data_ptr()) for x in (q, k, v, o)]
+        own = [Attention(gpu, name, *addresses, heads, length, length) for name in names]
         from torch.nn.attention import SDPBackend, sdpa_kernel
         peers = []
         for backend in (SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION):
@@ -228,9 +243,9 @@ def print_times(gpu):
                 with sdpa_kernel(backend):
                     return torch.nn.functional.scaled_dot_product_attention(q, k, v)
             peers.append(peer)
-        times = milliseconds(torch, [own.run, *peers])
-        print_rates(f"attention f16, {heads} heads of {length}", ["attention", "cuDNN", "flash"], times, 4 * heads * length ** 2 * 128)
-        own.run()
+        times = milliseconds(torch, [*(x.run for x in own), *peers])
+        print_rates(f"attention f16, {heads} heads of {length}", [*names, "cuDNN", "flash"], times, 4 * heads * length ** 2 * 128)
+        own[1].run()
         print("  largest difference", (o.float() - peers[0]().float()).abs().max().item())
 
 

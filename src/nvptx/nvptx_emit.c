@@ -1,0 +1,308 @@
+/* Functions, regions and operands. */
+#include "nvptx/nvptx_own.h"
+
+enum { MAP_BYTES = 128, MAP_ALIGNMENT = 64, MEMORY_ALIGNMENT = 1024, ALL_REGISTERS = 65536 };
+
+/* A loop around the operation that is emitted. */
+struct nvptx_loop {
+    const struct thread_operation *operation;
+    struct ptx_label *again, *end;
+    struct nvptx_loop *outer;
+};
+
+static void region(struct nvptx *n, const struct thread_region *r);
+
+void nvptx_fail(struct nvptx *n, const struct thread_operation *op)
+{
+    if (!n->failed)
+        diag_error(n->diag, op->where, "no instruction of sm_%d%c does `%s` with these types",
+                   n->function->target.number,
+                   n->function->target.suffix ? n->function->target.suffix : ' ',
+                   thread_op_table[op->op].text);
+    n->failed = true;
+}
+
+/* --- operands --- */
+
+static struct ptx_operand constant(const struct thread_operand *o, enum dtype t)
+{
+    double real = o->kind == THREAD_FLOAT ? o->real : (double)o->integer;
+    if (t == DT_F32)
+        return ptx_f32((float)real);
+    if (t == DT_F64)
+        return ptx_f64(real);
+    return ptx_int(o->integer);
+}
+
+struct ptx_operand nvptx_word(struct nvptx *n, const struct thread_operand *o, enum dtype t,
+                              uint16_t i)
+{
+    if (o->kind != THREAD_VALUE)
+        return constant(o, t);
+    const struct nvptx_registers *r = nvptx_registers_of(n, o->value);
+    return r->word[r->words == 1 ? 0 : i];
+}
+
+struct ptx_operand nvptx_element(struct nvptx *n, const struct thread_operand *o)
+{
+    const int64_t bytes = thread_element_bytes(o->object),
+                  offset = o->object->at + o->integer * bytes;
+    if (!o->value)
+        return ptx_at(n->memory, offset);
+    struct ptx_operand index = nvptx_registers_of(n, o->value)->word[0],
+                       at = ptx_reg(&n->build, MOD_U32);
+    ptx_emit(&n->build, "mad.lo.u32", at, index, ptx_int(bytes), n->memory);
+    return ptx_at(at, offset);
+}
+
+void nvptx_guarded(struct nvptx *n, struct ptx_instruction *ins)
+{
+    if (n->guard.kind == PTX_REGISTER)
+        ptx_when(ins, n->guard);
+}
+
+static void move(struct nvptx *n, enum dtype t, struct ptx_operand to, struct ptx_operand from)
+{
+    if (t == DT_BOOL && from.kind == PTX_IMMEDIATE) {
+        ptx_emit(&n->build, "setp.ne.u32", to, ptx_int((int64_t)from.bits), ptx_int(0));
+        return;
+    }
+    ptx_emit_for(&n->build, PTX_TYPES((uint16_t)nvptx_word_type(t)), "mov.*", to, from);
+}
+
+/* Passes values to others, all at once: values that are overwritten before they are read pass through new
+ * registers. */
+static void pass(struct nvptx *n, const struct thread_operand *from, struct thread_value *const *to,
+                 size_t count)
+{
+    struct nvptx_registers *copies = arena_array(n->arena, struct nvptx_registers, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        bool overwritten = false;
+        for (size_t j = 0; j < i && from[i].kind == THREAD_VALUE; j++)
+            overwritten |= nvptx_registers_of(n, to[j]) == nvptx_registers_of(n, from[i].value);
+        if (!overwritten)
+            continue;
+        const struct nvptx_registers *r = nvptx_registers_of(n, from[i].value);
+        copies[i] =
+            (struct nvptx_registers){r->words, arena_array(n->arena, struct ptx_operand, r->words)};
+        for (uint16_t w = 0; w < r->words; w++) {
+            copies[i].word[w] = ptx_reg(&n->build, nvptx_word_type(to[i]->type.dtype));
+            move(n, to[i]->type.dtype, copies[i].word[w], r->word[w]);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct nvptx_registers *r = nvptx_registers_of(n, to[i]);
+        if (from[i].kind == THREAD_VALUE && nvptx_registers_of(n, from[i].value) == r)
+            continue;
+        for (uint16_t w = 0; w < r->words; w++)
+            move(n, to[i]->type.dtype, r->word[w],
+                 copies[i].word ? copies[i].word[w]
+                                : nvptx_word(n, &from[i], to[i]->type.dtype, w));
+    }
+}
+
+/* --- control --- */
+
+/* Returns whether the region is one operation that is one instruction without a result. */
+static bool can_guard(const struct thread_operation *op)
+{
+    if (op->regions.count != 1 || op->regions.data[0]->operations.count != 1)
+        return false;
+    switch (op->regions.data[0]->operations.data[0]->op) {
+    case THREAD_MBARRIER_ARRIVE:
+    case THREAD_COPY_OUT_WAIT:
+    case THREAD_COPY_OUT_WAIT_READ:
+    case THREAD_COPY_OUT_COMMIT: return true;
+    default: return false;
+    }
+}
+
+static void emit_if(struct nvptx *n, const struct thread_operation *op)
+{
+    struct ptx_operand condition = nvptx_word(n, &op->operands.data[0], DT_BOOL, 0);
+    if (can_guard(op)) {
+        n->guard = condition;
+        region(n, op->regions.data[0]);
+        n->guard.kind = PTX_NOTHING;
+        return;
+    }
+    const struct thread_operation *outer = n->branch;
+    struct ptx_label *end = ptx_new_label(&n->build, "end");
+    struct ptx_label *other = op->regions.count == 2 ? ptx_new_label(&n->build, "else") : end;
+    n->branch = op;
+    ptx_when(ptx_branch(&n->build, other), ptx_not(condition));
+    region(n, op->regions.data[0]);
+    if (op->regions.count == 2) {
+        ptx_branch(&n->build, end);
+        ptx_place(&n->build, other);
+        region(n, op->regions.data[1]);
+    }
+    ptx_place(&n->build, end);
+    n->branch = outer;
+}
+
+static void emit_loop(struct nvptx *n, const struct thread_operation *op)
+{
+    const struct thread_region *r = op->regions.data[0];
+    struct nvptx_loop loop = {.operation = op,
+                              .again = ptx_new_label(&n->build, "loop"),
+                              .end = ptx_new_label(&n->build, "end"),
+                              .outer = n->loop};
+    pass(n, op->operands.data, r->arguments.data, r->arguments.count);
+    n->loop = &loop;
+    ptx_place(&n->build, loop.again);
+    region(n, r);
+    ptx_place(&n->build, loop.end);
+    n->loop = loop.outer;
+}
+
+/* Registers of a thread at the launch: the most that let the blocks be resident. */
+static uint32_t registers_at_launch(const struct thread_function *f)
+{
+    uint32_t blocks = f->blocks ? f->blocks : 1,
+             each = ALL_REGISTERS / (f->threads * blocks) / 8 * 8;
+    return each < 255 ? each : 255;
+}
+
+static void set_registers(struct nvptx *n, uint32_t registers)
+{
+    if (registers > registers_at_launch(n->function))
+        ptx_emit(&n->build, "setmaxnreg.inc.sync.aligned.u32", ptx_int(registers));
+    else if (registers)
+        ptx_emit(&n->build, "setmaxnreg.dec.sync.aligned.u32", ptx_int(registers));
+}
+
+static void emit_roles(struct nvptx *n, const struct thread_operation *op)
+{
+    struct ptx_operand warp = ptx_reg(&n->build, MOD_U32);
+    struct ptx_label *end = ptx_new_label(&n->build, "end");
+    ptx_emit(&n->build, "mov.u32", warp, ptx_special(PTX_SREG_TID_X));
+    ptx_emit(&n->build, "shr.u32", warp, warp, ptx_int(5));
+    ptx_emit(&n->build, "shfl.sync.idx.b32", warp, warp, ptx_int(0), ptx_int(31), ptx_int(-1));
+    for (size_t i = 0; i < op->regions.count; i++) {
+        const struct thread_region *r = op->regions.data[i];
+        struct ptx_label *next = ptx_new_label(&n->build, "role");
+        struct ptx_operand from_first = ptx_reg(&n->build, MOD_U32),
+                           other = ptx_reg(&n->build, MOD_PRED);
+        ptx_emit(&n->build, "sub.u32", from_first, warp, ptx_int(r->first_warp));
+        ptx_emit(&n->build, "setp.ge.u32", other, from_first, ptx_int(r->warps));
+        ptx_when(ptx_branch(&n->build, next), other);
+        set_registers(n, r->registers);
+        region(n, r);
+        ptx_branch(&n->build, end);
+        ptx_place(&n->build, next);
+    }
+    ptx_place(&n->build, end);
+}
+
+/* Leaves the loop if the predicate holds. */
+static void emit_break_if(struct nvptx *n, const struct thread_operation *op)
+{
+    struct thread_value *const *to = n->loop->operation->results.data;
+    struct ptx_operand condition = nvptx_word(n, &op->operands.data[0], DT_BOOL, 0);
+    if (op->operands.count == 1) {
+        ptx_when(ptx_branch(&n->build, n->loop->end), condition);
+        return;
+    }
+    struct ptx_label *stays = ptx_new_label(&n->build, "stays");
+    ptx_when(ptx_branch(&n->build, stays), ptx_not(condition));
+    pass(n, op->operands.data + 1, to, op->operands.count - 1);
+    ptx_branch(&n->build, n->loop->end);
+    ptx_place(&n->build, stays);
+}
+
+static void control(struct nvptx *n, const struct thread_operation *op)
+{
+    switch (op->op) {
+    case THREAD_IF: emit_if(n, op); break;
+    case THREAD_LOOP: emit_loop(n, op); break;
+    case THREAD_ROLES: emit_roles(n, op); break;
+    case THREAD_BREAK_IF: emit_break_if(n, op); break;
+    case THREAD_BREAK:
+        pass(n, op->operands.data, n->loop->operation->results.data, op->operands.count);
+        ptx_branch(&n->build, n->loop->end);
+        break;
+    case THREAD_CONTINUE:
+        pass(n, op->operands.data, n->loop->operation->regions.data[0]->arguments.data,
+             op->operands.count);
+        ptx_branch(&n->build, n->loop->again);
+        break;
+    case THREAD_YIELD:
+        pass(n, op->operands.data, n->branch->results.data, op->operands.count);
+        break;
+    default: ptx_emit_plain(&n->build, "ret"); break;
+    }
+}
+
+static void region(struct nvptx *n, const struct thread_region *r)
+{
+    for (size_t i = 0; i < r->operations.count && !n->failed; i++) {
+        const struct thread_operation *op = r->operations.data[i];
+        switch (thread_op_table[op->op].effects) {
+        case THREAD_CONTROL: control(n, op); break;
+        case THREAD_PURE:
+            if (op->op != THREAD_DESCRIPTOR) {
+                nvptx_compute(n, op);
+                break;
+            }
+            nvptx_act(n, op);
+            break;
+        default:
+            if (op->op == THREAD_SHUFFLE_XOR)
+                nvptx_compute(n, op);
+            else
+                nvptx_act(n, op);
+            break;
+        }
+    }
+}
+
+/* --- the function --- */
+
+static void parameter(struct nvptx *n, const struct thread_value *v)
+{
+    struct ptx_operand r = nvptx_registers_of(n, v)->word[0];
+    const uint16_t type = (uint16_t)nvptx_word_type(v->type.dtype);
+    if (v->type.dtype == DT_NONE) {
+        struct ptx_variable *map =
+            ptx_parameter_bytes(&n->build, v->name, MAP_BYTES, MAP_ALIGNMENT);
+        ptx_emit(&n->build, "mov.b64", r, ptx_address_of(map, 0));
+        ptx_emit(&n->build, "cvta.param.u64", r, r);
+        return;
+    }
+    struct ptx_variable *p = ptx_parameter(&n->build, nvptx_word_type(v->type.dtype), v->name);
+    ptx_emit_for(&n->build, &type, "ld.param.*", r, ptx_at_variable(p, 0));
+}
+
+uint32_t nvptx_shared_bytes(const struct thread_function *f)
+{
+    uint32_t bytes = 0;
+    for (size_t i = 0; i < f->objects.count; i++) {
+        const struct thread_object *o = f->objects.data[i];
+        uint32_t end = o->at + o->count * thread_element_bytes(o);
+        bytes = end > bytes ? end : bytes;
+    }
+    return bytes;
+}
+
+struct ptx_module *nvptx_emit(struct arena *a, const struct thread_function *f, struct diag *d)
+{
+    struct nvptx n = {.arena = a, .diag = d, .function = f};
+    n.registers = arena_array(a, struct nvptx_registers, f->values + 1);
+    n.shares = arena_array(a, uint32_t, f->values + 1);
+    nvptx_share(&n);
+    ptx_build_start(&n.build, a, f->target);
+    ptx_begin_kernel(&n.build, f->name);
+    ptx_limit(&n.build, PTX_MAXNTID, 1, f->threads, 1, 1);
+    if (f->blocks)
+        ptx_limit(&n.build, PTX_MINNCTAPERSM, 1, f->blocks, 0, 0);
+    struct ptx_variable *memory = ptx_dynamic_shared(&n.build, "memory", MEMORY_ALIGNMENT);
+    for (size_t i = 0; i < f->parameters.count; i++)
+        parameter(&n, f->parameters.data[i]);
+    n.memory = ptx_reg(&n.build, MOD_U32);
+    ptx_emit(&n.build, "mov.u32", n.memory, ptx_address_of(memory, 0));
+    region(&n, f->body);
+    ptx_emit_plain(&n.build, "ret");
+    ptx_end(&n.build);
+    return n.failed ? NULL : n.build.module;
+}

@@ -1,0 +1,247 @@
+/* Operations on shared memory, barriers, the copy engine and the matrix unit. */
+#include "nvptx/nvptx_own.h"
+
+static struct nvptx_registers *sums_of(struct nvptx *n, const struct thread_operand *o)
+{
+    return (struct nvptx_registers *)nvptx_registers_of(n, o->value);
+}
+
+static struct ptx_operand scalar(struct nvptx *n, const struct thread_operand *o, enum dtype t)
+{
+    return nvptx_word(n, o, t, 0);
+}
+
+/* Returns the address of an element, as a u32. */
+static struct ptx_operand address(struct nvptx *n, const struct thread_operand *o)
+{
+    struct ptx_operand at = nvptx_element(n, o), r = ptx_reg(&n->build, MOD_U32), base = at;
+    base.kind = PTX_REGISTER;
+    ptx_emit(&n->build, "add.u32", r, base, ptx_int(at.offset));
+    return r;
+}
+
+/* --- loads and stores of one element --- */
+
+static struct ptx_operand global(struct nvptx *n, const struct thread_operation *op)
+{
+    const struct thread_operand *o = op->operands.data;
+    const int64_t bytes = (int64_t)dtype_size(op->types[0]);
+    struct ptx_operand at = ptx_reg(&n->build, MOD_U64), index = scalar(n, &o[1], DT_U32);
+    ptx_emit(&n->build, "mad.wide.u32", at, index, ptx_int(bytes), scalar(n, &o[0], DT_U64));
+    return ptx_at(at, o[2].integer * bytes);
+}
+
+static bool is_loadable(enum dtype t)
+{
+    return t != DT_BOOL && dtype_size(t) >= 4;
+}
+
+static void load_or_store(struct nvptx *n, const struct thread_operation *op)
+{
+    const uint16_t type = (uint16_t)nvptx_word_type(op->types[0]);
+    const bool shared = op->op == THREAD_LOAD_SHARED || op->op == THREAD_STORE_SHARED;
+    const struct thread_operand *last = &op->operands.data[op->operands.count - 1];
+    bool is_group = op->results.count ? op->results.data[0]->type.count > 1
+                                      : last->kind == THREAD_VALUE && last->value->type.count > 1;
+    if (!is_loadable(op->types[0]) || is_group) {
+        nvptx_fail(n, op);
+        return;
+    }
+    struct ptx_operand at = shared ? nvptx_element(n, &op->operands.data[0]) : global(n, op);
+    if (op->results.count)
+        ptx_emit_for(&n->build, &type, shared ? "ld.shared.*" : "ld.global.*",
+                     nvptx_registers_of(n, op->results.data[0])->word[0], at);
+    else
+        ptx_emit_for(&n->build, &type, shared ? "st.shared.*" : "st.global.*", at,
+                     scalar(n, last, op->types[0]));
+}
+
+/* --- barriers --- */
+
+static void barrier(struct nvptx *n, const struct thread_operation *op)
+{
+    struct ptx_operand number = scalar(n, &op->operands.data[0], DT_U32);
+    int64_t threads = op->operands.data[1].integer;
+    if (op->op == THREAD_BARRIER_ARRIVE)
+        ptx_emit(&n->build, "bar.arrive", number, ptx_int(threads));
+    else if (threads)
+        ptx_emit(&n->build, "bar.sync", number, ptx_int(threads));
+    else
+        ptx_emit(&n->build, "bar.sync", number);
+}
+
+static void wait(struct nvptx *n, const struct thread_operation *op)
+{
+    struct ptx_operand at = nvptx_element(n, &op->operands.data[0]);
+    struct ptx_operand parity = scalar(n, &op->operands.data[1], DT_U32),
+                       done = ptx_reg(&n->build, MOD_PRED);
+    struct ptx_label *again = ptx_new_label(&n->build, "wait");
+    ptx_place(&n->build, again);
+    ptx_emit(&n->build, "mbarrier.try_wait.parity.shared.b64", done, at, parity);
+    ptx_when(ptx_branch(&n->build, again), ptx_not(done));
+}
+
+static void on_mbarrier(struct nvptx *n, const struct thread_operation *op)
+{
+    const struct thread_operand *o = op->operands.data;
+    struct ptx_operand at = nvptx_element(n, &o[0]);
+    struct ptx_instruction *ins;
+    if (op->op == THREAD_MBARRIER_ARRIVE)
+        ins = ptx_emit(&n->build, "mbarrier.arrive.shared.b64", ptx_sink(), at);
+    else if (op->op == THREAD_MBARRIER_EXPECT)
+        ins = ptx_emit(&n->build, "mbarrier.arrive.expect_tx.shared.b64", ptx_sink(), at,
+                       ptx_int(o[1].integer));
+    else
+        ins = ptx_emit(&n->build, "mbarrier.init.shared.b64", at, ptx_int(o[1].integer));
+    nvptx_guarded(n, ins);
+}
+
+/* --- the copy engine --- */
+
+static struct ptx_operand box(struct nvptx *n, const struct thread_operation *op, size_t from)
+{
+    struct ptx_operand at[5], map = scalar(n, &op->operands.data[0], DT_NONE);
+    size_t count = op->operands.count - from;
+    for (size_t i = 0; i < count && i < 5; i++)
+        at[i] = scalar(n, &op->operands.data[from + i], DT_U32);
+    return ptx_at_tensor(&n->build, map, at, count);
+}
+
+static void copy_in(struct nvptx *n, const struct thread_operation *op)
+{
+    static const char *const mnemonic[] = {
+#define OF(d) "cp.async.bulk.tensor." d "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        OF("1"), OF("2"), OF("3"), OF("4"), OF("5"),
+#undef OF
+    };
+    const struct thread_operand *o = op->operands.data;
+    struct ptx_operand to = nvptx_element(n, &o[1]), full = nvptx_element(n, &o[2]);
+    nvptx_guarded(n,
+                  ptx_emit(&n->build, mnemonic[op->operands.count - 4], to, box(n, op, 3), full));
+}
+
+static void copy_out(struct nvptx *n, const struct thread_operation *op)
+{
+    static const char *const mnemonic[] = {
+#define OF(d) "cp.async.bulk.tensor." d "d.global.shared::cta.tile.bulk_group"
+        OF("1"), OF("2"), OF("3"), OF("4"), OF("5"),
+#undef OF
+    };
+    struct ptx_operand from = nvptx_element(n, &op->operands.data[1]);
+    nvptx_guarded(n, ptx_emit(&n->build, mnemonic[op->operands.count - 3], box(n, op, 2), from));
+}
+
+/* --- matrices in shared memory --- */
+
+static void store_matrix(struct nvptx *n, const struct thread_operation *op)
+{
+    static const char *const mnemonic[] = {[1] = "stmatrix.sync.aligned.m8n8.x1.shared.b16",
+                                           [2] = "stmatrix.sync.aligned.m8n8.x2.shared.b16",
+                                           [4] = "stmatrix.sync.aligned.m8n8.x4.shared.b16"};
+    const struct thread_operand *o = &op->operands.data[1];
+    uint16_t words = o->kind == THREAD_VALUE ? nvptx_words(o->value->type) : 0;
+    if (words > 4 || !mnemonic[words] || dtype_size(op->types[0]) != 2) {
+        nvptx_fail(n, op);
+        return;
+    }
+    ptx_emit(&n->build, mnemonic[words], nvptx_element(n, &op->operands.data[0]),
+             ptx_vector(&n->build, sums_of(n, o)->word, words));
+}
+
+/* Rows of 128 bytes whose pieces of 16 bytes are swizzled: 1 in bits 62 and 63; addresses and distances count
+ * 16 bytes. PTX ISA, "Matrix Descriptor Format". */
+static void descriptor(struct nvptx *n, const struct thread_operation *op)
+{
+    const struct thread_operand *o = op->operands.data;
+    struct ptx_operand at = address(n, &o[0]),
+                       to = nvptx_registers_of(n, op->results.data[0])->word[0];
+    uint64_t fixed =
+        (uint64_t)1 << 62 | (uint64_t)o[2].integer >> 4 << 32 | (uint64_t)o[1].integer >> 4 << 16;
+    ptx_emit(&n->build, "shr.u32", at, at, ptx_int(4));
+    ptx_emit(&n->build, "and.b32", at, at, ptx_int(0x3fff));
+    ptx_emit(&n->build, "cvt.u64.u32", to, at);
+    ptx_emit(&n->build, "or.b64", to, to, ptx_int((int64_t)fixed));
+}
+
+/* --- products --- */
+
+static void product(struct nvptx *n, const struct thread_operation *op)
+{
+    const struct thread_operand *o = op->operands.data;
+    const struct nvptx_registers *sums = nvptx_registers_of(n, op->results.data[0]);
+    const bool from = op->op == THREAD_PRODUCT_FROM;
+    const char *type = op->types[1] == DT_F16 ? "f16" : "bf16";
+    const char *mnemonic = arena_printf(
+        n->arena, "wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s", 2 * sums->words, type, type);
+    struct ptx_operand out = ptx_vector(&n->build, sums->word, sums->words),
+                       b = scalar(n, &o[2], DT_U64);
+    struct ptx_operand adds = scalar(n, &o[3], DT_BOOL), one = ptx_int(1),
+                       across = ptx_int(o[4].integer);
+    if (sums_of(n, &o[0]) != sums)
+        nvptx_fail(n, op); /* the verifier lets no such program through */
+    else if (from)
+        ptx_emit(&n->build, mnemonic, out, ptx_vector(&n->build, sums_of(n, &o[1])->word, 4), b,
+                 adds, one, one, across);
+    else
+        ptx_emit(&n->build, mnemonic, out, scalar(n, &o[1], DT_U64), b, adds, one, one, ptx_int(0),
+                 across);
+}
+
+static const char *plain(enum thread_opcode op)
+{
+    switch (op) {
+    case THREAD_FENCE_MBARRIER_INIT: return "fence.mbarrier_init.release.cluster";
+    case THREAD_FENCE_ASYNC: return "fence.proxy.async.shared::cta";
+    case THREAD_COPY_OUT_COMMIT: return "cp.async.bulk.commit_group";
+    case THREAD_PRODUCT_FENCE: return "wgmma.fence.sync.aligned";
+    case THREAD_PRODUCT_COMMIT: return "wgmma.commit_group.sync.aligned";
+    default: return NULL;
+    }
+}
+
+static const char *counted(enum thread_opcode op)
+{
+    switch (op) {
+    case THREAD_COPY_OUT_WAIT: return "cp.async.bulk.wait_group";
+    case THREAD_COPY_OUT_WAIT_READ: return "cp.async.bulk.wait_group.read";
+    case THREAD_PRODUCT_WAIT: return "wgmma.wait_group.sync.aligned";
+    default: return NULL;
+    }
+}
+
+void nvptx_act(struct nvptx *n, const struct thread_operation *op)
+{
+    const struct thread_operand *o = op->operands.data;
+    if (plain(op->op)) {
+        nvptx_guarded(n, ptx_emit_plain(&n->build, plain(op->op)));
+        return;
+    }
+    if (counted(op->op)) {
+        nvptx_guarded(
+            n, ptx_emit(&n->build, counted(op->op), ptx_int(o[op->operands.count - 1].integer)));
+        return;
+    }
+    switch (op->op) {
+    case THREAD_LOAD:
+    case THREAD_STORE:
+    case THREAD_LOAD_SHARED:
+    case THREAD_STORE_SHARED: load_or_store(n, op); break;
+    case THREAD_BARRIER:
+    case THREAD_BARRIER_ARRIVE: barrier(n, op); break;
+    case THREAD_MBARRIER_WAIT: wait(n, op); break;
+    case THREAD_MBARRIER_INIT:
+    case THREAD_MBARRIER_EXPECT:
+    case THREAD_MBARRIER_ARRIVE: on_mbarrier(n, op); break;
+    case THREAD_PREFETCH_MAP:
+        nvptx_guarded(
+            n, ptx_emit(&n->build, "prefetch.tensormap", ptx_at(scalar(n, &o[0], DT_NONE), 0)));
+        break;
+    case THREAD_COPY_IN: copy_in(n, op); break;
+    case THREAD_COPY_OUT: copy_out(n, op); break;
+    case THREAD_STORE_MATRIX: store_matrix(n, op); break;
+    case THREAD_DESCRIPTOR: descriptor(n, op); break;
+    case THREAD_PRODUCT:
+    case THREAD_PRODUCT_FROM: product(n, op); break;
+    default: nvptx_fail(n, op); break;
+    }
+}

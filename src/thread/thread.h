@@ -1,0 +1,156 @@
+/* Thread IR: what one thread of a role does.
+ *
+ * A function is a tree of operations in static single assignment: an operation defines values, which the
+ * operations after it in its region, and in their regions, may use. Control is structured: `if`, `loop` and
+ * `roles` have regions; a loop's region has arguments, whose first values are operands of the loop and whose
+ * next ones are operands of `continue`. `break` and `break_if` leave the innermost loop and give its results.
+ * `yield` ends a region of an `if` and gives its results; a region without results may end without it.
+ *
+ * A value is an element of the language's types, or a group of them, which a target packs into 32-bit words.
+ * Registers that an operation under way reads or writes are seen in the types: `product` returns a group in
+ * flight, which only further products, product_commit and product_wait take, each as its last use. So such a
+ * group keeps one set of registers from its first product to its wait, also over loops.
+ *
+ * The text (thread_print, thread_parse):
+ *
+ *     kernel scale(map %out, u32 %n) threads 128 target sm_90a {
+ *         shared bf16 tile[8192] at 0
+ *         mbarrier full[2] at 16384
+ *         %thread = tid_x
+ *         %first = eq.u32 %thread, 0
+ *         if %first {
+ *             mbarrier_init full[0], 1
+ *         }
+ *         %sum = loop (%i: u32 = 0, %s: u32 = %n) {
+ *             %done = ge.u32 %i, 4
+ *             break_if %done, %s
+ *             %j = add.u32 %i, 1
+ *             continue %j, %s
+ *         }
+ *     }
+ *
+ * Elements of shared arrays are written tile[%i + 8], in elements; only a target makes addresses. */
+#ifndef TW_THREAD_H
+#define TW_THREAD_H
+
+#include "base/diag.h"
+#include "base/dtype.h"
+#include "ptx/ptx.h"
+
+enum thread_opcode {
+#define THREAD_OP(name, text, types, results, operands, effects) THREAD_##name,
+#include "thread/thread_ops.def"
+#undef THREAD_OP
+    THREAD_OPS
+};
+
+enum thread_effects { THREAD_PURE, THREAD_READS, THREAD_WRITES, THREAD_SYNC, THREAD_CONTROL };
+
+struct thread_op_info {
+    const char *text;
+    int types; /* element types after the name */
+    const char *results, *operands;
+    enum thread_effects effects;
+};
+extern const struct thread_op_info thread_op_table[THREAD_OPS];
+
+/* --- values --- */
+
+struct thread_type {
+    enum dtype dtype; /* DT_NONE: a tensor map */
+    uint16_t count;   /* elements; 1: a scalar */
+    bool in_flight;
+};
+
+static inline bool thread_same_type(struct thread_type a, struct thread_type b)
+{
+    return a.dtype == b.dtype && a.count == b.count && a.in_flight == b.in_flight;
+}
+
+struct thread_value {
+    const char *name; /* without its % */
+    struct thread_type type;
+    struct loc where;
+    uint32_t number; /* of the function's values */
+};
+
+/* --- memory --- */
+
+/* An array in shared memory; DT_NONE: of mbarriers, 8 bytes each. */
+struct thread_object {
+    const char *name;
+    enum dtype dtype;
+    uint32_t count, at; /* elements; byte at which it begins */
+    struct loc where;
+};
+static inline uint32_t thread_element_bytes(const struct thread_object *o)
+{
+    return o->dtype == DT_NONE ? 8 : (uint32_t)dtype_size(o->dtype);
+}
+
+/* --- operations --- */
+
+enum thread_operand_kind { THREAD_VALUE, THREAD_INTEGER, THREAD_FLOAT, THREAD_ELEMENT };
+
+struct thread_operand {
+    enum thread_operand_kind kind;
+    struct loc where;
+    struct thread_value *value; /* element: its index; NULL: 0 */
+    union {
+        int64_t integer; /* element: added to the index */
+        double real;
+    };
+    const struct thread_object *object; /* element */
+};
+
+struct thread_operation;
+
+struct thread_region {
+    VEC(struct thread_value *) arguments;
+    VEC(struct thread_operation *) operations;
+    /* of `roles`: */
+    uint32_t first_warp, warps;
+    uint32_t registers; /* of each thread from here on; 0: as launched */
+};
+
+struct thread_operation {
+    enum thread_opcode op;
+    enum dtype types[2];
+    struct loc where;
+    VEC(struct thread_operand) operands;
+    VEC(struct thread_value *) results;
+    VEC(struct thread_region *) regions;
+};
+
+struct thread_function {
+    const char *name;
+    struct ptx_target target;
+    uint32_t threads, blocks; /* of a block; of a multiprocessor, at least; 0: not stated */
+    VEC(struct thread_value *) parameters;
+    VEC(struct thread_object *) objects;
+    struct thread_region *body;
+    uint32_t values; /* number of all values */
+    struct loc where;
+};
+
+/* --- text, checks --- */
+
+/* Reads a function. NULL: the text is wrong, and d has the errors. */
+struct thread_function *thread_parse(struct arena *a, const struct source *source, struct diag *d);
+/* Adds the function's text, which reads back as the same function. */
+void thread_print(struct text *out, const struct thread_function *f);
+void thread_type_print(struct text *out, struct thread_type type);
+/* Checks the rules of this page and of thread_ops.def. Returns whether all hold; d gets the errors. */
+bool thread_verify(struct arena *a, const struct thread_function *f, struct diag *d);
+
+/* --- passes --- */
+
+/* Adds product_fence before products whose registers other operations may have written since the last fence
+ * (PTX ISA, wgmma.fence).
+ * Requires: nothing. Keeps: everything else, fences of the text too. */
+void thread_add_fences(struct arena *a, struct thread_function *f);
+
+/* Returns the opcode of that name, THREAD_OPS if there is none. */
+enum thread_opcode thread_opcode_of(const char *text, size_t length);
+
+#endif

@@ -1,0 +1,447 @@
+/* Checks of thread IR: operands and types by the table of operations, results of regions, roles, shared memory,
+ * and groups in flight. The parser has already seen that every value is defined before it is used. */
+#include "thread/thread.h"
+
+#include <string.h>
+
+enum {
+    WARP_THREADS = 32,
+    WARPGROUP = 4,
+    LEAST_REGISTERS = 24,
+    MOST_REGISTERS = 240,
+    ALL_REGISTERS = 65536
+};
+
+/* What is known of a value. */
+struct fate {
+    bool taken;      /* by a product, or as a value in flight: it must not be used again */
+    uint32_t loops;  /* loops around its definition */
+    uint32_t commit; /* commits before it was committed, and this one */
+};
+
+struct checks {
+    struct diag *diag;
+    const struct thread_function *function;
+    struct fate *fates;
+    uint32_t loops, commits;
+    const struct thread_operation *loop, *branch; /* innermost; the `if` whose region this is */
+    bool ok;
+};
+
+static void fault(struct checks *c, struct loc at, const char *text)
+{
+    diag_error(c->diag, at, "%s", text);
+    c->ok = false;
+}
+
+static struct fate *fate_of(const struct checks *c, const struct thread_value *v)
+{
+    return &c->fates[v->number];
+}
+
+static void define(struct checks *c, const struct thread_value *v)
+{
+    *fate_of(c, v) = (struct fate){.loops = c->loops, .commit = c->commits};
+}
+
+static void use(struct checks *c, const struct thread_operand *o)
+{
+    if (o->value && fate_of(c, o->value)->taken)
+        fault(c, o->where,
+              "the registers of this value belong to a later one: a product has taken it");
+}
+
+/* Uses a value for the last time. */
+static void take(struct checks *c, const struct thread_operand *o)
+{
+    use(c, o);
+    if (fate_of(c, o->value)->loops < c->loops)
+        fault(
+            c, o->where,
+            "this value would be taken in each turn of the loop: make it an argument of the loop");
+    fate_of(c, o->value)->taken = true;
+}
+
+/* --- operands by the table --- */
+
+static bool is_value(const struct thread_operand *o)
+{
+    return o->kind == THREAD_VALUE;
+}
+
+static bool is_scalar_of(const struct thread_operand *o, enum dtype t)
+{
+    if (o->kind == THREAD_INTEGER)
+        return dtype_is_int(t) || (t == DT_BOOL && (o->integer == 0 || o->integer == 1));
+    return is_value(o) && o->value->type.dtype == t && o->value->type.count == 1 &&
+           !o->value->type.in_flight;
+}
+
+static bool fits(const struct thread_operand *o, enum dtype t)
+{
+    switch (o->kind) {
+    case THREAD_VALUE: return o->value->type.dtype == t && !o->value->type.in_flight;
+    case THREAD_INTEGER: return t != DT_BOOL;
+    case THREAD_FLOAT: return dtype_is_float(t);
+    default: return false;
+    }
+}
+
+static const char *const expected[] = {
+    ['v'] = "expected a value or a constant of the operation's type",
+    ['f'] = "expected a value of the operation's second type",
+    ['a'] = "expected a group of sums of the operation's type",
+    ['w'] = "expected a group in flight",
+    ['p'] = "expected a predicate (bool)",
+    ['q'] = "expected a predicate (bool), or 0 or 1",
+    ['i'] = "expected a u32",
+    ['d'] = "expected a u64",
+    ['n'] = "expected a constant that is not negative",
+    ['m'] = "expected a tensor map",
+    ['o'] = "expected an element of a shared array",
+    ['b'] = "expected an mbarrier",
+};
+
+static bool takes(const struct thread_operation *op, char kind, const struct thread_operand *o)
+{
+    switch (kind) {
+    case 'v': return fits(o, op->types[0]);
+    case 'f': return is_value(o) && fits(o, op->types[1]);
+    case 'a':
+        return is_value(o) && o->value->type.dtype == op->types[0] && o->value->type.count > 1;
+    case 'w':
+        return is_value(o) && o->value->type.in_flight && o->value->type.dtype == op->types[0];
+    case 'p': return is_value(o) && is_scalar_of(o, DT_BOOL);
+    case 'q': return is_scalar_of(o, DT_BOOL);
+    case 'i': return is_scalar_of(o, DT_U32);
+    case 'd': return is_value(o) && is_scalar_of(o, DT_U64);
+    case 'n': return o->kind == THREAD_INTEGER && o->integer >= 0;
+    case 'm': return is_value(o) && o->value->type.dtype == DT_NONE;
+    case 'o': return o->kind == THREAD_ELEMENT && o->object->dtype != DT_NONE;
+    case 'b': return o->kind == THREAD_ELEMENT && o->object->dtype == DT_NONE;
+    default: return false;
+    }
+}
+
+static void check_index(struct checks *c, const struct thread_operand *o)
+{
+    if (o->kind != THREAD_ELEMENT)
+        return;
+    if (o->value && !(o->value->type.dtype == DT_U32 && o->value->type.count == 1))
+        fault(c, o->where, "an index is a u32");
+    if (o->integer < 0 || o->integer >= o->object->count)
+        fault(c, o->where, "this element is outside of the array");
+}
+
+/* Returns the letter of operand i; 0: there is none. */
+static char letter(const char *pattern, size_t i)
+{
+    size_t length = strlen(pattern);
+    if (length > 0 && pattern[length - 1] == '+' && i + 2 >= length)
+        return i < length + 3 ? pattern[length - 2] : '\0';
+    return i < length ? pattern[i] : '\0';
+}
+
+static void check_operands(struct checks *c, const struct thread_operation *op)
+{
+    const char *pattern = thread_op_table[op->op].operands;
+    size_t least = strlen(pattern);
+    least -= least > 0 && pattern[least - 1] == '+';
+    for (size_t i = 0; i < op->operands.count; i++) {
+        const struct thread_operand *o = &op->operands.data[i];
+        char kind = letter(pattern, i);
+        if (!kind || !takes(op, kind, o)) {
+            fault(c, o->where, kind ? expected[(int)kind] : "the operation has fewer operands");
+            return;
+        }
+        check_index(c, o);
+        if (kind == 'a' || kind == 'w')
+            take(c, o);
+        else
+            use(c, o);
+    }
+    if (op->operands.count < least)
+        fault(c, op->where, "the operation has more operands");
+}
+
+static void check_woven(struct checks *c, const struct thread_operation *op)
+{
+    for (size_t i = 0; i < op->operands.count; i++) {
+        const struct thread_operand *o = &op->operands.data[i], *first = &op->operands.data[0];
+        if (!is_value(o) || !is_value(first) || o->value->type.count != first->value->type.count)
+            fault(c, o->where, "the groups have different lengths");
+    }
+}
+
+/* Checks that groups of an elementwise operation are equally long. */
+static void check_lengths(struct checks *c, const struct thread_operation *op)
+{
+    if (op->op == THREAD_JOIN || op->op == THREAD_PART || op->results.count != 1)
+        return;
+    if (op->op == THREAD_WEAVE) {
+        check_woven(c, op);
+        return;
+    }
+    const struct thread_type type = op->results.data[0]->type;
+    for (size_t i = 0; i < op->operands.count; i++) {
+        const struct thread_operand *o = &op->operands.data[i];
+        char kind = letter(thread_op_table[op->op].operands, i);
+        if (is_value(o) && (kind == 'v' || (kind == 'f' && op->op == THREAD_CONVERT)) &&
+            o->value->type.count > 1 && type.count > 1 && o->value->type.count != type.count)
+            fault(c, o->where, "the groups have different lengths");
+    }
+}
+
+static void check_part(struct checks *c, const struct thread_operation *op)
+{
+    const struct thread_operand *o = op->operands.data;
+    if (op->operands.count == 4 && is_value(o) &&
+        o[1].integer + (o[2].integer - 1) * o[3].integer >= o->value->type.count)
+        fault(c, op->where, "the part ends after the group");
+}
+
+/* m64nNk16 and its siblings: a warpgroup's threads have n / 2 sums each, n is a multiple of 8 up to 256 (PTX ISA,
+ * "Asynchronous Warpgroup Level Matrix Shape"). */
+static void check_product(struct checks *c, const struct thread_operation *op)
+{
+    if (op->op != THREAD_PRODUCT && op->op != THREAD_PRODUCT_FROM)
+        return;
+    if (op->types[0] != DT_F32 || (op->types[1] != DT_F16 && op->types[1] != DT_BF16))
+        fault(c, op->where, "no unit has this product: sums of f32 have factors of f16 or bf16");
+    if (op->operands.count == 0 || !is_value(op->operands.data))
+        return;
+    uint16_t sums = op->operands.data[0].value->type.count;
+    if (sums % 4 != 0 || sums > 128)
+        fault(c, op->where, "a product has 4 to 128 sums of a thread, a multiple of 4");
+    if (op->op == THREAD_PRODUCT_FROM && op->operands.data[1].value->type.count != 8)
+        fault(c, op->operands.data[1].where, "a thread has 8 elements of the left operand");
+}
+
+static void check_wait(struct checks *c, const struct thread_operation *op)
+{
+    if (op->op == THREAD_PRODUCT_COMMIT) {
+        c->commits++;
+    } else if (op->op == THREAD_PRODUCT_WAIT && op->operands.count == 2 &&
+               is_value(op->operands.data)) {
+        uint32_t later = c->commits - fate_of(c, op->operands.data[0].value)->commit;
+        if (op->operands.data[1].integer > later)
+            fault(c, op->where,
+                  "these products may still be under way: fewer groups were committed after them");
+    }
+}
+
+/* --- regions --- */
+
+static void check_region(struct checks *c, const struct thread_region *r);
+
+/* break_if takes nothing, because the operations after it run only if the loop goes on. */
+static void pass_values(struct checks *c, const struct thread_operation *op)
+{
+    for (size_t i = 0; i < op->operands.count; i++) {
+        const struct thread_operand *o = &op->operands.data[i];
+        if (is_value(o) && o->value->type.in_flight && op->op != THREAD_BREAK_IF)
+            take(c, o);
+        else
+            use(c, o);
+    }
+}
+
+/* Checks that values go to others of their types. */
+static void check_passed(struct checks *c, const struct thread_operation *op, size_t from,
+                         struct thread_value *const *to, size_t count)
+{
+    if (op->operands.count - from != count) {
+        fault(c, op->where, "the number of values is not that of their destinations");
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct thread_operand *o = &op->operands.data[from + i];
+        bool same = is_value(o) ? thread_same_type(o->value->type, to[i]->type)
+                                : fits(o, to[i]->type.dtype);
+        if (!same)
+            fault(c, o->where, "the value's type is not that of its destination");
+    }
+}
+
+static enum thread_opcode last_of(const struct thread_region *r)
+{
+    return r->operations.count ? r->operations.data[r->operations.count - 1]->op : THREAD_OPS;
+}
+
+static bool is_end(enum thread_opcode op)
+{
+    return op == THREAD_CONTINUE || op == THREAD_BREAK || op == THREAD_YIELD || op == THREAD_RETURN;
+}
+
+/* Checks regions of which a thread executes one. Values that one of them takes are taken after it; groups that
+ * one of them commits do not count after it. */
+static void check_alternatives(struct checks *c, const struct thread_operation *op)
+{
+    const size_t count = c->function->values;
+    struct fate *before = arena_copy(c->diag->arena, c->fates, count * sizeof *before);
+    const uint32_t commits = c->commits;
+    bool *taken = arena_array(c->diag->arena, bool, count + 1);
+    for (size_t i = 0; i < op->regions.count; i++) {
+        check_region(c, op->regions.data[i]);
+        for (size_t v = 0; v < count; v++)
+            taken[v] |= c->fates[v].taken;
+        memcpy(c->fates, before, count * sizeof *before);
+        c->commits = commits;
+    }
+    for (size_t v = 0; v < count; v++)
+        c->fates[v].taken = taken[v];
+}
+
+static void check_if(struct checks *c, const struct thread_operation *op)
+{
+    const struct thread_operation *outer = c->branch;
+    if (op->operands.count != 1 || !takes(op, 'p', op->operands.data))
+        fault(c, op->where, expected['p']);
+    c->branch = op;
+    check_alternatives(c, op);
+    c->branch = outer;
+    for (size_t i = 0; i < op->regions.count && op->results.count; i++)
+        if (!is_end(last_of(op->regions.data[i])))
+            fault(c, op->where, "a region gives no results: it has to end with `yield`");
+    if (op->results.count && op->regions.count != 2)
+        fault(c, op->where, "an `if` with results needs an `else`");
+}
+
+static void check_loop(struct checks *c, const struct thread_operation *op)
+{
+    const struct thread_operation *outer = c->loop, *branch = c->branch;
+    const struct thread_region *r = op->regions.data[0];
+    check_passed(c, op, 0, r->arguments.data, r->arguments.count);
+    pass_values(c, op);
+    c->loop = op;
+    c->branch = NULL;
+    c->loops++;
+    for (size_t i = 0; i < r->arguments.count; i++)
+        define(c, r->arguments.data[i]);
+    check_region(c, r);
+    if (!is_end(last_of(r)))
+        fault(c, op->where, "the loop's region has to end with `continue`, `break` or `return`");
+    c->loops--;
+    c->loop = outer;
+    c->branch = branch;
+}
+
+static void check_role(struct checks *c, const struct thread_operation *op, size_t index)
+{
+    const struct thread_region *r = op->regions.data[index];
+    if (r->warps == 0 || (r->first_warp + r->warps) * WARP_THREADS > c->function->threads)
+        fault(c, op->where, "a role's warps are not warps of the block");
+    for (size_t i = 0; i < index; i++) {
+        const struct thread_region *other = op->regions.data[i];
+        if (r->first_warp < other->first_warp + other->warps &&
+            other->first_warp < r->first_warp + r->warps)
+            fault(c, op->where, "two roles have the same warp");
+    }
+    if (r->registers == 0)
+        return;
+    if (r->registers % 8 != 0 || r->registers < LEAST_REGISTERS || r->registers > MOST_REGISTERS)
+        fault(c, op->where, "a role's registers are a multiple of 8 from 24 to 240");
+    if (r->first_warp % WARPGROUP != 0 || r->warps % WARPGROUP != 0)
+        fault(c, op->where, "registers are given to whole warpgroups of 4 warps");
+}
+
+static void check_roles(struct checks *c, const struct thread_operation *op)
+{
+    uint64_t registers = 0;
+    for (size_t i = 0; i < op->regions.count; i++) {
+        const struct thread_region *r = op->regions.data[i];
+        check_role(c, op, i);
+        registers += (uint64_t)r->registers * r->warps * WARP_THREADS;
+    }
+    check_alternatives(c, op);
+    if (registers > ALL_REGISTERS)
+        fault(c, op->where, "the roles have more registers than a multiprocessor, 65536");
+}
+
+static void check_end(struct checks *c, const struct thread_operation *op)
+{
+    static const char *const none = "nothing takes these values";
+    size_t from = op->op == THREAD_BREAK_IF;
+    const struct thread_region *r = c->loop ? c->loop->regions.data[0] : NULL;
+    if (from && (op->operands.count == 0 || !takes(op, 'p', op->operands.data))) {
+        fault(c, op->where, expected['p']);
+        return;
+    }
+    switch (op->op) {
+    case THREAD_CONTINUE: check_passed(c, op, 0, r->arguments.data, r->arguments.count); break;
+    case THREAD_BREAK:
+    case THREAD_BREAK_IF:
+        check_passed(c, op, from, c->loop->results.data, c->loop->results.count);
+        break;
+    case THREAD_YIELD:
+        check_passed(c, op, 0, c->branch->results.data, c->branch->results.count);
+        break;
+    default:
+        if (op->operands.count)
+            fault(c, op->where, none);
+        break;
+    }
+    pass_values(c, op);
+}
+
+static void check_operation(struct checks *c, const struct thread_operation *op)
+{
+    switch (op->op) {
+    case THREAD_IF: check_if(c, op); break;
+    case THREAD_LOOP: check_loop(c, op); break;
+    case THREAD_ROLES: check_roles(c, op); break;
+    case THREAD_BREAK_IF:
+    case THREAD_CONTINUE:
+    case THREAD_BREAK:
+    case THREAD_YIELD:
+    case THREAD_RETURN: check_end(c, op); break;
+    default:
+        check_operands(c, op);
+        check_lengths(c, op);
+        check_product(c, op);
+        check_wait(c, op);
+        if (op->op == THREAD_PART)
+            check_part(c, op);
+        break;
+    }
+    for (size_t i = 0; i < op->results.count; i++)
+        define(c, op->results.data[i]);
+}
+
+static void check_region(struct checks *c, const struct thread_region *r)
+{
+    for (size_t i = 0; i < r->operations.count; i++) {
+        const struct thread_operation *op = r->operations.data[i];
+        if (i > 0 && is_end(r->operations.data[i - 1]->op))
+            fault(c, op->where, "this operation is never reached");
+        check_operation(c, op);
+    }
+}
+
+/* --- shared memory --- */
+
+static void check_objects(struct checks *c, const struct thread_function *f)
+{
+    for (size_t i = 0; i < f->objects.count; i++) {
+        const struct thread_object *o = f->objects.data[i];
+        uint64_t end = o->at + (uint64_t)o->count * thread_element_bytes(o);
+        if (o->at % thread_element_bytes(o) != 0)
+            fault(c, o->where, "the array does not begin at a multiple of its elements' size");
+        for (size_t j = 0; j < i; j++) {
+            const struct thread_object *other = f->objects.data[j];
+            if (o->at < other->at + (uint64_t)other->count * thread_element_bytes(other) &&
+                other->at < end)
+                fault(c, o->where,
+                      arena_printf(c->diag->arena, "the array lies on `%s`", other->name));
+        }
+    }
+}
+
+bool thread_verify(struct arena *a, const struct thread_function *f, struct diag *d)
+{
+    struct checks c = {.diag = d, .function = f, .ok = true};
+    c.fates = arena_array(a, struct fate, f->values + 1);
+    check_objects(&c, f);
+    check_region(&c, f->body);
+    return c.ok;
+}

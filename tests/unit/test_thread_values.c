@@ -1,0 +1,135 @@
+/* Thread IR computes the right values: its PTX is executed by one thread, with inputs from memory. */
+#include "nvptx/nvptx.h"
+#include "ptx_thread.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { INPUTS = 8, OUTPUTS = 8 };
+
+static const struct example {
+    const char *name, *body;
+    uint32_t in[INPUTS], out[OUTPUTS];
+} examples[] = {
+    {"integers",
+     "%a = load.u32 %in, 0, 0 %b = load.u32 %in, 0, 1\n"
+     "%x = add.u32 %a, %b store.u32 %out, 0, 0, %x\n"
+     "%y = mul.u32 %a, 5 store.u32 %out, 0, 1, %y\n"
+     "%z = div.u32 %a, %b store.u32 %out, 0, 2, %z\n"
+     "%w = rem.u32 %a, %b store.u32 %out, 0, 3, %w\n"
+     "%p = lt.u32 %a, %b %q = select.u32 %p, 7, %b store.u32 %out, 0, 4, %q\n"
+     "%s = shl.u32 %b, 2 %t = xor.u32 %s, 3 store.u32 %out, 0, 5, %t\n",
+     {17, 5},
+     {22, 85, 3, 2, 5, 23}},
+    {"swapped in each turn",
+     "%first = load.u32 %in, 0, 0 %second = load.u32 %in, 0, 1\n"
+     "%a, %b = loop (%i: u32 = 0, %x: u32 = %first, %y: u32 = %second) {\n"
+     "    %done = eq.u32 %i, 3 break_if %done, %x, %y\n"
+     "    %j = add.u32 %i, 1 continue %j, %y, %x\n"
+     "}\n"
+     "store.u32 %out, 0, 0, %a store.u32 %out, 0, 1, %b\n",
+     {10, 20},
+     {20, 10}},
+    {"a loop in a loop",
+     "%n = load.u32 %in, 0, 0\n"
+     "%sum = loop (%i: u32 = 0, %s: u32 = 0) {\n"
+     "    %done = ge.u32 %i, %n break_if %done, %s\n"
+     "    %more = loop (%j: u32 = 0, %r: u32 = %s) {\n"
+     "        %last = ge.u32 %j, %i\n"
+     "        if %last { break %r }\n"
+     "        %r1 = add.u32 %r, %j %j1 = add.u32 %j, 1 continue %j1, %r1\n"
+     "    }\n"
+     "    %i1 = add.u32 %i, 1 continue %i1, %more\n"
+     "}\n"
+     "store.u32 %out, 0, 0, %sum\n",
+     {5},
+     {10}},
+    {"an if with results, and one without else",
+     "%n = load.u32 %in, 0, 0 %odd = and.u32 %n, 1 %is_odd = eq.u32 %odd, 1\n"
+     "%a, %b = if %is_odd { %x = add.u32 %n, 1 yield %x, %n } else { %y = add.u32 %n, 2 yield %n, "
+     "%y }\n"
+     "store.u32 %out, 0, 0, %a store.u32 %out, 0, 1, %b\n"
+     "if %is_odd { store.u32 %out, 0, 2, 9 }\n"
+     "%even = eq.u32 %odd, 0 if %even { store.u32 %out, 0, 3, 9 }\n",
+     {7},
+     {8, 7, 9}},
+    {"return ends the thread",
+     "%n = load.u32 %in, 0, 0 store.u32 %out, 0, 0, 1\n"
+     "%big = gt.u32 %n, 5 if %big { return } store.u32 %out, 0, 1, 1\n",
+     {6},
+     {1}},
+    {"groups",
+     "%a = load.f32 %in, 0, 0 %b = load.f32 %in, 0, 1 %c = load.f32 %in, 0, 2 %d = load.f32 %in, "
+     "0, 3\n"
+     "%g = join.f32 %a, %b, %c, %d\n"
+     "%h = mul.f32 %g, 2.0 %k = add.f32 %h, %g\n"
+     "%even = part.f32 %k, 0, 2, 2 %odd = part.f32 %k, 1, 2, 2\n"
+     "%most = reduce_max.f32 %even %sum = reduce_add.f32 %odd\n"
+     "store.f32 %out, 0, 0, %most store.f32 %out, 0, 1, %sum\n"
+     "%w = weave.f32 %odd, %even %w0 = part.f32 %w, 0, 1, 1 %w3 = part.f32 %w, 3, 1, 1\n"
+     "store.f32 %out, 0, 2, %w0 store.f32 %out, 0, 3, %w3\n",
+     {0x3f800000, 0x40000000, 0x40400000, 0x40800000},  /* 1, 2, 3, 4 */
+     {0x41100000, 0x41900000, 0x40c00000, 0x41100000}}, /* 9, 6 + 12, 6, 9 */
+    {"a group that a loop passes on while its old value is needed",
+     "%a = load.f32 %in, 0, 0 %b = load.f32 %in, 0, 1 %start = join.f32 %a, %b\n"
+     "%end, %kept = loop (%i: u32 = 0, %g: f32*2 = %start, %old: f32*2 = %start) {\n"
+     "    %done = eq.u32 %i, 2 break_if %done, %g, %old\n"
+     "    %h = add.f32 %g, 1.0 %j = add.u32 %i, 1 continue %j, %h, %g\n"
+     "}\n"
+     "%e0 = part.f32 %end, 0, 1, 1 %k1 = part.f32 %kept, 1, 1, 1\n"
+     "%s1 = part.f32 %start, 1, 1, 1\n"
+     "store.f32 %out, 0, 0, %e0 store.f32 %out, 0, 1, %k1 store.f32 %out, 0, 2, %s1\n",
+     {0x3f800000, 0x40000000},
+     {0x40400000, 0x40400000, 0x40000000}}, /* 3, 3, 2 */
+};
+
+static void values(void **state)
+{
+    const struct example *e = *state;
+    jmp_buf out_of_memory;
+    struct arena arena;
+    struct diag diag;
+    char text[2048];
+    uint32_t out[OUTPUTS] = {0};
+    if (setjmp(out_of_memory))
+        fail();
+    arena_init(&arena, &allocator_libc, &out_of_memory);
+    diag_init(&diag, &arena);
+    snprintf(text, sizeof text, "kernel f(u64 %%in, u64 %%out) threads 1 target sm_90a {\n%s}\n",
+             e->body);
+    struct source source = {.name = e->name, .text = text, .length = strlen(text)};
+    struct thread_function *f = thread_parse(&arena, &source, &diag);
+    struct ptx_module *m =
+        f && thread_verify(&arena, f, &diag) ? nvptx_emit(&arena, f, &diag) : NULL;
+    if (!m) {
+        struct text messages;
+        text_init(&messages, &arena);
+        diag_render(&messages, &diag, false);
+        fail_msg("%s", messages.data);
+    }
+    struct ptx_thread t;
+    const uint64_t arguments[] = {(uintptr_t)e->in, (uintptr_t)out};
+    ptx_thread_init(&t, &arena, ptx_find_function(m, "f"));
+    t.arguments = arguments;
+    const char *unknown = ptx_thread_run(&t);
+    if (unknown)
+        fail_msg("%s is not executed", unknown);
+    for (size_t i = 0; i < OUTPUTS; i++)
+        if (out[i] != e->out[i])
+            fail_msg("%s: output %zu is %#x, not %#x", e->name, i, out[i], e->out[i]);
+    arena_free(&arena);
+}
+
+int main(void)
+{
+    enum { COUNT = sizeof examples / sizeof *examples };
+    struct CMUnitTest tests[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        tests[i] = (struct CMUnitTest){
+            .name = examples[i].name, .test_func = values, .initial_state = (void *)&examples[i]};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
