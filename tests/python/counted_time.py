@@ -8,14 +8,21 @@ import subprocess
 INSTRUCTIONS_PER_MS = 9_000_000
 
 
-def counted_time(*command):
-    """Returns the time that one more run of the command takes, in milliseconds: its instructions, counted by
-    valgrind and so the same on any machine, divided by INSTRUCTIONS_PER_MS; infinity without valgrind."""
+def counted_instructions(*command, runs=(1, 2)):
+    """Returns the instructions that the second number of runs, the command's first argument, takes more than the first one. valgrind counts
+    them, so they are the same on any machine. None: there is no valgrind."""
     if not shutil.which("valgrind"):
-        return float("inf")
+        return None
     count = []
-    for runs in ("1", "2"):
-        done = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", command[0], runs,
+    for number in runs:
+        done = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", command[0], str(number),
                                *command[1:]], check=True, capture_output=True, text=True)
         count.append(int(re.search(r"I +refs: +([\d,]+)", done.stderr).group(1).replace(",", "")))
-    return (count[1] - count[0]) / INSTRUCTIONS_PER_MS
+    return count[1] - count[0]
+
+
+def counted_time(*command):
+    """Returns the milliseconds that one more run of the command takes: its instructions divided by INSTRUCTIONS_PER_MS; infinity without
+    valgrind."""
+    count = counted_instructions(*command)
+    return float("inf") if count is None else count / INSTRUCTIONS_PER_MS
