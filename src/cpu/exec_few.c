@@ -6,12 +6,12 @@
 
 enum {
     MOST_FEW = 4 * DOT_FEW_ROWS, /* rows; more of them keep the multiplying units busy */
-    SOME_DEPTH = 512,            /* steps of k for which a is converted at a time */
-    STRIP_SUMS = 4096,           /* sums of a strip: a third of the first-level cache */
-    STEPS = 64,                  /* steps of k that are transposed at a time */
-    TURNED = 32,                 /* columns that are transposed at a time */
-    PIECE = STEPS * TURNED,      /* elements of the right operand that are converted at a time */
-    AHEAD = 8192                 /* bytes */
+    SOME_DEPTH = 512,       /* steps of k for which MOST_FEW rows of a are converted at a time */
+    STRIP_SUMS = 4096,      /* sums of a strip: a third of the first-level cache */
+    STEPS = 64,             /* steps of k that are transposed at a time */
+    TURNED = 32,            /* columns that are transposed at a time */
+    PIECE = STEPS * TURNED, /* elements of the right operand that are converted at a time */
+    AHEAD = 8192            /* bytes */
 };
 
 struct few {
@@ -27,6 +27,7 @@ struct few {
     convert_fn *convert;                 /* NULL: b is f32 */
     /* How routines read rows of b, and pairs and fours of its steps; FEW_F32: after a conversion */
     enum few_kind in_rows, in_pairs, in_fours;
+    dot_turned_fn *turned; /* NULL: columns are transposed in pieces */
 };
 
 bool multiplies_few(const struct frame *f, const struct dot_detail *d, size_t rows)
@@ -101,21 +102,35 @@ static enum few_kind turn_piece(const struct few *w, float *to, const unsigned c
     return FEW_F32;
 }
 
-/* Adds k steps of a view whose columns are contiguous. */
-static void add_columns(const struct few *w, const float *a, const unsigned char *b, size_t k)
+/* Adds k steps of n columns from column j on, which are transposed in pieces. */
+static void add_pieces(const struct few *w, const float *a, const unsigned char *b, size_t j,
+                       size_t n, size_t k)
 {
     _Alignas(SLOT_ALIGNMENT) float turned[PIECE];
     const size_t column = (size_t)w->view.line * w->size;
-    for (size_t j = 0; j < w->columns; j += TURNED, b += TURNED * column)
+    for (size_t end = j + n; j < end; j += TURNED)
         for (size_t p = 0; p < k; p += STEPS) {
-            size_t n = w->columns - j < TURNED ? w->columns - j : TURNED;
-            size_t some = k - p < STEPS ? k - p : STEPS;
-            const unsigned char *from = b + p * w->size;
-            for (size_t i = 0; i < n; i++)
+            const unsigned char *from = b + j * column + p * w->size;
+            const size_t some = end - j < TURNED ? end - j : TURNED;
+            const size_t steps = k - p < STEPS ? k - p : STEPS;
+            for (size_t i = 0; i < some; i++)
                 fetch(from + i * column + 2 * STEPS * w->size, STEPS * w->size);
-            enum few_kind kind = turn_piece(w, turned, from, n, some);
-            add_steps(w, kind, a + p, turned, TURNED, j, n, some, 0);
+            enum few_kind kind = turn_piece(w, turned, from, some, steps);
+            add_steps(w, kind, a + p, turned, TURNED, j, some, steps, 0);
         }
+}
+
+/* Adds k steps of a view whose columns are contiguous: whole lines of TURNED columns by a routine
+ * that transposes them in registers, if the set has it. */
+static void add_columns(const struct few *w, const float *a, const unsigned char *b, size_t k)
+{
+    const size_t column = (size_t)w->view.line * w->size, line = CACHE_LINE / w->size;
+    const size_t n = w->turned ? w->columns / TURNED * TURNED : 0, whole = k / line * line;
+    const struct dot_few_strides s = {w->c_step, w->a_step, column, 0};
+    if (w->turned)
+        w->turned(w->sum, a, b, w->rows, n, whole, &s);
+    add_pieces(w, a + whole, b + whole * w->size, 0, n, k - whole);
+    add_pieces(w, a, b, n, w->columns - n, k);
 }
 
 /* Adds steps of rows that a routine reads in place, as many at a time as the first-level cache
@@ -204,13 +219,14 @@ static void add_part(const struct few *all, const struct few_part *part)
         add_f32(&w, (const float *)(const void *)part->a, part->b, part->depth);
         return;
     }
-    w.a_step = SOME_DEPTH;
-    for (size_t p = 0; p < part->depth; p += SOME_DEPTH) {
-        size_t some = part->depth - p < SOME_DEPTH ? part->depth - p : SOME_DEPTH;
+    const size_t most = MOST_FEW * SOME_DEPTH / w.rows / SOME_DEPTH * SOME_DEPTH;
+    w.a_step = most;
+    for (size_t p = 0; p < part->depth; p += most) {
+        size_t some = part->depth - p < most ? part->depth - p : most;
         for (size_t r = 0; r < w.rows; r++) {
             w.set->convert->convert[DT_F32][DT_BF16](
-                room + r * SOME_DEPTH, part->a + (r * part->a_step + p) * sizeof(uint16_t), some);
-            swap_floats((unsigned char *)(room + r * SOME_DEPTH), (int64_t)some / 2);
+                room + r * most, part->a + (r * part->a_step + p) * sizeof(uint16_t), some);
+            swap_floats((unsigned char *)(room + r * most), (int64_t)some / 2);
         }
         add_f32(&w, room, part->b + p * step, some);
     }
@@ -234,20 +250,23 @@ static struct few few_of(const struct frame *f, const struct dot_detail *d, floa
     const struct packed_form *form = &d->b.tile->form;
     const struct routine_set *set = f->program->set;
     const bool fours = form->from == DT_I8 && form->group == 1 && set->dot->few[FEW_I8_FOURS];
-    return (struct few){.frame = f,
-                        .set = set,
-                        .sum = sum,
-                        .c_step = c_step,
-                        .rows = rows,
-                        .columns = columns,
-                        .size = dtype_size(form->from),
-                        .pairs = d->a.tile->form.to == DT_BF16,
-                        .swaps = form->group == 2,
-                        .convert =
-                            form->from == DT_F32 ? NULL : set->convert->convert[DT_F32][form->from],
-                        .in_rows = kind_for(set, form, FEW_F16, FEW_BF16),
-                        .in_pairs = kind_for(set, form, FEW_F16_PAIRS, FEW_BF16_PAIRS),
-                        .in_fours = fours ? FEW_I8_FOURS : FEW_F32};
+    return (struct few){
+        .frame = f,
+        .set = set,
+        .sum = sum,
+        .c_step = c_step,
+        .rows = rows,
+        .columns = columns,
+        .size = dtype_size(form->from),
+        .pairs = d->a.tile->form.to == DT_BF16,
+        .swaps = form->group == 2,
+        .convert = form->from == DT_F32 ? NULL : set->convert->convert[DT_F32][form->from],
+        .in_rows = kind_for(set, form, FEW_F16, FEW_BF16),
+        .in_pairs = kind_for(set, form, FEW_F16_PAIRS, FEW_BF16_PAIRS),
+        .in_fours = fours ? FEW_I8_FOURS : FEW_F32,
+        .turned = form->from == DT_F32                        ? set->dot->turned_f32
+                  : form->from == DT_BF16 && form->group == 2 ? set->dot->turned_bf16
+                                                              : NULL};
 }
 
 static struct few_part part_of(const struct dot_deferred *p)

@@ -107,7 +107,7 @@ static void pack_left(const struct packing *w)
                 fetch_row(from, lines - i, from_row, depth * w->size_from);
             pack_row(w, to + i * row, from, depth, w->deep);
         }
-    for (int64_t i = 0; i < w->form->lines && swaps(w->form); i++)
+    for (int64_t i = w->low[0]; i < w->high[0] && swaps(w->form); i++)
         swap_floats(w->to + i * row, w->depth / 2);
 }
 

@@ -200,6 +200,11 @@ static inline size_t dot_few_rows(size_t m) /* that are computed first, of m row
 typedef void dot_few_fn(float *c, const float *a, const void *b, size_t m, size_t n, size_t k,
                         const struct dot_few_strides *strides);
 
+/* Computes c[m][n] += a[m][k] · trans(b[n][k]) in the same way: n is a multiple of 32, and the bytes
+ * of a column are one of 64. strides->b: bytes from one column of b to the next. */
+typedef void dot_turned_fn(float *c, const float *a, const void *b, size_t m, size_t n, size_t k,
+                           const struct dot_few_strides *strides);
+
 /* A nest of loops over two arrays; strides in elements. */
 enum { NEST_RANK = 14 };
 struct nest {
@@ -336,7 +341,9 @@ struct dot_routines {
     dot_fn *dot[COMPUTE_COUNT];
     size_t width[COMPUTE_COUNT];
     dot_few_fn *few[FEW_KINDS]; /* computed in f32; NULL: not for elements of this kind */
-    bool has_halves;            /* f32: reads f16 from memory (dot_unpacked), and writes it */
+    /* By elements of b: f32, or FEW_BF16. NULL: there is none */
+    dot_turned_fn *turned_f32, *turned_bf16;
+    bool has_halves; /* f32: reads f16 from memory (dot_unpacked), and writes it */
     /* The most rows of a block; and the fewest of a block that packs its panel while it
      * multiplies. */
     size_t rows, packing_rows;

@@ -548,8 +548,19 @@ FEW_OF_KIND(f32, FEW_F32)
 FEW_OF_KIND(f16, FEW_F16)
 FEW_OF_KIND(bf16, FEW_BF16)
 FEW_OF_KIND(f16_pairs, FEW_F16_PAIRS)
+#if !defined(ROUTINES_V4)
 FEW_OF_KIND(bf16_pairs, FEW_BF16_PAIRS)
+#else
+#define few_bf16_pairs NULL
+#endif
 FEW_OF_KIND(i8_fours, FEW_I8_FOURS)
+#endif
+
+#if defined(ROUTINES_V4)
+#include "cpu/routines_dot_turned.h"
+#define TURNED_ROUTINES .turned_f32 = turned_f32, .turned_bf16 = turned_bf16,
+#else
+#define TURNED_ROUTINES
 #endif
 
 /* Computed unsigned, so that sums wrap; the signed types have the same bits. */
@@ -592,7 +603,7 @@ const struct dot_routines ROUTINE(routines_dot) = {
               [COMPUTE_I64] = PLAIN_WIDTH,
               [COMPUTE_U64] = PLAIN_WIDTH},
     .few = FEW_ROUTINES,
-    .has_halves = PACKS_FLOATS,
+    TURNED_ROUTINES.has_halves = PACKS_FLOATS,
     .rows = MOST_ROWS,
     .packing_rows = LEAST_PACKING_ROWS,
     .packs = {[COMPUTE_F32] = PACKS_FLOATS, [COMPUTE_F64] = PACKS_FLOATS}};
