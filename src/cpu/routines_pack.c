@@ -1,6 +1,7 @@
 /* Copies rows of a view to rows with another layout, and fetches them before the processor
  * would. Rows that are packed come from far away, each from another page. Also brings rows and
  * columns into groups of 4 bytes: pairs of 2-byte elements, or four bytes. */
+#include "base/float_bits.h"
 #include "cpu/routines.h"
 
 #include <string.h>
@@ -228,13 +229,113 @@ static INLINED void add_halves(float *c, const float *a, const uint8_t *codes,
         add_line(c + j, a, codes + j, w->by + j, w, round, rows);
 }
 
+/* --- rounding by splitting --- */
+
+/* Rounds to a type whose significand has b bits fewer than that of f32, in two operations: if t is
+ * 2^b x + x, rounded, then t - 2^b x is x rounded to the nearest, ties to even (Dekker, "A
+ * floating-point technique for extending the available precision", 1971). Next to a power of two, t
+ * may have one bit less; this does no harm if x is a product of two numbers of the type, whose last
+ * bits are 0. The result must be 0 or a normal number, and -0 becomes 0. */
+static INLINED __m512 split_to(__m512 x, __m512 times)
+{
+    return _mm512_fnmadd_ps(x, times, _mm512_fmadd_ps(x, times, x));
+}
+
+/* Returns the elements whose absolute values are not from `least` to `most`. */
+static INLINED __mmask16 outside(__m512i x, float least, float most)
+{
+    const uint32_t low = f32_bits(least);
+    const __m512i size = _mm512_and_si512(x, _mm512_set1_epi32(INT32_MAX));
+    return _mm512_cmpgt_epu32_mask(_mm512_sub_epi32(size, _mm512_set1_epi32((int)low)),
+                                   _mm512_set1_epi32((int)(f32_bits(most) - low)));
+}
+
+/* Returns the elements that are not 0 and not such numbers. */
+static INLINED __mmask16 strange(__m512i x, float least, float most)
+{
+    const __m512i size = _mm512_set1_epi32(INT32_MAX);
+    return _mm512_mask_test_epi32_mask(outside(x, least, most), x, size);
+}
+
+/* Returns whether split_to rounds the products of tables and scales. It makes no difference that -0
+ * becomes 0, because no sum is -0: a sum that is not 0 is at least 2^-149. */
+static INLINED bool splits(const float *c, const float *a, const struct weight_halves *w,
+                           const bool f16, size_t rows)
+{
+    const __m512i rest = _mm512_set1_epi32(f16 ? 0x1fff : 0xffff); /* bits that the type lacks */
+    __mmask16 wrong = w->shift[f16] != 4 || w->shift[!f16] != 0;
+    UNROLLED for (int u = 0; u < 2; u++)
+    {
+        const __m512i values = _mm512_loadu_si512(w->table[u]);
+        wrong |= _mm512_test_epi32_mask(values, rest) | strange(values, 0.5f, 16);
+    }
+    ROLLED
+    for (size_t j = 0; j < HALVES_COLUMNS; j += 16) {
+        const __m512i by = _mm512_loadu_si512(w->by + j), sum = _mm512_loadu_si512(c + j);
+        wrong |= f16 ? outside(by, 0x1p-13f, 4094) : outside(by, 0x1p-40f, 0x1p96f);
+        wrong |= _mm512_test_epi32_mask(by, rest) |
+                 _mm512_cmpeq_epi32_mask(sum, _mm512_set1_epi32(INT32_MIN));
+    }
+    ROLLED
+    for (size_t i = 0; i < 2 * rows; i += 16) {
+        const __mmask16 mask = (__mmask16)((1u << (2 * rows - i < 16 ? 2 * rows - i : 16)) - 1);
+        wrong |= strange(_mm512_maskz_loadu_epi32(mask, a + i), 0x1p-64f, 0x1p96f);
+    }
+    return wrong == 0;
+}
+
+/* Adds a line of codes in the same way; f16: the lower half of a byte is the first step. */
+static INLINED void add_split_line(float *c, const float *a, const uint8_t *codes,
+                                   const float *scale, const struct weight_halves *w,
+                                   const bool f16, size_t rows)
+{
+    enum { VECTORS = CACHE_LINE / 16 };
+    const __m512 times = _mm512_set1_ps(f16 ? 0x1p13f : 0x1p16f);
+    __m512 sum[VECTORS], by[VECTORS];
+    const __m512 values[2] = {_mm512_loadu_ps(w->table[0]), _mm512_loadu_ps(w->table[1])};
+    UNROLLED for (int v = 0; v < VECTORS; v++)
+    {
+        sum[v] = _mm512_loadu_ps(c + 16 * v);
+        by[v] = _mm512_loadu_ps(scale + 16 * v);
+    }
+    ROLLED
+    for (size_t r = 0; r < rows; r++, codes += w->row, a += 2) {
+        const __m512 x[2] = {_mm512_set1_ps(a[0]), _mm512_set1_ps(a[1])};
+        PREFETCH_SECOND(codes + w->ahead);
+        UNROLLED for (int v = 0; v < VECTORS; v++)
+        {
+            const __m512i low =
+                _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)codes + v));
+            UNROLLED for (int u = 0; u < 2; u++)
+            {
+                const __m512i at = (u == 1) == f16 ? _mm512_srli_epi32(low, 4) : low;
+                const __m512 y = _mm512_mul_ps(_mm512_permutexvar_ps(at, values[u]), by[v]);
+                sum[v] = _mm512_fmadd_ps(x[u], split_to(y, times), sum[v]);
+            }
+        }
+    }
+    UNROLLED for (int v = 0; v < VECTORS; v++) _mm512_storeu_ps(c + 16 * v, sum[v]);
+}
+
+static INLINED void add_rounded(float *c, const float *a, const uint8_t *codes,
+                                const struct weight_halves *w, const bool f16, size_t rows)
+{
+    if (!splits(c, a, w, f16, rows)) {
+        add_halves(c, a, codes, w, f16 ? DT_F16 : DT_BF16, rows);
+        return;
+    }
+    ROLLED
+    for (size_t j = 0; j < HALVES_COLUMNS; j += CACHE_LINE)
+        add_split_line(c + j, a, codes + j, w->by + j, w, f16, rows);
+}
+
 static void few_halves(float *c, const float *a, const uint8_t *codes,
                        const struct weight_halves *w, enum dtype round, size_t rows)
 {
     if (round == DT_F16)
-        add_halves(c, a, codes, w, DT_F16, rows);
+        add_rounded(c, a, codes, w, true, rows);
     else if (round == DT_BF16)
-        add_halves(c, a, codes, w, DT_BF16, rows);
+        add_rounded(c, a, codes, w, false, rows);
     else
         add_halves(c, a, codes, w, DT_F32, rows);
 }

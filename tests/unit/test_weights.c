@@ -13,6 +13,14 @@
 
 enum { ARRAY = 3 << 15 };
 
+/* Scales of usual sizes, so that all products are normal numbers in f16. */
+static bool scales_are_usual;
+
+static double usual_scale(size_t i)
+{
+    return (i % 3 == 0 ? -1 : 1) * (0.01 + (double)(i * 37 % 10007) / 1000);
+}
+
 /* Fills arrays that are not written: bytes of all values, and floats of both signs, some of them 0 or
  * so small that products are subnormal in f16. */
 static void fill_arrays(struct cpu_run *r)
@@ -26,6 +34,8 @@ static void fill_arrays(struct cpu_run *r)
         for (size_t i = 0; p->sym->is_const && i < ARRAY / size; i++)
             if (size == 1)
                 data[i] = (unsigned char)(i * 37 + i / 251);
+            else if (scales_are_usual && strcmp(p->sym->name, "s") == 0)
+                dtype_store_f64(t, data + i * size, usual_scale(i));
             else
                 dtype_store_f64(t, data + i * size,
                                 i % 13 == 0   ? -0.0
@@ -193,6 +203,34 @@ static void weights_keep_bits(void **state)
                     fail_msg("the weights are not packed\n%s", weights[i]);
 }
 
+/* With scales of usual sizes, few rows round weights in another way, with
+ * tables that allow it and that do not. */
+static void usual_scales_keep_bits(void **state)
+{
+    static const char *const texts[] = {
+        HALVES("f16", "f16") LOOP CODES SCALES("f16") DOT("(f16) (q - 8) * t") "}\n" TAIL,
+        HALVES("bf16", "bf16") LOOP CODES SCALES("bf16") DOT("(bf16) (q - 8) * t") "}\n" TAIL,
+        HALVES("f32", "f32") LOOP CODES SCALES("f32") DOT("(f32) (q - 8) * t") "}\n" TAIL,
+        /* values of many bits, and of more than the type has */
+        HALVES("f16", "f16") LOOP CODES SCALES("f16")
+            DOT("(f16) ((f32) (q * 35 + 481) / 64) * t") "}\n" TAIL,
+        HALVES("bf16", "bf16") LOOP CODES SCALES("bf16")
+            DOT("(bf16) ((f32) (q * 35 + 481) / 64) * t") "}\n" TAIL,
+        HALVES("f16", "f16") LOOP CODES SCALES("f16")
+            DOT("(f16) ((f32) (q * 137 + 4097) / 1024 * (f32) t)") "}\n" TAIL,
+        /* values beyond 16, and below 1/2 */
+        HALVES("f16", "f16") LOOP CODES SCALES("f16") DOT("(f16) (q * 4096) * t") "}\n" TAIL,
+        HALVES("f16", "f16") LOOP CODES SCALES("f16") DOT("(f16) ((f32) q / 65536) * t") "}\n" TAIL,
+    };
+    (void)state;
+    scales_are_usual = true;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        for (int64_t n = 128; n <= 300; n += 172)
+            if (expect_same(texts[i], 1, n) < 2)
+                fail_msg("the weights are not packed\n%s", texts[i]);
+    scales_are_usual = false;
+}
+
 static const char *const others[] = {
     /* another statement reads the operand, or one of its tiles */
     HALVES("f16", "f16") LOOP CODES SCALES("f16") "reg f16 d[8][16] = (f16) q * t;\n" DOT(
@@ -257,6 +295,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_keep_bits),
+        cmocka_unit_test(usual_scales_keep_bits),
         cmocka_unit_test(other_operands_keep_bits),
         cmocka_unit_test(faults_stay),
     };
