@@ -292,15 +292,21 @@ static size_t most_depth(const struct dot_detail *d, const struct dot_deferred *
     return p->few && p->b_view.deep == 1 ? DOT_MOST_DEPTH_TURNED : dot_most_depth(d->size);
 }
 
+/* Returns the bytes of an element of a. */
+static size_t left_size(const struct dot_detail *d, const struct dot_deferred *p)
+{
+    return p->raw ? dtype_size(d->a.tile->form.from) : d->size;
+}
+
 /* Returns whether the next product begins where the deferred one ends. */
 static bool continues(const struct dot_detail *d, const struct dot_deferred *p,
                       const struct dot_deferred *next)
 {
     return p->depth > 0 && !p->ragged && p->depth + next->depth <= most_depth(d, p) &&
-           next->few == p->few && next->a_source.done == p->a_source.done &&
+           next->few == p->few && next->raw == p->raw && next->a_source.done == p->a_source.done &&
            next->b_source.done == p->b_source.done && next->a_step == p->a_step &&
            next->b_step == p->b_step && next->b_view.deep == p->b_view.deep &&
-           next->b_view.line == p->b_view.line && next->a == p->a + p->depth * d->size &&
+           next->b_view.line == p->b_view.line && next->a == p->a + p->depth * left_size(d, p) &&
            next->b == p->b + p->depth * step_bytes(d, p);
 }
 
@@ -333,9 +339,12 @@ void step_dot(struct frame *f, const struct instr *in)
     struct dot_deferred next = {.depth = depth, .ragged = depth < d->k};
     struct dot_deferred *p = d->deferred == NO_SLOT ? NULL : frame_at(f, d->deferred);
     const struct dot_target seen = seen_sum(f, d);
-    const struct dot_need need = {seen.rows, seen.columns, depth, multiplies_few(f, d, seen.rows)};
-    const struct packed_state *a = place_operand(f, &d->a, left, &need, p, &next.a, &next.a_step),
-                              *b = place_operand(f, &d->b, right, &need, p, &next.b, &next.b_step);
+    struct dot_need need = {seen.rows, seen.columns, depth, multiplies_few(f, d, seen.rows), false};
+    const struct packed_state *b = place_operand(f, &d->b, right, &need, p, &next.b, &next.b_step);
+    next.few = need.few && b && !b->cached;
+    need.raw = next.few && multiplies_raw(d);
+    const struct packed_state *a = place_operand(f, &d->a, left, &need, p, &next.a, &next.a_step);
+    next.raw = need.raw && a && !a->cached;
     void *sum = frame_at(f, in->dst);
     if (f->profile)
         profile_operands(f->profile, in, left, right);
@@ -343,10 +352,8 @@ void step_dot(struct frame *f, const struct instr *in)
         next.a_source = left->source;
     if (b) {
         next.b_source = right->source;
-        if (!b->cached) {
+        if (!b->cached)
             next.b_view = right->view;
-            next.few = need.few;
-        }
     }
     if (!p) {
         next.states[0] = a;

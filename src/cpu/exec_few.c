@@ -20,9 +20,10 @@ struct few {
     float *sum;
     size_t a_step, c_step, rows, columns;
     struct dot_view view;
-    size_t size; /* bytes of an element of b */
-    bool pairs;  /* a is bf16, and becomes f32 with the steps of each pair swapped */
-    bool swaps;  /* the steps of each pair of b are swapped */
+    size_t size;    /* bytes of an element of b */
+    enum dtype raw; /* the type of rows of a that are not packed (few_part.raw) */
+    bool pairs;     /* a is bf16, and becomes f32 with the steps of each pair swapped */
+    bool swaps;     /* the steps of each pair of b are swapped */
     const struct weight_source *weights; /* b consists of weights; NULL: it does not */
     convert_fn *convert;                 /* NULL: b is f32 */
     /* How routines read rows of b, and pairs and fours of its steps; FEW_F32: after a conversion */
@@ -35,6 +36,12 @@ bool multiplies_few(const struct frame *f, const struct dot_detail *d, size_t ro
     const struct packed_tile *a = d->a.tile, *b = d->b.tile;
     return rows <= MOST_FEW && a && b && a->form.group <= 2 && f->program->set->dot->few[FEW_F32] &&
            compute_of(b->form.to) == COMPUTE_F32 && compute_of(a->form.to) == COMPUTE_F32;
+}
+
+bool multiplies_raw(const struct dot_detail *d)
+{
+    const enum dtype from = d->a.tile->form.from;
+    return from == DT_F16 || from == DT_BF16;
 }
 
 /* Adds k steps of some columns of b, whose rows are `step` apart. */
@@ -215,18 +222,20 @@ static void add_part(const struct few *all, const struct few_part *part)
     const size_t step = (size_t)part->view.deep * w.size;
     w.view = part->view;
     w.a_step = part->a_step;
-    if (!w.pairs) {
+    if (!w.pairs && !part->raw) {
         add_f32(&w, (const float *)(const void *)part->a, part->b, part->depth);
         return;
     }
     const size_t most = MOST_FEW * SOME_DEPTH / w.rows / SOME_DEPTH * SOME_DEPTH;
+    const enum dtype from = w.pairs ? DT_BF16 : w.raw;
     w.a_step = most;
     for (size_t p = 0; p < part->depth; p += most) {
         size_t some = part->depth - p < most ? part->depth - p : most;
         for (size_t r = 0; r < w.rows; r++) {
-            w.set->convert->convert[DT_F32][DT_BF16](
+            w.set->convert->convert[DT_F32][from](
                 room + r * most, part->a + (r * part->a_step + p) * sizeof(uint16_t), some);
-            swap_floats((unsigned char *)(room + r * most), (int64_t)some / 2);
+            if (w.swaps)
+                swap_floats((unsigned char *)(room + r * most), (int64_t)some / 2);
         }
         add_f32(&w, room, part->b + p * step, some);
     }
@@ -258,6 +267,7 @@ static struct few few_of(const struct frame *f, const struct dot_detail *d, floa
         .rows = rows,
         .columns = columns,
         .size = dtype_size(form->from),
+        .raw = d->a.tile->form.from,
         .pairs = d->a.tile->form.to == DT_BF16,
         .swaps = form->group == 2,
         .convert = form->from == DT_F32 ? NULL : set->convert->convert[DT_F32][form->from],
@@ -272,8 +282,14 @@ static struct few few_of(const struct frame *f, const struct dot_detail *d, floa
 static struct few_part part_of(const struct dot_deferred *p)
 {
     const struct packed_fill *fill = p->states[1] ? p->states[1]->fill : NULL;
-    return (struct few_part){
-        fill && fill->weights ? fill : NULL, p->a, p->b, p->a_step, p->depth, p->b_view, p->ragged};
+    return (struct few_part){fill && fill->weights ? fill : NULL,
+                             p->a,
+                             p->b,
+                             p->a_step,
+                             p->depth,
+                             p->b_view,
+                             p->ragged,
+                             p->raw};
 }
 
 static void clear(float *sum, size_t step, size_t rows, size_t columns)
@@ -369,7 +385,7 @@ static bool same_part(const struct few_part *x, const struct few_part *y, size_t
 {
     return x->fill == y->fill && x->a == y->a && x->b == y->b + bytes && x->a_step == y->a_step &&
            x->depth == y->depth && x->view.line == y->view.line && x->view.deep == y->view.deep &&
-           x->ragged == y->ragged;
+           x->ragged == y->ragged && x->raw == y->raw;
 }
 
 /* Returns whether the strip has this product, which follows p->parts others; for the first one,

@@ -102,13 +102,14 @@ static bool has_lines(const struct packed_state *state, const struct packed_plan
            box->high[depth] - box->low[depth] >= (int64_t)depth_read;
 }
 
-/* Returns whether the product can read `rows` rows of the left operand directly in the view. */
-static bool reads_rows(const struct packed_form *form, const struct dot_view *view, size_t rows)
+/* Returns whether the product can read the rows of the left operand directly in the view. */
+static bool reads_rows(const struct packed_form *form, const struct dot_view *view,
+                       const struct dot_need *need)
 {
-    int64_t size = (int64_t)dtype_size(form->to);
-    return form->from == form->to && view->deep == 1 && view->line >= 0 &&
+    const int64_t size = (int64_t)dtype_size(form->from);
+    return (need->raw || form->from == form->to) && view->deep == 1 && view->line >= 0 &&
            view->line % form->group == 0 &&
-           (rows <= DOT_FEW_ROWS || is_good_step(view->line * size));
+           (need->rows <= DOT_FEW_ROWS || is_good_step(view->line * size));
 }
 
 /* Returns whether the product can read a right operand directly in the view: few rows read it
@@ -140,7 +141,7 @@ static bool read_in_place(const struct frame *f, struct packed_state *state,
     if (weights ? !weights_in_place(f, state, need)
                 : !has_lines(state, plan, left ? need->rows : need->columns, need->depth))
         return false;
-    if (left ? !reads_rows(form, &view, need->rows)
+    if (left ? !reads_rows(form, &view, need)
              : (f->launch->packed[state->fill->cache].usable ||
                 !reads_columns(f, form, &view, need)))
         return false;

@@ -22,6 +22,7 @@ size_t packed_depth(const struct frame *f, const struct packed_tile *tile,
 struct dot_need {
     size_t rows, columns, depth;
     bool few; /* multiply_few can add it */
+    bool raw; /* and can convert rows of the left operand from the type of their view */
 };
 /* Returns the tile's elements in the form that `dot` reads, as many as the product needs. They are
  * there already, or are packed now, or will be packed by the product; that is executed together
@@ -144,6 +145,8 @@ void prefetch_store(struct prefetch_list *list, const struct frame *f, const str
 enum { FEW_ROW = 4096 };
 /* exec_few.c: returns whether multiply_few can add a product of so few rows. */
 bool multiplies_few(const struct frame *f, const struct dot_detail *d, size_t rows);
+/* Returns whether it then converts the left operand itself. */
+bool multiplies_raw(const struct dot_detail *d);
 
 /* --- exec_shared.c --- */
 

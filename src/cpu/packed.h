@@ -156,6 +156,7 @@ struct dot_deferred {
     size_t a_step, b_step;
     struct dot_view b_view;
     bool few; /* multiply_few adds them */
+    bool raw; /* rows of a have the type of their view, and multiply_few converts them */
     size_t parts,
         column;  /* the first parts of the frame's strip precede them, from this column on */
     bool fresh;  /* the sum is not set to 0 yet; the first product overwrites it */

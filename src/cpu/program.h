@@ -532,7 +532,7 @@ struct few_part {
     const unsigned char *a, *b;
     size_t a_step, depth;
     struct dot_view view;
-    bool ragged;
+    bool ragged, raw;
 };
 struct few_strip {
     const struct dot_detail *detail; /* NULL: it holds nothing */
