@@ -43,6 +43,22 @@ struct ptx_operand nvptx_word(struct nvptx *n, const struct thread_operand *o, e
     return r->word[r->words == 1 ? 0 : i];
 }
 
+static struct ptx_operand all(struct nvptx *n, const struct ptx_operand *word, uint16_t words)
+{
+    return words == 1 ? word[0] : ptx_vector(&n->build, word, words);
+}
+
+struct ptx_operand nvptx_all_of(struct nvptx *n, const struct thread_value *v)
+{
+    const struct nvptx_registers *r = nvptx_registers_of(n, v);
+    return all(n, r->word, r->words);
+}
+
+struct ptx_operand nvptx_all_words(struct nvptx *n, const struct thread_operand *o, enum dtype t)
+{
+    return o->kind == THREAD_VALUE ? nvptx_all_of(n, o->value) : constant(o, t);
+}
+
 struct ptx_operand nvptx_element(struct nvptx *n, const struct thread_operand *o)
 {
     const int64_t bytes = thread_element_bytes(o->object),
@@ -70,34 +86,49 @@ static void move(struct nvptx *n, enum dtype t, struct ptx_operand to, struct pt
     ptx_emit_for(&n->build, PTX_TYPES((uint16_t)nvptx_word_type(t)), "mov.*", to, from);
 }
 
-/* Passes values to others, all at once: values that are overwritten before they are read pass through new
+static bool has_registers_of(struct nvptx *n, const struct thread_operand *o,
+                             const struct thread_value *v)
+{
+    return o->kind == THREAD_VALUE && nvptx_registers_of(n, o->value) == nvptx_registers_of(n, v);
+}
+
+/* Returns whether a move before that of value i writes the registers of value i. */
+static bool is_overwritten(struct nvptx *n, const struct thread_operand *from,
+                           struct thread_value *const *to, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (has_registers_of(n, &from[i], to[j]) && !has_registers_of(n, &from[j], to[j]))
+            return true;
+    return false;
+}
+
+static struct ptx_operand *copy_words(struct nvptx *n, const struct thread_value *v)
+{
+    const struct nvptx_registers *r = nvptx_registers_of(n, v);
+    struct ptx_operand *copy = arena_array(n->arena, struct ptx_operand, r->words);
+    for (uint16_t w = 0; w < r->words; w++) {
+        copy[w] = ptx_reg(&n->build, nvptx_word_type(v->type.dtype));
+        move(n, v->type.dtype, copy[w], r->word[w]);
+    }
+    return copy;
+}
+
+/* Passes values to others, all at once: a value that is overwritten before it is read goes through new
  * registers. */
 static void pass(struct nvptx *n, const struct thread_operand *from, struct thread_value *const *to,
                  size_t count)
 {
-    struct nvptx_registers *copies = arena_array(n->arena, struct nvptx_registers, count + 1);
-    for (size_t i = 0; i < count; i++) {
-        bool overwritten = false;
-        for (size_t j = 0; j < i && from[i].kind == THREAD_VALUE; j++)
-            overwritten |= nvptx_registers_of(n, to[j]) == nvptx_registers_of(n, from[i].value);
-        if (!overwritten)
-            continue;
-        const struct nvptx_registers *r = nvptx_registers_of(n, from[i].value);
-        copies[i] =
-            (struct nvptx_registers){r->words, arena_array(n->arena, struct ptx_operand, r->words)};
-        for (uint16_t w = 0; w < r->words; w++) {
-            copies[i].word[w] = ptx_reg(&n->build, nvptx_word_type(to[i]->type.dtype));
-            move(n, to[i]->type.dtype, copies[i].word[w], r->word[w]);
-        }
-    }
+    struct ptx_operand **copies = arena_array(n->arena, struct ptx_operand *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        if (is_overwritten(n, from, to, i))
+            copies[i] = copy_words(n, from[i].value);
     for (size_t i = 0; i < count; i++) {
         const struct nvptx_registers *r = nvptx_registers_of(n, to[i]);
-        if (from[i].kind == THREAD_VALUE && nvptx_registers_of(n, from[i].value) == r)
+        const enum dtype t = to[i]->type.dtype;
+        if (has_registers_of(n, &from[i], to[i]))
             continue;
         for (uint16_t w = 0; w < r->words; w++)
-            move(n, to[i]->type.dtype, r->word[w],
-                 copies[i].word ? copies[i].word[w]
-                                : nvptx_word(n, &from[i], to[i]->type.dtype, w));
+            move(n, t, r->word[w], copies[i] ? copies[i][w] : nvptx_word(n, &from[i], t, w));
     }
 }
 
@@ -241,11 +272,10 @@ static void region(struct nvptx *n, const struct thread_region *r)
         switch (thread_op_table[op->op].effects) {
         case THREAD_CONTROL: control(n, op); break;
         case THREAD_PURE:
-            if (op->op != THREAD_DESCRIPTOR) {
+            if (op->op == THREAD_DESCRIPTOR || op->op == THREAD_MMA)
+                nvptx_act(n, op);
+            else
                 nvptx_compute(n, op);
-                break;
-            }
-            nvptx_act(n, op);
             break;
         default:
             if (op->op == THREAD_SHUFFLE_XOR)

@@ -31,29 +31,78 @@ static struct ptx_operand global(struct nvptx *n, const struct thread_operation 
     return ptx_at(at, o[2].integer * bytes);
 }
 
-static bool is_loadable(enum dtype t)
-{
-    return t != DT_BOOL && dtype_size(t) >= 4;
-}
-
+/* One instruction moves 1, 2 or 4 words; words of 16-bit elements are moved as they are. */
 static void load_or_store(struct nvptx *n, const struct thread_operation *op)
 {
+    static const char *const mnemonic[2][2][3] = {
+        {{"ld.global.*", "ld.global.v2.*", "ld.global.v4.*"},
+         {"st.global.*", "st.global.v2.*", "st.global.v4.*"}},
+        {{"ld.shared.*", "ld.shared.v2.*", "ld.shared.v4.*"},
+         {"st.shared.*", "st.shared.v2.*", "st.shared.v4.*"}}};
     const uint16_t type = (uint16_t)nvptx_word_type(op->types[0]);
     const bool shared = op->op == THREAD_LOAD_SHARED || op->op == THREAD_STORE_SHARED;
+    const bool stores = op->results.count == 0;
     const struct thread_operand *last = &op->operands.data[op->operands.count - 1];
-    bool is_group = op->results.count ? op->results.data[0]->type.count > 1
-                                      : last->kind == THREAD_VALUE && last->value->type.count > 1;
-    if (!is_loadable(op->types[0]) || is_group) {
+    struct thread_type t = {.dtype = op->types[0], .count = 1};
+    if (!stores)
+        t = op->results.data[0]->type;
+    else if (last->kind == THREAD_VALUE)
+        t = last->value->type;
+    uint16_t words = nvptx_words(t);
+    if (words > 4 || words == 3 || t.count * dtype_size(t.dtype) < 4) {
         nvptx_fail(n, op);
         return;
     }
+    const char *text = mnemonic[shared][stores][words / 2];
     struct ptx_operand at = shared ? nvptx_element(n, &op->operands.data[0]) : global(n, op);
-    if (op->results.count)
-        ptx_emit_for(&n->build, &type, shared ? "ld.shared.*" : "ld.global.*",
-                     nvptx_registers_of(n, op->results.data[0])->word[0], at);
+    if (stores)
+        ptx_emit_for(&n->build, &type, text, at, nvptx_all_words(n, last, op->types[0]));
     else
-        ptx_emit_for(&n->build, &type, shared ? "st.shared.*" : "st.global.*", at,
-                     scalar(n, last, op->types[0]));
+        ptx_emit_for(&n->build, &type, text, nvptx_all_of(n, op->results.data[0]), at);
+}
+
+static void load_matrix(struct nvptx *n, const struct thread_operation *op)
+{
+    static const char *const mnemonic[2][5] = {
+        {[1] = "ldmatrix.sync.aligned.m8n8.x1.shared.b16",
+         [2] = "ldmatrix.sync.aligned.m8n8.x2.shared.b16",
+         [4] = "ldmatrix.sync.aligned.m8n8.x4.shared.b16"},
+        {[1] = "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16",
+         [2] = "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16",
+         [4] = "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"}};
+    const struct thread_value *to = op->results.data[0];
+    uint16_t words = nvptx_words(to->type);
+    const char *text = words <= 4 ? mnemonic[op->operands.data[1].integer != 0][words] : NULL;
+    if (!text || dtype_size(op->types[0]) != 2) {
+        nvptx_fail(n, op);
+        return;
+    }
+    const struct nvptx_registers *r = nvptx_registers_of(n, to);
+    ptx_emit(&n->build, text, ptx_vector(&n->build, r->word, r->words),
+             nvptx_element(n, &op->operands.data[0]));
+}
+
+static void copy_async(struct nvptx *n, const struct thread_operation *op)
+{
+    const struct thread_operand *o = op->operands.data;
+    const int64_t bytes = thread_element_bytes(o[0].object);
+    struct ptx_operand from = ptx_reg(&n->build, MOD_U64), to = nvptx_element(n, &o[0]);
+    ptx_emit(&n->build, "mad.wide.u32", from, scalar(n, &o[2], DT_U32), ptx_int(bytes),
+             scalar(n, &o[1], DT_U64));
+    nvptx_guarded(
+        n, ptx_emit(&n->build,
+                    o[4].integer == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global",
+                    to, ptx_at(from, o[3].integer * bytes), ptx_int(o[4].integer)));
+}
+
+static void mma(struct nvptx *n, const struct thread_operation *op)
+{
+    const char *text = op->types[1] == DT_F16
+                           ? "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+                           : "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
+    const struct thread_operand *o = op->operands.data;
+    ptx_emit(&n->build, text, nvptx_all_of(n, op->results.data[0]), nvptx_all_of(n, o[1].value),
+             nvptx_all_of(n, o[2].value), nvptx_all_of(n, o[0].value));
 }
 
 /* --- barriers --- */
@@ -193,6 +242,7 @@ static const char *plain(enum thread_opcode op)
     case THREAD_FENCE_MBARRIER_INIT: return "fence.mbarrier_init.release.cluster";
     case THREAD_FENCE_ASYNC: return "fence.proxy.async.shared::cta";
     case THREAD_COPY_OUT_COMMIT: return "cp.async.bulk.commit_group";
+    case THREAD_COPY_ASYNC_COMMIT: return "cp.async.commit_group";
     case THREAD_PRODUCT_FENCE: return "wgmma.fence.sync.aligned";
     case THREAD_PRODUCT_COMMIT: return "wgmma.commit_group.sync.aligned";
     default: return NULL;
@@ -203,6 +253,7 @@ static const char *counted(enum thread_opcode op)
 {
     switch (op) {
     case THREAD_COPY_OUT_WAIT: return "cp.async.bulk.wait_group";
+    case THREAD_COPY_ASYNC_WAIT: return "cp.async.wait_group";
     case THREAD_COPY_OUT_WAIT_READ: return "cp.async.bulk.wait_group.read";
     case THREAD_PRODUCT_WAIT: return "wgmma.wait_group.sync.aligned";
     default: return NULL;
@@ -226,6 +277,9 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
     case THREAD_STORE:
     case THREAD_LOAD_SHARED:
     case THREAD_STORE_SHARED: load_or_store(n, op); break;
+    case THREAD_LOAD_MATRIX: load_matrix(n, op); break;
+    case THREAD_COPY_ASYNC: copy_async(n, op); break;
+    case THREAD_MMA: mma(n, op); break;
     case THREAD_BARRIER:
     case THREAD_BARRIER_ARRIVE: barrier(n, op); break;
     case THREAD_MBARRIER_WAIT: wait(n, op); break;

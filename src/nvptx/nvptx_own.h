@@ -38,6 +38,9 @@ enum ptx_mod nvptx_word_type(enum dtype t);
 /* Returns word `i` of an operand of that type: of a scalar or a constant always the same. */
 struct ptx_operand nvptx_word(struct nvptx *n, const struct thread_operand *o, enum dtype t,
                               uint16_t i);
+/* Returns the words of a value or a constant, as an instruction takes them: one register, or {…}. */
+struct ptx_operand nvptx_all_words(struct nvptx *n, const struct thread_operand *o, enum dtype t);
+struct ptx_operand nvptx_all_of(struct nvptx *n, const struct thread_value *v);
 /* Returns [address] of an element in shared memory. */
 struct ptx_operand nvptx_element(struct nvptx *n, const struct thread_operand *o);
 /* Guards an instruction by the `if` around its operation. */

@@ -141,10 +141,18 @@ static void share(struct liveness *l, const struct thread_operand *from,
     l->next[b] = after;
 }
 
-static bool keeps_registers(enum thread_opcode op)
+/* Returns the operand whose registers the result has to have, or should have, since it is added to; -1: none. */
+static int added_to(enum thread_opcode op)
 {
-    return op == THREAD_PRODUCT || op == THREAD_PRODUCT_FROM || op == THREAD_PRODUCT_COMMIT ||
-           op == THREAD_PRODUCT_WAIT;
+    switch (op) {
+    case THREAD_PRODUCT:
+    case THREAD_PRODUCT_FROM:
+    case THREAD_PRODUCT_COMMIT:
+    case THREAD_PRODUCT_WAIT:
+    case THREAD_MMA: return 0;
+    case THREAD_FMA: return 2;
+    default: return -1;
+    }
 }
 
 /* Shares what products must, or what is passed to arguments and results. */
@@ -154,8 +162,8 @@ static void share_region(struct liveness *l, const struct thread_region *r, bool
     for (size_t i = 0; i < r->operations.count; i++) {
         const struct thread_operation *op = r->operations.data[i];
         const struct thread_operand *o = op->operands.data;
-        if (products && keeps_registers(op->op))
-            share(l, &o[0], op->results.data[0]);
+        if (products && added_to(op->op) >= 0)
+            share(l, &o[added_to(op->op)], op->results.data[0]);
         for (size_t j = 0; !products && j < op->operands.count; j++) {
             if (op->op == THREAD_LOOP)
                 share(l, &o[j], op->regions.data[0]->arguments.data[j]);

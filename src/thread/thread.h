@@ -133,6 +133,13 @@ struct thread_function {
     struct loc where;
 };
 
+/* Returns whether the text has the number of the result's elements. */
+static inline bool thread_states_count(enum thread_opcode op)
+{
+    return op == THREAD_UNDEFINED || op == THREAD_LOAD || op == THREAD_LOAD_SHARED ||
+           op == THREAD_LOAD_MATRIX;
+}
+
 /* --- text, checks --- */
 
 /* Reads a function. NULL: the text is wrong, and d has the errors. */

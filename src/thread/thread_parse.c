@@ -279,6 +279,7 @@ static uint16_t result_count(struct parser *p, const struct thread_operation *o)
     switch (o->op) {
     case THREAD_REDUCE_MAX:
     case THREAD_REDUCE_ADD: return 1;
+    case THREAD_MMA: return 4;
     case THREAD_PART:
         if (o->operands.count > 2 && o->operands.data[2].kind == THREAD_INTEGER)
             count = o->operands.data[2].integer;
@@ -489,7 +490,7 @@ static struct thread_operation *take_operation(struct parser *p)
              results[0] ? "this operation has one result" : "this operation has no result");
     if (!open && results[0])
         o->results.data[0]->type = result_type(p, o, results[0]);
-    if (o->op == THREAD_UNDEFINED && take_sign(p, '*'))
+    if (thread_states_count(o->op) && take_sign(p, '*'))
         o->results.data[0]->type.count =
             (uint16_t)take_count(p, "the number of elements", MOST_GROUP);
     for (size_t i = 0; i < o->results.count; i++)

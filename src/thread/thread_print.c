@@ -94,7 +94,7 @@ static void print_operation(struct text *out, const struct thread_operation *o, 
         print_arguments(out, o);
     else
         print_list(out, o, 0);
-    if (o->op == THREAD_UNDEFINED && o->results.data[0]->type.count > 1)
+    if (thread_states_count(o->op) && o->results.data[0]->type.count > 1)
         text_printf(out, " * %d", o->results.data[0]->type.count);
     if (o->op == THREAD_ROLES) {
         print_roles(out, o, depth);

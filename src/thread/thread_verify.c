@@ -26,6 +26,7 @@ struct checks {
     uint32_t loops, commits;
     const struct thread_operation *loop, *branch; /* innermost; the `if` whose region this is */
     bool ok;
+    bool faulty; /* the operands of the latest operation are not those of the table */
 };
 
 static void fault(struct checks *c, struct loc at, const char *text)
@@ -144,6 +145,7 @@ static char letter(const char *pattern, size_t i)
 
 static void check_operands(struct checks *c, const struct thread_operation *op)
 {
+    c->faulty = true;
     const char *pattern = thread_op_table[op->op].operands;
     size_t least = strlen(pattern);
     least -= least > 0 && pattern[least - 1] == '+';
@@ -162,6 +164,8 @@ static void check_operands(struct checks *c, const struct thread_operation *op)
     }
     if (op->operands.count < least)
         fault(c, op->where, "the operation has more operands");
+    else
+        c->faulty = false;
 }
 
 static void check_woven(struct checks *c, const struct thread_operation *op)
@@ -215,6 +219,53 @@ static void check_product(struct checks *c, const struct thread_operation *op)
         fault(c, op->where, "a product has 4 to 128 sums of a thread, a multiple of 4");
     if (op->op == THREAD_PRODUCT_FROM && op->operands.data[1].value->type.count != 8)
         fault(c, op->operands.data[1].where, "a thread has 8 elements of the left operand");
+}
+
+/* Fragments of m16n8k16: 4 sums, 8 elements of the left factor, 4 of the right one. */
+static void check_mma(struct checks *c, const struct thread_operation *op)
+{
+    static const uint16_t counts[] = {4, 8, 4};
+    if (op->types[0] != DT_F32 || (op->types[1] != DT_F16 && op->types[1] != DT_BF16))
+        fault(c, op->where, "no unit has this product: sums of f32 have factors of f16 or bf16");
+    for (size_t i = 0; i < op->operands.count && i < 3; i++)
+        if (!is_value(&op->operands.data[i]) || op->operands.data[i].value->type.count != counts[i])
+            fault(c, op->operands.data[i].where,
+                  "a thread has 4 sums, 8 elements of the left factor and 4 of the right one");
+}
+
+/* A vector of 4, 8 or 16 bytes; a lane's part of 1, 2 or 4 matrices. */
+static void check_vector(struct checks *c, const struct thread_operation *op)
+{
+    const struct thread_operand *last = &op->operands.data[op->operands.count - 1];
+    struct thread_type t = {.dtype = op->types[0], .count = 1};
+    if (op->results.count)
+        t = op->results.data[0]->type;
+    else if (is_value(last))
+        t = last->value->type;
+    size_t bytes = t.dtype == DT_BOOL ? 0 : t.count * dtype_size(t.dtype);
+    if (bytes != 4 && bytes != 8 && bytes != 16)
+        fault(c, op->where, "one instruction moves 4, 8 or 16 bytes");
+}
+
+static void check_copy(struct checks *c, const struct thread_operation *op)
+{
+    int64_t bytes = op->operands.data[4].integer;
+    if (bytes != 4 && bytes != 8 && bytes != 16)
+        fault(c, op->operands.data[4].where, "one copy has 4, 8 or 16 bytes");
+}
+
+static void check_memory(struct checks *c, const struct thread_operation *op)
+{
+    switch (op->op) {
+    case THREAD_LOAD:
+    case THREAD_STORE:
+    case THREAD_LOAD_SHARED:
+    case THREAD_STORE_SHARED:
+    case THREAD_LOAD_MATRIX:
+    case THREAD_STORE_MATRIX: check_vector(c, op); break;
+    case THREAD_COPY_ASYNC: check_copy(c, op); break;
+    default: break;
+    }
 }
 
 static void check_wait(struct checks *c, const struct thread_operation *op)
@@ -402,6 +453,10 @@ static void check_operation(struct checks *c, const struct thread_operation *op)
         check_wait(c, op);
         if (op->op == THREAD_PART)
             check_part(c, op);
+        if (op->op == THREAD_MMA)
+            check_mma(c, op);
+        if (!c->faulty)
+            check_memory(c, op);
         break;
     }
     for (size_t i = 0; i < op->results.count; i++)

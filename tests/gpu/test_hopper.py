@@ -141,6 +141,22 @@ class Attention:
         self.gpu.start(self.function, self.name, self.grid, self.arguments)
 
 
+class WarpProduct:
+    """C = A·trans(B) of tests/thread/matmul_f16.thread, for any GPU since sm_80."""
+
+    def __init__(self, gpu, a, b, c, m, n, k):
+        self.gpu = gpu
+        path = os.path.join(os.path.dirname(FOLDER), "thread", "matmul_f16.thread")
+        text = subprocess.run([os.environ["THREAD_TEXT"], "--ptx", path], capture_output=True, check=True).stdout
+        self.function = gpu.function(gpu.load(text), "matmul_f16", 65536)
+        self.arguments = [*(ctypes.c_uint64(x) for x in (a, b, c)), ctypes.c_uint32(n), ctypes.c_uint32(k)]
+        self.grid = (n // 128, m // 128, 1)
+
+    def run(self):
+        pointers = (ctypes.c_void_p * len(self.arguments))(*[ctypes.cast(ctypes.byref(a), ctypes.c_void_p) for a in self.arguments])
+        self.gpu.call("cuLaunchKernel", self.function, *self.grid, 256, 1, 1, 65536, None, pointers, None)
+
+
 # --- values ---
 
 def as_bf16(x):
@@ -229,6 +245,13 @@ def print_times(gpu):
         own[1].run()
         torch.mm(a, b.T, out=d)
         print("  largest difference", (c.float() - d.float()).abs().max().item())
+    size = 4096
+    a, b = (torch.randn(size, size, device="cuda", dtype=torch.float16) for _ in range(2))
+    c, d = torch.empty_like(a), torch.empty_like(a)
+    own = WarpProduct(gpu, a.data_ptr(), b.data_ptr(), c.data_ptr(), size, size, size)
+    times = milliseconds(torch, [own.run, lambda: torch.mm(a, b.T, out=d)])
+    print_rates(f"f16 {size}^3 by mma", ["matmul_f16.thread", "cuBLAS"], times, 2 * size ** 3)
+    print("  largest difference", (c.float() - d.float()).abs().max().item())
     for length in (2048, 8192):
         heads = 16 * 8192 // length
         q, k, v = (torch.randn(1, heads, length, 128, device="cuda", dtype=torch.float16) for _ in range(3))

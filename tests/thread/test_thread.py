@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Thread IR as text: programs print and read back the same, faults are found, and ptxas takes the PTX without a message.
+"""Thread IR as text: programs print and read back the same, faults are found, and ptxas takes the PTX without a message. A product of warps gives
+NumPy's values on the simulator, which finds no race in it.
 
-    test_thread.py
+    test_thread.py TILEWRIGHT
 
 $THREAD_TEXT is tests/thread/thread_text.c.
 """
@@ -12,6 +13,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import numpy as np
 
 from tile_runner import fail
 
@@ -66,6 +69,13 @@ CASES = [
     (FLYING + "%c = product_commit.f32 %s1\n %e = undefined.f32 * 32\n %s2 = product.f32.bf16 %e, %d, %d, 0, 0\n"
               "%k = product_commit.f32 %s2\n %w = product_wait.f32 %c, 1\n %v = product_wait.f32 %k, 0", None),
     (FLYING + "loop () { %s2 = product_commit.f32 %s1 continue }", "would be taken in each turn of the loop"),
+    ("%g = load.f32 %out, %n, 0 * 4\n store.f32 %out, %n, 4, %g", None),
+    ("%g = load.f32 %out, %n, 0 * 3", "one instruction moves 4, 8 or 16 bytes"),
+    ("shared f16 a[64] at 0\n %g = load_matrix.f16 a[%n], 1 * 8\n store_shared.f16 a[%n], %g", None),
+    ("shared f16 a[64] at 0\n %g = load_matrix.f16 a[%n], 1 * 16", "one instruction moves 4, 8 or 16 bytes"),
+    ("shared f16 a[64] at 0\n copy_async a[%n], %out, %n, 0, 12", "one copy has 4, 8 or 16 bytes"),
+    ("%a = undefined.f16 * 8\n %b = undefined.f16 * 4\n %c = undefined.f32 * 4\n %d = mma.f32.f16 %c, %a, %b", None),
+    ("%a = undefined.f16 * 4\n %b = undefined.f16 * 4\n %c = undefined.f32 * 4\n %d = mma.f32.f16 %c, %a, %b", "8 elements of the left factor"),
     ("%e = undefined.f32 * 6\n %d = convert.u64.u32 %n\n %s = product.f32.bf16 %e, %d, %d, 0, 0", "4 to 128 sums"),
 ]
 
@@ -109,9 +119,34 @@ def check_assembled(program, folder, path):
         return
     with open(f"{folder}/out.ptx", "w") as file:
         file.write(done.stdout)
-    done = run(ptxas, "-arch=sm_90a", "-v", f"{folder}/out.ptx", "-o", f"{folder}/out.cubin")
+    target = re.search(r"^\.target (\w+)", done.stdout, re.M).group(1)
+    done = run(ptxas, f"-arch={target}", "-v", f"{folder}/out.ptx", "-o", f"{folder}/out.cubin")
     if done.returncode or re.search(r"\(C\d+\)|warning", done.stderr) or " 0 bytes spill stores, 0 bytes spill loads" not in done.stderr:
         fail(f"{path}: ptxas: {done.stderr}")
+
+
+def check_values(program, tool, folder):
+    """A product whose block copies ahead by cp.async and multiplies by mma."""
+    path = f"{folder}/matmul.ptx"
+    with open(path, "w") as file:
+        file.write(run(program, "--ptx", f"{TESTS}/thread/matmul_f16.thread").stdout)
+    m, n, k = 256, 128, 160
+    rng = np.random.default_rng(1)
+    a, b = (rng.standard_normal(shape).astype(np.float16) for shape in ((m, k), (n, k)))
+    np.save(f"{folder}/a.npy", a)
+    np.save(f"{folder}/b.npy", b)
+    launch = ["--grid", f"{n // 128},{m // 128}", "--block", "256", "--shared", "65536", "--arg", f"@{folder}/a.npy", "--arg", f"@{folder}/b.npy",
+              "--arg", f"f16[{m}x{n}]:none", "--arg", f"i32:{n}", "--arg", f"i32:{k}"]
+    done = run(tool, "run", path, *launch, "--out", f"2={folder}/c.npy")
+    if done.returncode:
+        fail(done.stdout + done.stderr)
+    got, wanted = np.load(f"{folder}/c.npy").astype(np.float32), a.astype(np.float32) @ b.astype(np.float32).T
+    wrong = np.abs(got - wanted) > 2 ** -10 * np.abs(wanted) + 1e-3
+    if wrong.any():
+        fail(f"matmul_f16: {wrong.sum()} wrong values, the first at {np.argwhere(wrong)[0]}")
+    done = run(tool, "check", path, *launch)
+    if done.returncode:
+        fail(done.stdout + done.stderr)
 
 
 def main():
@@ -119,7 +154,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for body, wanted in CASES:
             check_case(program, folder, body, wanted)
-        files = sorted(glob.glob(f"{TESTS}/hopper/*.thread"))
+        check_values(program, os.path.abspath(sys.argv[1]), folder)
+        files = sorted(glob.glob(f"{TESTS}/hopper/*.thread") + glob.glob(f"{TESTS}/thread/*.thread"))
         if not files:
             fail("there are no programs")
         for path in files:
