@@ -150,11 +150,23 @@ void thread_type_print(struct text *out, struct thread_type type);
 /* Checks the rules of this page and of thread_ops.def. Returns whether all hold; d gets the errors. */
 bool thread_verify(struct arena *a, const struct thread_function *f, struct diag *d);
 
-/* --- passes --- */
+/* --- passes: each takes a verified function and leaves a verified one --- */
+
+/* Runs all passes, in their order. */
+void thread_optimise(struct arena *a, struct thread_function *f);
+
+/* Computes each scalar once in the regions that its first computation dominates; computes operations on constant
+ * integers, and drops those that change nothing, such as an addition of 0.
+ * Breaks: operations may become unused. */
+void thread_number(struct arena *a, struct thread_function *f);
+/* Moves scalars that do not change in a loop out of it. */
+void thread_hoist(struct arena *a, struct thread_function *f);
+/* Drops operations without effects whose results nothing uses. */
+void thread_drop_unused(struct arena *a, struct thread_function *f);
 
 /* Adds product_fence before products whose registers other operations may have written since the last fence
  * (PTX ISA, wgmma.fence).
- * Requires: nothing. Keeps: everything else, fences of the text too. */
+ * Fences of the text stay. */
 void thread_add_fences(struct arena *a, struct thread_function *f);
 
 /* Returns the opcode of that name, THREAD_OPS if there is none. */

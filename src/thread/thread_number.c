@@ -1,0 +1,225 @@
+/* Numbers values: of operations that compute the same, the first one that dominates the others stays (Click, "Global
+ * Code Motion, Global Value Numbering", 1995, with the structure of regions in place of a dominator tree). On the
+ * way, operations on constants are computed, and operations that change nothing give their operand. */
+#include "thread/thread.h"
+
+#include <string.h>
+
+enum { BUCKETS = 1024 };
+
+/* A computed value that is visible here. */
+struct entry {
+    const struct thread_operation *operation;
+    int32_t next; /* of the bucket; -1: none */
+    uint32_t bucket;
+};
+
+struct numbering {
+    struct arena *arena;
+    struct thread_operand
+        *instead; /* by number of a value; of kind THREAD_VALUE with value NULL: itself */
+    VEC(struct entry) entries;
+    int32_t first[BUCKETS];
+};
+
+/* Returns whether operand i may be a constant. Values that leave a loop or an `if` have to be values, because the
+ * results' types are theirs. */
+static bool takes_constant(const struct thread_operation *op, size_t i)
+{
+    switch (op->op) {
+    case THREAD_LOOP:
+    case THREAD_CONTINUE: return true;
+    case THREAD_WEAVE:
+    case THREAD_PART:
+    case THREAD_REDUCE_MAX:
+    case THREAD_REDUCE_ADD:
+    case THREAD_SHUFFLE_XOR: return false;
+    default: break;
+    }
+    const char *pattern = thread_op_table[op->op].operands;
+    if (i >= strlen(pattern) || pattern[i] == '+')
+        return strchr(pattern, '+') && pattern[strlen(pattern) - 2] != 'b';
+    return pattern[i] == 'v' || pattern[i] == 'i' || pattern[i] == 'q';
+}
+
+static void replace(struct numbering *g, const struct thread_operation *op, size_t i)
+{
+    struct thread_operand *o = &op->operands.data[i];
+    if (!o->value)
+        return;
+    const struct thread_operand *new = &g->instead[o->value->number];
+    if (new->kind == THREAD_VALUE ? !new->value : o->kind == THREAD_VALUE && !takes_constant(op, i))
+        return;
+    if (o->kind == THREAD_VALUE) {
+        struct loc where = o->where;
+        *o = *new;
+        o->where = where;
+    } else if (new->kind == THREAD_VALUE) {
+        o->value = new->value;
+    } else if (new->kind == THREAD_INTEGER &&new->integer >= 0 &&
+               new->integer <= (int64_t)o->object->count - o->integer - 1) {
+        o->value = NULL; /* an element with a constant index */
+        o->integer += new->integer;
+    }
+}
+
+/* --- constants and identities --- */
+
+static bool is_integer(const struct thread_operand *o, int64_t value)
+{
+    return o->kind == THREAD_INTEGER && o->integer == value;
+}
+
+static bool compute(enum thread_opcode op, enum dtype t, int64_t a, int64_t b, int64_t *out)
+{
+    const uint64_t x = (uint64_t)dtype_wrap(t, a), y = (uint64_t)dtype_wrap(t, b);
+    const unsigned bits = (unsigned)dtype_table[t].bits;
+    uint64_t r;
+    switch (op) {
+    case THREAD_ADD: r = x + y; break;
+    case THREAD_SUB: r = x - y; break;
+    case THREAD_MUL: r = x * y; break;
+    case THREAD_AND: r = x & y; break;
+    case THREAD_OR: r = x | y; break;
+    case THREAD_XOR: r = x ^ y; break;
+    case THREAD_SHL: r = y < bits ? x << y : 0; break;
+    case THREAD_DIV:
+    case THREAD_REM:
+    case THREAD_SHR:
+        if (dtype_is_signed(t) || (op != THREAD_SHR && y == 0))
+            return false;
+        r = op == THREAD_DIV ? x / y : op == THREAD_REM ? x % y : y < bits ? x >> y : 0;
+        break;
+    default: return false;
+    }
+    *out = dtype_wrap(t, (int64_t)r);
+    return true;
+}
+
+static struct thread_operand constant(int64_t value)
+{
+    return (struct thread_operand){.kind = THREAD_INTEGER, .integer = value};
+}
+
+/* Returns whether the operation gives *instead, an operand of it or a constant. Floats are left as they are. */
+static bool simplify(const struct thread_operation *op, struct thread_operand *instead)
+{
+    const struct thread_operand *o = op->operands.data;
+    if (op->operands.count != 2 || !dtype_is_int(op->types[0]) ||
+        thread_op_table[op->op].types != 1)
+        return false;
+    int64_t value;
+    if (o[0].kind == THREAD_INTEGER && o[1].kind == THREAD_INTEGER &&
+        compute(op->op, op->types[0], o[0].integer, o[1].integer, &value)) {
+        *instead = constant(value);
+        return true;
+    }
+    const bool adds = op->op == THREAD_ADD || op->op == THREAD_OR || op->op == THREAD_XOR;
+    const bool shifts = op->op == THREAD_SHL || op->op == THREAD_SHR || op->op == THREAD_SUB;
+    if ((adds || shifts) && is_integer(&o[1], 0))
+        *instead = o[0];
+    else if ((adds && is_integer(&o[0], 0)) || (op->op == THREAD_MUL && is_integer(&o[0], 1)))
+        *instead = o[1];
+    else if ((op->op == THREAD_MUL || op->op == THREAD_DIV) && is_integer(&o[1], 1))
+        *instead = o[0];
+    else if ((op->op == THREAD_MUL || op->op == THREAD_AND) &&
+             (is_integer(&o[0], 0) || is_integer(&o[1], 0)))
+        *instead = constant(0);
+    else
+        return false;
+    return true;
+}
+
+/* --- the table --- */
+
+static bool same_operand(const struct thread_operand *a, const struct thread_operand *b)
+{
+    if (a->kind != b->kind || a->value != b->value)
+        return false;
+    switch (a->kind) {
+    case THREAD_VALUE: return true;
+    case THREAD_FLOAT: return memcmp(&a->real, &b->real, sizeof a->real) == 0;
+    case THREAD_ELEMENT: return a->object == b->object && a->integer == b->integer;
+    default: return a->integer == b->integer;
+    }
+}
+
+static bool same_operation(const struct thread_operation *a, const struct thread_operation *b)
+{
+    if (a->op != b->op || a->operands.count != b->operands.count ||
+        memcmp(a->types, b->types, sizeof(enum dtype) * (size_t)thread_op_table[a->op].types) != 0)
+        return false;
+    for (size_t i = 0; i < a->operands.count; i++)
+        if (!same_operand(&a->operands.data[i], &b->operands.data[i]))
+            return false;
+    return true;
+}
+
+static uint32_t bucket_of(const struct thread_operation *op)
+{
+    uint32_t hash = (uint32_t)op->op * 31 + (uint32_t)op->types[0];
+    for (size_t i = 0; i < op->operands.count; i++) {
+        const struct thread_operand *o = &op->operands.data[i];
+        hash = hash * 31 + (o->value ? o->value->number : 0) +
+               (o->kind == THREAD_FLOAT ? 0 : (uint32_t)o->integer);
+    }
+    return hash % BUCKETS;
+}
+
+static void forget(struct numbering *g, size_t from)
+{
+    for (size_t i = g->entries.count; i-- > from;)
+        g->first[g->entries.data[i].bucket] = g->entries.data[i].next;
+    g->entries.count = from;
+}
+
+/* Groups are left alone, because a product may take the registers of one of them. */
+static bool has_number(const struct thread_operation *op)
+{
+    return thread_op_table[op->op].effects == THREAD_PURE && op->results.count == 1 &&
+           op->results.data[0]->type.count == 1 && op->op != THREAD_UNDEFINED;
+}
+
+static void number_operation(struct numbering *g, const struct thread_operation *op)
+{
+    struct thread_operand instead;
+    if (!has_number(op))
+        return;
+    uint32_t number = op->results.data[0]->number;
+    if (simplify(op, &instead)) {
+        g->instead[number] = instead;
+        return;
+    }
+    uint32_t bucket = bucket_of(op);
+    for (int32_t i = g->first[bucket]; i >= 0; i = g->entries.data[i].next)
+        if (same_operation(g->entries.data[i].operation, op)) {
+            g->instead[number].value = g->entries.data[i].operation->results.data[0];
+            return;
+        }
+    struct entry e = {.operation = op, .next = g->first[bucket], .bucket = bucket};
+    g->first[bucket] = (int32_t)g->entries.count;
+    vec_push(g->arena, &g->entries, e);
+}
+
+static void number_region(struct numbering *g, const struct thread_region *r)
+{
+    const size_t known = g->entries.count;
+    for (size_t i = 0; i < r->operations.count; i++) {
+        struct thread_operation *op = r->operations.data[i];
+        for (size_t j = 0; j < op->operands.count; j++)
+            replace(g, op, j);
+        number_operation(g, op);
+        for (size_t j = 0; j < op->regions.count; j++)
+            number_region(g, op->regions.data[j]);
+    }
+    forget(g, known);
+}
+
+void thread_number(struct arena *a, struct thread_function *f)
+{
+    struct numbering *g = arena_new(a, struct numbering);
+    g->arena = a;
+    g->instead = arena_array(a, struct thread_operand, f->values + 1);
+    memset(g->first, -1, sizeof g->first);
+    number_region(g, f->body);
+}
