@@ -126,7 +126,8 @@ static bool apart(const struct liveness *l, uint32_t a, uint32_t b)
 static void share(struct liveness *l, const struct thread_operand *from,
                   const struct thread_value *to)
 {
-    if (from->kind != THREAD_VALUE || to->type.count == 1)
+    if (from->kind != THREAD_VALUE || to->type.count == 1 ||
+        from->value->type.count != to->type.count)
         return;
     uint32_t *shares = l->n->shares, a = shares[from->value->number], b = shares[to->number];
     if (a == b || !apart(l, a, b))

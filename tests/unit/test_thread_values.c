@@ -74,6 +74,13 @@ static const struct example {
      "store.f32 %out, 0, 2, %w0 store.f32 %out, 0, 3, %w3\n",
      {0x3f800000, 0x40000000, 0x40400000, 0x40800000},  /* 1, 2, 3, 4 */
      {0x41100000, 0x41900000, 0x40c00000, 0x41100000}}, /* 9, 6 + 12, 6, 9 */
+    {"a group times a number plus a number",
+     "%a = load.f32 %in, 0, 0 %b = load.f32 %in, 0, 1 %c = load.f32 %in, 0, 2\n"
+     "%g = join.f32 %a, %b %h = fma.f32 %g, %c, %a\n"
+     "%h0 = part.f32 %h, 0, 1, 1 %h1 = part.f32 %h, 1, 1, 1\n"
+     "store.f32 %out, 0, 0, %h0 store.f32 %out, 0, 1, %h1\n",
+     {0x3f800000, 0x40000000, 0x40400000}, /* 1, 2, 3 */
+     {0x40800000, 0x40e00000}},            /* 4, 7 */
     {"a group that a loop passes on while its old value is needed",
      "%a = load.f32 %in, 0, 0 %b = load.f32 %in, 0, 1 %start = join.f32 %a, %b\n"
      "%end, %kept = loop (%i: u32 = 0, %g: f32*2 = %start, %old: f32*2 = %start) {\n"
