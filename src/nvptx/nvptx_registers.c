@@ -2,19 +2,36 @@
  *
  * A product adds to the registers of its sums, so its result has to have the same ones; and each turn of a
  * loop should begin with its sums where the last turn left them. So groups that follow each other share
- * registers, if no two of them are live at the same time. Operations are counted in the order of the text; a value
- * is live from its definition to its last use, or to the end of a loop if it comes from outside of it. */
+ * registers, unless one of them is written while another is live. A walk from the last operation to the first
+ * finds these pairs (Chaitin, "Register Allocation & Spilling via Graph Coloring", 1982). Loops need no second
+ * walk: a value from outside that a loop uses is live in all of the loop.
+ *
+ * A product in flight reads its factors until the wait, so they are live as long as its sums are in flight. */
 #include "nvptx/nvptx_own.h"
 
-struct range {
-    uint32_t from, to;
+#include <string.h>
+
+enum { WORD = 64 };
+
+/* Factors that a group in flight reads. */
+struct factor {
+    const struct thread_value *value;
+    const struct factor *next;
 };
 
 struct liveness {
     struct nvptx *n;
-    struct range *ranges; /* by number */
-    uint32_t *next;       /* by number: the next value that shares the registers; a ring */
-    uint32_t at;
+    uint32_t groups;
+    size_t words;                  /* of a set of groups */
+    uint32_t *group;               /* by number: its place in a set */
+    uint64_t *clashes;             /* by group: a set */
+    uint32_t *next;                /* by number: the next value that shares the registers; a ring */
+    const struct factor **factors; /* by number */
+};
+
+/* Where control goes from inside of a region. */
+struct exits {
+    const uint64_t *after_branch, *after_loop, *again; /* groups live there */
 };
 
 uint16_t nvptx_words(struct thread_type type)
@@ -51,61 +68,179 @@ const struct nvptx_registers *nvptx_registers_of(struct nvptx *n, const struct t
     return r;
 }
 
-/* --- ranges --- */
+/* --- sets of groups --- */
 
-static void define(struct liveness *l, const struct thread_value *v)
+static uint64_t *new_set(struct liveness *l)
 {
-    l->ranges[v->number] = (struct range){l->at, l->at};
+    return arena_array(l->n->arena, uint64_t, l->words);
 }
 
-static void use_all(struct liveness *l, const struct thread_operation *op)
+static uint64_t *copy_set(struct liveness *l, const uint64_t *from)
 {
-    for (size_t i = 0; i < op->operands.count; i++)
-        if (op->operands.data[i].value)
-            l->ranges[op->operands.data[i].value->number].to = l->at;
+    return memcpy(new_set(l), from, l->words * sizeof *from);
 }
 
-static void extend(struct liveness *l, const struct thread_region *r, uint32_t from, uint32_t to)
+static void unite(struct liveness *l, uint64_t *set, const uint64_t *with)
 {
-    for (size_t i = 0; i < r->operations.count; i++) {
-        const struct thread_operation *op = r->operations.data[i];
-        for (size_t j = 0; j < op->operands.count; j++) {
-            const struct thread_value *v = op->operands.data[j].value;
-            if (v && l->ranges[v->number].from < from)
-                l->ranges[v->number].to = to;
-        }
-        for (size_t j = 0; j < op->regions.count; j++)
-            extend(l, op->regions.data[j], from, to);
+    for (size_t i = 0; i < l->words; i++)
+        set[i] |= with[i];
+}
+
+static bool is_group(const struct thread_value *v)
+{
+    return v->type.count > 1;
+}
+
+static bool has(const uint64_t *set, uint32_t group)
+{
+    return set[group / WORD] >> group % WORD & 1;
+}
+
+static void include(struct liveness *l, uint64_t *set, const struct thread_value *v)
+{
+    const uint32_t g = l->group[v->number];
+    if (is_group(v))
+        set[g / WORD] |= (uint64_t)1 << g % WORD;
+}
+
+static void exclude(struct liveness *l, uint64_t *set, const struct thread_value *v)
+{
+    const uint32_t g = l->group[v->number];
+    if (is_group(v))
+        set[g / WORD] &= ~((uint64_t)1 << g % WORD);
+}
+
+/* --- liveness --- */
+
+static void use(struct liveness *l, uint64_t *live, const struct thread_operation *op)
+{
+    for (size_t i = 0; i < op->operands.count; i++) {
+        const struct thread_value *v = op->operands.data[i].value;
+        if (!v)
+            continue;
+        include(l, live, v);
+        for (const struct factor *f = l->factors[v->number]; f; f = f->next)
+            include(l, live, f->value);
     }
 }
 
-static void walk(struct liveness *l, const struct thread_region *r)
+/* Writes values, at a place after which `live` are live: each clashes with them and with the others. */
+static void write(struct liveness *l, uint64_t *live, struct thread_value *const *values,
+                  size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        include(l, live, values[i]);
+    for (size_t i = 0; i < count; i++)
+        if (is_group(values[i]))
+            unite(l, l->clashes + l->group[values[i]->number] * l->words, live);
+    for (size_t i = 0; i < count; i++)
+        exclude(l, live, values[i]);
+}
+
+static void use_all(struct liveness *l, uint64_t *live, const struct thread_region *r)
 {
     for (size_t i = 0; i < r->operations.count; i++) {
         const struct thread_operation *op = r->operations.data[i];
-        uint32_t from = ++l->at;
-        use_all(l, op);
-        for (size_t j = 0; j < op->regions.count; j++) {
-            const struct thread_region *inner = op->regions.data[j];
-            for (size_t k = 0; k < inner->arguments.count; k++)
-                define(l, inner->arguments.data[k]);
-            walk(l, inner);
-            if (op->op == THREAD_LOOP)
-                extend(l, inner, from, l->at + 1);
-        }
-        l->at += op->regions.count > 0;
+        use(l, live, op);
+        for (size_t j = 0; j < op->regions.count; j++)
+            use_all(l, live, op->regions.data[j]);
+    }
+}
+
+/* Removes the values that the region defines. */
+static void exclude_all(struct liveness *l, uint64_t *live, const struct thread_region *r)
+{
+    for (size_t i = 0; i < r->arguments.count; i++)
+        exclude(l, live, r->arguments.data[i]);
+    for (size_t i = 0; i < r->operations.count; i++) {
+        const struct thread_operation *op = r->operations.data[i];
         for (size_t j = 0; j < op->results.count; j++)
-            define(l, op->results.data[j]);
+            exclude(l, live, op->results.data[j]);
+        for (size_t j = 0; j < op->regions.count; j++)
+            exclude_all(l, live, op->regions.data[j]);
+    }
+}
+
+static void walk(struct liveness *l, const struct thread_region *r, uint64_t *live,
+                 const struct exits *exits);
+
+/* Changes the groups live after the loop to those live before it. */
+static void walk_loop(struct liveness *l, const struct thread_operation *op, uint64_t *live,
+                      const struct exits *exits)
+{
+    const struct thread_region *r = op->regions.data[0];
+    const uint64_t *after = copy_set(l, live);
+    use_all(l, live, r);
+    exclude_all(l, live, r);
+    struct exits inner = {exits->after_branch, after, copy_set(l, live)};
+    walk(l, r, new_set(l), &inner);
+    write(l, live, r->arguments.data, r->arguments.count);
+}
+
+/* The same for an `if` and for roles. */
+static void walk_alternatives(struct liveness *l, const struct thread_operation *op, uint64_t *live,
+                              const struct exits *exits)
+{
+    const uint64_t *after = copy_set(l, live);
+    const struct exits inner = {after, exits->after_loop, exits->again};
+    for (size_t i = 0; i < op->regions.count; i++) {
+        uint64_t *before = copy_set(l, after);
+        walk(l, op->regions.data[i], before, &inner);
+        unite(l, live, before);
+    }
+}
+
+static void walk_operation(struct liveness *l, const struct thread_operation *op, uint64_t *live,
+                           const struct exits *exits)
+{
+    write(l, live, op->results.data, op->results.count);
+    switch (op->op) {
+    case THREAD_LOOP: walk_loop(l, op, live, exits); break;
+    case THREAD_IF:
+    case THREAD_ROLES: walk_alternatives(l, op, live, exits); break;
+    case THREAD_BREAK_IF: unite(l, live, exits->after_loop); break;
+    case THREAD_BREAK: memcpy(live, exits->after_loop, l->words * sizeof *live); break;
+    case THREAD_CONTINUE: memcpy(live, exits->again, l->words * sizeof *live); break;
+    case THREAD_YIELD: memcpy(live, exits->after_branch, l->words * sizeof *live); break;
+    case THREAD_RETURN: memset(live, 0, l->words * sizeof *live); break;
+    default: break;
+    }
+    use(l, live, op);
+}
+
+static void walk(struct liveness *l, const struct thread_region *r, uint64_t *live,
+                 const struct exits *exits)
+{
+    for (size_t i = r->operations.count; i-- > 0;)
+        walk_operation(l, r->operations.data[i], live, exits);
+}
+
+/* Numbers the groups, and notes the factors of groups in flight. */
+static void number(struct liveness *l, const struct thread_region *r)
+{
+    for (size_t i = 0; i < r->arguments.count; i++)
+        if (is_group(r->arguments.data[i]))
+            l->group[r->arguments.data[i]->number] = l->groups++;
+    for (size_t i = 0; i < r->operations.count; i++) {
+        const struct thread_operation *op = r->operations.data[i];
+        for (size_t j = 0; j < op->results.count; j++)
+            if (is_group(op->results.data[j]))
+                l->group[op->results.data[j]->number] = l->groups++;
+        for (size_t j = 0; j < op->regions.count; j++)
+            number(l, op->regions.data[j]);
+        if (op->results.count != 1 || !op->results.data[0]->type.in_flight || op->regions.count)
+            continue;
+        const struct factor **to = &l->factors[op->results.data[0]->number];
+        *to = l->factors[op->operands.data[0].value->number];
+        if (op->op != THREAD_PRODUCT_FROM)
+            continue;
+        struct factor *f = arena_new(l->n->arena, struct factor);
+        *f = (struct factor){op->operands.data[1].value, *to};
+        *to = f;
     }
 }
 
 /* --- sharing --- */
-
-static bool live_together(const struct range *a, const struct range *b)
-{
-    uint32_t from = a->from > b->from ? a->from : b->from, to = a->to < b->to ? a->to : b->to;
-    return from < to;
-}
 
 /* Returns whether the registers of a and of b can be the same. */
 static bool apart(const struct liveness *l, uint32_t a, uint32_t b)
@@ -114,7 +249,8 @@ static bool apart(const struct liveness *l, uint32_t a, uint32_t b)
     do {
         uint32_t y = b;
         do {
-            if (live_together(&l->ranges[x], &l->ranges[y]))
+            const uint32_t g = l->group[x], h = l->group[y];
+            if (has(l->clashes + g * l->words, h) || has(l->clashes + h * l->words, g))
                 return false;
             y = l->next[y];
         } while (y != b);
@@ -185,13 +321,16 @@ void nvptx_share(struct nvptx *n)
 {
     const uint32_t count = n->function->values + 1;
     struct liveness l = {.n = n,
-                         .ranges = arena_array(n->arena, struct range, count),
-                         .next = arena_array(n->arena, uint32_t, count)};
+                         .group = arena_array(n->arena, uint32_t, count),
+                         .next = arena_array(n->arena, uint32_t, count),
+                         .factors = arena_array(n->arena, const struct factor *, count)};
     for (uint32_t i = 0; i < count; i++)
         n->shares[i] = l.next[i] = i;
-    for (size_t i = 0; i < n->function->parameters.count; i++)
-        define(&l, n->function->parameters.data[i]);
-    walk(&l, n->function->body);
+    number(&l, n->function->body);
+    l.words = l.groups / WORD + 1;
+    l.clashes = arena_array(n->arena, uint64_t, l.groups * l.words);
+    const struct exits none = {0};
+    walk(&l, n->function->body, new_set(&l), &none);
     share_region(&l, n->function->body, true, NULL, NULL);
     share_region(&l, n->function->body, false, NULL, NULL);
 }

@@ -1,0 +1,344 @@
+#!/usr/bin/env python3
+"""Random programs of thread IR, as they are and optimised, compute what this file computes: scalars, groups, `if`, loops with their arguments and results.
+
+    test_random_thread.py TILEWRIGHT [PROGRAMS [SEED]]
+
+$THREAD_RUN is tests/thread/thread_run.c. A program that differs is printed.
+"""
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+from tile_runner import fail
+
+INPUTS, OUTPUTS, DEPTH = 8, 32, 3
+BITS = {"u32": 32, "i32": 32, "u64": 64, "i64": 64}
+GROUPS = {"u32*2": 2, "u32*3": 3, "u32*6": 6}
+TYPES = ["u32"] * 3 + ["i32", "u64", "i64", "bool"] + list(GROUPS) * 2
+
+
+class Leave(Exception):
+    """Control leaves a region by the operation `how`, with values."""
+
+    def __init__(self, how, values):
+        super().__init__()
+        self.how, self.values = how, values
+
+
+def wrapped(kind, x):
+    x &= (1 << BITS[kind]) - 1
+    return x - (1 << BITS[kind]) if kind[0] == "i" and x >> (BITS[kind] - 1) else x
+
+
+def shifted(kind, name, a, by):
+    if name == "shl":
+        return a << by if by < BITS[kind] else 0
+    return a >> min(by, BITS[kind])
+
+
+SCALAR = {
+    "add": lambda k, a, b: a + b, "sub": lambda k, a, b: a - b, "mul": lambda k, a, b: a * b,
+    "min": lambda k, a, b: min(a, b), "max": lambda k, a, b: max(a, b),
+    "and": lambda k, a, b: a & b, "or": lambda k, a, b: a | b, "xor": lambda k, a, b: a ^ b,
+    "div": lambda k, a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
+    "rem": lambda k, a, b: abs(a) % abs(b) * (-1 if a < 0 else 1),
+}
+COMPARE = {"eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b,
+           "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b}
+
+
+class Program:
+    """A program as text, and as a function of its inputs. A region is a list of functions of the values by name."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.lines, self.names, self.outputs = [], 0, 0
+        self.visible = {t: [] for t in set(TYPES)}
+
+    # --- pieces of text ---
+
+    def put(self, text):
+        self.lines.append(text)
+
+    def new(self):
+        self.names += 1
+        return f"%v{self.names}"
+
+    def show(self, kind, name):
+        self.visible[kind].append(name)
+
+    def value(self, kind):
+        """Returns the name of a visible value; recent ones are likelier."""
+        names = self.visible[kind]
+        return names[-1 - min(int(self.random.expovariate(0.2)), len(names) - 1)]
+
+    def constant(self, kind):
+        low, high = {"u": (0, 1 << BITS[kind]), "i": (-1 << (BITS[kind] - 1), 1 << (BITS[kind] - 1))}[kind[0]]
+        return self.random.choice([0, 1, 2, 5, high - 1, low, self.random.randrange(low, high)])
+
+    def operand(self, kind):
+        """Returns text, and a function of the values."""
+        if self.random.random() < 0.25:
+            c = self.constant(kind)
+            text = str(c - (1 << BITS[kind])) if kind == "u32" and c >> 31 and self.random.random() < 0.5 else str(c)
+            return text, lambda env: c
+        name = self.value(kind)
+        return name, lambda env: env[name]
+
+    # --- operations on values ---
+
+    def define(self, region, kind, text, function):
+        name = self.new()
+        self.put(f"{name} = {text}")
+        self.show(kind, name)
+        region.append(lambda env: env.__setitem__(name, function(env)))
+        return name
+
+    def arithmetic(self, region):
+        kind = self.random.choice(list(BITS))
+        name = self.random.choice(list(SCALAR) + ["shl", "shr", "fma", "select", "neg"])
+        (ta, a), (tb, b), (tc, c) = (self.operand(kind) for _ in range(3))
+        if name in ("div", "rem"):
+            tb = str(self.random.choice([1, 2, 3, 7, 1000003]))
+            b = lambda env, v=int(tb): v
+        if name in ("shl", "shr"):
+            tb, b = self.operand("u32")
+            self.define(region, kind, f"{name}.{kind} {ta}, {tb}", lambda env: wrapped(kind, shifted(kind, name, a(env), b(env))))
+        elif name == "fma":
+            self.define(region, kind, f"fma.{kind} {ta}, {tb}, {tc}", lambda env: wrapped(kind, a(env) * b(env) + c(env)))
+        elif name == "select":
+            p = self.value("bool")
+            self.define(region, kind, f"select.{kind} {p}, {ta}, {tb}", lambda env: a(env) if env[p] else b(env))
+        elif name == "neg":
+            kind = self.random.choice(["i32", "i64"])
+            ta, a = self.operand(kind)
+            self.define(region, kind, f"neg.{kind} {ta}", lambda env: wrapped(kind, -a(env)))
+        else:
+            self.define(region, kind, f"{name}.{kind} {ta}, {tb}", lambda env: wrapped(kind, SCALAR[name](kind, a(env), b(env))))
+
+    def comparison(self, region):
+        if self.random.random() < 0.3:
+            name, a, b = self.random.choice(["and", "or", "xor"]), self.value("bool"), self.value("bool")
+            return self.define(region, "bool", f"{name}.bool {a}, {b}", lambda env: bool(SCALAR[name](None, env[a], env[b])))
+        kind, name = self.random.choice(list(BITS)), self.random.choice(list(COMPARE))
+        (ta, a), (tb, b) = self.operand(kind), self.operand(kind)
+        return self.define(region, "bool", f"{name}.{kind} {ta}, {tb}", lambda env: COMPARE[name](a(env), b(env)))
+
+    def conversion(self, region):
+        to, source = self.random.choice(list(BITS)), self.random.choice(list(BITS))
+        a = self.value(source)
+        self.define(region, to, f"convert.{to}.{source} {a}", lambda env: wrapped(to, env[a]))
+
+    def on_group(self, region):
+        kind = self.random.choice(list(GROUPS))
+        count, a, b = GROUPS[kind], self.value(kind), self.value(kind)
+        choice = self.random.randrange(6)
+        if choice == 0:
+            name = self.random.choice(["add", "mul", "xor", "min"])
+            ts, s = self.operand("u32")
+            text, other = self.random.choice([(b, lambda env: env[b]), (ts, lambda env: [s(env)] * count)])
+            self.define(region, kind, f"{name}.u32 {a}, {text}",
+                        lambda env: [wrapped("u32", SCALAR[name]("u32", x, y)) for x, y in zip(env[a], other(env))])
+        elif choice == 1:
+            first = self.random.randrange(count)
+            self.define(region, "u32", f"part.u32 {a}, {first}, 1, 1", lambda env: env[a][first])
+        elif choice == 2:
+            step, first = self.random.choice([(1, 0), (1, 3), (2, 0), (2, 1)])
+            g = self.value("u32*6")
+            self.define(region, "u32*3", f"part.u32 {g}, {first}, 3, {step}", lambda env: env[g][first:first + 2 * step + 1:step])
+        elif choice == 3:
+            x, y = self.value("u32*3"), self.value("u32*3")
+            name = self.random.choice(["join", "weave"])
+            self.define(region, "u32*6", f"{name}.u32 {x}, {y}",
+                        lambda env: env[x] + env[y] if name == "join" else [v for pair in zip(env[x], env[y]) for v in pair])
+        elif choice == 4:
+            x, y = self.value("u32"), self.value("u32")
+            self.define(region, "u32*2", f"join.u32 {x}, {y}", lambda env: [env[x], env[y]])
+        else:
+            name, function = self.random.choice([("reduce_add", sum), ("reduce_max", max)])
+            self.define(region, "u32", f"{name}.u32 {a}", lambda env: wrapped("u32", function(env[a])))
+
+    def store(self, region):
+        if self.outputs == OUTPUTS:
+            return
+        name, at = self.value("u32"), self.outputs
+        self.outputs += 1
+        self.put(f"store.u32 %out, 0, {at}, {name}")
+        region.append(lambda env: env["out"].__setitem__(at, env[name]))
+
+    # --- control ---
+
+    def passed(self, kinds, first=None):
+        """Returns the texts of values of these types, and a function that gives them."""
+        names = [self.value(k) for k in kinds]
+        if first:
+            names[0] = first
+        return ", ".join(names), lambda env: [env[n] for n in names]
+
+    def scoped(self, write):
+        """Returns the region that `write` writes; its values are hidden after it."""
+        before = {k: list(v) for k, v in self.visible.items()}
+        region = []
+        write(region)
+        self.visible = before
+        return region
+
+    def leave(self, region, how, text, values):
+        self.put(f"{how} {text}" if text else how)
+
+        def act(env):
+            raise Leave(how, values(env))
+        region.append(act)
+
+    def results(self, region, kinds, head, write_rest, act):
+        """Writes an operation with regions and these results."""
+        names = [self.new() for _ in kinds]
+        self.put((", ".join(names) + " = " if names else "") + head)
+        write_rest()
+        for kind, name in zip(kinds, names):
+            self.show(kind, name)
+        region.append(lambda env: env.update(zip(names, act(env))))
+
+    def branch(self, region, depth, loop):
+        p, kinds = self.value("bool"), self.random.choices(TYPES, k=self.random.randrange(4))
+        sides = []
+
+        def side(r):
+            self.operations(r, depth + 1, loop)
+            if loop and (sides or not kinds) and self.random.random() < 0.3:
+                self.leave_loop(r, loop)
+            elif kinds:
+                self.leave(r, "yield", *self.passed(kinds))
+
+        def rest():
+            for start in ["{", "} else {"][:1 + (bool(kinds) or self.random.random() < 0.5)]:
+                if start != "{":
+                    self.put(start)
+                sides.append(self.scoped(side))
+            self.put("}")
+
+        def act(env):
+            try:
+                for step in sides[0] if env[p] else sides[1] if len(sides) > 1 else []:
+                    step(env)
+            except Leave as left:
+                if left.how != "yield":
+                    raise
+                return left.values
+            return []
+        self.results(region, kinds, f"if {p} {{", rest, act)
+
+    def leave_loop(self, region, loop):
+        kinds, results, step, can_continue = loop
+        if not can_continue or self.random.random() < 0.5:
+            self.leave(region, "break", *self.passed(results))
+        else:
+            after = self.define(region, "u32", f"add.u32 {step}, 1", lambda env: env[step] + 1)
+            self.leave(region, "continue", *self.passed(kinds, after))
+
+    def loop(self, region, depth):
+        kinds = ["u32"] + self.random.choices(TYPES, k=self.random.randrange(6))
+        results = self.random.choices(TYPES, k=self.random.randrange(4))
+        names, turns = [self.new() for _ in kinds], self.random.randrange(1, 5)
+        starts = [self.value(k) for k in kinds]
+        body = []
+
+        def write(r):
+            for kind, name in zip(kinds[1:], names[1:]):
+                self.show(kind, name)
+            if self.random.random() < 0.5:
+                self.operations(r, depth + 1, (kinds, results, names[0], False))
+            done = self.define(r, "bool", f"ge.u32 {names[0]}, {turns}", lambda env: env[names[0]] >= turns)
+            text, values = self.passed(results)
+            self.put(f"break_if {done}" + (f", {text}" if text else ""))
+
+            def act(env):
+                if env[done]:
+                    raise Leave("break", values(env))
+            r.append(act)
+            self.operations(r, depth + 1, (kinds, results, names[0], True))
+            after = self.define(r, "u32", f"add.u32 {names[0]}, 1", lambda env: env[names[0]] + 1)
+            self.leave(r, "continue", *self.passed(kinds, after))
+
+        def rest():
+            body.extend(self.scoped(write))
+            self.put("}")
+
+        def run(env):
+            values = [0] + [env[s] for s in starts[1:]]
+            while True:
+                env.update(zip(names, values))
+                try:
+                    for step in body:
+                        step(env)
+                except Leave as left:
+                    if left.how == "yield":
+                        raise
+                    values = left.values
+                    if left.how == "break":
+                        return values
+        arguments = ", ".join(f"{n}: {k} = {s}" for n, k, s in zip(names, kinds, ["0"] + starts[1:]))
+        self.results(region, results, f"loop ({arguments}) {{", rest, run)
+
+    def operations(self, region, depth, loop):
+        for _ in range(self.random.randrange(1, 7)):
+            choice = self.random.random()
+            if choice < 0.12 and depth < DEPTH:
+                self.branch(region, depth, loop)
+            elif choice < 0.27 and depth < DEPTH:
+                self.loop(region, depth)
+            else:
+                self.random.choice([self.arithmetic, self.comparison, self.conversion, self.on_group, self.on_group, self.store])(region)
+
+    # --- the program ---
+
+    def write(self):
+        """Returns its text, its inputs and the words that it writes."""
+        inputs = [self.random.choice([self.random.randrange(8), self.random.randrange(1 << 32)]) for _ in range(INPUTS)]
+        self.put("// " + " ".join(map(str, inputs)))
+        self.put("kernel f(u64 %in, u64 %out) threads 1 target sm_90a {")
+        region = []
+        for i in range(INPUTS):
+            self.define(region, "u32", f"load.u32 %in, 0, {i}", lambda env, i=i: inputs[i])
+        for kind in list(BITS)[1:]:
+            a = self.value("u32")
+            self.define(region, kind, f"convert.{kind}.u32 {a}", lambda env, a=a, kind=kind: wrapped(kind, env[a]))
+        x, y = self.value("u32"), self.value("u32")
+        self.define(region, "bool", f"lt.u32 {x}, {y}", lambda env: env[x] < env[y])
+        for kind, count in GROUPS.items():
+            some = [self.value("u32") for _ in range(min(count, 3))]
+            g = self.define(region, "u32*3" if count > 3 else kind, f"join.u32 {', '.join(some)}", lambda env, some=some: [env[s] for s in some])
+            if count > 3:
+                self.define(region, kind, f"join.u32 {g}, {g}", lambda env, g=g: env[g] * 2)
+        for _ in range(3):
+            self.operations(region, 0, None)
+        for kind in GROUPS:
+            g = self.value(kind)
+            self.define(region, "u32", f"reduce_add.u32 {g}", lambda env, g=g: wrapped("u32", sum(env[g])))
+            self.store(region)
+        self.put("}")
+        env = {"out": [0] * OUTPUTS}
+        for step in region:
+            step(env)
+        return "\n".join(self.lines) + "\n", env["out"]
+
+
+def main():
+    count, seed = (int(x) for x in (sys.argv[2:] + ["300", "1"][len(sys.argv[2:]):]))
+    programs = [Program(seed * 1000003 + i).write() for i in range(count)]
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/programs", "w") as file:
+            file.write("".join(text for text, _ in programs))
+        done = subprocess.run([os.environ["THREAD_RUN"], f"{folder}/programs"], capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    for (text, wanted), line in zip((p for p in programs for _ in range(2)), lines):
+        if line != " ".join(map(str, wanted)):
+            fail(f"{text}gives\n{line}, not\n{' '.join(map(str, wanted))}\n{done.stdout[-400:] if done.returncode else ''}")
+    if done.returncode or len(lines) != 2 * count:
+        fail(f"{done.returncode}: {len(lines)} of {2 * count} runs: {done.stderr}")
+
+
+if __name__ == "__main__":
+    main()
