@@ -242,9 +242,9 @@ static void warn_of_results(const struct family_build *c)
                      f->name, with, device, f->view.group->device, by);
     if (f->view.group && c->how.set_count && c->ship.measured == 0)
         diag_warning(d, LOC_NONE,
-                     "no sizes of --set were measured%s for %s: the choice among the variants of "
-                     "`%s` is predicted from the nearest ones",
-                     with, f->members[0].kernel->device ? device : "a CPU", f->name);
+                     "no sizes of --set were measured: the choice among the variants of `%s` is "
+                     "predicted from the nearest ones",
+                     f->name);
 }
 
 static void warn_of_left_out(const struct family_build *c)

@@ -87,11 +87,6 @@ static void elementwise(struct nvptx *n, const struct thread_operation *op)
     }
 }
 
-static bool is_half(enum dtype t)
-{
-    return t == DT_F16 || t == DT_BF16;
-}
-
 /* Pairs of f32 become words of two halves, the earlier element in the lower half. */
 static void convert_to_halves(struct nvptx *n, const struct thread_operation *op)
 {
@@ -107,7 +102,7 @@ static void convert(struct nvptx *n, const struct thread_operation *op)
 {
     const enum dtype to = op->types[0], from = op->types[1];
     const uint16_t count = op->results.data[0]->type.count;
-    if (is_half(to) && from == DT_F32 && count % 2 == 0) {
+    if (nvptx_is_half(to) && from == DT_F32 && count % 2 == 0) {
         convert_to_halves(n, op);
         return;
     }
@@ -132,19 +127,25 @@ static void move(struct nvptx *n, enum dtype t, struct ptx_operand to, struct pt
     ptx_emit_for(&n->build, PTX_TYPES((uint16_t)type_of(t)), "mov.*", to, from);
 }
 
-/* Elements of halves come in pairs: a part of them has whole words. */
+/* Returns the number of elements in a word. */
+static int64_t per_word(enum dtype t)
+{
+    return t == DT_BOOL || dtype_size(t) >= 4 ? 1 : 4 / (int64_t)dtype_size(t);
+}
+
+/* A part of elements that share words has whole words. */
 static void part(struct nvptx *n, const struct thread_operation *op)
 {
     const struct thread_operand *o = op->operands.data;
     const struct nvptx_registers *to = result(n, op);
-    int64_t first = o[1].integer, step = o[3].integer, per_word = is_half(op->types[0]) ? 2 : 1;
-    if (first % per_word != 0 || o[2].integer % per_word != 0 || (per_word == 2 && step != 1)) {
+    const int64_t first = o[1].integer, step = o[3].integer, each = per_word(op->types[0]);
+    if (first % each != 0 || o[2].integer % each != 0 || (each > 1 && step != 1)) {
         nvptx_fail(n, op);
         return;
     }
     for (uint16_t w = 0; w < to->words; w++)
         move(n, op->types[0], to->word[w],
-             nvptx_word(n, &o[0], op->types[0], (uint16_t)(first / per_word + w * step)));
+             nvptx_word(n, &o[0], op->types[0], (uint16_t)(first / each + w * step)));
 }
 
 static void join(struct nvptx *n, const struct thread_operation *op)
@@ -153,7 +154,12 @@ static void join(struct nvptx *n, const struct thread_operation *op)
     uint16_t at = 0;
     for (size_t i = 0; i < op->operands.count; i++) {
         const struct thread_operand *o = &op->operands.data[i];
-        uint16_t words = o->kind == THREAD_VALUE ? nvptx_words(o->value->type) : 1;
+        const uint16_t count = o->kind == THREAD_VALUE ? o->value->type.count : 1,
+                       words = o->kind == THREAD_VALUE ? nvptx_words(o->value->type) : 1;
+        if (count % per_word(op->types[0]) != 0) {
+            nvptx_fail(n, op);
+            return;
+        }
         for (uint16_t w = 0; w < words && at < to->words; w++)
             move(n, op->types[0], to->word[at++], nvptx_word(n, o, op->types[0], w));
     }
@@ -162,7 +168,7 @@ static void join(struct nvptx *n, const struct thread_operation *op)
 static void weave(struct nvptx *n, const struct thread_operation *op)
 {
     const struct nvptx_registers *to = result(n, op);
-    if (is_half(op->types[0])) {
+    if (per_word(op->types[0]) > 1) {
         nvptx_fail(n, op);
         return;
     }
@@ -225,7 +231,7 @@ static void place(struct nvptx *n, const struct thread_operation *op)
 static void shuffle(struct nvptx *n, const struct thread_operation *op)
 {
     const struct nvptx_registers *to = result(n, op);
-    if (dtype_size(op->types[0]) != 4) {
+    if (dtype_size(op->types[0]) != 4 || op->operands.data[0].kind != THREAD_VALUE) {
         nvptx_fail(n, op);
         return;
     }

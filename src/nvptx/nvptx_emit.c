@@ -1,7 +1,7 @@
 /* Functions, regions and operands. */
 #include "nvptx/nvptx_own.h"
 
-enum { MAP_BYTES = 128, MAP_ALIGNMENT = 64, MEMORY_ALIGNMENT = 1024, ALL_REGISTERS = 65536 };
+enum { MAP_BYTES = 128, MAP_ALIGNMENT = 64, MEMORY_ALIGNMENT = 1024 };
 
 /* A loop around the operation that is emitted. */
 struct nvptx_loop {
@@ -15,23 +15,29 @@ static void region(struct nvptx *n, const struct thread_region *r);
 void nvptx_fail(struct nvptx *n, const struct thread_operation *op)
 {
     if (!n->failed)
-        diag_error(n->diag, op->where, "no instruction of sm_%d%c does `%s` with these types",
-                   n->function->target.number,
-                   n->function->target.suffix ? n->function->target.suffix : ' ',
+        diag_error(n->diag, op->where, "no instruction of sm_%d%.1s does `%s` with these types",
+                   n->function->target.number, &n->function->target.suffix,
                    thread_op_table[op->op].text);
     n->failed = true;
 }
 
 /* --- operands --- */
 
+/* Returns a constant as a word; elements of 8 and 16 bits fill it. */
 static struct ptx_operand constant(const struct thread_operand *o, enum dtype t)
 {
-    double real = o->kind == THREAD_FLOAT ? o->real : (double)o->integer;
-    if (t == DT_F32)
-        return ptx_f32((float)real);
-    if (t == DT_F64)
-        return ptx_f64(real);
-    return ptx_int(o->integer);
+    const double real = o->kind == THREAD_FLOAT ? o->real : (double)o->integer;
+    switch (t) {
+    case DT_F32: return ptx_f32((float)real);
+    case DT_F64: return ptx_f64(real);
+    case DT_F16: return ptx_int((int64_t)f64_to_f16(real) * 0x10001);
+    case DT_BF16: return ptx_int((int64_t)f64_to_bf16(real) * 0x10001);
+    case DT_I16:
+    case DT_U16: return ptx_int((o->integer & 0xffff) * 0x10001);
+    case DT_I8:
+    case DT_U8: return ptx_int((o->integer & 0xff) * 0x1010101);
+    default: return ptx_int(o->integer);
+    }
 }
 
 struct ptx_operand nvptx_word(struct nvptx *n, const struct thread_operand *o, enum dtype t,
@@ -113,6 +119,15 @@ static struct ptx_operand *copy_words(struct nvptx *n, const struct thread_value
     return copy;
 }
 
+static void refuse_move(struct nvptx *n, struct loc where)
+{
+    if (!n->failed)
+        diag_error(
+            n->diag, where,
+            "the registers of this group in flight would have to be moved: wait for it first");
+    n->failed = true;
+}
+
 /* Passes values to others, all at once: a value that is overwritten before it is read goes through new
  * registers. */
 static void pass(struct nvptx *n, const struct thread_operand *from, struct thread_value *const *to,
@@ -127,6 +142,8 @@ static void pass(struct nvptx *n, const struct thread_operand *from, struct thre
         const enum dtype t = to[i]->type.dtype;
         if (has_registers_of(n, &from[i], to[i]))
             continue;
+        if (to[i]->type.in_flight)
+            refuse_move(n, from[i].where);
         for (uint16_t w = 0; w < r->words; w++)
             move(n, t, r->word[w], copies[i] ? copies[i][w] : nvptx_word(n, &from[i], t, w));
     }
@@ -187,17 +204,9 @@ static void emit_loop(struct nvptx *n, const struct thread_operation *op)
     n->loop = loop.outer;
 }
 
-/* Registers of a thread at the launch: the most that let the blocks be resident. */
-static uint32_t registers_at_launch(const struct thread_function *f)
-{
-    uint32_t blocks = f->blocks ? f->blocks : 1,
-             each = ALL_REGISTERS / (f->threads * blocks) / 8 * 8;
-    return each < 255 ? each : 255;
-}
-
 static void set_registers(struct nvptx *n, uint32_t registers)
 {
-    if (registers > registers_at_launch(n->function))
+    if (registers > thread_launch_registers(n->function))
         ptx_emit(&n->build, "setmaxnreg.inc.sync.aligned.u32", ptx_int(registers));
     else if (registers)
         ptx_emit(&n->build, "setmaxnreg.dec.sync.aligned.u32", ptx_int(registers));
@@ -265,10 +274,57 @@ static void control(struct nvptx *n, const struct thread_operation *op)
     }
 }
 
+/* --- regions --- */
+
+static bool sets_registers(const struct thread_operation *op)
+{
+    for (size_t i = 0; i < op->regions.count; i++)
+        if (op->regions.data[i]->registers)
+            return true;
+    return false;
+}
+
+/* Returns whether the target has the operation's instructions: PTX ISA, "Target ISA Notes". */
+static bool on_target(struct ptx_target t, const struct thread_operation *op)
+{
+    switch (op->op) {
+    case THREAD_PRODUCT_FENCE:
+    case THREAD_PRODUCT:
+    case THREAD_PRODUCT_FROM:
+    case THREAD_PRODUCT_COMMIT:
+    case THREAD_PRODUCT_WAIT: return t.number == 90 && t.suffix == 'a';
+    case THREAD_ROLES: return !sets_registers(op) || (t.number >= 90 && t.suffix);
+    case THREAD_CONVERT: return t.number >= 80 || !nvptx_is_half(op->types[0]);
+    case THREAD_COPY_ASYNC:
+    case THREAD_COPY_ASYNC_COMMIT:
+    case THREAD_COPY_ASYNC_WAIT:
+    case THREAD_MMA:
+    case THREAD_MBARRIER_INIT:
+    case THREAD_MBARRIER_ARRIVE: return t.number >= 80;
+    case THREAD_LOAD_MATRIX: return t.number >= 75;
+    case THREAD_FENCE_MBARRIER_INIT:
+    case THREAD_MBARRIER_EXPECT:
+    case THREAD_MBARRIER_WAIT:
+    case THREAD_FENCE_ASYNC:
+    case THREAD_PREFETCH_MAP:
+    case THREAD_COPY_IN:
+    case THREAD_COPY_OUT:
+    case THREAD_COPY_OUT_COMMIT:
+    case THREAD_COPY_OUT_WAIT_READ:
+    case THREAD_COPY_OUT_WAIT:
+    case THREAD_STORE_MATRIX: return t.number >= 90;
+    default: return true;
+    }
+}
+
 static void region(struct nvptx *n, const struct thread_region *r)
 {
     for (size_t i = 0; i < r->operations.count && !n->failed; i++) {
         const struct thread_operation *op = r->operations.data[i];
+        if (!on_target(n->function->target, op)) {
+            nvptx_fail(n, op);
+            return;
+        }
         switch (thread_op_table[op->op].effects) {
         case THREAD_CONTROL: control(n, op); break;
         case THREAD_PURE:
@@ -293,15 +349,18 @@ static void parameter(struct nvptx *n, const struct thread_value *v)
 {
     struct ptx_operand r = nvptx_registers_of(n, v)->word[0];
     const uint16_t type = (uint16_t)nvptx_word_type(v->type.dtype);
-    if (v->type.dtype == DT_NONE) {
+    if (v->type.dtype == DT_NONE && n->function->target.number < 90) {
+        diag_error(n->diag, v->where, "sm_%d has no tensor maps", n->function->target.number);
+        n->failed = true;
+    } else if (v->type.dtype == DT_NONE) {
         struct ptx_variable *map =
             ptx_parameter_bytes(&n->build, v->name, MAP_BYTES, MAP_ALIGNMENT);
         ptx_emit(&n->build, "mov.b64", r, ptx_address_of(map, 0));
         ptx_emit(&n->build, "cvta.param.u64", r, r);
-        return;
+    } else {
+        struct ptx_variable *p = ptx_parameter(&n->build, nvptx_word_type(v->type.dtype), v->name);
+        ptx_emit_for(&n->build, &type, "ld.param.*", r, ptx_at_variable(p, 0));
     }
-    struct ptx_variable *p = ptx_parameter(&n->build, nvptx_word_type(v->type.dtype), v->name);
-    ptx_emit_for(&n->build, &type, "ld.param.*", r, ptx_at_variable(p, 0));
 }
 
 uint32_t nvptx_shared_bytes(const struct thread_function *f)
@@ -326,7 +385,8 @@ struct ptx_module *nvptx_emit(struct arena *a, const struct thread_function *f, 
     ptx_limit(&n.build, PTX_MAXNTID, 1, f->threads, 1, 1);
     if (f->blocks)
         ptx_limit(&n.build, PTX_MINNCTAPERSM, 1, f->blocks, 0, 0);
-    struct ptx_variable *memory = ptx_dynamic_shared(&n.build, "memory", MEMORY_ALIGNMENT);
+    struct ptx_variable *memory =
+        ptx_dynamic_shared(&n.build, arena_printf(a, "%s_memory", f->name), MEMORY_ALIGNMENT);
     for (size_t i = 0; i < f->parameters.count; i++)
         parameter(&n, f->parameters.data[i]);
     n.memory = ptx_reg(&n.build, MOD_U32);

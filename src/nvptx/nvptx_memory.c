@@ -1,6 +1,8 @@
 /* Operations on shared memory, barriers, the copy engine and the matrix unit. */
 #include "nvptx/nvptx_own.h"
 
+#include <assert.h>
+
 static struct nvptx_registers *sums_of(struct nvptx *n, const struct thread_operand *o)
 {
     return (struct nvptx_registers *)nvptx_registers_of(n, o->value);
@@ -226,9 +228,8 @@ static void product(struct nvptx *n, const struct thread_operation *op)
                        b = scalar(n, &o[2], DT_U64);
     struct ptx_operand adds = scalar(n, &o[3], DT_BOOL), one = ptx_int(1),
                        across = ptx_int(o[4].integer);
-    if (sums_of(n, &o[0]) != sums)
-        nvptx_fail(n, op); /* the verifier lets no such program through */
-    else if (from)
+    assert(sums_of(n, &o[0]) == sums && "sums are live after a product has taken them");
+    if (from)
         ptx_emit(&n->build, mnemonic, out, ptx_vector(&n->build, sums_of(n, &o[1])->word, 4), b,
                  adds, one, one, across);
     else

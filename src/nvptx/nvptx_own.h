@@ -43,6 +43,10 @@ struct ptx_operand nvptx_all_words(struct nvptx *n, const struct thread_operand 
 struct ptx_operand nvptx_all_of(struct nvptx *n, const struct thread_value *v);
 /* Returns [address] of an element in shared memory. */
 struct ptx_operand nvptx_element(struct nvptx *n, const struct thread_operand *o);
+static inline bool nvptx_is_half(enum dtype t)
+{
+    return t == DT_F16 || t == DT_BF16;
+}
 /* Guards an instruction by the `if` around its operation. */
 void nvptx_guarded(struct nvptx *n, struct ptx_instruction *ins);
 void nvptx_fail(struct nvptx *n, const struct thread_operation *op);

@@ -9,7 +9,8 @@
  * A value is an element of the language's types, or a group of them, which a target packs into 32-bit words.
  * Registers that an operation under way reads or writes are seen in the types: `product` returns a group in
  * flight, which only further products, product_commit and product_wait take, each as its last use. So such a
- * group keeps one set of registers from its first product to its wait, also over loops.
+ * group keeps one set of registers from its first product to its wait, also over loops. A group is committed
+ * before it is waited for or passed, and a group whose products read factors in registers is not passed.
  *
  * The text (thread_print, thread_parse):
  *
@@ -149,6 +150,9 @@ void thread_print(struct text *out, const struct thread_function *f);
 void thread_type_print(struct text *out, struct thread_type type);
 /* Checks the rules of this page and of thread_ops.def. Returns whether all hold; d gets the errors. */
 bool thread_verify(struct arena *a, const struct thread_function *f, struct diag *d);
+
+/* Returns the registers of a thread at the launch: the most that let the blocks be resident. */
+uint32_t thread_launch_registers(const struct thread_function *f);
 
 /* --- passes: each takes a verified function and leaves a verified one --- */
 

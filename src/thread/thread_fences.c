@@ -1,4 +1,5 @@
-/* Places product_fence. */
+/* Places product_fence. A fence orders the accesses of other operations to registers, reads too, before the
+ * accesses of products (PTX ISA, wgmma.fence). */
 #include "thread/thread.h"
 
 static bool is_product(enum thread_opcode op)
@@ -6,17 +7,24 @@ static bool is_product(enum thread_opcode op)
     return op == THREAD_PRODUCT || op == THREAD_PRODUCT_FROM;
 }
 
-/* Returns whether the operation may write registers that a product reads: all but integers and predicates, which are
- * never among its sums or factors. */
-static bool writes_factors(const struct thread_operation *op)
+static bool can_be_factor(struct thread_type t)
+{
+    return t.count > 1 || (t.dtype != DT_NONE && dtype_is_float(t.dtype));
+}
+
+/* Returns whether the operation may read or write registers of a product: all but integers, predicates and maps,
+ * which are never among its sums or factors. */
+static bool accesses_factors(const struct thread_operation *op)
 {
     if (op->regions.count > 0)
         return true;
-    for (size_t i = 0; i < op->results.count; i++) {
-        struct thread_type t = op->results.data[i]->type;
-        if (t.count > 1 || (t.dtype != DT_BOOL && !dtype_is_int(t.dtype)))
+    for (size_t i = 0; i < op->results.count; i++)
+        if (can_be_factor(op->results.data[i]->type))
             return true;
-    }
+    for (size_t i = 0; i < op->operands.count; i++)
+        if (op->operands.data[i].kind == THREAD_VALUE &&
+            can_be_factor(op->operands.data[i].value->type))
+            return true;
     return false;
 }
 
@@ -37,9 +45,9 @@ static void fence_region(struct arena *a, struct thread_region *r)
             fence->where = op->where;
             vec_push(a, &r->operations, fence);
         }
-        if (is_product(op->op) || op->op == THREAD_PRODUCT_FENCE || op->op == THREAD_PRODUCT_COMMIT)
+        if (is_product(op->op) || op->op == THREAD_PRODUCT_FENCE)
             fenced = true;
-        else if (writes_factors(op))
+        else if (op->op != THREAD_PRODUCT_COMMIT && accesses_factors(op))
             fenced = false;
         vec_push(a, &r->operations, op);
     }

@@ -4,7 +4,6 @@
 
 #include "ptx/ptx_scan.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { MOST_GROUP = 256, MOST_DEPTH = 64 };
@@ -93,18 +92,17 @@ static bool at_value(const struct parser *p)
 
 static const char *take_name(struct parser *p, const char *what)
 {
-    if (p->token.kind != PTX_TOKEN_NAME)
+    if (p->token.kind != PTX_TOKEN_NAME || at_value(p) || at_word(p, "inf"))
         fail(p, here(p), arena_printf(p->arena, "expected %s", what));
     const char *name = arena_string(p->arena, p->token.text, p->token.length);
     next(p);
     return name;
 }
 
-static uint32_t take_count(struct parser *p, const char *what, uint64_t most)
+static uint32_t take_count(struct parser *p, const char *what, uint32_t least, uint32_t most)
 {
-    if (p->token.kind != PTX_TOKEN_INTEGER || p->token.bits > most)
-        fail(p, here(p),
-             arena_printf(p->arena, "expected %s, at most %llu", what, (unsigned long long)most));
+    if (p->token.kind != PTX_TOKEN_INTEGER || p->token.bits < least || p->token.bits > most)
+        fail(p, here(p), arena_printf(p->arena, "expected %s, from %u to %u", what, least, most));
     uint32_t count = (uint32_t)p->token.bits;
     next(p);
     return count;
@@ -158,6 +156,17 @@ static struct thread_value *take_value(struct parser *p)
     return entry->object;
 }
 
+static enum dtype take_dtype(struct parser *p)
+{
+    enum dtype type = DT_NONE;
+    if (p->token.kind == PTX_TOKEN_NAME)
+        type = dtype_by_name(p->token.text, p->token.length);
+    if (type == DT_NONE)
+        fail(p, here(p), "expected a type");
+    next(p);
+    return type;
+}
+
 /* type: ["flight"] dtype ["*" count] | "map" */
 static struct thread_type take_type(struct parser *p)
 {
@@ -165,13 +174,9 @@ static struct thread_type take_type(struct parser *p)
     type.in_flight = take_word(p, "flight");
     if (!type.in_flight && take_word(p, "map"))
         return type;
-    if (p->token.kind == PTX_TOKEN_NAME)
-        type.dtype = dtype_by_name(p->token.text, p->token.length);
-    if (type.dtype == DT_NONE)
-        fail(p, here(p), "expected a type");
-    next(p);
+    type.dtype = take_dtype(p);
     if (take_sign(p, '*'))
-        type.count = (uint16_t)take_count(p, "the number of elements", MOST_GROUP);
+        type.count = (uint16_t)take_count(p, "the number of elements", 1, MOST_GROUP);
     return type;
 }
 
@@ -233,7 +238,9 @@ static struct thread_operand take_operand(struct parser *p)
         o.real = negative ? -__builtin_inf() : __builtin_inf();
     } else if (p->token.kind == PTX_TOKEN_INTEGER) {
         o.kind = THREAD_INTEGER;
-        o.integer = negative ? -take_integer(p) : take_integer(p);
+        o.integer = take_integer(p);
+        if (negative)
+            o.integer = (int64_t)(0 - (uint64_t)o.integer);
     } else if (ptx_token_is_number(&p->token)) {
         o.kind = THREAD_FLOAT;
         o.real = negative ? -real_of(&p->token) : real_of(&p->token);
@@ -315,7 +322,7 @@ static struct thread_type result_type(struct parser *p, const struct thread_oper
 
 /* --- operations --- */
 
-static struct thread_region *take_region(struct parser *p, struct thread_operation *of);
+static struct thread_region *take_region(struct parser *p);
 
 /* Gives the results of a loop or an `if` the types of the values that leave it. */
 static void type_results(struct parser *p, struct thread_operation *o, const struct scope *s)
@@ -353,9 +360,9 @@ static void take_if(struct parser *p, struct thread_operation *o)
     struct scope s;
     vec_push(p->arena, &o->operands, take_operand(p));
     enter(p, &s, o);
-    vec_push(p->arena, &o->regions, take_region(p, o));
+    vec_push(p->arena, &o->regions, take_region(p));
     if (take_word(p, "else"))
-        vec_push(p->arena, &o->regions, take_region(p, o));
+        vec_push(p->arena, &o->regions, take_region(p));
     leave(p);
     type_results(p, o, &s);
 }
@@ -381,7 +388,7 @@ static void take_loop(struct parser *p, struct thread_operation *o)
     size_t visible = p->visible.count;
     for (size_t i = 0; i < arguments.count; i++)
         show(p, arguments.data[i]);
-    struct thread_region *r = take_region(p, o);
+    struct thread_region *r = take_region(p);
     for (size_t i = 0; i < arguments.count; i++)
         vec_push(p->arena, &r->arguments, arguments.data[i]);
     vec_push(p->arena, &o->regions, r);
@@ -395,13 +402,13 @@ static void take_roles(struct parser *p, struct thread_operation *o)
 {
     expect_sign(p, '{');
     while (take_word(p, "warps")) {
-        uint32_t first = take_count(p, "the first warp", 31);
+        uint32_t first = take_count(p, "the first warp", 0, 31);
         expect_sign(p, ',');
-        uint32_t warps = take_count(p, "the number of warps", 32);
-        uint32_t registers = take_word(p, "registers") ? take_count(p, "registers", 256) : 0;
+        uint32_t warps = take_count(p, "the number of warps", 1, 32);
+        uint32_t registers = take_word(p, "registers") ? take_count(p, "registers", 1, 256) : 0;
         struct scope s;
         enter(p, &s, NULL);
-        struct thread_region *r = take_region(p, o);
+        struct thread_region *r = take_region(p);
         leave(p);
         r->first_warp = first;
         r->warps = warps;
@@ -438,7 +445,8 @@ static void take_rest(struct parser *p, struct thread_operation *o)
     default: break;
     }
     bool ends = thread_op_table[o->op].effects == THREAD_CONTROL;
-    bool starts = at_value(p) || at_sign(p, '-') || ptx_token_is_number(&p->token);
+    bool starts =
+        at_value(p) || at_sign(p, '-') || at_word(p, "inf") || ptx_token_is_number(&p->token);
     /* the last operation of a region is followed by its brace, and break_if has its predicate */
     if (ends ? starts : thread_op_table[o->op].operands[0] != '\0')
         take_operands(p, o);
@@ -492,16 +500,15 @@ static struct thread_operation *take_operation(struct parser *p)
         o->results.data[0]->type = result_type(p, o, results[0]);
     if (thread_states_count(o->op) && take_sign(p, '*'))
         o->results.data[0]->type.count =
-            (uint16_t)take_count(p, "the number of elements", MOST_GROUP);
+            (uint16_t)take_count(p, "the number of elements", 1, MOST_GROUP);
     for (size_t i = 0; i < o->results.count; i++)
         show(p, o->results.data[i]);
     return o;
 }
 
 /* region: "{" {operation} "}" */
-static struct thread_region *take_region(struct parser *p, struct thread_operation *of)
+static struct thread_region *take_region(struct parser *p)
 {
-    (void)of;
     struct thread_region *r = arena_new(p->arena, struct thread_region);
     size_t visible = p->visible.count;
     expect_sign(p, '{');
@@ -518,7 +525,7 @@ static struct thread_region *take_region(struct parser *p, struct thread_operati
 static void take_object(struct parser *p, bool is_mbarrier)
 {
     struct thread_object *o = arena_new(p->arena, struct thread_object);
-    o->dtype = is_mbarrier ? DT_NONE : take_type(p).dtype;
+    o->dtype = is_mbarrier ? DT_NONE : take_dtype(p);
     o->where = here(p);
     o->name = take_name(p, "the array's name");
     struct name_entry *entry = name_table_entry(&p->objects, o->name, strlen(o->name));
@@ -526,23 +533,21 @@ static void take_object(struct parser *p, bool is_mbarrier)
         fail(p, o->where, "an array has this name already");
     entry->object = o;
     expect_sign(p, '[');
-    o->count = take_count(p, "the number of elements", UINT32_MAX);
+    o->count = take_count(p, "the number of elements", 1, UINT32_MAX);
     expect_sign(p, ']');
     expect_word(p, "at");
-    o->at = take_count(p, "the first byte", UINT32_MAX);
+    o->at = take_count(p, "the first byte", 0, UINT32_MAX);
     vec_push(p->arena, &p->function->objects, o);
 }
 
 static struct ptx_target take_target(struct parser *p)
 {
-    for (int i = 0; ptx_targets[i].target.number; i++) {
-        struct ptx_target t = ptx_targets[i].target;
-        char name[16];
-        snprintf(name, sizeof name, t.suffix ? "sm_%d%c" : "sm_%d", t.number, t.suffix);
-        if (take_word(p, name))
-            return t;
-    }
-    fail(p, here(p), "expected a target, such as sm_90a");
+    struct ptx_target target;
+    if (p->token.kind != PTX_TOKEN_NAME ||
+        !ptx_target_parse(p->token.text, p->token.length, &target))
+        fail(p, here(p), "expected a target, such as sm_90a");
+    next(p);
+    return target;
 }
 
 /* kernel: "kernel" name "(" [type value {"," type value}] ")" "threads" n ["blocks" n] "target" name
@@ -565,8 +570,8 @@ static void take_kernel(struct parser *p)
     }
     expect_sign(p, ')');
     expect_word(p, "threads");
-    f->threads = take_count(p, "the threads of a block", 1024);
-    f->blocks = take_word(p, "blocks") ? take_count(p, "the blocks of a multiprocessor", 32) : 0;
+    f->threads = take_count(p, "the threads of a block", 1, 1024);
+    f->blocks = take_word(p, "blocks") ? take_count(p, "the blocks of a multiprocessor", 1, 32) : 0;
     expect_word(p, "target");
     f->target = take_target(p);
     expect_sign(p, '{');

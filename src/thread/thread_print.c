@@ -2,6 +2,7 @@
 #include "thread/thread.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 void thread_type_print(struct text *out, struct thread_type type)
 {
@@ -32,12 +33,21 @@ static void print_element(struct text *out, const struct thread_operand *o)
     text_add_char(out, ']');
 }
 
+/* Prints a number so that it reads back as a float. */
+static void print_float(struct text *out, double real)
+{
+    if (isnan(real))
+        text_add(out, "0d7FF8000000000000");
+    else
+        text_add_double(out, real, false);
+}
+
 static void print_operand(struct text *out, const struct thread_operand *o)
 {
     switch (o->kind) {
     case THREAD_VALUE: text_printf(out, "%%%s", o->value->name); break;
     case THREAD_INTEGER: text_printf(out, "%" PRId64, o->integer); break;
-    case THREAD_FLOAT: text_add_double(out, o->real, false); break;
+    case THREAD_FLOAT: print_float(out, o->real); break;
     case THREAD_ELEMENT: print_element(out, o); break;
     }
 }

@@ -9,21 +9,29 @@ enum {
     WARPGROUP = 4,
     LEAST_REGISTERS = 24,
     MOST_REGISTERS = 240,
-    ALL_REGISTERS = 65536
+    ALL_REGISTERS = 65536,
+    MOST_SHARED = 227 * 1024, /* bytes that a block can have on any target */
+    MOST_ARRIVALS = (1 << 20) - 1
 };
 
 /* What is known of a value. */
 struct fate {
     bool taken;      /* by a product, or as a value in flight: it must not be used again */
+    bool open;       /* in flight, and not committed */
+    bool factors;    /* in flight, and its products read registers of factors */
     uint32_t loops;  /* loops around its definition */
     uint32_t commit; /* commits before it was committed, and this one */
 };
 
 struct checks {
+    struct arena *arena;
     struct diag *diag;
     const struct thread_function *function;
     struct fate *fates;
-    uint32_t loops, commits;
+    VEC(uint32_t) taken; /* numbers of values, in the order of the text */
+    uint32_t loops, roles;
+    uint32_t commits;      /* that every run to this place has done */
+    uint32_t exit_commits; /* the same for every run that leaves the innermost loop */
     const struct thread_operation *loop, *branch; /* innermost; the `if` whose region this is */
     bool ok;
     bool faulty; /* the operands of the latest operation are not those of the table */
@@ -52,15 +60,21 @@ static void use(struct checks *c, const struct thread_operand *o)
               "the registers of this value belong to a later one: a product has taken it");
 }
 
-/* Uses a value for the last time. */
-static void take(struct checks *c, const struct thread_operand *o)
+static void check_turn(struct checks *c, const struct thread_operand *o)
 {
-    use(c, o);
     if (fate_of(c, o->value)->loops < c->loops)
         fault(
             c, o->where,
             "this value would be taken in each turn of the loop: make it an argument of the loop");
+}
+
+/* Uses a value for the last time. */
+static void take(struct checks *c, const struct thread_operand *o)
+{
+    use(c, o);
+    check_turn(c, o);
     fate_of(c, o->value)->taken = true;
+    vec_push(c->arena, &c->taken, o->value->number);
 }
 
 /* --- operands by the table --- */
@@ -70,10 +84,29 @@ static bool is_value(const struct thread_operand *o)
     return o->kind == THREAD_VALUE;
 }
 
+/* Returns whether the type has the integer. A negative one means the bits of its complement, also without a sign. */
+static bool has_integer(enum dtype t, int64_t integer)
+{
+    if (t == DT_NONE || t == DT_BOOL)
+        return t == DT_BOOL && (integer == 0 || integer == 1);
+    const int bits = dtype_table[t].bits;
+    if (dtype_is_float(t) || bits == 64)
+        return true;
+    return integer >= -((int64_t)1 << (bits - 1)) &&
+           integer < (int64_t)1 << (dtype_is_signed(t) ? bits - 1 : bits);
+}
+
+/* Returns whether constants of the type are known: of floats, those with 16 bits or more. */
+static bool has_constants(enum dtype t)
+{
+    return t == DT_F64 || t == DT_F32 || t == DT_F16 || t == DT_BF16 ||
+           (t != DT_NONE && !dtype_is_float(t));
+}
+
 static bool is_scalar_of(const struct thread_operand *o, enum dtype t)
 {
     if (o->kind == THREAD_INTEGER)
-        return dtype_is_int(t) || (t == DT_BOOL && (o->integer == 0 || o->integer == 1));
+        return has_integer(t, o->integer);
     return is_value(o) && o->value->type.dtype == t && o->value->type.count == 1 &&
            !o->value->type.in_flight;
 }
@@ -82,8 +115,8 @@ static bool fits(const struct thread_operand *o, enum dtype t)
 {
     switch (o->kind) {
     case THREAD_VALUE: return o->value->type.dtype == t && !o->value->type.in_flight;
-    case THREAD_INTEGER: return t != DT_BOOL;
-    case THREAD_FLOAT: return dtype_is_float(t);
+    case THREAD_INTEGER: return t != DT_BOOL && has_constants(t) && has_integer(t, o->integer);
+    case THREAD_FLOAT: return has_constants(t) && dtype_is_float(t);
     default: return false;
     }
 }
@@ -99,7 +132,7 @@ static const char *const expected[] = {
     ['d'] = "expected a u64",
     ['n'] = "expected a constant that is not negative",
     ['m'] = "expected a tensor map",
-    ['o'] = "expected an element of a shared array",
+    ['o'] = "expected an element of a shared array, of the operation's type",
     ['b'] = "expected an mbarrier",
 };
 
@@ -118,7 +151,9 @@ static bool takes(const struct thread_operation *op, char kind, const struct thr
     case 'd': return is_value(o) && is_scalar_of(o, DT_U64);
     case 'n': return o->kind == THREAD_INTEGER && o->integer >= 0;
     case 'm': return is_value(o) && o->value->type.dtype == DT_NONE;
-    case 'o': return o->kind == THREAD_ELEMENT && o->object->dtype != DT_NONE;
+    case 'o':
+        return o->kind == THREAD_ELEMENT && o->object->dtype != DT_NONE &&
+               (thread_op_table[op->op].types == 0 || o->object->dtype == op->types[0]);
     case 'b': return o->kind == THREAD_ELEMENT && o->object->dtype == DT_NONE;
     default: return false;
     }
@@ -153,7 +188,7 @@ static void check_operands(struct checks *c, const struct thread_operation *op)
         const struct thread_operand *o = &op->operands.data[i];
         char kind = letter(pattern, i);
         if (!kind || !takes(op, kind, o)) {
-            fault(c, o->where, kind ? expected[(int)kind] : "the operation has fewer operands");
+            fault(c, o->where, kind ? expected[(int)kind] : "there are too many operands");
             return;
         }
         check_index(c, o);
@@ -163,9 +198,65 @@ static void check_operands(struct checks *c, const struct thread_operation *op)
             use(c, o);
     }
     if (op->operands.count < least)
-        fault(c, op->where, "the operation has more operands");
+        fault(c, op->where, "there are too few operands");
     else
         c->faulty = false;
+}
+
+/* --- constants --- */
+
+/* Ranges of constants: PTX ISA, at the instructions that the operations become. A load's constant is a distance of
+ * less than 2^31 bytes. */
+static const struct limit {
+    enum thread_opcode op;
+    uint8_t operand;
+    int32_t least, most, step;
+} limits[] = {
+    {THREAD_SHUFFLE_XOR, 1, 0, 31, 1},
+    {THREAD_PART, 1, 0, 255, 1},
+    {THREAD_PART, 2, 1, 256, 1},
+    {THREAD_PART, 3, 0, 255, 1},
+    {THREAD_LOAD, 2, 0, (1 << 28) - 1, 1},
+    {THREAD_LOAD_MATRIX, 1, 0, 1, 1},
+    {THREAD_COPY_ASYNC, 3, 0, (1 << 28) - 1, 1},
+    {THREAD_COPY_ASYNC_WAIT, 0, 0, INT32_MAX, 1},
+    {THREAD_STORE, 2, 0, (1 << 28) - 1, 1},
+    {THREAD_BARRIER, 0, 0, 15, 1},
+    {THREAD_BARRIER, 1, 0, 1024, WARP_THREADS},
+    {THREAD_BARRIER_ARRIVE, 0, 0, 15, 1},
+    {THREAD_BARRIER_ARRIVE, 1, WARP_THREADS, 1024, WARP_THREADS},
+    {THREAD_MBARRIER_INIT, 1, 1, MOST_ARRIVALS, 1},
+    {THREAD_MBARRIER_EXPECT, 1, 0, MOST_ARRIVALS, 1},
+    {THREAD_MBARRIER_WAIT, 1, 0, 1, 1},
+    {THREAD_COPY_OUT_WAIT_READ, 0, 0, INT32_MAX, 1},
+    {THREAD_COPY_OUT_WAIT, 0, 0, INT32_MAX, 1},
+    {THREAD_DESCRIPTOR, 1, 0, 0x3fff0, 16},
+    {THREAD_DESCRIPTOR, 2, 0, 0x3fff0, 16},
+    {THREAD_PRODUCT, 4, 0, 1, 1},
+    {THREAD_PRODUCT_FROM, 4, 0, 1, 1},
+    {THREAD_PRODUCT_WAIT, 1, 0, 7, 1},
+};
+
+static void check_limit(struct checks *c, const struct limit *l, const struct thread_operand *o)
+{
+    if (o->kind != THREAD_INTEGER ||
+        (o->integer >= l->least && o->integer <= l->most && o->integer % l->step == 0))
+        return;
+    c->faulty = true;
+    const char *text =
+        arena_printf(c->arena, "expected a constant from %d to %d", l->least, l->most);
+    fault(c, o->where,
+          l->step > 1 ? arena_printf(c->arena, "%s, a multiple of %d", text, l->step) : text);
+}
+
+static void check_limits(struct checks *c, const struct thread_operation *op)
+{
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (limits[i].op == op->op && limits[i].operand < op->operands.count)
+            check_limit(c, &limits[i], &op->operands.data[limits[i].operand]);
+    if ((op->op == THREAD_BARRIER || op->op == THREAD_BARRIER_ARRIVE) &&
+        op->operands.data[1].integer > c->function->threads)
+        fault(c, op->where, "the barrier waits for more threads than the block has");
 }
 
 static void check_woven(struct checks *c, const struct thread_operation *op)
@@ -190,6 +281,8 @@ static void check_lengths(struct checks *c, const struct thread_operation *op)
     for (size_t i = 0; i < op->operands.count; i++) {
         const struct thread_operand *o = &op->operands.data[i];
         char kind = letter(thread_op_table[op->op].operands, i);
+        if (thread_op_table[op->op].results[0] == 'p' && is_value(o) && o->value->type.count > 1)
+            fault(c, o->where, "a comparison has scalars, not groups");
         if (is_value(o) && (kind == 'v' || (kind == 'f' && op->op == THREAD_CONVERT)) &&
             o->value->type.count > 1 && type.count > 1 && o->value->type.count != type.count)
             fault(c, o->where, "the groups have different lengths");
@@ -199,8 +292,7 @@ static void check_lengths(struct checks *c, const struct thread_operation *op)
 static void check_part(struct checks *c, const struct thread_operation *op)
 {
     const struct thread_operand *o = op->operands.data;
-    if (op->operands.count == 4 && is_value(o) &&
-        o[1].integer + (o[2].integer - 1) * o[3].integer >= o->value->type.count)
+    if (is_value(o) && o[1].integer + (o[2].integer - 1) * o[3].integer >= o->value->type.count)
         fault(c, op->where, "the part ends after the group");
 }
 
@@ -212,12 +304,11 @@ static void check_product(struct checks *c, const struct thread_operation *op)
         return;
     if (op->types[0] != DT_F32 || (op->types[1] != DT_F16 && op->types[1] != DT_BF16))
         fault(c, op->where, "no unit has this product: sums of f32 have factors of f16 or bf16");
-    if (op->operands.count == 0 || !is_value(op->operands.data))
-        return;
     uint16_t sums = op->operands.data[0].value->type.count;
     if (sums % 4 != 0 || sums > 128)
         fault(c, op->where, "a product has 4 to 128 sums of a thread, a multiple of 4");
-    if (op->op == THREAD_PRODUCT_FROM && op->operands.data[1].value->type.count != 8)
+    if (op->op == THREAD_PRODUCT_FROM && is_value(&op->operands.data[1]) &&
+        op->operands.data[1].value->type.count != 8)
         fault(c, op->operands.data[1].where, "a thread has 8 elements of the left operand");
 }
 
@@ -272,9 +363,11 @@ static void check_wait(struct checks *c, const struct thread_operation *op)
 {
     if (op->op == THREAD_PRODUCT_COMMIT) {
         c->commits++;
-    } else if (op->op == THREAD_PRODUCT_WAIT && op->operands.count == 2 &&
-               is_value(op->operands.data)) {
-        uint32_t later = c->commits - fate_of(c, op->operands.data[0].value)->commit;
+    } else if (op->op == THREAD_PRODUCT_WAIT) {
+        const struct fate *fate = fate_of(c, op->operands.data[0].value);
+        uint32_t later = c->commits - fate->commit;
+        if (fate->open)
+            fault(c, op->where, "these products are not committed: product_commit comes first");
         if (op->operands.data[1].integer > later)
             fault(c, op->where,
                   "these products may still be under way: fewer groups were committed after them");
@@ -286,15 +379,33 @@ static void check_wait(struct checks *c, const struct thread_operation *op)
 static void check_region(struct checks *c, const struct thread_region *r);
 
 /* break_if takes nothing, because the operations after it run only if the loop goes on. */
+static void pass_flight(struct checks *c, const struct thread_operation *op, size_t i)
+{
+    const struct thread_operand *o = &op->operands.data[i];
+    const struct fate *fate = fate_of(c, o->value);
+    if (fate->open)
+        fault(c, o->where, "these products are not committed: product_commit comes first");
+    if (fate->factors)
+        fault(c, o->where,
+              "these products read registers that may be written here: product_wait comes first");
+    if (op->op != THREAD_BREAK_IF) {
+        take(c, o);
+        return;
+    }
+    use(c, o);
+    check_turn(c, o);
+    for (size_t j = 0; j < i; j++)
+        if (op->operands.data[j].value == o->value)
+            fault(c, o->where, "a group in flight has one destination");
+}
+
 static void pass_values(struct checks *c, const struct thread_operation *op)
 {
-    for (size_t i = 0; i < op->operands.count; i++) {
-        const struct thread_operand *o = &op->operands.data[i];
-        if (is_value(o) && o->value->type.in_flight && op->op != THREAD_BREAK_IF)
-            take(c, o);
+    for (size_t i = 0; i < op->operands.count; i++)
+        if (is_value(&op->operands.data[i]) && op->operands.data[i].value->type.in_flight)
+            pass_flight(c, op, i);
         else
-            use(c, o);
-    }
+            use(c, &op->operands.data[i]);
 }
 
 /* Checks that values go to others of their types. */
@@ -307,8 +418,10 @@ static void check_passed(struct checks *c, const struct thread_operation *op, si
     }
     for (size_t i = 0; i < count; i++) {
         const struct thread_operand *o = &op->operands.data[from + i];
+        const enum dtype t = to[i]->type.dtype;
         bool same = is_value(o) ? thread_same_type(o->value->type, to[i]->type)
-                                : fits(o, to[i]->type.dtype);
+                                : !to[i]->type.in_flight &&
+                                      (t == DT_BOOL ? is_scalar_of(o, t) : fits(o, t));
         if (!same)
             fault(c, o->where, "the value's type is not that of its destination");
     }
@@ -319,28 +432,38 @@ static enum thread_opcode last_of(const struct thread_region *r)
     return r->operations.count ? r->operations.data[r->operations.count - 1]->op : THREAD_OPS;
 }
 
-static bool is_end(enum thread_opcode op)
+/* Returns whether no run goes on after the region that the operation ends. */
+static bool leaves(enum thread_opcode op)
 {
-    return op == THREAD_CONTINUE || op == THREAD_BREAK || op == THREAD_YIELD || op == THREAD_RETURN;
+    return op == THREAD_CONTINUE || op == THREAD_BREAK || op == THREAD_RETURN;
 }
 
-/* Checks regions of which a thread executes one. Values that one of them takes are taken after it; groups that
- * one of them commits do not count after it. */
+static bool is_end(enum thread_opcode op)
+{
+    return leaves(op) || op == THREAD_YIELD;
+}
+
+static void set_taken(struct checks *c, size_t from, bool taken)
+{
+    for (size_t i = from; i < c->taken.count; i++)
+        c->fates[c->taken.data[i]].taken = taken;
+}
+
+/* Checks regions of which a thread executes one. Values that one of them takes are taken after it, unless no run goes
+ * from there to the operations after it; groups that one of them commits do not count after it. */
 static void check_alternatives(struct checks *c, const struct thread_operation *op)
 {
-    const size_t count = c->function->values;
-    struct fate *before = arena_copy(c->diag->arena, c->fates, count * sizeof *before);
+    const size_t before = c->taken.count;
     const uint32_t commits = c->commits;
-    bool *taken = arena_array(c->diag->arena, bool, count + 1);
     for (size_t i = 0; i < op->regions.count; i++) {
+        const size_t from = c->taken.count;
         check_region(c, op->regions.data[i]);
-        for (size_t v = 0; v < count; v++)
-            taken[v] |= c->fates[v].taken;
-        memcpy(c->fates, before, count * sizeof *before);
+        set_taken(c, from, false);
         c->commits = commits;
+        if (leaves(last_of(op->regions.data[i])))
+            c->taken.count = from;
     }
-    for (size_t v = 0; v < count; v++)
-        c->fates[v].taken = taken[v];
+    set_taken(c, before, true);
 }
 
 static void check_if(struct checks *c, const struct thread_operation *op)
@@ -358,21 +481,33 @@ static void check_if(struct checks *c, const struct thread_operation *op)
         fault(c, op->where, "an `if` with results needs an `else`");
 }
 
+static void check_flights(struct checks *c, struct thread_value *const *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (values[i]->type.in_flight && !fate_of(c, values[i])->taken)
+            fault(c, values[i]->where, "nothing waits for these products");
+}
+
 static void check_loop(struct checks *c, const struct thread_operation *op)
 {
     const struct thread_operation *outer = c->loop, *branch = c->branch;
     const struct thread_region *r = op->regions.data[0];
+    const uint32_t commits = c->commits, exit_commits = c->exit_commits;
     check_passed(c, op, 0, r->arguments.data, r->arguments.count);
     pass_values(c, op);
     c->loop = op;
     c->branch = NULL;
     c->loops++;
+    c->exit_commits = UINT32_MAX;
     for (size_t i = 0; i < r->arguments.count; i++)
         define(c, r->arguments.data[i]);
     check_region(c, r);
     if (!is_end(last_of(r)))
         fault(c, op->where, "the loop's region has to end with `continue`, `break` or `return`");
+    check_flights(c, r->arguments.data, r->arguments.count);
     c->loops--;
+    c->commits = c->exit_commits == UINT32_MAX ? commits : c->exit_commits;
+    c->exit_commits = exit_commits;
     c->loop = outer;
     c->branch = branch;
 }
@@ -380,7 +515,7 @@ static void check_loop(struct checks *c, const struct thread_operation *op)
 static void check_role(struct checks *c, const struct thread_operation *op, size_t index)
 {
     const struct thread_region *r = op->regions.data[index];
-    if (r->warps == 0 || (r->first_warp + r->warps) * WARP_THREADS > c->function->threads)
+    if ((r->first_warp + r->warps) * WARP_THREADS > c->function->threads)
         fault(c, op->where, "a role's warps are not warps of the block");
     for (size_t i = 0; i < index; i++) {
         const struct thread_region *other = op->regions.data[i];
@@ -394,19 +529,36 @@ static void check_role(struct checks *c, const struct thread_operation *op, size
         fault(c, op->where, "a role's registers are a multiple of 8 from 24 to 240");
     if (r->first_warp % WARPGROUP != 0 || r->warps % WARPGROUP != 0)
         fault(c, op->where, "registers are given to whole warpgroups of 4 warps");
+    if (c->roles > 0)
+        fault(c, op->where, "roles in a role do not have registers of their own");
+}
+
+uint32_t thread_launch_registers(const struct thread_function *f)
+{
+    const uint32_t blocks = f->blocks ? f->blocks : 1,
+                   each = ALL_REGISTERS / (f->threads * blocks) / 8 * 8;
+    return each < 255 ? each : 255;
 }
 
 static void check_roles(struct checks *c, const struct thread_operation *op)
 {
-    uint64_t registers = 0;
+    const uint32_t at_launch = thread_launch_registers(c->function);
+    int64_t more = 0; /* registers than at the launch */
     for (size_t i = 0; i < op->regions.count; i++) {
         const struct thread_region *r = op->regions.data[i];
         check_role(c, op, i);
-        registers += (uint64_t)r->registers * r->warps * WARP_THREADS;
+        if (r->registers)
+            more += ((int64_t)r->registers - at_launch) * r->warps * WARP_THREADS;
     }
+    c->roles++;
     check_alternatives(c, op);
-    if (registers > ALL_REGISTERS)
-        fault(c, op->where, "the roles have more registers than a multiprocessor, 65536");
+    c->roles--;
+    if (more > 0)
+        fault(
+            c, op->where,
+            arena_printf(c->arena,
+                         "the roles have more registers than the block at its launch, %u a thread",
+                         at_launch));
 }
 
 static void check_end(struct checks *c, const struct thread_operation *op)
@@ -422,6 +574,7 @@ static void check_end(struct checks *c, const struct thread_operation *op)
     case THREAD_CONTINUE: check_passed(c, op, 0, r->arguments.data, r->arguments.count); break;
     case THREAD_BREAK:
     case THREAD_BREAK_IF:
+        c->exit_commits = c->commits < c->exit_commits ? c->commits : c->exit_commits;
         check_passed(c, op, from, c->loop->results.data, c->loop->results.count);
         break;
     case THREAD_YIELD:
@@ -433,6 +586,27 @@ static void check_end(struct checks *c, const struct thread_operation *op)
         break;
     }
     pass_values(c, op);
+}
+
+/* Checks an operation whose operands are those of the table. */
+static void check_values(struct checks *c, const struct thread_operation *op)
+{
+    check_lengths(c, op);
+    check_product(c, op);
+    check_wait(c, op);
+    check_memory(c, op);
+    if (op->op == THREAD_PART)
+        check_part(c, op);
+    if (op->op == THREAD_MMA)
+        check_mma(c, op);
+}
+
+static void define_flight(struct checks *c, const struct thread_operation *op)
+{
+    struct fate *fate = fate_of(c, op->results.data[0]);
+    const struct thread_value *sums = op->operands.count ? op->operands.data[0].value : NULL;
+    fate->open = op->op != THREAD_PRODUCT_COMMIT;
+    fate->factors = op->op == THREAD_PRODUCT_FROM || (sums && fate_of(c, sums)->factors);
 }
 
 static void check_operation(struct checks *c, const struct thread_operation *op)
@@ -448,19 +622,16 @@ static void check_operation(struct checks *c, const struct thread_operation *op)
     case THREAD_RETURN: check_end(c, op); break;
     default:
         check_operands(c, op);
-        check_lengths(c, op);
-        check_product(c, op);
-        check_wait(c, op);
-        if (op->op == THREAD_PART)
-            check_part(c, op);
-        if (op->op == THREAD_MMA)
-            check_mma(c, op);
         if (!c->faulty)
-            check_memory(c, op);
+            check_limits(c, op);
+        if (!c->faulty)
+            check_values(c, op);
         break;
     }
     for (size_t i = 0; i < op->results.count; i++)
         define(c, op->results.data[i]);
+    if (op->regions.count == 0 && op->results.count == 1 && op->results.data[0]->type.in_flight)
+        define_flight(c, op);
 }
 
 static void check_region(struct checks *c, const struct thread_region *r)
@@ -471,6 +642,8 @@ static void check_region(struct checks *c, const struct thread_region *r)
             fault(c, op->where, "this operation is never reached");
         check_operation(c, op);
     }
+    for (size_t i = 0; i < r->operations.count; i++)
+        check_flights(c, r->operations.data[i]->results.data, r->operations.data[i]->results.count);
 }
 
 /* --- shared memory --- */
@@ -482,20 +655,32 @@ static void check_objects(struct checks *c, const struct thread_function *f)
         uint64_t end = o->at + (uint64_t)o->count * thread_element_bytes(o);
         if (o->at % thread_element_bytes(o) != 0)
             fault(c, o->where, "the array does not begin at a multiple of its elements' size");
+        if (end > MOST_SHARED)
+            fault(c, o->where, "the array ends after the shared memory of a block, 232448 bytes");
         for (size_t j = 0; j < i; j++) {
             const struct thread_object *other = f->objects.data[j];
             if (o->at < other->at + (uint64_t)other->count * thread_element_bytes(other) &&
                 other->at < end)
-                fault(c, o->where,
-                      arena_printf(c->diag->arena, "the array lies on `%s`", other->name));
+                fault(c, o->where, arena_printf(c->arena, "the array lies on `%s`", other->name));
         }
+    }
+}
+
+static void check_parameters(struct checks *c, const struct thread_function *f)
+{
+    for (size_t i = 0; i < f->parameters.count; i++) {
+        const struct thread_type t = f->parameters.data[i]->type;
+        if (t.dtype != DT_NONE && (t.count > 1 || t.in_flight || dtype_size(t.dtype) < 4))
+            fault(c, f->parameters.data[i]->where,
+                  "a parameter is a map, or a scalar of 32 or 64 bits");
     }
 }
 
 bool thread_verify(struct arena *a, const struct thread_function *f, struct diag *d)
 {
-    struct checks c = {.diag = d, .function = f, .ok = true};
+    struct checks c = {.arena = a, .diag = d, .function = f, .ok = true};
     c.fates = arena_array(a, struct fate, f->values + 1);
+    check_parameters(&c, f);
     check_objects(&c, f);
     check_region(&c, f->body);
     return c.ok;

@@ -25,15 +25,15 @@ FLYING = """    shared bf16 a[8192] at 0
     %none = undefined.f32 * 32
     %s1 = product.f32.bf16 %none, %d, %d, 0, 0
 """
-# A body, and a part of the message; None: the program is right.
+# A body, or a whole kernel, and a part of the message; None: the program is right.
 CASES = [
     ("%a = add.u32 %n, 1\n store.u32 %out, %a, 0, %a", None),
     ("%a = add.u32 %n, %m", "no value has this name"),
     ("%n = add.u32 %n, 1", "a value has this name already"),
     ("%a = add.f32 %n, 1", "expected a value or a constant of the operation's type"),
     ("%a = add.u32 %n, 1.5", "expected a value or a constant of the operation's type"),
-    ("%a = add.u32 %n", "the operation has more operands"),
-    ("%a = add.u32 %n, 1, 2", "the operation has fewer operands"),
+    ("%a = add.u32 %n", "there are too few operands"),
+    ("%a = add.u32 %n, 1, 2", "there are too many operands"),
     ("%a = frobnicate.u32 %n", "expected an operation"),
     ("%a = add %n, 1", "`add` needs a type after it"),
     ("add.u32 %n, 1", "this operation has one result"),
@@ -77,6 +77,86 @@ CASES = [
     ("%a = undefined.f16 * 8\n %b = undefined.f16 * 4\n %c = undefined.f32 * 4\n %d = mma.f32.f16 %c, %a, %b", None),
     ("%a = undefined.f16 * 4\n %b = undefined.f16 * 4\n %c = undefined.f32 * 4\n %d = mma.f32.f16 %c, %a, %b", "8 elements of the left factor"),
     ("%e = undefined.f32 * 6\n %d = convert.u64.u32 %n\n %s = product.f32.bf16 %e, %d, %d, 0, 0", "4 to 128 sums"),
+    ("%d = descriptor n[0], 16, 1024", "no array has this name"),
+    ("mbarrier full[1] at 0\n %f = convert.f32.u32 %n\n %s = undefined.f32 * 8\n %d = convert.u64.u32 %n\n"
+     "%x = product_from.f32.bf16 %s, 1, %d, 0, 0", "expected a value of the operation's second type"),
+    # products under way
+    (FLYING + "%w = product_wait.f32 %s1, 0", "these products are not committed"),
+    (FLYING + "%c = product_commit.f32 %s1", "nothing waits for these products"),
+    (FLYING + "%c = product_commit.f32 %s1\n %p = eq.u32 %n, 3\n loop () { break_if %p %e = undefined.f32 * 32 %s2 = product.f32.bf16 %e, %d, %d, 0, 0\n"
+              "%k = product_commit.f32 %s2 %v = product_wait.f32 %k, 0 continue }\n %w = product_wait.f32 %c, 1", "may still be under way"),
+    (FLYING + "%f = undefined.bf16 * 8\n %c = product_commit.f32 %s1\n %w = product_wait.f32 %c, 0\n %p = eq.u32 %n, 3\n"
+              "%s2 = product_from.f32.bf16 %w, %f, %d, 1, 0 %k = product_commit.f32 %s2\n"
+              "%r = loop (%g: flight f32*32 = %k) { break %g }\n %v = product_wait.f32 %r, 0", "registers that may be written here"),
+    (FLYING + "%c = product_commit.f32 %s1\n %p = eq.u32 %n, 3\n %r, %q = loop (%g: flight f32*32 = %c) { break_if %p, %g, %g\n"
+              "%w = product_wait.f32 %g, 0 return }\n %w1 = product_wait.f32 %r, 0 %w2 = product_wait.f32 %q, 0", "has one destination"),
+    (FLYING + "%c = product_commit.f32 %s1\n %p = eq.u32 %n, 3\n %r = loop (%i: u32 = 0) { break_if %p, %c continue %i }\n"
+              "%w = product_wait.f32 %r, 0 %v = product_wait.f32 %c, 0", "would be taken in each turn of the loop"),
+    (FLYING + "%c = product_commit.f32 %s1\n loop (%g: flight f32*32 = 0) { %w = product_wait.f32 %g, 0 break }\n %w1 = product_wait.f32 %c, 0",
+     "the value's type is not that"),
+    # constants
+    ("%a = add.u32 %n, 4294967296", "expected a value or a constant"),
+    ("%a = add.u32 %n, -1 %b = add.u32 %n, 4294967295", None),
+    ("loop (%p: bool = 1) { break_if %p continue %p }", None),
+    ("loop (%p: bool = 2) { break_if %p continue %p }", "the value's type is not that"),
+    ("%a = eq.u32 %n, 1 %x = if %a { %y = neg.f32 1.0 yield %y } else { yield inf }\n store.f32 %out, 0, 0, %x", None),
+    ("%a = shuffle_xor.u32 %n, 32", "from 0 to 31"),
+    ("%a = shuffle_xor.u32 5, 1", None, "no instruction"),
+    ("barrier 16, 0", "from 0 to 15"),
+    ("barrier 1, 40", "a multiple of 32"),
+    ("barrier 1, 256", "more threads than the block has"),
+    ("barrier_arrive 1, 0", "from 32 to 1024"),
+    ("mbarrier m[1] at 0\n mbarrier_init m[0], 0", "from 1 to 1048575"),
+    ("shared bf16 a[64] at 0\n %d = descriptor a[0], 8, 1024", "a multiple of 16"),
+    ("%g = undefined.f32 * 8 %x = part.f32 %g, 9223372036854775807, 2, 9223372036854775807", "from 0 to 255"),
+    ("%g = undefined.f32 * 8 %x = part.f32 %g, 0.5, 2, 1", "expected a constant"),
+    ("%a = neg.i64 - 9223372036854775808 %b = neg.f32 0f7FC00000", None),
+    # types
+    ("%g = undefined.f32 * 8 %p = eq.f32 %g, 1.0", "a comparison has scalars"),
+    ("shared f16 x[4] at 0\n %v = load_shared.f32 x[0]", "of the operation's type"),
+    ("%g = undefined.f16 * 3 %h = join.f16 %g, %g", None, "no instruction"),
+    ("%g = undefined.u8 * 8 %h = part.u8 %g, 2, 4, 1", None, "no instruction"),
+    ("%g = undefined.u8 * 8 %h = part.u8 %g, 4, 4, 1 loop (%k: u8*8 = 7) { break }", None),
+    ("%g = undefined.f32 * 0", "from 1 to 256"),
+    ("shared map x[4] at 0", "expected a type"),
+    ("kernel f(f32*4 %x) threads 32 target sm_90a { }", "a parameter is a map, or a scalar"),
+    ("kernel f(map %x) threads 32 target sm_90a { loop (%y: map = 0) { break } }", "the value's type is not that"),
+    ("kernel f(map %x) threads 32 target sm_90a { loop (%y: map = 1.5) { break } }", "the value's type is not that"),
+    ("kernel memory(u64 %memory) threads 32 target sm_90a { }", None),
+    ("kernel %f() threads 32 target sm_90a { }", "expected the kernel's name"),
+    # launches, targets
+    ("kernel f() threads 0 target sm_90a { roles { warps 0, 1 { } } }", "from 1 to 1024"),
+    ("kernel f() threads 32 target sm_91 { }", "expected a target"),
+    ("kernel f(map %m) threads 32 target sm_80 { }", None, "sm_80 has no tensor maps"),
+    ("kernel f() threads 32 target sm_80 { fence_async }", None, "no instruction of sm_80 does"),
+    (HEAD.replace("sm_90a", "sm_100a") + FLYING + "%c = product_commit.f32 %s1 %w = product_wait.f32 %c, 0 }", None, "no instruction of sm_100a does"),
+    ("shared f32 x[58113] at 0", "ends after the shared memory of a block"),
+    ("shared f32 x[4294967295] at 4294967292", "ends after the shared memory of a block"),
+    ("kernel f() threads 384 target sm_90a { roles { warps 0, 4 registers 48 { } warps 4, 8 registers 232 { } } }", "more registers than the block at its launch"),
+    ("kernel f() threads 128 target sm_90a { roles { warps 0, 4 registers 40 { roles { warps 0, 4 registers 48 { } } } } }", "roles in a role"),
+    # a group that one branch takes and the other reads, and one that is taken only where the loop ends
+    (FLYING + "%c = product_commit.f32 %s1\n %w = product_wait.f32 %c, 0\n %p = eq.u32 %n, 3\n"
+              "if %p { %s2 = product.f32.bf16 %w, %d, %d, 1, 0 %k = product_commit.f32 %s2 %v = product_wait.f32 %k, 0 } else { %x = reduce_add.f32 %w }", None),
+    (FLYING + "%c = product_commit.f32 %s1\n %p = eq.u32 %n, 3\n %r = loop (%g: flight f32*32 = %c) { if %p { break %g }\n"
+              "%x = product_wait.f32 %g, 0 %y = product.f32.bf16 %x, %d, %d, 1, 0 %z = product_commit.f32 %y continue %z }\n"
+              "%w = product_wait.f32 %r, 0", None),
+    (FLYING + "%e = undefined.f32 * 32\n %c = product_commit.f32 %s1 %s2 = product.f32.bf16 %e, %d, %d, 0, 0 %k = product_commit.f32 %s2\n"
+              "%p = eq.u32 %n, 3\n %r, %q = loop (%g: flight f32*32 = %c, %h: flight f32*32 = %k) { break_if %p, %g, %h continue %h, %g }\n"
+              "%w = product_wait.f32 %r, 0 %v = product_wait.f32 %q, 0", None, "would have to be moved"),
+]
+FACTORS = FLYING + "%p = eq.u32 %n, 3\n %f = undefined.bf16 * 8\n %x = undefined.f32 * 8\n %c = product_commit.f32 %s1\n %w = product_wait.f32 %c, 0\n"
+# A body, a pattern, and how often the PTX has it.
+PATTERNS = [
+    # a commit is no fence
+    (FLYING + "%f = undefined.bf16 * 8 %x = undefined.f32 * 8 %e = undefined.f32 * 32 product_fence %h = convert.bf16.f32 %x\n"
+              "%c = product_commit.f32 %s1 %s2 = product_from.f32.bf16 %e, %h, %d, 0, 0 %k = product_commit.f32 %s2\n"
+              "%w = product_wait.f32 %c, 1 %v = product_wait.f32 %k, 0", r"wgmma\.fence", 3),
+    # a store reads sums before a product writes them
+    (FACTORS + "product_fence store.f32 %out, 0, 0, 1.0 %w0 = part.f32 %w, 0, 1, 1 product_fence store.f32 %out, 0, 0, %w0\n"
+               "%s2 = product.f32.bf16 %w, %d, %d, 1, 0 %k = product_commit.f32 %s2 %v = product_wait.f32 %k, 0", r"wgmma\.fence", 4),
+    # the next factor is not written to the registers of the last one, which a product reads until the wait
+    (FACTORS + "loop (%g: bf16*8 = %f, %acc: f32*32 = %w) { %s2 = product_from.f32.bf16 %acc, %g, %d, 1, 0 %k = product_commit.f32 %s2\n"
+               "%h = convert.bf16.f32 %x %v = product_wait.f32 %k, 0 break_if %p continue %h, %v }", r"mov\.b32", 4),
 ]
 
 
@@ -84,18 +164,35 @@ def run(program, *words):
     return subprocess.run([program, *words], capture_output=True, text=True)
 
 
-def check_case(program, folder, body, wanted):
+def write_case(folder, body):
     path = f"{folder}/case.thread"
     with open(path, "w") as file:
-        file.write(HEAD + body + "\n}\n")
+        file.write(body if body.startswith("kernel") else HEAD + body + "\n}\n")
+    return path
+
+
+def check_pattern(program, folder, body, pattern, count):
+    done = run(program, "--plain", write_case(folder, body))
+    found = len(re.findall(pattern, done.stdout))
+    if done.returncode or found != count:
+        fail(f"{pattern} is {found} times, not {count}, in the PTX of\n{body}\n{done.stdout}{done.stderr}")
+
+
+def check_case(program, folder, body, wanted, unfit=None):
+    """unfit: a part of the message of the emitter, which refuses the program."""
+    path = write_case(folder, body)
     done = run(program, path)
-    if wanted is None:
+    if unfit:
+        done = run(program, "--plain", path)
+        if done.returncode != 1 or unfit not in done.stdout:
+            fail(f"no message `{unfit}` for\n{body}\n{done.stdout}{done.stderr}")
+    elif wanted is None:
         if done.returncode:
             fail(f"refused:\n{body}\n{done.stdout}")
         check_text(program, folder, path)
         check_assembled(program, folder, path)
     elif done.returncode != 1 or wanted not in done.stdout:
-        fail(f"no message `{wanted}` for\n{body}\n{done.stdout}")
+        fail(f"no message `{wanted}` for\n{body}\n{done.stdout}{done.stderr}")
 
 
 def check_text(program, folder, path):
@@ -152,8 +249,10 @@ def check_values(program, tool, folder):
 def main():
     program = os.environ["THREAD_TEXT"]
     with tempfile.TemporaryDirectory() as folder:
-        for body, wanted in CASES:
-            check_case(program, folder, body, wanted)
+        for case in CASES:
+            check_case(program, folder, *case)
+        for case in PATTERNS:
+            check_pattern(program, folder, *case)
         check_values(program, os.path.abspath(sys.argv[1]), folder)
         files = sorted(glob.glob(f"{TESTS}/hopper/*.thread") + glob.glob(f"{TESTS}/thread/*.thread"))
         if not files:

@@ -1,0 +1,161 @@
+/* Texts of thread IR with random changes: the parser, the checks and the emitter refuse them with a message, or the PTX
+ * is right. A text that the parser takes is printed, and reads back the same. */
+#include "nvptx/nvptx.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MUTANTS = 3000, MOST_TOKENS = 600, MOST_CHANGES = 3 };
+
+static const char program[] =
+    "kernel f ( u64 %out , u32 %n , map %m ) threads 384 blocks 1 target sm_90a {\n"
+    "shared bf16 a [ 8192 ] at 0 shared f32 e [ 64 ] at 16384 mbarrier full [ 3 ] at 49152\n"
+    "%d = descriptor a [ 0 ] , 16 , 1024\n"
+    "%none = undefined .f32 * 32 %fac = undefined .bf16 * 8 %p = eq .u32 %n , 1\n"
+    "%nn = convert .i32 .u32 %n %f = convert .f32 .i32 %nn %l = load_shared .f32 e [ %n + 3 ]\n"
+    "store_shared .f32 e [ 2 ] , %f store_matrix .bf16 a [ %n ] , %fac\n"
+    "roles { warps 0 , 4 registers 40 {\n"
+    "%s1 = product .f32 .bf16 %none , %d , %d , 0 , 0 %c = product_commit .f32 %s1\n"
+    "%r , %k = loop ( %i : u32 = 0 , %g : flight f32 * 32 = %c , %q : bool = 0 ) {\n"
+    "%i1 = add .u32 %i , 1 %h = product .f32 .bf16 %g , %d , %d , %q , 0\n"
+    "%hc = product_commit .f32 %h if %q { barrier 1 , 128 } else { return }\n"
+    "break_if %p , %hc , %i1 mbarrier_wait full [ %i1 ] , 1 continue %i1 , %hc , %p }\n"
+    "%w = product_wait .f32 %r , 0 %sum = reduce_add .f32 %w store .f32 %out , %n , 3 , %sum }\n"
+    "warps 4 , 8 registers 232 {\n"
+    "%s2 = product_from .f32 .bf16 %none , %fac , %d , %p , 1 %c2 = product_commit .f32 %s2\n"
+    "%y = if %p { %w2 = product_wait .f32 %c2 , 0 yield %w2 } else {\n"
+    "%w3 = product_wait .f32 %c2 , 0 yield %w3 }\n"
+    "%hb = convert .bf16 .f32 %y %pt = part .bf16 %hb , 8 , 8 , 1 %jn = join .bf16 %pt , %fac\n"
+    "store_matrix .bf16 a [ %n + 8 ] , %pt copy_out %m , a [ 0 ] , 0 , %n\n"
+    "copy_out_commit copy_out_wait 0 copy_in %m , a [ 0 ] , full [ 1 ] , %n , 0 , 1\n"
+    "%sh = shuffle_xor .f32 %f , 1 mbarrier_arrive full [ %n ] mbarrier_expect full [ 2 ] , 1024\n"
+    "} } }\n";
+
+/* Words that the program lacks. */
+static const char *const others[] = {"-",          "-1",     "9223372036854775808",
+                                     "4294967296", "256",    "0.5",
+                                     "1e300",      "inf",    "map",
+                                     ".bool",      ".f16",   ".u8",
+                                     ".e4m3",      ".i64",   "%",
+                                     "break",      "select", "fma",
+                                     "neg",        "exp2",   "shl",
+                                     "sm_50",      "sm_91",  "sm_100a",
+                                     "weave",      "f16",    "0f7FC00000",
+                                     "and",        "lt",     "%other",
+                                     "u64",        "0"};
+
+struct token {
+    const char *text;
+    size_t length;
+};
+
+static uint32_t random_below(uint64_t *state, uint32_t below)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((*state >> 33) % below);
+}
+
+static size_t split(struct token *tokens)
+{
+    size_t count = 0;
+    for (const char *at = program; *at; at += strspn(at, " \n")) {
+        tokens[count] = (struct token){at, strcspn(at, " \n")};
+        at += tokens[count++].length;
+        assert_true(count < MOST_TOKENS);
+    }
+    return count;
+}
+
+/* Returns what a token of its kind begins with. */
+static int kind_of(struct token t)
+{
+    const char c = t.text[0];
+    return c >= '0' && c <= '9' ? '0' : c >= 'a' && c <= 'z' ? 'a' : c;
+}
+
+/* Puts a token in the place of another: mostly of its kind. */
+static void change(uint64_t *state, struct token *tokens, size_t count)
+{
+    const uint32_t at = random_below(state, (uint32_t)count);
+    const bool any = random_below(state, 8) == 0;
+    for (int tries = 0; tries < 100; tries++) {
+        struct token t = tokens[random_below(state, (uint32_t)count)];
+        if (random_below(state, 3) == 0) {
+            t.text = others[random_below(state, sizeof others / sizeof *others)];
+            t.length = strlen(t.text);
+        }
+        if (any || kind_of(t) == kind_of(tokens[at])) {
+            tokens[at] = t;
+            return;
+        }
+    }
+}
+
+static void read_back(struct arena *a, const struct thread_function *f, struct diag *d)
+{
+    struct text first, second;
+    text_init(&first, a);
+    text_init(&second, a);
+    thread_print(&first, f);
+    const struct source source = {.name = "printed", .text = first.data, .length = first.length};
+    const struct thread_function *again = thread_parse(a, &source, d);
+    assert_non_null(again);
+    thread_print(&second, again);
+    assert_string_equal(first.data, second.data);
+}
+
+/* Returns whether there is PTX of the text. */
+static bool compile(const char *text)
+{
+    jmp_buf out_of_memory;
+    struct arena arena;
+    struct diag diag;
+    if (setjmp(out_of_memory))
+        fail();
+    arena_init(&arena, &allocator_libc, &out_of_memory);
+    diag_init(&diag, &arena);
+    const struct source source = {.name = "mutant", .text = text, .length = strlen(text)};
+    struct thread_function *f = thread_parse(&arena, &source, &diag);
+    if (f)
+        read_back(&arena, f, &diag);
+    struct ptx_module *m = NULL;
+    if (f && thread_verify(&arena, f, &diag)) {
+        thread_optimise(&arena, f);
+        m = thread_verify(&arena, f, &diag) ? nvptx_emit(&arena, f, &diag) : NULL;
+    }
+    assert_int_equal(m == NULL, diag.errors > 0);
+    assert_true(!m || ptx_verify(m, &diag));
+    arena_free(&arena);
+    return m;
+}
+
+static void mutants(void **state)
+{
+    (void)state;
+    uint64_t random = 1;
+    size_t compiled = 0;
+    static char text[sizeof program + 32 * MOST_CHANGES];
+    assert_true(compile(program));
+    for (int i = 0; i < MUTANTS; i++) {
+        struct token tokens[MOST_TOKENS];
+        const size_t count = split(tokens);
+        for (uint32_t n = 1 + random_below(&random, MOST_CHANGES); n > 0; n--)
+            change(&random, tokens, count);
+        size_t length = 0;
+        for (size_t t = 0; t < count; t++)
+            length += (size_t)snprintf(text + length, sizeof text - length, "%.*s ",
+                                       (int)tokens[t].length, tokens[t].text);
+        compiled += compile(text);
+    }
+    assert_in_range(compiled, MUTANTS / 20, MUTANTS); /* the others are refused */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(mutants)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
