@@ -275,6 +275,7 @@ static struct few few_of(const struct frame *f, const struct dot_detail *d, floa
         .in_pairs = kind_for(set, form, FEW_F16_PAIRS, FEW_BF16_PAIRS),
         .in_fours = fours ? FEW_I8_FOURS : FEW_F32,
         .turned = form->from == DT_F32                        ? set->dot->turned_f32
+                  : form->from == DT_F16 && form->group == 1  ? set->dot->turned_f16
                   : form->from == DT_BF16 && form->group == 2 ? set->dot->turned_bf16
                                                               : NULL};
 }

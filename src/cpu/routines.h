@@ -341,8 +341,8 @@ struct dot_routines {
     dot_fn *dot[COMPUTE_COUNT];
     size_t width[COMPUTE_COUNT];
     dot_few_fn *few[FEW_KINDS]; /* computed in f32; NULL: not for elements of this kind */
-    /* By elements of b: f32, or FEW_BF16. NULL: there is none */
-    dot_turned_fn *turned_f32, *turned_bf16;
+    /* By elements of b: f32, FEW_F16 or FEW_BF16. NULL: there is none */
+    dot_turned_fn *turned_f32, *turned_f16, *turned_bf16;
     bool has_halves; /* f32: reads f16 from memory (dot_unpacked), and writes it */
     /* The most rows of a block; and the fewest of a block that packs its panel while it
      * multiplies. */

@@ -547,10 +547,11 @@ FEW_OF_KIND(f32, FEW_F32)
 #if defined(IN_BLOCKS)
 FEW_OF_KIND(f16, FEW_F16)
 FEW_OF_KIND(bf16, FEW_BF16)
-FEW_OF_KIND(f16_pairs, FEW_F16_PAIRS)
 #if !defined(ROUTINES_V4)
+FEW_OF_KIND(f16_pairs, FEW_F16_PAIRS)
 FEW_OF_KIND(bf16_pairs, FEW_BF16_PAIRS)
 #else
+#define few_f16_pairs NULL
 #define few_bf16_pairs NULL
 #endif
 FEW_OF_KIND(i8_fours, FEW_I8_FOURS)
@@ -558,7 +559,8 @@ FEW_OF_KIND(i8_fours, FEW_I8_FOURS)
 
 #if defined(ROUTINES_V4)
 #include "cpu/routines_dot_turned.h"
-#define TURNED_ROUTINES .turned_f32 = turned_f32, .turned_bf16 = turned_bf16,
+#define TURNED_ROUTINES                                                                            \
+    .turned_f32 = turned_f32, .turned_f16 = turned_f16, .turned_bf16 = turned_bf16,
 #else
 #define TURNED_ROUTINES
 #endif
