@@ -289,7 +289,8 @@ static size_t step_bytes(const struct dot_detail *d, const struct dot_deferred *
 
 static size_t most_depth(const struct dot_detail *d, const struct dot_deferred *p)
 {
-    return p->few && p->b_view.deep == 1 ? DOT_MOST_DEPTH_TURNED : dot_most_depth(d->size);
+    return p->few && p->b_view.deep == 1 ? DOT_MOST_BYTES_TURNED / dtype_size(d->b.tile->form.from)
+                                         : dot_most_depth(d->size);
 }
 
 /* Returns the bytes of an element of a. */

@@ -49,8 +49,8 @@ static inline size_t dot_most_depth(size_t size)
  * from all beginning in one set of a cache. */
 #define LEFT_STEP(depth) ((depth) + SLOT_ALIGNMENT / 4)
 
-/* Depth of a product of few rows that reads columns which are contiguous in the view. */
-#define DOT_MOST_DEPTH_TURNED ((size_t)2048)
+/* Bytes of a column, of a product of few rows that reads columns which are contiguous in the view. */
+#define DOT_MOST_BYTES_TURNED ((size_t)8192)
 
 enum packed_side { PACKED_LEFT, PACKED_RIGHT };
 
