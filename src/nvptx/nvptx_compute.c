@@ -50,11 +50,6 @@ static const struct nvptx_registers *result(struct nvptx *n, const struct thread
     return nvptx_registers_of(n, op->results.data[0]);
 }
 
-static enum ptx_mod type_of(enum dtype t)
-{
-    return nvptx_word_type(t);
-}
-
 /* The type of operand i, of those whose type is not T. */
 static enum dtype operand_dtype(const struct thread_operation *op, size_t i)
 {
@@ -71,7 +66,7 @@ static void elementwise(struct nvptx *n, const struct thread_operation *op)
     }
     mnemonic = sized(n, mnemonic, op->types[0]);
     const struct nvptx_registers *to = result(n, op);
-    const uint16_t type = (uint16_t)type_of(op->types[0]);
+    const uint16_t type = (uint16_t)nvptx_word_type(op->types[0]);
     for (uint16_t w = 0; w < to->words; w++) {
         struct ptx_operand o[4] = {to->word[w]};
         for (size_t i = 0; i < op->operands.count; i++)
@@ -113,7 +108,7 @@ static void convert(struct nvptx *n, const struct thread_operation *op)
     const char *mnemonic = to == DT_F32 && from != DT_F32   ? "cvt.rn.*.*"
                            : from == DT_F32 && to != DT_F32 ? "cvt.rzi.*.*"
                                                             : "cvt.*.*";
-    const uint16_t types[] = {(uint16_t)type_of(to), (uint16_t)type_of(from)};
+    const uint16_t types[] = {(uint16_t)nvptx_word_type(to), (uint16_t)nvptx_word_type(from)};
     const struct nvptx_registers *r = result(n, op);
     for (uint16_t w = 0; w < r->words; w++)
         ptx_emit_for(&n->build, types, mnemonic, r->word[w],
@@ -124,7 +119,7 @@ static void convert(struct nvptx *n, const struct thread_operation *op)
 
 static void move(struct nvptx *n, enum dtype t, struct ptx_operand to, struct ptx_operand from)
 {
-    ptx_emit_for(&n->build, PTX_TYPES((uint16_t)type_of(t)), "mov.*", to, from);
+    ptx_emit_for(&n->build, PTX_TYPES((uint16_t)nvptx_word_type(t)), "mov.*", to, from);
 }
 
 /* Returns the number of elements in a word. */
@@ -188,7 +183,7 @@ static void reduce(struct nvptx *n, const struct thread_operation *op)
         nvptx_fail(n, op);
         return;
     }
-    const uint16_t type = (uint16_t)type_of(op->types[0]);
+    const uint16_t type = (uint16_t)nvptx_word_type(op->types[0]);
     uint16_t left = o->value->type.count;
     struct ptx_operand *x = arena_array(n->arena, struct ptx_operand, left);
     for (uint16_t i = 0; i < left; i++)
@@ -196,7 +191,7 @@ static void reduce(struct nvptx *n, const struct thread_operation *op)
     while (left > 1) {
         uint16_t half = (uint16_t)((left + 1) / 2);
         for (uint16_t i = 0; i + half < left; i++) {
-            struct ptx_operand r = ptx_reg(&n->build, type_of(op->types[0]));
+            struct ptx_operand r = ptx_reg(&n->build, nvptx_word_type(op->types[0]));
             ptx_emit_for(&n->build, &type, mnemonic, r, x[i], x[i + half]);
             x[i] = r;
         }
@@ -208,9 +203,8 @@ static void reduce(struct nvptx *n, const struct thread_operation *op)
 /* --- where the thread is --- */
 
 /* The shuffle's result is the same in all lanes, and the assembler knows that. */
-static void warp(struct nvptx *n, const struct thread_operation *op)
+void nvptx_warp(struct nvptx *n, struct ptx_operand to)
 {
-    struct ptx_operand to = result(n, op)->word[0];
     ptx_emit(&n->build, "mov.u32", to, ptx_special(PTX_SREG_TID_X));
     ptx_emit(&n->build, "shr.u32", to, to, ptx_int(5));
     ptx_emit(&n->build, "shfl.sync.idx.b32", to, to, ptx_int(0), ptx_int(31), ptx_int(-1));
@@ -244,7 +238,7 @@ static void shuffle(struct nvptx *n, const struct thread_operation *op)
 void nvptx_compute(struct nvptx *n, const struct thread_operation *op)
 {
     switch (op->op) {
-    case THREAD_WARP: warp(n, op); break;
+    case THREAD_WARP: nvptx_warp(n, result(n, op)->word[0]); break;
     case THREAD_UNDEFINED: result(n, op); break;
     case THREAD_PART: part(n, op); break;
     case THREAD_JOIN: join(n, op); break;

@@ -216,9 +216,7 @@ static void emit_roles(struct nvptx *n, const struct thread_operation *op)
 {
     struct ptx_operand warp = ptx_reg(&n->build, MOD_U32);
     struct ptx_label *end = ptx_new_label(&n->build, "end");
-    ptx_emit(&n->build, "mov.u32", warp, ptx_special(PTX_SREG_TID_X));
-    ptx_emit(&n->build, "shr.u32", warp, warp, ptx_int(5));
-    ptx_emit(&n->build, "shfl.sync.idx.b32", warp, warp, ptx_int(0), ptx_int(31), ptx_int(-1));
+    nvptx_warp(n, warp);
     for (size_t i = 0; i < op->regions.count; i++) {
         const struct thread_region *r = op->regions.data[i];
         struct ptx_label *next = ptx_new_label(&n->build, "role");
@@ -325,21 +323,10 @@ static void region(struct nvptx *n, const struct thread_region *r)
             nvptx_fail(n, op);
             return;
         }
-        switch (thread_op_table[op->op].effects) {
-        case THREAD_CONTROL: control(n, op); break;
-        case THREAD_PURE:
-            if (op->op == THREAD_DESCRIPTOR || op->op == THREAD_MMA)
-                nvptx_act(n, op);
-            else
-                nvptx_compute(n, op);
-            break;
-        default:
-            if (op->op == THREAD_SHUFFLE_XOR)
-                nvptx_compute(n, op);
-            else
-                nvptx_act(n, op);
-            break;
-        }
+        if (thread_op_table[op->op].effects == THREAD_CONTROL)
+            control(n, op);
+        else
+            nvptx_act(n, op);
     }
 }
 

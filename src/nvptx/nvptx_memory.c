@@ -3,11 +3,6 @@
 
 #include <assert.h>
 
-static struct nvptx_registers *sums_of(struct nvptx *n, const struct thread_operand *o)
-{
-    return (struct nvptx_registers *)nvptx_registers_of(n, o->value);
-}
-
 static struct ptx_operand scalar(struct nvptx *n, const struct thread_operand *o, enum dtype t)
 {
     return nvptx_word(n, o, t, 0);
@@ -91,10 +86,9 @@ static void copy_async(struct nvptx *n, const struct thread_operation *op)
     struct ptx_operand from = ptx_reg(&n->build, MOD_U64), to = nvptx_element(n, &o[0]);
     ptx_emit(&n->build, "mad.wide.u32", from, scalar(n, &o[2], DT_U32), ptx_int(bytes),
              scalar(n, &o[1], DT_U64));
-    nvptx_guarded(
-        n, ptx_emit(&n->build,
-                    o[4].integer == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global",
-                    to, ptx_at(from, o[3].integer * bytes), ptx_int(o[4].integer)));
+    ptx_emit(&n->build,
+             o[4].integer == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global", to,
+             ptx_at(from, o[3].integer * bytes), ptx_int(o[4].integer));
 }
 
 static void mma(struct nvptx *n, const struct thread_operation *op)
@@ -167,8 +161,7 @@ static void copy_in(struct nvptx *n, const struct thread_operation *op)
     };
     const struct thread_operand *o = op->operands.data;
     struct ptx_operand to = nvptx_element(n, &o[1]), full = nvptx_element(n, &o[2]);
-    nvptx_guarded(n,
-                  ptx_emit(&n->build, mnemonic[op->operands.count - 4], to, box(n, op, 3), full));
+    ptx_emit(&n->build, mnemonic[op->operands.count - 4], to, box(n, op, 3), full);
 }
 
 static void copy_out(struct nvptx *n, const struct thread_operation *op)
@@ -179,7 +172,7 @@ static void copy_out(struct nvptx *n, const struct thread_operation *op)
 #undef OF
     };
     struct ptx_operand from = nvptx_element(n, &op->operands.data[1]);
-    nvptx_guarded(n, ptx_emit(&n->build, mnemonic[op->operands.count - 3], box(n, op, 2), from));
+    ptx_emit(&n->build, mnemonic[op->operands.count - 3], box(n, op, 2), from);
 }
 
 /* --- matrices in shared memory --- */
@@ -196,7 +189,7 @@ static void store_matrix(struct nvptx *n, const struct thread_operation *op)
         return;
     }
     ptx_emit(&n->build, mnemonic[words], nvptx_element(n, &op->operands.data[0]),
-             ptx_vector(&n->build, sums_of(n, o)->word, words));
+             ptx_vector(&n->build, nvptx_registers_of(n, o->value)->word, words));
 }
 
 /* Rows of 128 bytes whose pieces of 16 bytes are swizzled: 1 in bits 62 and 63; addresses and distances count
@@ -228,10 +221,12 @@ static void product(struct nvptx *n, const struct thread_operation *op)
                        b = scalar(n, &o[2], DT_U64);
     struct ptx_operand adds = scalar(n, &o[3], DT_BOOL), one = ptx_int(1),
                        across = ptx_int(o[4].integer);
-    assert(sums_of(n, &o[0]) == sums && "sums are live after a product has taken them");
+    assert(nvptx_registers_of(n, o[0].value) == sums &&
+           "sums are live after a product has taken them");
     if (from)
-        ptx_emit(&n->build, mnemonic, out, ptx_vector(&n->build, sums_of(n, &o[1])->word, 4), b,
-                 adds, one, one, across);
+        ptx_emit(&n->build, mnemonic, out,
+                 ptx_vector(&n->build, nvptx_registers_of(n, o[1].value)->word, 4), b, adds, one,
+                 one, across);
     else
         ptx_emit(&n->build, mnemonic, out, scalar(n, &o[1], DT_U64), b, adds, one, one, ptx_int(0),
                  across);
@@ -288,8 +283,7 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
     case THREAD_MBARRIER_EXPECT:
     case THREAD_MBARRIER_ARRIVE: on_mbarrier(n, op); break;
     case THREAD_PREFETCH_MAP:
-        nvptx_guarded(
-            n, ptx_emit(&n->build, "prefetch.tensormap", ptx_at(scalar(n, &o[0], DT_NONE), 0)));
+        ptx_emit(&n->build, "prefetch.tensormap", ptx_at(scalar(n, &o[0], DT_NONE), 0));
         break;
     case THREAD_COPY_IN: copy_in(n, op); break;
     case THREAD_COPY_OUT: copy_out(n, op); break;
@@ -297,6 +291,6 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
     case THREAD_DESCRIPTOR: descriptor(n, op); break;
     case THREAD_PRODUCT:
     case THREAD_PRODUCT_FROM: product(n, op); break;
-    default: nvptx_fail(n, op); break;
+    default: nvptx_compute(n, op); break;
     }
 }

@@ -1,4 +1,4 @@
-/* What the files of the emitter share. */
+/* The emitter, for its own files. */
 #ifndef TW_NVPTX_OWN_H
 #define TW_NVPTX_OWN_H
 
@@ -51,8 +51,10 @@ static inline bool nvptx_is_half(enum dtype t)
 void nvptx_guarded(struct nvptx *n, struct ptx_instruction *ins);
 void nvptx_fail(struct nvptx *n, const struct thread_operation *op);
 
-/* Emit an operation that computes values, or one on memory, barriers or matrix units. */
-void nvptx_compute(struct nvptx *n, const struct thread_operation *op);
+/* Emits any operation but those of control; nvptx_compute: one that computes values from values. */
 void nvptx_act(struct nvptx *n, const struct thread_operation *op);
+void nvptx_compute(struct nvptx *n, const struct thread_operation *op);
+/* Puts the warp's number in its block into a register. */
+void nvptx_warp(struct nvptx *n, struct ptx_operand to);
 
 #endif

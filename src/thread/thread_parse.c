@@ -8,7 +8,7 @@
 
 enum { MOST_GROUP = 256, MOST_DEPTH = 64 };
 
-/* What `break` and `yield` give values to. */
+/* An operation whose results `break` or `yield` give. */
 struct scope {
     struct thread_operation *operation;    /* a loop, or an if; NULL: a role or the function */
     const struct thread_operation *leaves; /* the first break or yield */

@@ -1,4 +1,4 @@
-/* The table of operations, and the order of the passes. */
+/* The table of operations. */
 #include "thread/thread.h"
 
 #include <string.h>
@@ -14,15 +14,6 @@ const struct thread_op_info thread_op_table[THREAD_OPS] = {
 #include "thread/thread_ops.def"
 #undef THREAD_OP
 };
-
-void thread_optimise(struct arena *a, struct thread_function *f)
-{
-    thread_number(a, f);
-    thread_hoist(a, f);
-    thread_number(a, f); /* values of several loops are now next to each other */
-    thread_drop_unused(a, f);
-    thread_add_fences(a, f);
-}
 
 enum thread_opcode thread_opcode_of(const char *text, size_t length)
 {

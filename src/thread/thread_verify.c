@@ -14,7 +14,7 @@ enum {
     MOST_ARRIVALS = (1 << 20) - 1
 };
 
-/* What is known of a value. */
+/* Facts about a value. */
 struct fate {
     bool taken;      /* by a product, or as a value in flight: it must not be used again */
     bool open;       /* in flight, and not committed */
