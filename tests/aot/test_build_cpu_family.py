@@ -46,22 +46,22 @@ class Module:
     """A loaded NAME.so on the CPU, and what its kernels printed."""
 
     def __init__(self, tool, folder, name):
-        self.library, self.name, self.printed, self.module = compiled(tool, folder, name), name, [], ctypes.c_void_p()
+        self.functions, self.name, self.printed, self.module = compiled(tool, folder, name), name, [], ctypes.c_void_p()
         self.print = Options._fields_[4][1](lambda user, text, length: self.printed.append(ctypes.string_at(text, length).decode()))
         options = Options(size=ctypes.sizeof(Options), threads=2, print=self.print)
-        if getattr(self.library, f"{name}_load_cpu")(ctypes.byref(options), ctypes.byref(self.module)) != 0:
-            fail(f"{name}_load_cpu: {message_of(self.library, name)}")
+        if getattr(self.functions, f"{name}_load_cpu")(ctypes.byref(options), ctypes.byref(self.module)) != 0:
+            fail(f"{name}_load_cpu: {message_of(self.functions, name)}")
 
     def start(self, types, sizes, arrays, workspace=False):
         self.printed.clear()
         arguments = [ctypes.c_int32(v) for v in sizes] + [ctypes.c_void_p(a.ctypes.data) for a in arrays]
         if workspace:
-            needed = getattr(self.library, f"{self.name}_{types}_workspace")
+            needed = getattr(self.functions, f"{self.name}_{types}_workspace")
             needed.restype = ctypes.c_size_t
             if needed(self.module, *arguments[:len(sizes)]) != 0:
                 fail(f"{self.name}_{types}_workspace: the CPU needs none")
             arguments += [None, ctypes.c_size_t(0)]
-        return getattr(self.library, f"{self.name}_{types}")(self.module, None, *arguments)
+        return getattr(self.functions, f"{self.name}_{types}")(self.module, None, *arguments)
 
     def variant(self):
         said = re.search(r"(\w+ \w+) = (\d+)", "".join(self.printed))
@@ -85,7 +85,7 @@ def compare(module, family, types, sizes, shapes, workspace=False):
     view = (lambda a: tilewright.view(a, types)) if types == "bf16" else (lambda a: a)
     status = module.start(types, sizes, [*inputs, c], workspace)
     if status != 0:
-        fail(f"{module.name}_{types}{sizes}: {message_of(module.library, module.name)}")
+        fail(f"{module.name}_{types}{sizes}: {message_of(module.functions, module.name)}")
     family.with_(T=types)(*sizes, *(view(a) for a in (*inputs, expected)))
     if c.tobytes() != expected.tobytes() or not c.any():
         fail(f"{module.name}_{types}{sizes}: the values differ from the engine's")
@@ -140,9 +140,9 @@ def test_choice(tool, folder):
         ran = compare_products(module, family, "f16", sizes)[0]
         if ran != expected:
             fail(f"f16 {sizes}: {ran} ran, expected {expected}")
-    if module.start("f32", (-1, 64, 64), factors("f32", [(1, 64), (64, 64), (1, 64)])) == 0 or "negative" not in message_of(module.library, "products"):
-        fail(f"a negative size: {message_of(module.library, 'products')}")
-    module.library.products_unload(module.module)
+    if module.start("f32", (-1, 64, 64), factors("f32", [(1, 64), (64, 64), (1, 64)])) == 0 or "negative" not in message_of(module.functions, "products"):
+        fail(f"a negative size: {message_of(module.functions, 'products')}")
+    module.functions.products_unload(module.module)
 
 
 def test_static_alone(tool, folder):
@@ -153,9 +153,9 @@ def test_static_alone(tool, folder):
     arrays = factors("f32", [(8, 64), (64, 64), (8, 64)])
     for sizes, status in (((8, 64, 64), 0), ((8, 64, 63), 6)):
         if module.start("f32", sizes, arrays) != status:
-            fail(f"static sizes {sizes}: expected status {status}: {message_of(module.library, 'products')}")
-    if "nothing was built for m = 8, n = 64, k = 63; there is n = 64, k = 64" not in message_of(module.library, "products"):
-        fail(f"sizes that were not built: {message_of(module.library, 'products')}")
+            fail(f"static sizes {sizes}: expected status {status}: {message_of(module.functions, 'products')}")
+    if "nothing was built for m = 8, n = 64, k = 63; there is n = 64, k = 64" not in message_of(module.functions, "products"):
+        fail(f"sizes that were not built: {message_of(module.functions, 'products')}")
 
 
 def test_other_results(tool, folder):
@@ -231,7 +231,7 @@ def test_either(tool, folder):
     os.environ["TILEWRIGHT_CUDA_DRIVER"] = FAKE
     for sizes, parts in (((16, 64, 64), False), ((16, 64, 512), True)):
         a, b, c = factors("f32", [(sizes[0], sizes[2]), (sizes[2], sizes[1]), (sizes[0], sizes[1])])
-        workspace = on_gpu(module.library, sizes, [a, b, c])
+        workspace = on_gpu(module.functions, sizes, [a, b, c])
         if not np.allclose(c, a @ b, atol=1e-3) or (workspace > 0) != parts:
             fail(f"{sizes} on a GPU: another kernel or wrong values, {workspace} bytes of workspace")
     del os.environ["TILEWRIGHT_CUDA_DRIVER"]
