@@ -272,6 +272,13 @@ static bool same_node(const struct expr *a, const struct expr *b)
     return strcmp(a->label, b->label) == 0;
 }
 
+bool expr_is_integer(const struct expr *e, int64_t *value)
+{
+    bool is = e && e->op == OP_LITERAL && !dtype_is_float(e->type.dtype);
+    *value = is ? e->literal.i : 0;
+    return is;
+}
+
 bool expr_same(const struct expr *a, const struct expr *b)
 {
     if (!a || !b)

@@ -32,12 +32,6 @@ struct deepening {
 
 /* --- the loop --- */
 
-static bool int_literal(const struct expr *e, int64_t *n)
-{
-    *n = e && e->op == OP_LITERAL && !dtype_is_float(e->type.dtype) ? e->literal.i : 0;
-    return e && e->op == OP_LITERAL && !dtype_is_float(e->type.dtype);
-}
-
 /* Returns the S of for (i32 p = …; p < limit; p += S), where only the step assigns p; else 0. */
 static int64_t loop_step(const struct stmt *s)
 {
@@ -49,7 +43,7 @@ static int64_t loop_step(const struct stmt *s)
     const struct expr *v = step->value, *c = s->condition;
     int64_t n;
     bool counts = v->op == OP_ADD && v->args[0]->op == OP_REF && v->args[0]->sym == init->sym &&
-                  int_literal(v->args[1], &n) && n > 0;
+                  expr_is_integer(v->args[1], &n) && n > 0;
     bool ends = c && c->op == OP_LT && c->args[0]->op == OP_REF && c->args[0]->sym == init->sym &&
                 !expr_mentions(c->args[1], init->sym) && c->args[1]->type.dtype == DT_I32;
     return counts && ends ? n : 0;
@@ -58,7 +52,7 @@ static int64_t loop_step(const struct stmt *s)
 static int64_t known_turns(const struct stmt *s, int64_t step)
 {
     int64_t first, limit;
-    if (!int_literal(s->init->value, &first) || !int_literal(s->condition->args[1], &limit))
+    if (!expr_is_integer(s->init->value, &first) || !expr_is_integer(s->condition->args[1], &limit))
         return 0;
     return limit > first ? (limit - first + step - 1) / step : 0;
 }

@@ -60,13 +60,6 @@ struct loop {
     const struct stmt *variable[MOST_VARIABLES];
 };
 
-static bool is_integer(const struct expr *e, int64_t *n)
-{
-    bool is = e && e->op == OP_LITERAL && !dtype_is_float(e->type.dtype);
-    *n = is ? e->literal.i : 0;
-    return is;
-}
-
 static bool is_counter(const struct loop *l, const struct expr *e)
 {
     return e->op == OP_REF && e->sym == l->counter;
@@ -99,7 +92,7 @@ static bool stays_inside(const struct loop *l, const struct expr *dim)
 {
     int64_t limit, extent;
     dim = without_widening(dim);
-    if (is_integer(l->limit, &limit) && is_integer(dim, &extent))
+    if (expr_is_integer(l->limit, &limit) && expr_is_integer(dim, &extent))
         return limit <= extent;
     return expr_same(dim, l->limit);
 }
@@ -109,8 +102,8 @@ static bool is_inside(const struct loop *l, const struct expr *e, const struct e
 {
     int64_t at, extent;
     dim = without_widening(dim);
-    if (is_integer(e, &at))
-        return is_integer(dim, &extent) && at >= 0 && at < extent;
+    if (expr_is_integer(e, &at))
+        return expr_is_integer(dim, &extent) && at >= 0 && at < extent;
     const struct expr *blocks = e->op == OP_BLOCK ? l->kernel->grid[e->axis] : NULL;
     return blocks && expr_same(blocks, dim);
 }
@@ -290,13 +283,13 @@ static bool read_counter(struct loop *l)
     int64_t by;
     if (!init || init->next || init->kind != STMT_DECL || init->sym->storage != ST_SCALAR ||
         init->sym->type.dtype != DT_I32 || init->sym->type.varying || !init->value ||
-        !is_integer(init->value, &l->start) || l->start < 0 || s->stages > 0 || !step ||
+        !expr_is_integer(init->value, &l->start) || l->start < 0 || s->stages > 0 || !step ||
         step->next || step->kind != STMT_ASSIGN || !s->condition)
         return false;
     l->counter = init->sym;
     const struct expr *next = step->value, *c = s->condition;
     if (step->target->op != OP_REF || step->target->sym != l->counter || next->op != OP_ADD ||
-        !is_counter(l, next->args[0]) || !is_integer(next->args[1], &by) || by != 1 ||
+        !is_counter(l, next->args[0]) || !expr_is_integer(next->args[1], &by) || by != 1 ||
         c->op != OP_LT || !is_counter(l, c->args[0]) || c->args[1]->type.dtype != DT_I32)
         return false;
     l->limit = c->args[1];
@@ -310,7 +303,7 @@ static bool choose_depth(struct loop *l)
     int64_t limit;
     l->depth = USUAL;
     l->rest = true;
-    if (!is_integer(l->limit, &limit))
+    if (!expr_is_integer(l->limit, &limit))
         return true;
     int64_t turns = limit - l->start, even = DEEP;
     while (even > SHALLOW && (turns % even != 0 || even > turns))

@@ -57,21 +57,15 @@ struct search {
     bool reads_writable;     /* reads memory that the kernel may write, perhaps by another name */
 };
 
-static bool is_literal(const struct expr *e, int64_t *n)
-{
-    *n = e->op == OP_LITERAL ? e->literal.i : 0;
-    return e->op == OP_LITERAL && !dtype_is_float(e->type.dtype);
-}
-
 /* Finds out how the grid covers an array: by cdiv(n, S) blocks of S elements, or by a known number
  * of blocks. false: in another way. */
 static bool find_grid(struct search *s)
 {
     const struct expr *blocks = s->kernel->grid[s->w->block_axis];
     int64_t step;
-    if (blocks && is_literal(blocks, &s->blocks))
+    if (blocks && expr_is_integer(blocks, &s->blocks))
         return s->blocks > 1;
-    if (!blocks || blocks->op != OP_CDIV || !is_literal(blocks->args[1], &step))
+    if (!blocks || blocks->op != OP_CDIV || !expr_is_integer(blocks->args[1], &step))
         return false;
     s->extent = blocks->args[0];
     return step == s->w->step;
@@ -83,14 +77,14 @@ static bool grid_covers(const struct search *s, const struct expr *dim)
     int64_t n;
     if (s->extent)
         return expr_same(dim, s->extent);
-    return is_literal(dim, &n) && (n + s->w->step - 1) / s->w->step == s->blocks;
+    return expr_is_integer(dim, &n) && (n + s->w->step - 1) / s->w->step == s->blocks;
 }
 
 static bool is_block_zero(const struct widening *w, const struct expr *e)
 {
     int64_t zero;
     return e->op == OP_EQ && e->args[0]->op == OP_BLOCK && e->args[0]->axis == w->block_axis &&
-           is_literal(e->args[1], &zero) && zero == 0;
+           expr_is_integer(e->args[1], &zero) && zero == 0;
 }
 
 /* --- statements --- */
@@ -100,7 +94,8 @@ static bool may_fault(const struct expr *e)
 {
     int64_t divisor;
     bool divides = op_divides(e->op) && !dtype_is_float(e->type.dtype) && e->type.rank > 0;
-    return e->op == OP_LOOKUP || (divides && (!is_literal(e->args[1], &divisor) || divisor == 0));
+    return e->op == OP_LOOKUP ||
+           (divides && (!expr_is_integer(e->args[1], &divisor) || divisor == 0));
 }
 
 static void note_op(void *user, struct expr **at)
@@ -245,7 +240,7 @@ static int64_t block_step(const struct naming *n, const struct expr *e)
 {
     int64_t step = 0;
     for (int i = 0; e->op == OP_MUL && e->type.rank == 0 && i < 2; i++)
-        if (is_block(n, e->args[i]) && is_literal(e->args[1 - i], &step))
+        if (is_block(n, e->args[i]) && expr_is_integer(e->args[1 - i], &step))
             return step > 1 && e->type.dtype == DT_I32 ? step : 0;
     return 0;
 }
@@ -449,7 +444,7 @@ static void join_grid(struct kernel *k, int axis, int64_t step, int64_t factor, 
 {
     struct expr *blocks = k->grid[axis];
     int64_t number;
-    if (is_literal(blocks, &number))
+    if (expr_is_integer(blocks, &number))
         k->grid[axis] =
             expr_int(k, blocks->type.dtype, (number * divisor + factor - 1) / factor, blocks->loc);
     else
@@ -483,7 +478,7 @@ static int64_t choose_factor(const struct search *s, const struct extents *all)
     const struct widening *w = s->w;
     int64_t factor = 1, most = widest_tile(s), extent = wanted_extent(s, all), blocks;
     int64_t most_tile = s->has_dot ? MOST_TILE : MOST_PLAIN;
-    if (!is_literal(w->kernel->grid[w->block_axis], &blocks))
+    if (!expr_is_integer(w->kernel->grid[w->block_axis], &blocks))
         blocks = INT64_MAX;
     while (2 * factor * w->step <= extent && 2 * factor * most <= most_tile && 2 * factor <= blocks)
         factor *= 2;
@@ -636,7 +631,7 @@ static void join_threads(struct pass_context *c, int64_t most, int64_t most_row)
         int64_t factor = 1, blocks, limit = axis == 0 && k->threads[1] > 1 ? most_row : most;
         if (!may_join_threads(k, axis, &w, &s))
             continue;
-        if (!is_literal(k->grid[axis], &blocks))
+        if (!expr_is_integer(k->grid[axis], &blocks))
             blocks = 0;
         while (2 * factor * k->threads[axis] <= limit &&
                2 * factor * kernel_block_threads(k) <= most && blocks % (2 * factor) == 0)

@@ -76,10 +76,7 @@ static bool is_counted(enum dtype t)
 
 static bool int_literal(const struct expr *e, int64_t *v)
 {
-    if (e->op != OP_LITERAL || dtype_is_float(e->type.dtype))
-        return false;
-    *v = e->literal.i;
-    return is_small(*v);
+    return expr_is_integer(e, v) && is_small(*v);
 }
 
 /* Returns e without casts that keep the value. */

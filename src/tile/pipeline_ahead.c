@@ -10,21 +10,15 @@ enum { MOST_DEPTH = 32, MOST_NODES = 400 };
 
 /* --- making expressions --- */
 
-static bool is_number(const struct expr *e, int64_t *n)
-{
-    *n = e->op == OP_LITERAL && !dtype_is_float(e->type.dtype) ? e->literal.i : 0;
-    return e->op == OP_LITERAL && !dtype_is_float(e->type.dtype);
-}
-
 struct expr *plus_number(struct kernel *k, struct expr *e, int64_t n)
 {
     enum dtype t = e->type.dtype;
     int64_t known;
     if (n == 0)
         return e;
-    if (is_number(e, &known))
+    if (expr_is_integer(e, &known))
         return expr_int(k, t, dtype_wrap(t, known + n), e->loc);
-    if ((e->op == OP_ADD || e->op == OP_SUB) && is_number(e->args[1], &known))
+    if ((e->op == OP_ADD || e->op == OP_SUB) && expr_is_integer(e->args[1], &known))
         return plus_number(k, e->args[0], (e->op == OP_ADD ? known : -known) + n);
     enum op op = n < 0 ? OP_SUB : OP_ADD;
     return expr_binary(k, op, e->type, e->loc, e, expr_int(k, t, n < 0 ? -n : n, e->loc));
@@ -36,7 +30,7 @@ static struct expr *times_number(struct kernel *k, struct expr *e, int64_t n)
     int64_t known;
     if (n == 1)
         return e;
-    if (is_number(e, &known))
+    if (expr_is_integer(e, &known))
         return expr_int(k, t, dtype_wrap(t, known * n), e->loc);
     return expr_binary(k, OP_MUL, e->type, e->loc, e, expr_int(k, t, n, e->loc));
 }
@@ -55,7 +49,7 @@ static bool steps_by(const struct stmt *step, int64_t *n)
     if (step->kind != STMT_ASSIGN || step->target->op != OP_REF ||
         (v->op != OP_ADD && v->op != OP_SUB) || v->args[0]->op != OP_REF ||
         v->args[0]->sym != step->target->sym || v->type.dtype != step->target->type.dtype ||
-        !is_number(v->args[1], n))
+        !expr_is_integer(v->args[1], n))
         return false;
     *n = v->op == OP_ADD ? *n : -*n;
     return true;
@@ -246,7 +240,7 @@ void turns_at(struct turns *t, struct kernel *k, const struct stmt *loop, struct
             continue;
         struct expr *further = expr_cast(k, expr_ref(k, index, step->loc), b->sym->type.dtype);
         further = times_number(k, further, n);
-        b->value = is_number(b->value, &start)
+        b->value = expr_is_integer(b->value, &start)
                        ? plus_number(k, further, start)
                        : expr_binary(k, OP_ADD, b->value->type, step->loc, b->value, further);
     }

@@ -270,6 +270,8 @@ struct stmt *stmt_new(struct kernel *k, enum stmt_kind kind, struct loc loc);
 struct stmt *stmt_effect(struct kernel *k, enum op op, struct loc loc,
                          struct expr *arg);                 /* arg may be NULL */
 bool expr_same(const struct expr *a, const struct expr *b); /* equal trees; ignores loc */
+/* Returns whether e is an integer literal; *value is then its value, otherwise 0. NULL is none. */
+bool expr_is_integer(const struct expr *e, int64_t *value);
 
 /* --- walk.c: visiting --- */
 
