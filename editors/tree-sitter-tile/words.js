@@ -70,7 +70,8 @@ module.exports = {
     "strides",
     "hint",
     "at",
-    "clean"
+    "clean",
+    "by"
   ],
   "hint": [
     "evict_first",

@@ -596,6 +596,22 @@ static struct expr *check_else(struct checker *c, const struct node *n)
     return NULL;
 }
 
+/* Reports by(…) after a call that it says nothing about. */
+static bool good_by(struct checker *c, const struct node *n)
+{
+    if (!n->by || (strcmp(n->text, "dot") == 0 && !c->in_ensures))
+        return true;
+    if (c->in_ensures) {
+        diag_error(c->diag, n->by->loc, "`ensures` names values, not the unit that computes them");
+    } else {
+        diag_error(c->diag, n->by->loc, "`by(…)` says which unit does a `dot`; `%s` has none",
+                   n->text);
+    }
+    diag_note(c->diag, n->by->loc, "leave it out");
+    diag_fix(c->diag, n->by->loc, "%s", "");
+    return false;
+}
+
 static struct expr *check_kind(struct checker *c, const struct node *n, const struct type *want)
 {
     switch (n->kind) {
@@ -614,7 +630,7 @@ static struct expr *check_kind(struct checker *c, const struct node *n, const st
     case N_SELECT: return check_select(c, n, want);
     case N_CAST: return check_cast(c, n, want);
     case N_BITS: return check_bits(c, n);
-    case N_CALL: return check_call(c, n, want);
+    case N_CALL: return good_by(c, n) ? check_call(c, n, want) : NULL;
     case N_ELSE: return check_else(c, n);
     case N_STRING: diag_error(c->diag, n->loc, "a string has no value here"); return NULL;
     case N_NAMED:

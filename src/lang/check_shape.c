@@ -155,6 +155,7 @@ static struct expr *check_dot(struct checker *c, const struct node *n, const str
         }
     }
     struct expr *e = expr_new(c->kernel, OP_DOT, type, n->loc, count);
+    e->by = n->by;
     memcpy(e->args, args, (size_t)count * sizeof args[0]);
     return e;
 }

@@ -128,6 +128,16 @@ static struct piece *piece_at(const struct formatter *f, uint32_t token)
     return &f->pieces.data[f->piece_of[token]];
 }
 
+/* In `by(ld.128)`, `.128` is a number. */
+static void mark_by(const struct formatter *f, const struct by *by)
+{
+    const struct token *t = f->scanned.tokens;
+    uint32_t end = by->loc.offset + by->loc.length;
+    for (uint32_t i = token_at(f, by->loc.offset); t[i].offset < end && t[i].kind != TOK_END; i++)
+        if (t[i].kind == TOK_FLOAT && t[i].offset == t[i - 1].offset + t[i - 1].length)
+            piece_at(f, i)->tight = true;
+}
+
 static void mark_node(void *user, const struct node *n)
 {
     struct formatter *f = user;
@@ -144,6 +154,8 @@ static void mark_node(void *user, const struct node *n)
     } else if (n->kind == N_DESTRUCT) /* the place of an N_DESTRUCT is that of its type */
         piece_at(f, t[first].kind == TOK_TYPEOF ? t[first + 1].match + 1 : first + 1)->spaced =
             true;
+    else if (n->kind == N_CALL && n->by)
+        mark_by(f, n->by);
     else if (n->kind == N_TUNE && n->names->next)
         piece_at(f, token_at(f, n->names->loc.offset) - 1)->spaced = true;
     visit_children(n, mark_node, user);

@@ -22,7 +22,7 @@ struct piece {
     /* Facts from the syntax tree. */
     bool cast_end; /* the ')' of a cast */
     bool pointer;  /* the '*' of a pointer parameter */
-    bool tight;    /* '<' or '>' of bits<T>: no spaces */
+    bool tight;    /* '<' or '>' of bits<T>, `.128` of by(ld.128): no spaces */
     bool spaced;   /* a '(' that does not belong to a call: a space before it */
     bool list;     /* a brace around values */
     bool body;     /* a brace around statements */

@@ -289,7 +289,7 @@ static bool at_cast(const struct parser *p)
     bool foreign = c_type(p, t) || future_type(p, t);
     if (is_type_name(p, t) && (!foreign || next->kind == TOK_LPAREN))
         return true;
-    static const char *const words[] = {"inside", "strides", "hint", "at", "clean"};
+    static const char *const words[] = {"inside", "strides", "hint", "at", "clean", "by"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (token_is(p, next, words[i]))
             return false;
@@ -449,12 +449,14 @@ static void slip_postfix(struct parser *p, const struct node *n, uint32_t first)
     }
 }
 
-/* postfix = primary [ "else" unary ]: the value of a load beyond the edge */
+/* postfix = primary [ by ] [ "else" unary ]: the value of a load beyond the edge */
 static struct node *parse_postfix(struct parser *p)
 {
     uint32_t first = p->pos;
     bool paren = at(p, TOK_LPAREN);
     struct node *n = parse_primary(p);
+    if (n->kind == N_CALL && at_by(p))
+        n->by = parse_by(p);
     slip_postfix(p, n, first);
     if (!at(p, TOK_ELSE))
         return n;

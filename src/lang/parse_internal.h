@@ -138,6 +138,9 @@ struct node *parse_expr(struct parser *p);
 struct node *parse_condition(struct parser *p);
 struct node *parse_tuple_or_expr(struct parser *p); /* (a, b) where several values are allowed */
 struct node *parse_call(struct parser *p);          /* NAME ( … ) */
+/* parse_by.c */
+bool at_by(const struct parser *p); /* true at `by (`, not on a line of its own */
+const struct by *parse_by(struct parser *p);
 struct node *
 parse_access(struct parser *p); /* NAME { [ … ] }: N_NAME or N_ACCESS, without `else` */
 struct node *parse_dims(struct parser *p); /* { "[" expr "]" } */

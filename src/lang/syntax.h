@@ -27,7 +27,7 @@ enum node_kind {
     N_SELECT, /* a ? b : c */
     N_CAST,   /* (type) a */
     N_BITS,   /* bits<type>(a) */
-    N_CALL,   /* text(list); arguments may be N_NAMED */
+    N_CALL,   /* text(list); arguments may be N_NAMED; by(…) after it, or NULL */
     N_NAMED,  /* a named argument, text = a: axis = 1 */
     N_BRACES, /* {list}: the values of a table; N_BRACES within: rows */
     N_TUPLE,  /* (list): only in tune values and `return (a, b)` */
@@ -71,6 +71,8 @@ enum node_kind {
 enum index_form { INDEX_VALUE, INDEX_SLICE, INDEX_ALL, INDEX_GATHER /* [t[:]] */ };
 enum decl_storage { DECL_PLAIN, DECL_GLOBAL, DECL_SHARED, DECL_REG };
 
+struct by; /* tile/tile.h */
+
 struct node {
     enum node_kind kind;
     struct loc loc; /* the whole construct; for declarations: the name */
@@ -95,6 +97,7 @@ struct node {
     struct node *unroll; /* N_FOR: factor; has_unroll with NULL: unroll fully */
     struct node *stages; /* N_FOR: pipeline(n) */
     struct node *over;   /* N_ENSURES: list of N_DECL, init = bound */
+    const struct by *by; /* N_CALL */
     uint32_t start;      /* statements in a body: offset of the first byte */
     int height; /* levels of the expression below; the parser limits it so that recursion is safe */
     bool above_i64; /* N_INT above INT64_MAX: i holds the bits of the u64 */

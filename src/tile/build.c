@@ -258,12 +258,26 @@ static bool same_index(const struct index *a, const struct index *b)
            (a->kind != IX_SLICE || a->extent == b->extent) && expr_same(a->value, b->value);
 }
 
+bool by_same(const struct by *a, const struct by *b)
+{
+    if (!a || !b)
+        return a == b;
+    if (strcmp(a->name, b->name) != 0 || a->count != b->count)
+        return false;
+    for (int i = 0; i < a->count; i++)
+        if (strcmp(a->words[i], b->words[i]) != 0)
+            return false;
+    return true;
+}
+
 static bool same_node(const struct expr *a, const struct expr *b)
 {
     if (a->op != b->op || a->type.dtype != b->type.dtype || !type_same_shape(&a->type, &b->type) ||
         a->count != b->count || a->indices != b->indices || a->sym != b->sym || a->axis != b->axis)
         return false;
     if (a->op == OP_LITERAL && !literal_same(a->literal, b->literal))
+        return false;
+    if (!by_same(a->by, b->by))
         return false;
     if (a->op == OP_SCAN && (a->scan_op != b->scan_op || a->exclusive != b->exclusive))
         return false;

@@ -62,8 +62,11 @@ static struct expr *contract_dot(struct kernel *k, const struct expr *e)
 {
     for (int i = 0; e->op == OP_ADD && i < 2; i++) {
         struct expr *dot = e->args[i], *acc = e->args[1 - i];
-        if (dot->op == OP_DOT && dot->count == 2 && same_type(dot, acc) && same_type(dot, e))
-            return three(k, OP_DOT, e, dot->args[0], dot->args[1], acc);
+        if (dot->op == OP_DOT && dot->count == 2 && same_type(dot, acc) && same_type(dot, e)) {
+            struct expr *sum = three(k, OP_DOT, e, dot->args[0], dot->args[1], acc);
+            sum->by = dot->by;
+            return sum;
+        }
     }
     return NULL;
 }

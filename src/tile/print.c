@@ -289,6 +289,14 @@ static const char *scan_name(enum op op)
     }
 }
 
+static void print_by(struct text *t, const struct by *by)
+{
+    text_printf(t, " by(%s", by->name);
+    for (int i = 0; i < by->count; i++)
+        text_printf(t, ", %s", by->words[i]);
+    text_add_char(t, ')');
+}
+
 static void print_call(struct text *t, const struct expr *e, int want)
 {
     text_printf(t, "%s(", op_table[e->op].text);
@@ -314,6 +322,8 @@ static void print_call(struct text *t, const struct expr *e, int want)
     if (e->op == OP_SCAN && e->exclusive)
         text_add(t, ", exclusive = true");
     text_add_char(t, ')');
+    if (e->by)
+        print_by(t, e->by);
 }
 
 static int precedence(const struct expr *e, int want)

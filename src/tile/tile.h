@@ -109,6 +109,15 @@ struct print_window {
     int64_t first[MAX_RANK], count[MAX_RANK];
 };
 
+/* by(name, word, …): who does it, and how. Chosen for a GPU by a pass of plan/ or by the program; other
+ * executors ignore it. A name has letters, digits, '_' and '.', a word also blanks. */
+struct by {
+    const char *name; /* "mma.m16n8k16" */
+    int count;
+    const char *const *words; /* "left staged" */
+    struct loc loc;
+};
+
 struct expr {
     enum op op;
     struct type type;
@@ -131,6 +140,7 @@ struct expr {
     bool exclusive;                    /* OP_SCAN */
     const char *label;                 /* OP_PRINT: text printed first, or NULL */
     const struct print_window *window; /* OP_PRINT: the part of the last value; NULL: all of it */
+    const struct by *by;               /* OP_DOT; NULL: not chosen */
 };
 
 /* --- statements --- */
@@ -270,6 +280,7 @@ struct stmt *stmt_new(struct kernel *k, enum stmt_kind kind, struct loc loc);
 struct stmt *stmt_effect(struct kernel *k, enum op op, struct loc loc,
                          struct expr *arg);                 /* arg may be NULL */
 bool expr_same(const struct expr *a, const struct expr *b); /* equal trees; ignores loc */
+bool by_same(const struct by *a, const struct by *b);       /* either may be NULL; ignores loc */
 /* Returns whether e is an integer literal; *value is then its value, otherwise 0. NULL is none. */
 bool expr_is_integer(const struct expr *e, int64_t *value);
 

@@ -311,6 +311,25 @@ static bool check_choice(struct verifier *v, const struct expr *e)
            check_broadcast(v, e, e->op == OP_SELECT ? 1 : 0);
 }
 
+static bool is_word(const char *text, bool blanks)
+{
+    for (const char *c = text; *c; c++)
+        if (!text_is_letter(*c) && !text_is_digit(*c) && *c != '_' && *c != '.' &&
+            !(blanks && *c == ' '))
+            return false;
+    return *text != '\0';
+}
+
+/* Returns true if by(…) reads back as it is printed. */
+static bool good_by(const struct verifier *v, const struct expr *e)
+{
+    const struct by *by = e->by;
+    bool good = !by || (e->op == OP_DOT && !v->in_ensures && is_word(by->name, false));
+    for (int i = 0; good && by && i < by->count; i++)
+        good = is_word(by->words[i], true);
+    return good;
+}
+
 static bool check_dot(struct verifier *v, const struct expr *e)
 {
     if (e->count != 2 && e->count != 3)
@@ -454,6 +473,8 @@ static bool check_expr(struct verifier *v, const struct expr *e, bool is_stateme
     const struct op_info *info = &op_table[e->op];
     if (info->class == CLASS_EFFECT && !is_statement)
         return fail(v, e, "a statement is used as an expression");
+    if (!good_by(v, e))
+        return fail(v, e, "by(…) cannot be printed");
     /* free() names its tile by symbol; in `ensures`, iota, reshape and the repeats have numbers as
      * operands. */
     bool free_by_symbol = e->op == OP_FREE && e->count == 0;

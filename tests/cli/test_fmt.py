@@ -35,6 +35,7 @@ kernel k( i32 n ,static bool all,const T*a,T *c )grid( cdiv( n,N ) )warps( B )
     do { q++; } /* why */ while (q < 3);
     u32 b=bits<u32>( (f32)q );   /* block
        comment */
+    t=dot( t,t )by( mma.m16n8k16,left   staged )+dot(t,t)by(cp.async.16 );
     for(;;){break;}
 
 }
@@ -75,6 +76,7 @@ kernel k(i32 n, static bool all, const T *a, T *c) grid(cdiv(n, N)) warps(B)
     } /* why */ while (q < 3);
     u32 b = bits<u32>((f32) q); /* block
       comment */
+    t = dot(t, t) by(mma.m16n8k16, left staged) + dot(t, t) by(cp.async.16);
     for (;;) {
         break;
     }

@@ -181,6 +181,23 @@ static void damage_35(struct program *p)
     statement(p, 0)->value->op = OP_COUNT;
 }
 
+static void damage_36(struct program *p) /* printed, it is by(a b) */
+{
+    static const struct by by = {.name = "a b"};
+    statement(p, 5)->value->args[0]->by = &by;
+}
+static void damage_37(struct program *p)
+{
+    static const char *const words[] = {"left)"};
+    static const struct by by = {.name = "fma", .count = 1, .words = words};
+    statement(p, 5)->value->args[0]->by = &by;
+}
+static void damage_38(struct program *p) /* of no dot */
+{
+    static const struct by by = {.name = "fma"};
+    statement(p, 0)->value->by = &by;
+}
+
 static void test_damages(void **state)
 {
     (void)state;
@@ -189,7 +206,7 @@ static void test_damages(void **state)
         damage_8,  damage_9,  damage_10, damage_11, damage_12, damage_13, damage_14, damage_15,
         damage_16, damage_17, damage_18, damage_19, damage_20, damage_21, damage_22, damage_23,
         damage_24, damage_25, damage_26, damage_27, damage_28, damage_29, damage_30, damage_31,
-        damage_32, damage_33, damage_34, damage_35,
+        damage_32, damage_33, damage_34, damage_35, damage_36, damage_37, damage_38,
     };
     for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
         struct program p = {0};
