@@ -14,16 +14,16 @@ import sys
 from collections import defaultdict
 
 # The folders that each folder of src/ may include, apart from itself and base. Dependency order, lowest first: base < layout < tile < lang, base <
-# ptx < sim < model, {tile, layout, ptx} < lower < aot, tile < cpu, base < cuda, all < api.
+# ptx < target < {sim, thread} < model, {tile, layout, ptx} < lower < aot, tile < cpu, base < cuda, all < api.
 BELOW = {
     "base": set(),
     "layout": {"base"},
     "tile": {"base", "layout"},
     "lang": {"base", "layout", "tile"},
     "ptx": {"base"},
-    "sim": {"base", "ptx"},
     "target": {"base", "ptx"},
-    "thread": {"base", "ptx"},
+    "sim": {"base", "ptx", "target"},
+    "thread": {"base", "ptx", "target"},
     "nvptx": {"base", "ptx", "target", "thread"},
     "model": {"base", "ptx", "sim", "target"},
     "lower": {"base", "layout", "tile", "ptx", "target"},

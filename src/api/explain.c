@@ -12,22 +12,16 @@ static tw_range of_rate(const struct gpu *g, const int bytes[3])
     return (tw_range){bytes[0] * clock, bytes[1] * clock, bytes[2] * clock};
 }
 
-/* Returns the capacities of its multiprocessors and blocks. */
-static const struct target *limits_of(const struct gpu *g)
-{
-    return target_find((struct ptx_target){.number = (uint8_t)g->capability});
-}
-
 void explain_gpu(const struct gpu *g, tw_gpu *out)
 {
     const struct gpu_capability *c = gpu_capability_of(g);
-    const struct target *has = limits_of(g);
+    const struct target *has = gpu_target(g);
     double plain = g->multiprocessors * g->clock * 1e6,
            tensor = g->multiprocessors * g->tensor_clock * 1e6;
     *out = (tw_gpu){.size = sizeof *out,
                     .name = g->name,
                     .aliases = g->aliases,
-                    .target = g->target,
+                    .target = has->name,
                     .memory = g->memory,
                     .source = g->source,
                     .capability = g->capability,
@@ -45,20 +39,20 @@ void explain_gpu(const struct gpu *g, tw_gpu *out)
                     .memory_bandwidth = g->bandwidth * 1e9,
                     .l2_bytes = g->l2_mb * 1048576.0,
                     .l2_bandwidth = of_rate(g, g->l2),
-                    .shared_bandwidth = 128 * plain,
-                    .l1_bytes = c->l1_kb * 1024,
+                    .shared_bandwidth = GPU_SHARED_CYCLE_BYTES * plain,
+                    .l1_bytes = has->l1_of_sm,
                     .shared_latency = c->shared,
                     .l1_latency = c->l1_hit,
                     .l2_latency = c->l2_hit,
                     .memory_latency = c->memory,
                     .shared_of_multiprocessor = has->shared_of_sm,
                     .shared_of_block = has->shared_bytes,
-                    .system_shared_bytes = GPU_SYSTEM_BYTES,
+                    .system_shared_bytes = GPU_SYSTEM_SHARED,
                     .registers = has->registers,
                     .registers_of_thread = has->register_limit,
                     .threads = has->threads_of_sm,
                     .warps = has->threads_of_sm / WARP_LANES,
-                    .blocks = c->blocks,
+                    .blocks = has->blocks_of_sm,
                     .threads_of_block = MAX_THREADS};
 }
 
@@ -108,11 +102,10 @@ static tw_status choose_gpu(struct explain *e)
         diag_note(d, LOC_NONE, "it knows: %s", names.data);
         return TW_NOT_FOUND;
     }
-    if (e->gpu->capability >= t->ptx.number &&
-        (!t->ptx.suffix || e->gpu->capability == t->ptx.number))
+    if (target_runs_on(t, e->gpu->capability))
         return TW_OK;
     diag_error(d, LOC_NONE, "a kernel compiled for %s does not run on %s, which is %s", t->name,
-               e->gpu->name, e->gpu->target);
+               e->gpu->name, gpu_target(e->gpu)->name);
     return TW_BAD_ARGUMENT;
 }
 
@@ -210,7 +203,7 @@ static void find_too_much(struct explain *e)
 
 static bool fits_gpu(struct explain *e)
 {
-    const struct target *has = limits_of(e->gpu);
+    const struct target *has = gpu_target(e->gpu);
     const tw_explanation *o = &e->out;
     if (o->shared_bytes > has->shared_bytes)
         cannot(e, LIMIT_SHARED, o->shared_bytes, has->shared_bytes);
@@ -235,9 +228,9 @@ static const struct ptx_limit *limit_of(const struct ptx_function *f, enum ptx_d
  * `threads` threads. */
 static int registers_for(const struct explain *e, int threads, int64_t blocks)
 {
-    enum { GRAIN = 8 }; /* registers of a thread are allocated in this unit */
-    const struct target *t = limits_of(e->gpu);
-    struct occupancy_limits has = {.registers = t->registers, .threads = t->threads_of_sm};
+    enum { GRAIN = GPU_REGISTER_UNIT };
+    const struct target *t = gpu_target(e->gpu);
+    struct occupancy_limits has = occupancy_limits_of(t, 0);
     struct block_needs needs = {.threads = threads, .registers = t->register_limit};
     struct occupancy found;
     for (; needs.registers > 2 * GRAIN; needs.registers = (needs.registers - 1) / GRAIN * GRAIN) {
@@ -258,7 +251,7 @@ static void find_registers(struct explain *e, const struct ptx_function *f, int 
                            *each = limit_of(f, PTX_MAXNREG);
     size = size ? size : limit_of(f, PTX_MAXNTID);
     e->registers_wanted = estimate;
-    e->most_registers = limits_of(e->gpu)->register_limit;
+    e->most_registers = gpu_target(e->gpu)->register_limit;
     int most = e->most_registers;
     if (size) {
         int threads = 1;
@@ -271,7 +264,7 @@ static void find_registers(struct explain *e, const struct ptx_function *f, int 
     e->most_registers = most < e->most_registers ? most : e->most_registers;
     o->registers_known = e->options->registers > 0;
     o->registers = o->registers_known ? e->options->registers : estimate;
-    most = o->registers_known ? limits_of(e->gpu)->register_limit : e->most_registers;
+    most = o->registers_known ? gpu_target(e->gpu)->register_limit : e->most_registers;
     o->registers = o->registers > most ? most : o->registers;
 }
 
@@ -311,9 +304,8 @@ static void spare_registers(struct explain *e, const struct occupancy_limits *ha
 static void find_occupancy(struct explain *e)
 {
     tw_explanation *o = &e->out;
-    const struct target *t = limits_of(e->gpu);
-    struct occupancy_limits has = {e->gpu->multiprocessors, t->shared_of_sm, t->registers,
-                                   t->threads_of_sm, gpu_capability_of(e->gpu)->blocks};
+    const struct target *t = gpu_target(e->gpu);
+    struct occupancy_limits has = occupancy_limits_of(t, e->gpu->multiprocessors);
     struct block_needs needs = {o->shared_bytes, o->registers, o->threads, o->blocks};
     struct occupancy found;
     occupancy_find(&has, &needs, &found);

@@ -136,7 +136,8 @@ void explain_accesses(struct explain *e, const struct accesses *accesses)
         const struct access_of *a = &accesses->list.data[i];
         tw_explained_access one = shown(e, accesses, a);
         tw_traffic *t = &e->out.traffic[a->shared ? TW_AT_SHARED : TW_AT_L2];
-        double unit = a->shared ? LINE_BYTES : SECTOR_BYTES; /* of a wavefront, of a sector */
+        double unit =
+            a->shared ? GPU_LINE_BYTES : GPU_SECTOR_BYTES; /* of a wavefront, of a sector */
         t->by_thread += a->launch.by_thread;
         *(a->write ? &t->written_by_thread : &t->read_by_thread) += a->launch.by_thread;
         *(a->write ? &t->written_by_request : &t->read_by_request) += a->launch.units * unit;

@@ -244,11 +244,11 @@ static uint32_t common_arrays(const struct sampling *s)
 
 static struct l1_share share_of_block(const struct explain *e, const struct sampling *s)
 {
-    const struct gpu_capability *g = gpu_capability_of(e->gpu);
     int64_t each = (e->out.blocks - 1) / e->gpu->multiprocessors + 1;
     int resident = each < e->out.resident_blocks ? (int)each : e->out.resident_blocks;
-    double shared = (double)resident * (double)(e->out.shared_bytes + GPU_SYSTEM_BYTES);
-    return (struct l1_share){(g->l1_kb * 1024 - shared) / resident, resident, common_arrays(s)};
+    double shared = (double)resident * (double)(e->out.shared_bytes + GPU_SYSTEM_SHARED);
+    return (struct l1_share){(gpu_target(e->gpu)->l1_of_sm - shared) / resident, resident,
+                             common_arrays(s)};
 }
 
 /* Adds the requests to L1, by instruction. */
@@ -281,7 +281,7 @@ static void take_streams(struct counting *c, const struct sample *s, const struc
     o->past += l1->past * times;
     o->stores += l1->stores * times;
     o->updates += l1->updates * times;
-    o->tags += (l1->tags + l1->common * first * SECTOR_BYTES / LINE_BYTES) * times;
+    o->tags += (l1->tags + l1->common * first * GPU_SECTOR_BYTES / GPU_LINE_BYTES) * times;
     o->load_sectors += l1->load_sectors * times;
     o->warps = seen->block->warps;
     l2_pieces_take(&o->l2, s->at, l1);

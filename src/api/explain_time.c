@@ -105,12 +105,12 @@ static void find_traffic(struct explain *e, struct explain_counts *c,
         t[i].name = names[i];
     t[TW_AT_REGISTERS].by_thread = c->launch.register_bytes;
     t[TW_AT_REGISTERS].moved = exactly(c->launch.register_bytes);
-    t[TW_AT_SHARED].by_request = c->launch.wavefronts.middle * LINE_BYTES;
-    t[TW_AT_SHARED].moved = times(of_work(c->launch.wavefronts), LINE_BYTES);
-    double read = (c->missed + c->past + c->updates) * SECTOR_BYTES,
-           written = (c->stores + c->updates) * SECTOR_BYTES;
+    t[TW_AT_SHARED].by_request = c->launch.wavefronts.middle * GPU_LINE_BYTES;
+    t[TW_AT_SHARED].moved = times(of_work(c->launch.wavefronts), GPU_LINE_BYTES);
+    double read = (c->missed + c->past + c->updates) * GPU_SECTOR_BYTES,
+           written = (c->stores + c->updates) * GPU_SECTOR_BYTES;
     t[TW_AT_HBM].by_thread = t[TW_AT_L2].by_thread;
-    t[TW_AT_L2].by_request = t[TW_AT_HBM].by_request = c->launch.sectors * SECTOR_BYTES;
+    t[TW_AT_L2].by_request = t[TW_AT_HBM].by_request = c->launch.sectors * GPU_SECTOR_BYTES;
     /* The two multiprocessors of a pair may join requests for the same line. */
     t[TW_AT_L2].read = (tw_range){read / 2, read, read};
     t[TW_AT_L2].written = exactly(written);
@@ -234,8 +234,8 @@ static void find_latencies(const struct explain *e, const struct explain_counts 
                             .copy_to_shared = 60,
                             .issue = 2};
     for (int i = 0; i < MATRIX_COUNT; i++)
-        l->matrix_rate[i] =
-            matrix_rate(e->gpu, (enum matrix_unit)i) * gpu_capability_of(e->gpu)->mma_share / 4;
+        l->matrix_rate[i] = matrix_rate(e->gpu, (enum matrix_unit)i) *
+                            gpu_capability_of(e->gpu)->mma_share / GPU_SCHEDULERS;
     l->missed = c->load_sectors > 0 ? c->missed / c->load_sectors : 0;
     l->line_interval = e->gpu->multiprocessors / (e->gpu->l2[2] / 64.0);
     l->missed_l1 = l->l2 + c->awaited * (l->memory - l->l2);

@@ -243,15 +243,15 @@ static const char *about_coalescing(struct explain *e)
     const tw_explanation *o = &e->out;
     const tw_explained_access *a = worst_access(o, false, 0), *other;
     if (!a || a->units < 1.9 * a->units_ideal || a->units < 8 * a->requests ||
-        a->units * SECTOR_BYTES < o->traffic[TW_AT_L2].by_request / 4)
+        a->units * GPU_SECTOR_BYTES < o->traffic[TW_AT_L2].by_request / 4)
         return NULL;
     const char *fault = arena_printf(
         e->results,
         "Line %d has a %s that is not coalesced: a warp's request touches %.3g sectors where %.3g "
         "would do (%.3g bytes a lane; %d%% of all sectors asked for)",
         a->line, kind_of(e->results, &e->out, a), a->units / a->requests,
-        a->units_ideal / a->requests, a->units_ideal * SECTOR_BYTES / a->requests / 32,
-        hundredths(a->units * SECTOR_BYTES / o->traffic[TW_AT_L2].by_request));
+        a->units_ideal / a->requests, a->units_ideal * GPU_SECTOR_BYTES / a->requests / 32,
+        hundredths(a->units * GPU_SECTOR_BYTES / o->traffic[TW_AT_L2].by_request));
     other = other_way(o, a);
     if (!other)
         return arena_printf(e->results,

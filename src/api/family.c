@@ -99,7 +99,7 @@ static void find_device(tw_family *f)
         return;
     }
     f->capability = target->ptx.number;
-    if (!cuda_look(f->ctx->config.device, &d, why) || d.capability < f->capability)
+    if (!cuda_look(f->ctx->config.device, &d, why) || !target_runs_on(target, d.capability))
         return;
     f->device = arena_string(&f->arena, d.name, strlen(d.name));
     f->capability = d.capability;
@@ -118,7 +118,7 @@ static tw_status set_device(void *user)
     struct diag *d = &f->ctx->diag;
     const struct target *target = f->members[0].kernel->device;
     const struct gpu *gpu = gpu_find(c->device);
-    if (!target || (gpu && gpu->capability < target->ptx.number)) {
+    if (!target || (gpu && !target_runs_on(target, gpu->capability))) {
         diag_error(d, LOC_NONE, "%s does not run the family `%s`, which is for %s",
                    gpu ? gpu->name : c->device, f->name, target ? target->name : "the CPU");
         diag_code(d, CODE_ARGUMENT);

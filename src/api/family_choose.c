@@ -458,8 +458,7 @@ double family_cost(const tw_family *f, int member, const struct family_sizes *s,
         return -1;
     if (!t)
         return 0;
-    struct occupancy_limits has = {f->multiprocessors, t->shared_of_sm, t->registers,
-                                   t->threads_of_sm, 0};
+    struct occupancy_limits has = occupancy_limits_of(t, f->multiprocessors);
     *model = family_model_time(f, m->plain, s, gpu, occupancy_blocks(&has, &needs));
     needs.blocks = blocks;
     return *model > 0 ? *model : occupancy_cost(&has, &needs);

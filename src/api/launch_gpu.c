@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_CLUSTER = 16 }; /* blocks, of any GPU so far */
-
 struct gpu_launch {
     struct launch_params params;
     struct cuda_launch config;
@@ -517,7 +515,7 @@ tw_status tw_launch_start_with(tw_launch *l, void *stream, const tw_launch_attri
     if (status != TW_OK)
         return status;
     for (int i = 0; l && i < 3; i++)
-        if (own.cluster[i] < 0 || own.cluster[i] > MAX_CLUSTER)
+        if (own.cluster[i] < 0 || own.cluster[i] > GPU_CLUSTER_MOST)
             return context_refuse(l->ctx, "tw_launch_start_with: a cluster has 1 to 16 blocks");
     return call_on_gpu(&c, start_call);
 }

@@ -218,22 +218,8 @@ static tw_status unknown_target(tw_context *ctx, const char *name)
     diag_error(&ctx->diag, LOC_NONE, "there is no target `%s`", name);
     if (strlen(name) > 3) /* a short name is near every other */
         suggest(&ctx->diag, &ctx->scratch, name, names.data, (int)names.count);
-    diag_note(&ctx->diag, LOC_NONE, "kernels are made for GPUs from sm_80 on");
+    diag_note(&ctx->diag, LOC_NONE, "kernels are made for GPUs from %s on", target_at(0)->name);
     return TW_NOT_FOUND;
-}
-
-enum { LEAST_CAPABILITY = 80 };
-
-/* Returns the greatest target that a GPU of this compute capability runs. */
-static const char *target_below(tw_context *ctx, int capability)
-{
-    struct ptx_target ptx;
-    for (; capability > LEAST_CAPABILITY; capability--) {
-        ptx = (struct ptx_target){.number = (uint8_t)capability};
-        if (target_find(ptx))
-            break;
-    }
-    return arena_printf(&ctx->scratch, "sm_%d", capability);
 }
 
 /* Returns true for "cuda", or for "cuda:1" if that is the context's GPU. */
@@ -270,13 +256,15 @@ static tw_status find_target(void *user)
         if (status != TW_OK)
             return status;
         const struct cuda_device *d = cuda_describe(gpu);
-        if (d->capability < LEAST_CAPABILITY) {
+        const struct target *own = target_for_gpu(d->capability), *first = target_at(0);
+        if (!own) {
             diag_error(&m->ctx->diag, LOC_NONE,
-                       "%s has compute capability %d.%d; kernels are made for 8.0 (sm_80) and up",
-                       d->name, d->capability / 10, d->capability % 10);
+                       "%s has compute capability %d.%d; kernels are made for %d.%d (%s) and up",
+                       d->name, d->capability / 10, d->capability % 10, first->ptx.number / 10,
+                       first->ptx.number % 10, first->name);
             return TW_UNSUPPORTED;
         }
-        call->name = target_below(m->ctx, d->capability);
+        call->name = own->name;
     }
     for (tw_kernel *k = m->kernels[index].targeted; k; k = k->next)
         if (strcmp(k->target, call->name) == 0) {

@@ -5,6 +5,7 @@
 #include "api/source_object.h"
 #include "api/trace.h"
 #include "sim/sim_trace.h"
+#include "target/gpus.h"
 
 #include "base/grid.h"
 
@@ -500,13 +501,11 @@ static void copy_back(struct simulate_ptx_call *call, const struct ptx_memory *m
  * cooperative_groups/details/driver_abi.h). */
 static bool make_cooperative(struct simulate_ptx_call *call, struct sim_launch *launch)
 {
-    enum { MOST_UNITS = 148, MOST_BLOCKS = 32, MOST_THREADS = 2048 }; /* of a B200 */
     static const uint32_t workspace[2] = {sizeof workspace, 0};
     int64_t blocks = (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     int64_t threads = (int64_t)launch->block[0] * launch->block[1] * launch->block[2];
-    int64_t each = threads > 0 ? MOST_THREADS / threads : 0;
-    int64_t most = MOST_UNITS * (each < MOST_BLOCKS ? each : MOST_BLOCKS);
-    if (blocks > most && each) {
+    int64_t most = threads > 0 ? gpu_most_blocks(threads) : 0;
+    if (blocks > most && most) {
         diag_error(&call->program->ctx->diag, LOC_NONE,
                    "a cooperative launch of %lld blocks of %lld threads: no GPU runs more than "
                    "%lld of them at the same time",

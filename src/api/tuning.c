@@ -202,8 +202,7 @@ static void print_for_host(struct text *text, struct kernel *ir)
 static void find_occupancy(const struct tuning_call *call, tw_estimate *e)
 {
     const struct target *t = call->launch->kernel->device;
-    struct occupancy_limits has = {call->multiprocessors, t->shared_of_sm, t->registers,
-                                   t->threads_of_sm, 0};
+    struct occupancy_limits has = occupancy_limits_of(t, call->multiprocessors);
     struct block_needs needs = {e->shared_bytes, e->registers, e->threads, e->blocks};
     e->resident = occupancy_blocks(&has, &needs);
     e->cost = occupancy_cost(&has, &needs);

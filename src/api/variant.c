@@ -136,6 +136,7 @@ tw_status choice_passes_kept(const tw_kernel *k, struct kernel *ir, const struct
                                     .facts = &facts,
                                     .sync_memory = &k->module->sync,
                                     .sm = k->device ? k->device->ptx.number : 0,
+                                    .shared_most = target_most_shared(),
                                     .despite_races = c->despite_races};
     int errors = passes->diag->errors;
     if (c->probe) {

@@ -48,24 +48,28 @@ static unsigned list_attributes(const struct cuda *c, const struct cuda_launch *
     if (l->priority)
         out[n++] =
             (struct cuda_launch_attribute){.id = LAUNCH_PRIORITY, .value.number = l->priority};
-    if (l->overlap && c->device.capability >= target_first_with(TARGET_EARLY_LAUNCH))
+    if (l->overlap && gpu_has(c->device.capability, TARGET_EARLY_LAUNCH))
         out[n++] = (struct cuda_launch_attribute){.id = LAUNCH_OVERLAP, .value.number = 1};
     return n;
 }
 
-/* Checks that the GPU and the driver have such clusters. Every GPU with clusters has clusters of
- * up to eight blocks (CUDA C++ Programming Guide, "Thread Block Clusters"). */
+/* Checks that the GPU and the driver have such clusters. */
 static bool check_cluster(struct cuda *c, struct cuda_module *m, const struct cuda_launch *l,
                           char why[CUDA_WHY])
 {
-    enum { EVERYWHERE = 8 };
     int size = cluster_size(l);
     if (size == 1)
         return true;
-    if (c->device.capability < target_first_with(TARGET_CLUSTERS) || !c->driver.launch_with) {
-        snprintf(why, CUDA_WHY, "it is to run in clusters of %d blocks: %s", size,
-                 c->driver.launch_with ? "those need a GPU of compute capability 9.0"
-                                       : "those need a driver for CUDA 11.8");
+    if (!gpu_has(c->device.capability, TARGET_CLUSTERS) || !c->driver.launch_with) {
+        int first = target_first_with(TARGET_CLUSTERS);
+        int length = snprintf(why, CUDA_WHY, "it is to run in clusters of %d blocks: ", size);
+        char *rest = why + length;
+        size_t room = CUDA_WHY - (size_t)length;
+        if (c->driver.launch_with)
+            snprintf(rest, room, "those need a GPU of compute capability %d.%d", first / 10,
+                     first % 10);
+        else
+            snprintf(rest, room, "those need a driver for CUDA 11.8");
         return false;
     }
     for (int i = 0; i < 3; i++) {
@@ -77,7 +81,7 @@ static bool check_cluster(struct cuda *c, struct cuda_module *m, const struct cu
                  blocks, "xyz"[i], along);
         return false;
     }
-    return size <= EVERYWHERE ||
+    return size <= GPU_CLUSTER ||
            cuda_good(c, c->driver.function_set(m->function, FUNCTION_LARGE_CLUSTERS, 1),
                      "asking for clusters of more than 8 blocks", why);
 }

@@ -1,5 +1,6 @@
 /* Programs on a device. */
 #include "cuda/cuda_own.h"
+#include "target/targets.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +10,6 @@ enum {
     JIT_ERROR_LOG = 5,
     JIT_ERROR_LOG_BYTES = 6,
 };
-/* More dynamic shared memory needs an opt-in (CUDA C++ Programming Guide, "Shared Memory"). */
-enum { SHARED_WITHOUT_ASKING = 48 * 1024 };
 
 static bool load_image(struct cuda *c, struct cuda_module *m, const char *image, char why[CUDA_WHY])
 {
@@ -46,7 +45,7 @@ struct cuda_module *cuda_load(struct cuda *c, const char *image, const char *ker
     why[0] = '\0';
     if (!m)
         return NULL;
-    m->shared_bytes = SHARED_WITHOUT_ASKING;
+    m->shared_bytes = GPU_STATIC_SHARED;
     snprintf(m->name, sizeof m->name, "%s", kernel);
     bool loaded = cuda_enter_to_make(c, why);
     if (loaded) {

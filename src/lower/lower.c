@@ -329,19 +329,14 @@ static void check_module(const struct lower *l)
  * says resident(n) is not second-guessed. */
 static void ask_for_registers(struct lower *l)
 {
-    enum {
-        LARGE = 180,
-        MOST_BLOCKS = 4,
-        GRAIN = 8,        /* a thread's registers are given out by so many */
-        OWN_SHARED = 1024 /* bytes that the system keeps of each block */
-    };
+    enum { LARGE = 180, MOST_BLOCKS = 4, GRAIN = GPU_REGISTER_UNIT };
     const struct lowered *out = l->out;
     int64_t blocks = l->kernel->resident;
     if (blocks < 0 && !kernel_thread_level(l->kernel) && out->registers > 0 &&
         out->registers <= LARGE &&
         (lower_has(l, TARGET_ASKS_FOR_REGISTERS) || plan_multiplies_elements(l))) {
         int64_t registers = (out->registers + GRAIN - 1) / GRAIN * GRAIN;
-        int64_t by_shared = l->target->shared_of_sm / (out->shared_bytes + OWN_SHARED);
+        int64_t by_shared = l->target->shared_of_sm / (out->shared_bytes + GPU_SYSTEM_SHARED);
         int64_t by_threads = l->target->threads_of_sm / l->threads;
         blocks = l->target->registers / (registers * l->threads);
         blocks = by_shared < blocks ? by_shared : blocks;

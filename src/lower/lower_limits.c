@@ -152,20 +152,17 @@ void limits_ragged(struct lower *l, struct loc loc, const char *what)
 
 /* --- local memory --- */
 
-/* Of every target. CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" */
-enum { LOCAL_BYTES = 512 * 1024 };
-
 void limits_of_local(struct lower *l, const struct sym *const *arrays, size_t count)
 {
     int64_t all = 0;
     for (size_t i = 0; i < count; i++)
         all += type_bytes(&arrays[i]->type);
-    if (all <= LOCAL_BYTES || l->failed)
+    if (all <= GPU_LOCAL_BYTES || l->failed)
         return;
     l->out->excess = LOWER_MUCH_LOCAL;
     lower_error(l, arrays[count - 1]->loc,
                 "the arrays of `%s` take %lld bytes of memory a thread, and a thread has %d",
-                l->kernel->name, (long long)all, LOCAL_BYTES);
+                l->kernel->name, (long long)all, GPU_LOCAL_BYTES);
     for (size_t i = 0; i < count; i++)
         note_bytes(l, arrays[i]);
     diag_note(l->diag, LOC_NONE,

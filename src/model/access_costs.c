@@ -1,4 +1,5 @@
 #include "model/access_costs.h"
+#include "target/targets.h"
 
 #include "sim/sim_traffic.h"
 
@@ -29,8 +30,7 @@ static struct access_of *find(struct accesses *a, const struct sim_access *acces
 
 static double fewest_sectors(double bytes, double taken)
 {
-    enum { SECTOR = 32 };
-    double sectors = (double)(((int64_t)bytes + SECTOR - 1) / SECTOR);
+    double sectors = (double)(((int64_t)bytes + GPU_SECTOR_BYTES - 1) / GPU_SECTOR_BYTES);
     return sectors < taken ? sectors : taken;
 }
 

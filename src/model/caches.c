@@ -99,7 +99,7 @@ struct replay {
 
 static unsigned array_of(uint64_t line)
 {
-    return (unsigned)(line * LINE_BYTES >> SIM_OFFSET_BITS) % MOST_ARRAYS;
+    return (unsigned)(line * GPU_LINE_BYTES >> SIM_OFFSET_BITS) % MOST_ARRAYS;
 }
 
 /* Returns the sectors of the line that are in the cache, and puts all of the entry's sectors
@@ -107,7 +107,7 @@ static unsigned array_of(uint64_t line)
 static unsigned touch_line(struct replay *r, const struct stream_entry *e)
 {
     bool found, common = r->share->common >> array_of(e->line) & 1;
-    double weight = common ? (double)LINE_BYTES / r->share->resident : LINE_BYTES;
+    double weight = common ? (double)GPU_LINE_BYTES / r->share->resident : GPU_LINE_BYTES;
     struct lru_entry *line = lru_touch(&r->l1, e->line, weight, &found);
     unsigned there = line->mark;
     line->mark |= e->sectors;
@@ -124,7 +124,7 @@ static void touch_slice(struct replay *r, const struct stream_entry *e, unsigned
     bool store = e->kind == STREAM_STORE || e->kind == STREAM_UPDATE;
     unsigned new = sectors & ~line->mark >> (store ? 4 : 0) & 15;
     line->mark |= sectors << (store ? 4 : 0);
-    *(store ? &t->stored : &t->loaded) += __builtin_popcount(new) * (double)SECTOR_BYTES;
+    *(store ? &t->stored : &t->loaded) += __builtin_popcount(new) * (double)GPU_SECTOR_BYTES;
     sector += (uint64_t)__builtin_ctz(sectors | 16);
     if (sector < t->base || !t->base)
         t->base = sector;
@@ -193,10 +193,11 @@ void l1_replay(struct arena *a, const struct stream_block *b, const struct l1_sh
 {
     struct replay r = {
         .share = share, .out = out, .block = b, .at = arena_array(a, size_t, b->warps)};
-    double room = share->room > LINE_BYTES ? share->room : LINE_BYTES;
+    double room = share->room > GPU_LINE_BYTES ? share->room : GPU_LINE_BYTES;
     *out = (struct l1_result){0};
     lru_init(&r.l1, a, room,
-             (uint32_t)(room / LINE_BYTES) * (share->common ? (uint32_t)share->resident : 1) + 2);
+             (uint32_t)(room / GPU_LINE_BYTES) * (share->common ? (uint32_t)share->resident : 1) +
+                 2);
     if (share->common)
         load_common(&r);
     size_t lines = lines_of(b);

@@ -5,10 +5,11 @@
  * for in the next. Loops are walked twice, so that an iteration begins with the state that the
  * previous one left. */
 #include "model/latency.h"
+#include "target/targets.h"
 
 #include <math.h>
 
-enum { SCHEDULERS = 4, GROUPS = 64 };
+enum { GROUPS = 64 };
 
 struct pace {
     const struct latencies *l;
@@ -26,7 +27,7 @@ struct pace {
 
 static void end_piece(struct pace *p)
 {
-    double per_scheduler = fmax(1, p->warps / (double)SCHEDULERS);
+    double per_scheduler = fmax(1, p->warps / (double)GPU_SCHEDULERS);
     double busy = fmax(p->issued * fmax(per_scheduler, p->l->issue),
                        fmax(p->matrix * per_scheduler, p->lsu * p->warps));
     double end = fmax(p->latest, p->start + busy);
@@ -171,7 +172,7 @@ static void pace_instruction(struct pace *p, const struct ptx_instruction *ins,
         when = fmax(when, p->ready[ins->guard]);
     if (sim_kind_of(ins) == SIM_KIND_MATRIX) {
         when = fmax(when, p->matrix_free);
-        p->matrix_free = when + matrix_cycles(p, ins) * fmax(1, p->warps / (double)SCHEDULERS);
+        p->matrix_free = when + matrix_cycles(p, ins) * fmax(1, p->warps / (double)GPU_SCHEDULERS);
     }
     p->latest = fmax(p->latest, when);
     enum sim_instruction_kind kind = sim_kind_of(ins);

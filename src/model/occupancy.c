@@ -1,30 +1,39 @@
 /* The number of blocks that a multiprocessor holds, and a rough order of candidates.
  *
  * CUDA C++ Programming Guide, "Compute Capabilities" and "Multiprocessor Level": the limits are
- * shared memory (the system takes 1 KB of each block), registers (allocated to warps 256 at a
- * time), threads, and 32 blocks. */
+ * shared memory (the system takes some of each block), registers (allocated to warps), threads, and
+ * blocks. */
 #include "model/occupancy.h"
-
-#include "target/gpus.h"
 
 #include <math.h>
 
-enum { WARP = 32, MOST_BLOCKS = 32, REGISTER_UNIT = 256, SCHEDULERS = 4 };
+enum { WARP = 32 };
+
+struct occupancy_limits occupancy_limits_of(const struct target *t, int multiprocessors)
+{
+    return (struct occupancy_limits){.multiprocessors = multiprocessors,
+                                     .shared = t->shared_of_sm,
+                                     .registers = t->registers,
+                                     .threads = t->threads_of_sm,
+                                     .blocks = t->blocks_of_sm};
+}
 
 void occupancy_find(const struct occupancy_limits *has, const struct block_needs *needs,
                     struct occupancy *out)
 {
     int64_t warps = (needs->threads + WARP - 1) / WARP;
     int64_t of_warp = (int64_t)needs->registers * WARP;
-    of_warp = (of_warp + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
+    of_warp =
+        (of_warp + GPU_WARP_REGISTER_UNIT - 1) / GPU_WARP_REGISTER_UNIT * GPU_WARP_REGISTER_UNIT;
     /* Each of the four schedulers has a quarter of the registers, which it allocates to whole
      * warps. */
-    int64_t by_registers = of_warp ? has->registers / SCHEDULERS / of_warp * SCHEDULERS : INT32_MAX;
+    int64_t by_registers =
+        of_warp ? has->registers / GPU_SCHEDULERS / of_warp * GPU_SCHEDULERS : INT32_MAX;
     warps = warps > 0 ? warps : 1;
     out->by[BY_REGISTERS] = of_warp ? by_registers / warps : INT32_MAX;
-    out->by[BY_SHARED] = has->shared / (needs->shared + GPU_SYSTEM_BYTES);
+    out->by[BY_SHARED] = has->shared / (needs->shared + GPU_SYSTEM_SHARED);
     out->by[BY_THREADS] = has->threads / (warps * WARP);
-    out->by[BY_BLOCKS] = has->blocks ? has->blocks : MOST_BLOCKS;
+    out->by[BY_BLOCKS] = has->blocks;
     out->limiter = BY_THREADS; /* named among equal limits, because there cannot be more than all
                                 * threads */
     for (int i = 0; i < OCCUPANCY_COUNT; i++)
@@ -58,5 +67,5 @@ double occupancy_cost(const struct occupancy_limits *has, const struct block_nee
     double rounds = ceil(blocks / (places * at_once));
     double idle = rounds * places * at_once / blocks;
     double warps = at_once * needs->threads / WARP;
-    return idle * fmax(1, SCHEDULERS / warps) * (1 + 1 / warps) * tiles;
+    return idle * fmax(1, GPU_SCHEDULERS / warps) * (1 + 1 / warps) * tiles;
 }

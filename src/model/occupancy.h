@@ -2,15 +2,16 @@
 #ifndef TW_MODEL_OCCUPANCY_H
 #define TW_MODEL_OCCUPANCY_H
 
-#include <stdint.h>
+#include "target/targets.h"
 
 /* The resources of a GPU and the needs of one block. */
 struct occupancy_limits {
     int multiprocessors; /* 0: not known */
     int64_t shared;      /* bytes of a multiprocessor */
     int registers, threads;
-    int blocks; /* 0: 32 */
+    int blocks;
 };
+struct occupancy_limits occupancy_limits_of(const struct target *t, int multiprocessors);
 struct block_needs {
     int64_t shared; /* bytes */
     int registers;  /* of a thread */

@@ -36,8 +36,8 @@ static size_t add_lines(struct streams *s, struct stream *to, const struct sim_a
     for (int lane = 0; lane < SIM_LANES; lane++) {
         if (!(a->mask >> lane & 1))
             continue;
-        uint64_t from = a->address[lane] / SECTOR_BYTES,
-                 end = (a->address[lane] + (uint64_t)a->bytes - 1) / SECTOR_BYTES;
+        uint64_t from = a->address[lane] / GPU_SECTOR_BYTES,
+                 end = (a->address[lane] + (uint64_t)a->bytes - 1) / GPU_SECTOR_BYTES;
         for (uint64_t sector = from; sector <= end; sector++) {
             uint64_t line = sector / 4;
             size_t i = to->entries.count;
@@ -71,7 +71,7 @@ static bool see_access(void *user, const struct sim_access *a)
     n->lines += lines;
     double bytes = (double)a->bytes * __builtin_popcount(a->mask);
     if (!a->past_l1)
-        n->wavefronts += lines > bytes / LINE_BYTES ? lines : bytes / LINE_BYTES;
+        n->wavefronts += lines > bytes / GPU_LINE_BYTES ? lines : bytes / GPU_LINE_BYTES;
     return true;
 }
 

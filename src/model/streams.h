@@ -6,8 +6,7 @@
 
 #include "base/arena.h"
 #include "sim/sim_events.h"
-
-enum { LINE_BYTES = 128, SECTOR_BYTES = 32 };
+#include "target/targets.h"
 
 /* One line of a request of a warp, as its number and its sectors as bits, or a barrier. */
 enum stream_kind { STREAM_LOAD, STREAM_PAST_L1, STREAM_STORE, STREAM_UPDATE, STREAM_BARRIER };

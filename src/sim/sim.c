@@ -3,13 +3,10 @@
 
 #include "base/grid.h"
 #include "base/shown.h"
+#include "target/targets.h"
 
 #include <assert.h>
 #include <string.h>
-
-/* The most bytes of shared memory that a block has on sm_90 and sm_100: CUDA C++ Programming
- * Guide, "Technical Specifications per Compute Capability". */
-enum { MOST_SHARED = 227 * 1024 };
 
 struct sim *sim_new(struct arena *arena)
 {
@@ -253,12 +250,12 @@ static bool limits_hold(const struct sim_launch *l, struct diag *diag)
         diag_error(diag, LOC_NONE, "clusters of several blocks are not simulated");
         return false;
     }
-    if (l->dynamic_shared < 0 || l->dynamic_shared > MOST_SHARED) {
+    if (l->dynamic_shared < 0 || l->dynamic_shared > target_most_shared()) {
         diag_error(
             diag, LOC_NONE,
             "%lld bytes of dynamic shared memory are not available: no GPU gives a block more "
             "than %d",
-            (long long)l->dynamic_shared, MOST_SHARED);
+            (long long)l->dynamic_shared, target_most_shared());
         return false;
     }
     return true;
@@ -302,7 +299,7 @@ static bool block_suits(const struct ptx_function *f, const struct sim_launch *l
 static bool all_shared_suits(const struct sim *sim, const struct sim_launch *l, struct diag *diag)
 {
     const struct ptx_target *t = &sim->module->target;
-    int64_t most = l->shared_most ? l->shared_most : MOST_SHARED;
+    int64_t most = l->shared_most ? l->shared_most : target_most_shared();
     int64_t fixed = (int64_t)(sim->program->dynamic_at - sim->program->reserved_shared);
     if (!l->dynamic_shared || fixed + l->dynamic_shared <= most)
         return true;
@@ -319,7 +316,7 @@ static bool all_shared_suits(const struct sim *sim, const struct sim_launch *l, 
  * GPU alone, such as sm_90a, ptxas 13.0 accepts all the shared memory that a block may have. */
 static bool shared_suits(const struct sim *sim, struct diag *diag)
 {
-    int most = sim->module->target.suffix == 'a' ? MOST_SHARED : 48 * 1024;
+    int most = sim->module->target.suffix == 'a' ? target_most_shared() : GPU_STATIC_SHARED;
     if (sim->program->static_shared <= (uint64_t)most)
         return true;
     diag_error(diag, LOC_NONE,

@@ -150,7 +150,7 @@ static bool enter(struct sim_warp *w, const struct sim_op *op, const struct ptx_
     if (code->refused)
         return sim_stop(w, op, "`%s` has %s", f->name, code->refused);
     if (parent->depth >= MOST_DEPTH ||
-        (uint64_t)sim_stack_top(parent) + code->local_bytes > SIM_MOST_LOCAL ||
+        (uint64_t)sim_stack_top(parent) + code->local_bytes > GPU_LOCAL_BYTES ||
         w->sim->stack_bytes > MOST_STACKS)
         return sim_stop(w, op, "the stack is full: %u calls deep", parent->depth);
     if (call->argument_count != code->parameter_count || call->result_count != code->result_count)

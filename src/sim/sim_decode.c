@@ -132,7 +132,7 @@ struct sim_code *sim_code_of(struct sim *sim, const struct ptx_function *f)
     sim_place_registers(&d);
     sim_place_locals(&d);
     decode_body(&d);
-    if (code->local_bytes > SIM_MOST_LOCAL || d.full)
+    if (code->local_bytes > GPU_LOCAL_BYTES || d.full)
         code->refused = d.full ? "more registers and constants than the simulator has room for"
                                : "more local memory than the 524288 bytes that a thread may have";
     code->file_bytes = (d.end + 63) / 64 * 64;

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "sim/sim_own.h"
+#include "target/targets.h"
 
 /* --- memory --- */
 
@@ -37,10 +38,6 @@ static inline uint64_t sim_offset_of(uint64_t address)
 uint64_t sim_new_allocation(struct sim *sim, uint64_t bytes, const char *name);
 
 /* --- code --- */
-
-/* The most bytes of a thread's local memory, which holds its stack: CUDA C++ Programming Guide,
- * "Technical Specifications per Compute Capability". */
-enum { SIM_MOST_LOCAL = 512 * 1024 };
 
 /* A parameter or result of a function. */
 struct sim_parameter {
@@ -286,7 +283,7 @@ void sim_split_to(struct sim_warp *w, const struct sim_op *rest, uint32_t mask,
 bool sim_leave(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
 struct sim_frame *sim_frame_new(struct sim_warp *w, struct sim_code *code, struct sim_frame *parent,
                                 const struct sim_op *call);
-/* Makes room for `bytes` of local memory in each lane, at most SIM_MOST_LOCAL. */
+/* Makes room for `bytes` of local memory in each lane, at most GPU_LOCAL_BYTES. */
 void sim_local_room(struct sim_warp *w, size_t bytes);
 void sim_frame_release(struct sim_warp *w, struct sim_frame *frame);
 /* Returns the host address of a lane's local memory. */

@@ -132,9 +132,9 @@ static uint32_t local_room(struct sim_decoder *d, const struct ptx_variable *v)
     uint64_t to = ptx_variable_alignment(v), size = ptx_variable_size(v);
     uint64_t at = (d->local_bytes + to - 1) / to * to;
     d->local_bytes = at + size;
-    if (size > SIM_MOST_LOCAL || d->local_bytes > SIM_MOST_LOCAL) { /* refused, and never run */
+    if (size > GPU_LOCAL_BYTES || d->local_bytes > GPU_LOCAL_BYTES) { /* refused, and never run */
         at = 0;
-        d->local_bytes = SIM_MOST_LOCAL + 1;
+        d->local_bytes = GPU_LOCAL_BYTES + 1;
     }
     set_offset(d, &d->locals, v, (uint32_t)at);
     return (uint32_t)at;

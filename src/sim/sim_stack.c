@@ -36,11 +36,11 @@ static bool alloca_lanes(struct sim_warp *w, const struct sim_op *op, uint32_t m
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint64_t bytes = take(w, op, op->slot[1], lane), at = (f->top[lane] + to - 1) / to * to;
-        if (at > SIM_MOST_LOCAL || bytes > SIM_MOST_LOCAL - at) {
+        if (at > GPU_LOCAL_BYTES || bytes > GPU_LOCAL_BYTES - at) {
             if (!sim_no_address(w, op, lane,
                                 "alloca of %llu bytes: the stack has %u already, and a thread may "
                                 "have %d",
-                                (unsigned long long)bytes, f->top[lane], SIM_MOST_LOCAL))
+                                (unsigned long long)bytes, f->top[lane], GPU_LOCAL_BYTES))
                 return false;
             at = f->top[lane];
             bytes = 0;

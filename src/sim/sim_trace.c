@@ -1,6 +1,7 @@
 #include "sim/sim_flops.h"
 #include "sim/sim_own.h"
 #include "sim/sim_trace_own.h"
+#include "target/targets.h"
 #include "sim/sim_traffic.h"
 
 #include <string.h>
@@ -247,7 +248,7 @@ static uint8_t at_most_255(int n)
 
 static void find_cost(const struct sim_access *a, struct trace_event *e)
 {
-    enum { SECTOR = 32 };
+    enum { SECTOR = GPU_SECTOR_BYTES };
     int bytes = a->bytes * __builtin_popcount(a->mask);
     if (a->kind == SIM_UPDATE)
         return;

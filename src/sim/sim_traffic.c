@@ -3,10 +3,16 @@
  * in a wavefront. So a phase takes as many wavefronts as its busiest group has distinct units to
  * give, and the phases add up. */
 #include "sim/sim_traffic.h"
+#include "target/targets.h"
 
 #include <string.h>
 
-enum { ROW = 128, SECTOR = 32, HALF_SECTOR = 16, BITMAP = 1024 };
+enum {
+    ROW = GPU_SHARED_CYCLE_BYTES,
+    SECTOR = GPU_SECTOR_BYTES,
+    HALF_SECTOR = SECTOR / 2,
+    BITMAP = 1024
+};
 
 /* Units of one phase. */
 struct phase {

@@ -22,6 +22,18 @@ const struct gpu *gpu_at(int index)
     return index >= 0 && index < count ? &gpus[index] : NULL;
 }
 
+int64_t gpu_most_blocks(int64_t threads)
+{
+    int64_t most = 0;
+    for (int i = 0; gpu_at(i); i++) {
+        const struct target *t = gpu_target(&gpus[i]);
+        int64_t each = t->threads_of_sm / threads;
+        each = each < t->blocks_of_sm ? each : t->blocks_of_sm;
+        most = each * gpus[i].multiprocessors > most ? each * gpus[i].multiprocessors : most;
+    }
+    return most;
+}
+
 /* Compares names without regard to case and blanks: "rtx4090". */
 static bool same(const char *a, size_t a_length, const char *b)
 {
@@ -63,4 +75,9 @@ const struct gpu_capability *gpu_capability_of(const struct gpu *g)
     while (c->number != g->capability)
         c++;
     return c;
+}
+
+const struct target *gpu_target(const struct gpu *g)
+{
+    return target_for_gpu(g->capability);
 }

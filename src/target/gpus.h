@@ -3,14 +3,11 @@
 #ifndef TW_TARGET_GPUS_H
 #define TW_TARGET_GPUS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "target/targets.h"
 
-/* Properties of a compute capability's multiprocessors that the targets of kernels do not list. */
+/* What was measured of a compute capability's multiprocessors. */
 struct gpu_capability {
     int number; /* 90 */
-    int l1_kb;  /* L1 and shared memory together, in KB */
-    int blocks; /* resident */
     /* 2: L2 has two halves, each of which keeps a copy of the lines that its multiprocessors read */
     int l2_halves;
     /* Shares of the matrix units' rate: that of mma.sync, and what whole kernels of products reach. */
@@ -21,7 +18,7 @@ struct gpu_capability {
 };
 
 struct gpu {
-    const char *name, *aliases, *target;
+    const char *name, *aliases;
     int capability, multiprocessors;
     int clock, tensor_clock, sustained; /* MHz */
     /* Operations per cycle and multiprocessor; 0: it has no such units. */
@@ -33,12 +30,13 @@ struct gpu {
     int readings; /* measured times that the model was compared with; 0: none */
 };
 
-enum { GPU_SYSTEM_BYTES = 1024 }; /* bytes of shared memory that the system takes of each block */
-
 const struct gpu *gpu_at(int index); /* NULL past the last */
+/* Returns the most blocks of `threads` threads that a GPU runs at the same time, of all GPUs. */
+int64_t gpu_most_blocks(int64_t threads);
 /* Finds a GPU by name or alias, without regard to case and blanks. Returns NULL if there is
  * none. */
 const struct gpu *gpu_find(const char *name);
 const struct gpu_capability *gpu_capability_of(const struct gpu *g);
+const struct target *gpu_target(const struct gpu *g); /* has the limits of its multiprocessors */
 
 #endif

@@ -1,11 +1,18 @@
 #include "target/targets.h"
 
-enum { KB = 1024, REGISTERS = 65536, MOST_REGISTERS = 255 };
+enum { KB = 1024 };
 
 static const struct target targets[] = {
-#define TARGET(number, suffix, end, shared, threads)                                               \
-    {{number, suffix}, ((shared)-1) * KB, (shared)*KB,      threads,                               \
-     REGISTERS,        MOST_REGISTERS,    "sm_" #number end},
+#define TARGET(number, suffix, end, shared, threads, blocks, l1)                                   \
+    {.ptx = {number, suffix},                                                                      \
+     .shared_bytes = (shared)*KB - GPU_SYSTEM_SHARED,                                              \
+     .shared_of_sm = (shared)*KB,                                                                  \
+     .l1_of_sm = (l1)*KB,                                                                          \
+     .threads_of_sm = threads,                                                                     \
+     .blocks_of_sm = blocks,                                                                       \
+     .registers = GPU_REGISTERS,                                                                   \
+     .register_limit = GPU_THREAD_REGISTERS,                                                       \
+     .name = "sm_" #number end},
 #include "target/targets.def"
 #undef TARGET
 };
@@ -24,6 +31,28 @@ const struct target *target_at(int index)
     return index >= 0 && index < count ? &targets[index] : NULL;
 }
 
+const struct target *target_for_gpu(int number)
+{
+    const struct target *found = NULL;
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        if (!targets[i].ptx.suffix && targets[i].ptx.number <= number)
+            found = &targets[i];
+    return found;
+}
+
+bool target_runs_on(const struct target *t, int number)
+{
+    return number >= t->ptx.number && (!t->ptx.suffix || number == t->ptx.number);
+}
+
+int32_t target_most_shared(void)
+{
+    int32_t most = 0;
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+        most = targets[i].shared_bytes > most ? targets[i].shared_bytes : most;
+    return most;
+}
+
 static const uint8_t feature_since[] = {
 #define FEATURE(name, since) since,
 #include "target/targets.def"
@@ -32,7 +61,12 @@ static const uint8_t feature_since[] = {
 
 bool target_has(const struct target *t, enum target_feature feature)
 {
-    return t->ptx.number >= feature_since[feature];
+    return gpu_has(t->ptx.number, feature);
+}
+
+bool gpu_has(int number, enum target_feature feature)
+{
+    return number >= feature_since[feature];
 }
 
 int target_first_with(enum target_feature feature)

@@ -1,10 +1,17 @@
 /* Tables of targets: limits and features by architecture (targets.def), and matrix units (units.def). A
- * new target, feature or unit is a row. */
+ * new limit, target, feature or unit is a row. */
 #ifndef TW_TARGET_TARGETS_H
 #define TW_TARGET_TARGETS_H
 
 #include "base/dtype.h"
 #include "ptx/ptx.h"
+
+/* What all targets have alike: GPU_REGISTERS, … */
+enum {
+#define LIMIT(name, value) GPU_##name = value,
+#include "target/targets.def"
+#undef LIMIT
+};
 
 enum target_feature {
 #define FEATURE(name, since) TARGET_##name,
@@ -18,15 +25,24 @@ struct target {
     struct ptx_target ptx;
     int32_t shared_bytes;   /* of one block at most, opted in */
     int32_t shared_of_sm;   /* of a multiprocessor */
+    int32_t l1_of_sm;       /* of a multiprocessor: L1 and shared memory together, in bytes */
     int32_t threads_of_sm;  /* of a multiprocessor */
-    int32_t registers;      /* of a multiprocessor: 65536 */
-    int32_t register_limit; /* of a thread: 255 */
+    int32_t blocks_of_sm;   /* resident on a multiprocessor */
+    int32_t registers;      /* of a multiprocessor */
+    int32_t register_limit; /* of a thread */
     const char *name;       /* "sm_90a" */
 };
 /* NULL: not a target that kernels are made for (below sm_80, or not known). */
 const struct target *target_find(struct ptx_target t);
 const struct target *target_at(int index); /* in order; NULL past the last */
+/* Returns the last target without a suffix that a GPU of this compute capability runs; NULL: it runs
+ * none. */
+const struct target *target_for_gpu(int number);
+/* Returns whether a GPU of this compute capability runs code for the target. */
+bool target_runs_on(const struct target *t, int number);
+int32_t target_most_shared(void); /* the greatest shared_bytes of all targets */
 bool target_has(const struct target *t, enum target_feature feature);
+bool gpu_has(int number, enum target_feature feature); /* by compute capability: 90 */
 /* Returns the number of the first target that has the feature. */
 int target_first_with(enum target_feature feature);
 

@@ -1,6 +1,7 @@
 /* Checks of thread IR: operands and types by the table of operations, results of regions, roles, shared memory,
  * and groups in flight. The parser has already seen that every value is defined before it is used. */
 #include "thread/thread.h"
+#include "target/targets.h"
 
 #include <string.h>
 
@@ -9,8 +10,6 @@ enum {
     WARPGROUP = 4,
     LEAST_REGISTERS = 24,
     MOST_REGISTERS = 240,
-    ALL_REGISTERS = 65536,
-    MOST_SHARED = 227 * 1024, /* bytes that a block can have on any target */
     MOST_ARRIVALS = (1 << 20) - 1
 };
 
@@ -535,9 +534,10 @@ static void check_role(struct checks *c, const struct thread_operation *op, size
 
 uint32_t thread_launch_registers(const struct thread_function *f)
 {
-    const uint32_t blocks = f->blocks ? f->blocks : 1,
-                   each = ALL_REGISTERS / (f->threads * blocks) / 8 * 8;
-    return each < 255 ? each : 255;
+    const uint32_t blocks = f->blocks ? f->blocks : 1, each = GPU_REGISTERS /
+                                                              (f->threads * blocks) /
+                                                              GPU_REGISTER_UNIT * GPU_REGISTER_UNIT;
+    return each < GPU_THREAD_REGISTERS ? each : GPU_THREAD_REGISTERS;
 }
 
 static void check_roles(struct checks *c, const struct thread_operation *op)
@@ -650,13 +650,17 @@ static void check_region(struct checks *c, const struct thread_region *r)
 
 static void check_objects(struct checks *c, const struct thread_function *f)
 {
+    const int32_t most = target_most_shared();
     for (size_t i = 0; i < f->objects.count; i++) {
         const struct thread_object *o = f->objects.data[i];
         uint64_t end = o->at + (uint64_t)o->count * thread_element_bytes(o);
         if (o->at % thread_element_bytes(o) != 0)
             fault(c, o->where, "the array does not begin at a multiple of its elements' size");
-        if (end > MOST_SHARED)
-            fault(c, o->where, "the array ends after the shared memory of a block, 232448 bytes");
+        if (end > (uint64_t)most)
+            fault(c, o->where,
+                  arena_printf(c->arena,
+                               "the array ends after the shared memory of a block, %d bytes",
+                               most));
         for (size_t j = 0; j < i; j++) {
             const struct thread_object *other = f->objects.data[j];
             if (o->at < other->at + (uint64_t)other->count * thread_element_bytes(other) &&

@@ -45,7 +45,8 @@ struct pass_context {
     struct diag *diag;
     const struct launch_facts *facts; /* NULL: none */
     struct sync_memory *sync_memory;  /* NULL: nothing is kept */
-    int sm;             /* compute capability of the target GPU, 80 …; 0: the host */
+    int sm;              /* compute capability of the target GPU, 80 …; 0: the host */
+    int32_t shared_most; /* bytes of shared memory that a block has on any GPU; 0: not known */
     bool despite_races; /* skips the synchronisation check, so that the simulator can show a race */
     void (*refused_by)(
         struct pass_context *c); /* the pass that reported errors; set by passes_run */
@@ -147,7 +148,7 @@ void nan_causes_find(struct arena *a, struct kernel *k, const struct scalar_env 
 
 /* plan.c: gives every shared tile an offset. Tiles whose lives do not overlap share bytes if a
  * barrier separates them; the pass adds missing barriers. requires: variance. sets: sym->offset,
- * kernel->shared_bytes, kernel->planned. diagnoses: more bytes than GPUs have (a warning). */
+ * kernel->shared_bytes, kernel->planned. diagnoses: more bytes than c->shared_most (a warning). */
 void pass_plan(struct pass_context *c);
 
 /* rows.c: marks maps over one row of f32 that are summed, such as the powers of softmax, with the

@@ -18,9 +18,8 @@
 #include <stdlib.h>
 
 enum {
-    ALIGNMENT = 128,           /* bytes: required by bulk copies; also a row of all banks */
-    MOST_OVERLAID = 64,        /* tiles after the first 64 are kept apart from all others */
-    MOST_SHARED_BYTES = 232448 /* of a block, on any GPU up to sm_100: 227 KB */
+    ALIGNMENT = 128,   /* bytes: required by bulk copies; also a row of all banks */
+    MOST_OVERLAID = 64 /* tiles after the first 64 are kept apart from all others */
 };
 
 /* A set of tiles among the first MOST_OVERLAID. */
@@ -570,21 +569,21 @@ static const char *tuned_text(const struct plan *p)
     return t.length ? t.data : NULL;
 }
 
-static void warn_of_size(const struct plan *p, struct diag *d)
+static void warn_of_size(const struct plan *p, struct diag *d, int32_t most)
 {
     enum { NAMED = 8 };
     const struct kernel *k = p->kernel;
-    if (k->shared_bytes <= MOST_SHARED_BYTES)
+    if (most == 0 || k->shared_bytes <= most)
         return;
     size_t count = p->tiles.count;
     const struct tile **tiles = arena_array(k->arena, const struct tile *, count);
     for (size_t i = 0; i < count; i++)
         tiles[i] = &p->tiles.data[i];
     qsort(tiles, count, sizeof tiles[0], by_size);
-    diag_warning(d, k->loc,
-                 "kernel `%s` takes %lld bytes of shared memory a block; GPUs give up to %d (227 "
-                 "KB)",
-                 k->name, (long long)k->shared_bytes, MOST_SHARED_BYTES);
+    diag_warning(
+        d, k->loc,
+        "kernel `%s` takes %lld bytes of shared memory a block; GPUs give up to %d (%d KB)",
+        k->name, (long long)k->shared_bytes, most, most / 1024);
     for (size_t i = 0; i < count && i < NAMED; i++)
         diag_note(d, tiles[i]->sym->loc, "`%s` takes %lld bytes%s", tiles[i]->sym->name,
                   (long long)tiles[i]->bytes,
@@ -615,5 +614,5 @@ void pass_plan(struct pass_context *c)
     }
     k->planned = true;
     if (c->sm == 0) /* the limit of one GPU is checked when the kernel is compiled for it */
-        warn_of_size(&p, c->diag);
+        warn_of_size(&p, c->diag, c->shared_most);
 }

@@ -94,6 +94,25 @@ static void gpus_are_found_by_name(void **state)
     }
 }
 
+static void targets_are_found_by_capability(void **state)
+{
+    (void)state;
+    assert_null(target_for_gpu(75));
+    assert_string_equal(target_for_gpu(90)->name, "sm_90");
+    assert_string_equal(target_for_gpu(99)->name, "sm_90");
+    const struct target *own = target_find((struct ptx_target){.number = 90, .suffix = 'a'});
+    assert_true(target_runs_on(own, 90));
+    assert_false(target_runs_on(own, 100));
+    assert_true(target_runs_on(target_for_gpu(80), 100));
+    assert_false(target_runs_on(target_for_gpu(90), 80));
+    assert_true(gpu_has(90, TARGET_CLUSTERS) && !gpu_has(89, TARGET_CLUSTERS));
+    assert_int_equal(target_most_shared(), 227 * 1024);
+    /* a B200, and where 2048 threads are no more blocks than 1536, an RTX 5090 */
+    assert_int_equal(gpu_most_blocks(128), 148 * 16);
+    assert_int_equal(gpu_most_blocks(32), 148 * 32);
+    assert_int_equal(gpu_most_blocks(768), 170 * 2);
+}
+
 /* --- occupancy --- */
 
 static void the_scarcest_resource_limits(void **state)
@@ -163,7 +182,7 @@ static struct stream_block *new_block(void)
 /* Returns a line in an allocation of the simulator. */
 static uint64_t line_of(uint64_t n)
 {
-    return (UINT64_C(16) << 36) / LINE_BYTES + n;
+    return (UINT64_C(16) << 36) / GPU_LINE_BYTES + n;
 }
 
 static void warps_share_lines_of_l1(void **state)
@@ -192,7 +211,7 @@ static void what_all_blocks_load_stays_in_l1(void **state)
     (void)state;
     struct l1_result *r = arena_new(&arena, struct l1_result);
     struct stream_block *blocks[2];
-    uint64_t other = (UINT64_C(1) << 36) / LINE_BYTES;
+    uint64_t other = (UINT64_C(1) << 36) / GPU_LINE_BYTES;
     for (int i = 0; i < 2; i++) {
         blocks[i] = new_block();
         for (uint64_t n = 0; n < LINES; n++) {
@@ -203,12 +222,12 @@ static void what_all_blocks_load_stays_in_l1(void **state)
     }
     uint32_t common = l1_common(blocks[0], blocks[1]);
     assert_int_equal(common, 1);
-    l1_replay(&arena, blocks[0], &(struct l1_share){(LINES + LINES / 4) * LINE_BYTES, 4, 0}, r);
+    l1_replay(&arena, blocks[0], &(struct l1_share){(LINES + LINES / 4) * GPU_LINE_BYTES, 4, 0}, r);
     assert_true(r->missed == 2 * LINES * 4);
-    l1_replay(&arena, blocks[0], &(struct l1_share){(LINES + LINES / 4) * LINE_BYTES, 4, common},
-              r);
+    l1_replay(&arena, blocks[0],
+              &(struct l1_share){(LINES + LINES / 4) * GPU_LINE_BYTES, 4, common}, r);
     assert_true(r->missed == LINES * 4 && r->common == LINES * 4);
-    l1_replay(&arena, blocks[0], &(struct l1_share){LINE_BYTES, 1, common}, r); /* no room */
+    l1_replay(&arena, blocks[0], &(struct l1_share){GPU_LINE_BYTES, 1, common}, r); /* no room */
     assert_true(r->missed == 2 * LINES * 4);
     add(blocks[1], 0, line_of(0), 1, STREAM_STORE);
     assert_int_equal(l1_common(blocks[0], blocks[1]), 0);
@@ -225,7 +244,7 @@ static void barriers_keep_warps_in_step(void **state)
             if (step % 2 == w)
                 add(b, w, line_of((uint64_t)step / 2), 15, STREAM_LOAD);
         }
-    l1_replay(&arena, b, &(struct l1_share){LINE_BYTES, 1, 0}, r);
+    l1_replay(&arena, b, &(struct l1_share){GPU_LINE_BYTES, 1, 0}, r);
     assert_true(r->load_sectors == 32 && r->missed == 16);
 }
 
@@ -329,17 +348,12 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(rates_are_the_data_sheets),
-        TEST(gpus_are_found_by_name),
-        TEST(the_scarcest_resource_limits),
-        TEST(the_least_recently_used_leaves),
-        TEST(warps_share_lines_of_l1),
-        TEST(barriers_keep_warps_in_step),
-        TEST(what_all_blocks_load_stays_in_l1),
-        TEST(blocks_share_what_l2_holds),
-        TEST(long_grids_go_on_as_they_began),
-        TEST(what_is_stored_is_written),
-        TEST(long_copies_write_all_that_l2_cannot_hold),
+        TEST(rates_are_the_data_sheets),       TEST(gpus_are_found_by_name),
+        TEST(targets_are_found_by_capability), TEST(the_scarcest_resource_limits),
+        TEST(the_least_recently_used_leaves),  TEST(warps_share_lines_of_l1),
+        TEST(barriers_keep_warps_in_step),     TEST(what_all_blocks_load_stays_in_l1),
+        TEST(blocks_share_what_l2_holds),      TEST(long_grids_go_on_as_they_began),
+        TEST(what_is_stored_is_written),       TEST(long_copies_write_all_that_l2_cannot_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
