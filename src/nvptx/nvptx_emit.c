@@ -1,7 +1,7 @@
 /* Functions, regions and operands. */
 #include "nvptx/nvptx_own.h"
 
-enum { MAP_BYTES = 128, MAP_ALIGNMENT = 64, MEMORY_ALIGNMENT = 1024 };
+enum { MAP_BYTES = 128, MAP_ALIGNMENT = 64, MEMORY_ALIGNMENT = 1024, MOST_GUARDED = 24 };
 
 /* A loop around the operation that is emitted. */
 struct nvptx_loop {
@@ -151,18 +151,28 @@ static void pass(struct nvptx *n, const struct thread_operand *from, struct thre
 
 /* --- control --- */
 
-/* Returns whether the region is one operation that is one instruction without a result. */
+/* Returns whether the region can be done in line, its effects guarded: no thread is sent around a few instructions,
+ * and the assembler schedules them with their neighbours. */
 static bool can_guard(const struct thread_operation *op)
 {
-    if (op->regions.count != 1 || op->regions.data[0]->operations.count != 1)
+    if (op->regions.count != 1 || op->results.count != 0 ||
+        op->regions.data[0]->operations.count > MOST_GUARDED)
         return false;
-    switch (op->regions.data[0]->operations.data[0]->op) {
-    case THREAD_MBARRIER_ARRIVE:
-    case THREAD_COPY_OUT_WAIT:
-    case THREAD_COPY_OUT_WAIT_READ:
-    case THREAD_COPY_OUT_COMMIT: return true;
-    default: return false;
-    }
+    for (size_t i = 0; i < op->regions.data[0]->operations.count; i++)
+        switch (op->regions.data[0]->operations.data[i]->op) {
+        case THREAD_MBARRIER_ARRIVE:
+        case THREAD_COPY_OUT_WAIT:
+        case THREAD_COPY_OUT_WAIT_READ:
+        case THREAD_COPY_OUT_COMMIT:
+        case THREAD_COPY_ASYNC:
+        case THREAD_STORE:
+        case THREAD_STORE_SHARED: break;
+        case THREAD_MMA: return false; /* all lanes of a warp do it together */
+        default:
+            if (thread_op_table[op->regions.data[0]->operations.data[i]->op].effects != THREAD_PURE)
+                return false;
+        }
+    return true;
 }
 
 static void emit_if(struct nvptx *n, const struct thread_operation *op)
@@ -238,7 +248,10 @@ static void emit_break_if(struct nvptx *n, const struct thread_operation *op)
 {
     struct thread_value *const *to = n->loop->operation->results.data;
     struct ptx_operand condition = nvptx_word(n, &op->operands.data[0], DT_BOOL, 0);
-    if (op->operands.count == 1) {
+    bool moves = false;
+    for (size_t i = 1; i < op->operands.count; i++)
+        moves |= !has_registers_of(n, &op->operands.data[i], to[i - 1]);
+    if (!moves) {
         ptx_when(ptx_branch(&n->build, n->loop->end), condition);
         return;
     }

@@ -53,7 +53,8 @@ static void load_or_store(struct nvptx *n, const struct thread_operation *op)
     const char *text = mnemonic[shared][stores][words / 2];
     struct ptx_operand at = shared ? nvptx_element(n, &op->operands.data[0]) : global(n, op);
     if (stores)
-        ptx_emit_for(&n->build, &type, text, at, nvptx_all_words(n, last, op->types[0]));
+        nvptx_guarded(
+            n, ptx_emit_for(&n->build, &type, text, at, nvptx_all_words(n, last, op->types[0])));
     else
         ptx_emit_for(&n->build, &type, text, nvptx_all_of(n, op->results.data[0]), at);
 }
@@ -86,9 +87,10 @@ static void copy_async(struct nvptx *n, const struct thread_operation *op)
     struct ptx_operand from = ptx_reg(&n->build, MOD_U64), to = nvptx_element(n, &o[0]);
     ptx_emit(&n->build, "mad.wide.u32", from, scalar(n, &o[2], DT_U32), ptx_int(bytes),
              scalar(n, &o[1], DT_U64));
-    ptx_emit(&n->build,
-             o[4].integer == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global", to,
-             ptx_at(from, o[3].integer * bytes), ptx_int(o[4].integer));
+    const char *text =
+        o[4].integer == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
+    nvptx_guarded(n, ptx_emit(&n->build, text, to, ptx_at(from, o[3].integer * bytes),
+                              ptx_int(o[4].integer)));
 }
 
 static void mma(struct nvptx *n, const struct thread_operation *op)

@@ -22,7 +22,7 @@ struct nvptx {
         *registers;            /* by the number of a value, or of the one that it shares with */
     uint32_t *shares;          /* by number: the value whose registers it has */
     struct ptx_operand memory; /* address of shared memory */
-    struct ptx_operand guard;  /* of the single operation of an `if`; kind PTX_NOTHING: none */
+    struct ptx_operand guard;  /* of the effects of an `if`; kind PTX_NOTHING: none */
     struct nvptx_loop *loop;   /* innermost */
     const struct thread_operation *branch; /* the `if` of this region */
     bool failed;

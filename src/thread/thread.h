@@ -3,7 +3,7 @@
  * A function is a tree of operations in static single assignment: an operation defines values, which the
  * operations after it in its region, and in their regions, may use. Control is structured: `if`, `loop` and
  * `roles` have regions; a loop's region has arguments, whose first values are operands of the loop and whose
- * next ones are operands of `continue`. `break` and `break_if` leave the innermost loop and give its results.
+ * next ones are operands of `continue`; `loop unroll 4` asks the passes to make one turn of four. `break` and `break_if` leave the innermost loop and give its results.
  * `yield` ends a region of an `if` and gives its results; a region without results may end without it.
  *
  * A value is an element of the language's types, or a group of them, which a target packs into 32-bit words.
@@ -121,6 +121,7 @@ struct thread_operation {
     VEC(struct thread_operand) operands;
     VEC(struct thread_value *) results;
     VEC(struct thread_region *) regions;
+    uint32_t unroll; /* of a loop: turns that are to become one; 0: not stated */
 };
 
 struct thread_function {
@@ -160,12 +161,18 @@ uint32_t thread_launch_registers(const struct thread_function *f);
 void thread_optimise(struct arena *a, struct thread_function *f);
 
 /* Computes each scalar once in the regions that its first computation dominates; computes operations on constant
- * integers, and drops those that change nothing, such as an addition of 0.
+ * integers, and drops those that change nothing, such as an addition of 0. An argument of a loop that keeps the
+ * constant with which it begins is that constant.
  * Breaks: operations may become unused. */
 void thread_number(struct arena *a, struct thread_function *f);
+/* Makes one turn of `unroll` turns of each loop that asks for it. */
+void thread_unroll(struct arena *a, struct thread_function *f);
+/* Returns the `continue` of a loop if there is one, as the last operation of its region; NULL: there is none, or there
+ * are others. */
+const struct thread_operation *thread_only_continue(const struct thread_operation *loop);
 /* Moves scalars that do not change in a loop out of it. */
 void thread_hoist(struct arena *a, struct thread_function *f);
-/* Drops operations without effects whose results nothing uses. */
+/* Drops operations without effects whose results nothing uses, and arguments of loops that nothing uses. */
 void thread_drop_unused(struct arena *a, struct thread_function *f);
 
 /* Adds product_fence before products whose registers other operations may have written since the last fence

@@ -201,6 +201,63 @@ static void number_operation(struct numbering *g, const struct thread_operation 
     vec_push(g->arena, &g->entries, e);
 }
 
+/* --- arguments of loops --- */
+
+static struct thread_operand constant_of(const struct numbering *g, const struct thread_operand *o)
+{
+    const bool known = o->kind == THREAD_VALUE && g->instead[o->value->number].kind != THREAD_VALUE;
+    return known ? g->instead[o->value->number] : *o;
+}
+
+static void set_constant(struct numbering *g, const struct thread_value *v,
+                         const struct thread_operand *o)
+{
+    const bool constant =
+        o && o->kind == THREAD_INTEGER && v->type.count == 1 && dtype_is_int(v->type.dtype);
+    g->instead[v->number] = constant ? *o : (struct thread_operand){.kind = THREAD_VALUE};
+}
+
+/* Computes the operations of a loop's region whose operands are constants. */
+static void compute_region(struct numbering *g, const struct thread_region *r)
+{
+    for (size_t i = 0; i < r->operations.count; i++) {
+        const struct thread_operation *op = r->operations.data[i];
+        struct thread_operation with = *op;
+        struct thread_operand instead, operands[2];
+        if (!has_number(op) || op->operands.count != 2)
+            continue;
+        for (int j = 0; j < 2; j++)
+            operands[j] = constant_of(g, &op->operands.data[j]);
+        with.operands.data = operands;
+        set_constant(g, op->results.data[0], simplify(&with, &instead) ? &instead : NULL);
+    }
+}
+
+/* Finds the arguments that keep the integer with which they begin: all are taken to do so, until no value that
+ * `continue` passes, computed with the others, says otherwise. */
+static void find_constant_arguments(struct numbering *g, const struct thread_operation *loop)
+{
+    const struct thread_region *r = loop->regions.data[0];
+    const struct thread_operation *last = thread_only_continue(loop);
+    if (!last)
+        return;
+    for (size_t i = 0; i < r->arguments.count; i++)
+        set_constant(g, r->arguments.data[i], &loop->operands.data[i]);
+    for (bool changed = true; changed;) {
+        changed = false;
+        compute_region(g, r);
+        for (size_t i = 0; i < r->arguments.count; i++) {
+            const struct thread_value *v = r->arguments.data[i];
+            const struct thread_operand next = constant_of(g, &last->operands.data[i]);
+            if (g->instead[v->number].kind != THREAD_INTEGER ||
+                is_integer(&next, g->instead[v->number].integer))
+                continue;
+            set_constant(g, v, NULL);
+            changed = true;
+        }
+    }
+}
+
 static void number_region(struct numbering *g, const struct thread_region *r)
 {
     const size_t known = g->entries.count;
@@ -209,6 +266,8 @@ static void number_region(struct numbering *g, const struct thread_region *r)
         for (size_t j = 0; j < op->operands.count; j++)
             replace(g, op, j);
         number_operation(g, op);
+        if (op->op == THREAD_LOOP)
+            find_constant_arguments(g, op);
         for (size_t j = 0; j < op->regions.count; j++)
             number_region(g, op->regions.data[j]);
     }

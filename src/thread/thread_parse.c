@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MOST_GROUP = 256, MOST_DEPTH = 64 };
+enum { MOST_GROUP = 256, MOST_DEPTH = 64, MOST_UNROLL = 64 };
 
 /* An operation whose results `break` or `yield` give. */
 struct scope {
@@ -367,11 +367,13 @@ static void take_if(struct parser *p, struct thread_operation *o)
     type_results(p, o, &s);
 }
 
-/* loop: "loop" "(" [value ":" type "=" operand {"," …}] ")" region */
+/* loop: "loop" ["unroll" n] "(" [value ":" type "=" operand {"," …}] ")" region */
 static void take_loop(struct parser *p, struct thread_operation *o)
 {
     struct scope s;
     VEC(struct thread_value *) arguments = {0};
+    if (take_word(p, "unroll"))
+        o->unroll = take_count(p, "the turns that become one", 2, MOST_UNROLL);
     expect_sign(p, '(');
     while (!at_sign(p, ')')) {
         struct thread_value *v = new_value(p);

@@ -3,6 +3,7 @@
 
 void thread_optimise(struct arena *a, struct thread_function *f)
 {
+    thread_unroll(a, f);
     thread_number(a, f);
     thread_hoist(a, f);
     thread_number(a, f); /* values of several loops are now next to each other */

@@ -63,6 +63,8 @@ static void print_list(struct text *out, const struct thread_operation *o, size_
 static void print_arguments(struct text *out, const struct thread_operation *o)
 {
     const struct thread_region *r = o->regions.data[0];
+    if (o->unroll)
+        text_printf(out, " unroll %u", o->unroll);
     text_add(out, " (");
     for (size_t i = 0; i < r->arguments.count; i++) {
         text_printf(out, "%s%%%s: ", i ? ", " : "", r->arguments.data[i]->name);

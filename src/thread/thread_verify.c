@@ -487,6 +487,17 @@ static void check_flights(struct checks *c, struct thread_value *const *values, 
             fault(c, values[i]->where, "nothing waits for these products");
 }
 
+static void check_unrolled(struct checks *c, const struct thread_operation *op)
+{
+    const struct thread_operation *last = op->unroll ? thread_only_continue(op) : NULL;
+    bool values = last != NULL;
+    for (size_t i = 0; last && i < last->operands.count; i++)
+        values &= last->operands.data[i].kind == THREAD_VALUE;
+    if (op->unroll && !values)
+        fault(c, op->where,
+              "a loop that is unrolled ends with its only `continue`, which passes values");
+}
+
 static void check_loop(struct checks *c, const struct thread_operation *op)
 {
     const struct thread_operation *outer = c->loop, *branch = c->branch;
@@ -503,6 +514,7 @@ static void check_loop(struct checks *c, const struct thread_operation *op)
     check_region(c, r);
     if (!is_end(last_of(r)))
         fault(c, op->where, "the loop's region has to end with `continue`, `break` or `return`");
+    check_unrolled(c, op);
     check_flights(c, r->arguments.data, r->arguments.count);
     c->loops--;
     c->commits = c->exit_commits == UINT32_MAX ? commits : c->exit_commits;

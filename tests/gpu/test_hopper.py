@@ -22,14 +22,15 @@ try:
 except ImportError:
     np = None  # the texts are read and assembled all the same
 
+from thread_products import ATTENTION_SHARED, LOG2E, PRODUCTS, grid
 from tile_runner import fail
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from gpu_driver import Driver  # noqa: E402
 
+ROOT = os.path.dirname(os.path.dirname(HERE))
 FOLDER = os.path.join(os.path.dirname(HERE), "hopper")
-LOG2E = 1.4426950408889634
 TENSOR = {"f16": 6, "bf16": 9}  # CUtensorMapDataType
 SWIZZLE_128B, L2_256B = 3, 3    # CUtensorMapSwizzle, CUtensorMapL2promotion
 MULTIPROCESSORS, MAJOR = 16, 75  # CUdevice_attribute
@@ -141,20 +142,30 @@ class Attention:
         self.gpu.start(self.function, self.name, self.grid, self.arguments)
 
 
-class WarpProduct:
-    """C = A·trans(B) of tests/thread/matmul_f16.thread, for any GPU since sm_80."""
+class WarpProgram:
+    """A program of tests/thread, for any GPU since sm_80."""
 
-    def __init__(self, gpu, a, b, c, m, n, k):
-        self.gpu = gpu
-        path = os.path.join(os.path.dirname(FOLDER), "thread", "matmul_f16.thread")
+    def __init__(self, gpu, name, blocks, threads, shared, arguments):
+        self.gpu, self.grid, self.threads, self.shared, self.arguments = gpu, blocks, threads, shared, arguments
+        path = os.path.join(os.path.dirname(FOLDER), "thread", f"{name}.thread")
         text = subprocess.run([os.environ["THREAD_TEXT"], "--ptx", path], capture_output=True, check=True).stdout
-        self.function = gpu.function(gpu.load(text), "matmul_f16", 65536)
-        self.arguments = [*(ctypes.c_uint64(x) for x in (a, b, c)), ctypes.c_uint32(n), ctypes.c_uint32(k)]
-        self.grid = (n // 128, m // 128, 1)
+        self.function = gpu.function(gpu.load(text), name, shared)
 
     def run(self):
         pointers = (ctypes.c_void_p * len(self.arguments))(*[ctypes.cast(ctypes.byref(a), ctypes.c_void_p) for a in self.arguments])
-        self.gpu.call("cuLaunchKernel", self.function, *self.grid, 256, 1, 1, 65536, None, pointers, None)
+        self.gpu.call("cuLaunchKernel", self.function, *self.grid, 1, self.threads, 1, 1, self.shared, None, pointers, None)
+
+
+def warp_product(gpu, name, a, b, c, m, n, k):
+    """C = A·B, or A·trans(B)."""
+    product = PRODUCTS[name]
+    arguments = [*(ctypes.c_uint64(x) for x in (a, b, c)), ctypes.c_uint32(n), ctypes.c_uint32(k)]
+    return WarpProgram(gpu, name, grid(product, m, n), product.threads, product.shared, arguments)
+
+
+def warp_attention(gpu, q, k, v, o, heads, nq, nk):
+    arguments = [*(ctypes.c_uint64(x) for x in (q, k, v, o)), ctypes.c_uint32(nq), ctypes.c_uint32(nk), ctypes.c_float(LOG2E / 128 ** 0.5)]
+    return WarpProgram(gpu, "attention_warps", (nq // 128, heads), 256, ATTENTION_SHARED, arguments)
 
 
 # --- values ---
@@ -231,6 +242,30 @@ def milliseconds(torch, functions, repeat=60):
     return [statistics.median(x) for x in taken]
 
 
+def shipped(file, kernel):
+    sys.path.insert(0, os.path.join(ROOT, "python"))
+    import tilewright
+    return tilewright.load(f"{ROOT}/kernels/{file}")[kernel]
+
+
+def print_product_times(gpu, torch, name, product, size):
+    """Compares with cuBLAS, and with the kernel that the compiler makes the same program of."""
+    a, b = (torch.randn(size, size, device="cuda", dtype={"f16": torch.float16, "f32": torch.float32}[product.dtype]) for _ in range(2))
+    c, d = torch.empty_like(a), torch.empty_like(a)
+    names, runs = [f"{name}.thread"], [warp_product(gpu, name, a.data_ptr(), b.data_ptr(), c.data_ptr(), size, size, size).run]
+    if product.twin:
+        (file, kernel), tuned = product.twin[0].split(":"), product.twin[1]
+        twin = shipped(f"matmul/{file}", kernel).with_(**tuned, T=product.dtype, m=size, n=size, k=size)
+        names.append(kernel)
+        runs.append(lambda: twin(a=a, b=b, c=d))
+    other = b.T if product.transposed else b
+    times = milliseconds(torch, [*runs, lambda: torch.mm(a, other, out=d)])
+    print_rates(f"{product.dtype} {size}^3 by warps", [*names, "cuBLAS"], times, 2 * size ** 3)
+    runs[0]()
+    torch.mm(a, other, out=d)
+    print("  largest difference", (c.float() - d.float()).abs().max().item())
+
+
 def print_times(gpu):
     import torch
     torch.cuda.init()
@@ -245,18 +280,16 @@ def print_times(gpu):
         own[1].run()
         torch.mm(a, b.T, out=d)
         print("  largest difference", (c.float() - d.float()).abs().max().item())
-    size = 4096
-    a, b = (torch.randn(size, size, device="cuda", dtype=torch.float16) for _ in range(2))
-    c, d = torch.empty_like(a), torch.empty_like(a)
-    own = WarpProduct(gpu, a.data_ptr(), b.data_ptr(), c.data_ptr(), size, size, size)
-    times = milliseconds(torch, [own.run, lambda: torch.mm(a, b.T, out=d)])
-    print_rates(f"f16 {size}^3 by mma", ["matmul_f16.thread", "cuBLAS"], times, 2 * size ** 3)
-    print("  largest difference", (c.float() - d.float()).abs().max().item())
+    for name, product in PRODUCTS.items():
+        print_product_times(gpu, torch, name, product, 4096)
     for length in (2048, 8192):
         heads = 16 * 8192 // length
         q, k, v = (torch.randn(1, heads, length, 128, device="cuda", dtype=torch.float16) for _ in range(3))
         o = torch.empty_like(q)
         names = ["attention.ptx", "attention.thread"]
+        twin = shipped("fused/attention.tile", "attention").with_(BM=128, BN=64, WARPS=8, T="f16", heads=heads, nq=length, nk=length, d=128, causal=False,
+                                                                  scale=128 ** -0.5)
+        q3, k3, v3, o3 = (x[0] for x in (q, k, v, torch.empty_like(q)))
         addresses = [ctypes.c_uint64(x.data_ptr()) for x in (q, k, v, o)]
         own = [Attention(gpu, name, *addresses, heads, length, length) for name in names]
         from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -266,8 +299,12 @@ def print_times(gpu):
                 with sdpa_kernel(backend):
                     return torch.nn.functional.scaled_dot_product_attention(q, k, v)
             peers.append(peer)
-        times = milliseconds(torch, [*(x.run for x in own), *peers])
-        print_rates(f"attention f16, {heads} heads of {length}", [*names, "cuDNN", "flash"], times, 4 * heads * length ** 2 * 128)
+        warps = warp_attention(gpu, *(x.data_ptr() for x in (q, k, v, o3)), heads, length, length)
+        times = milliseconds(torch, [*(x.run for x in own), warps.run, lambda: twin(q=q3, k=k3, v=v3, o=o3), *peers])
+        print_rates(f"attention f16, {heads} heads of {length}", [*names, "attention_warps.thread", "fused/attention.tile", "cuDNN", "flash"], times,
+                    4 * heads * length ** 2 * 128)
+        warps.run()
+        print("  largest difference of attention_warps.thread", (o3.float() - peers[0]()[0].float()).abs().max().item())
         own[1].run()
         print("  largest difference", (o.float() - peers[0]().float()).abs().max().item())
 

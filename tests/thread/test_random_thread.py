@@ -244,6 +244,7 @@ class Program:
         names, turns = [self.new() for _ in kinds], self.random.randrange(1, 5)
         starts = [self.value(k) for k in kinds]
         body = []
+        unroll = self.random.choice(["", "", "unroll 2 ", "unroll 3 "])  # then the only `continue` is the last operation
 
         def write(r):
             for kind, name in zip(kinds[1:], names[1:]):
@@ -258,7 +259,7 @@ class Program:
                 if env[done]:
                     raise Leave("break", values(env))
             r.append(act)
-            self.operations(r, depth + 1, (kinds, results, names[0], True))
+            self.operations(r, depth + 1, (kinds, results, names[0], not unroll))
             after = self.define(r, "u32", f"add.u32 {names[0]}, 1", lambda env: env[names[0]] + 1)
             self.leave(r, "continue", *self.passed(kinds, after))
 
@@ -280,7 +281,7 @@ class Program:
                     if left.how == "break":
                         return values
         arguments = ", ".join(f"{n}: {k} = {s}" for n, k, s in zip(names, kinds, ["0"] + starts[1:]))
-        self.results(region, results, f"loop ({arguments}) {{", rest, run)
+        self.results(region, results, f"loop {unroll}({arguments}) {{", rest, run)
 
     def operations(self, region, depth, loop):
         for _ in range(self.random.randrange(1, 7)):

@@ -16,6 +16,7 @@ import tempfile
 
 import numpy as np
 
+from thread_products import ATTENTION_SHARED, LOG2E, PRODUCTS, grid
 from tile_runner import fail
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -48,6 +49,11 @@ CASES = [
     ("loop (%i: u32 = 0.5) { continue %i }", "the value's type is not that of its destination"),
     ("loop (%i: u32 = 0) { break\n copy_out_commit continue %i }", "this operation is never reached"),
     ("%a = loop (%i: u32 = 0) { continue %i }", "as many results are needed as values leave it"),
+    ("loop unroll 4 (%i: u32 = 0) { %d = ge.u32 %i, %n break_if %d %j = add.u32 %i, 1 continue %j }", None),
+    ("loop unroll 4 (%i: u32 = 0) { %d = ge.u32 %i, %n if %d { continue %i } %j = add.u32 %i, 1 continue %j }", "its only `continue`"),
+    ("loop unroll 4 (%i: u32 = 0) { continue 0 }", "which passes values"),
+    ("loop unroll 4 (%i: u32 = 0) { break }", "its only `continue`"),
+    ("loop unroll 1 (%i: u32 = 0) { continue %i }", "expected the turns that become one, from 2 to 64"),
     ("break", "there is no loop around this"),
     ("yield %n", "`yield` is not in an `if`"),
     ("shared f32 x[4] at 0\n shared f32 y[4] at 8", "the array lies on `x`"),
@@ -160,6 +166,15 @@ PATTERNS = [
 ]
 
 
+# Of optimised programs: the stages of four turns are constants, so the elements' places are; short `if`s have no branch.
+OPTIMISED = [
+    ("shared u32 x[4] at 0\n loop unroll 4 (%i: u32 = 0, %s: u32 = 0) { %d = ge.u32 %i, %n break_if %d store_shared.u32 x[%s], %i\n"
+     "%t = add.u32 %s, 1 %u = and.u32 %t, 3 %j = add.u32 %i, 1 continue %j, %u }", r"st\.shared\.\w+ \[%r\d+(\+4|\+8|\+12)?\]", 4),
+    ("%d = ge.u32 %n, 4 if %d { %j = add.u32 %n, 1 store.u32 %out, %j, 0, %j }", r"\bbra\b", 0),
+    ("%d = ge.u32 %n, 4 if %d { barrier 0, 0 }", r"\bbra\b", 1),
+]
+
+
 def run(program, *words):
     return subprocess.run([program, *words], capture_output=True, text=True)
 
@@ -171,8 +186,8 @@ def write_case(folder, body):
     return path
 
 
-def check_pattern(program, folder, body, pattern, count):
-    done = run(program, "--plain", write_case(folder, body))
+def check_pattern(program, folder, form, body, pattern, count):
+    done = run(program, form, write_case(folder, body))
     found = len(re.findall(pattern, done.stdout))
     if done.returncode or found != count:
         fail(f"{pattern} is {found} times, not {count}, in the PTX of\n{body}\n{done.stdout}{done.stderr}")
@@ -222,38 +237,70 @@ def check_assembled(program, folder, path):
         fail(f"{path}: ptxas: {done.stderr}")
 
 
-def check_values(program, tool, folder):
-    """A product whose block copies ahead by cp.async and multiplies by mma."""
-    path = f"{folder}/matmul.ptx"
+def write_ptx(program, folder, name):
+    path = f"{folder}/{name}.ptx"
     with open(path, "w") as file:
-        file.write(run(program, "--ptx", f"{TESTS}/thread/matmul_f16.thread").stdout)
-    m, n, k = 256, 128, 160
-    rng = np.random.default_rng(1)
-    a, b = (rng.standard_normal(shape).astype(np.float16) for shape in ((m, k), (n, k)))
-    np.save(f"{folder}/a.npy", a)
-    np.save(f"{folder}/b.npy", b)
-    launch = ["--grid", f"{n // 128},{m // 128}", "--block", "256", "--shared", "65536", "--arg", f"@{folder}/a.npy", "--arg", f"@{folder}/b.npy",
-              "--arg", f"f16[{m}x{n}]:none", "--arg", f"i32:{n}", "--arg", f"i32:{k}"]
-    done = run(tool, "run", path, *launch, "--out", f"2={folder}/c.npy")
+        file.write(run(program, "--ptx", f"{TESTS}/thread/{name}.thread").stdout)
+    return path
+
+
+def check_launch(tool, path, folder, arrays, launch, wanted, tolerance):
+    """Runs a program on the simulator: its last array gets values near the wanted ones, and there is no race."""
+    for i, array in enumerate(arrays):
+        np.save(f"{folder}/{i}.npy", array)
+    shape = "x".join(str(x) for x in wanted.shape)
+    dtype = {"float16": "f16", "float32": "f32"}[str(arrays[0].dtype)]
+    arguments = [x for i in range(len(arrays)) for x in ("--arg", f"@{folder}/{i}.npy")] + ["--arg", f"{dtype}[{shape}]:none"]
+    grid_words, scalars = launch
+    whole = [*grid_words, *arguments, *(x for s in scalars for x in ("--arg", s))]
+    done = run(tool, "run", path, *whole, "--out", f"{len(arrays)}={folder}/out.npy")
     if done.returncode:
         fail(done.stdout + done.stderr)
-    got, wanted = np.load(f"{folder}/c.npy").astype(np.float32), a.astype(np.float32) @ b.astype(np.float32).T
-    wrong = np.abs(got - wanted) > 2 ** -10 * np.abs(wanted) + 1e-3
+    wrong = ~(np.abs(np.load(f"{folder}/out.npy").astype(np.float64) - wanted) <= tolerance)
     if wrong.any():
-        fail(f"matmul_f16: {wrong.sum()} wrong values, the first at {np.argwhere(wrong)[0]}")
-    done = run(tool, "check", path, *launch)
+        fail(f"{path}: {wrong.sum()} wrong values, the first at {np.argwhere(wrong)[0]}")
+    done = run(tool, "check", path, *whole)
     if done.returncode:
         fail(done.stdout + done.stderr)
+
+
+def launch_words(blocks, threads, shared):
+    return ["--grid", ",".join(str(x) for x in blocks), "--block", str(threads), "--shared", str(shared)]
+
+
+def check_product(program, tool, folder, name, product):
+    m, n, k = 256, 256, 160
+    rng = np.random.default_rng(1)
+    a, b = (rng.standard_normal(shape).astype({"f16": "f2", "f32": "f4"}[product.dtype]) for shape in ((m, k), (n, k) if product.transposed else (k, n)))
+    launch = launch_words(grid(product, m, n), product.threads, product.shared), [f"i32:{n}", f"i32:{k}"]
+    wanted = a.astype(np.float64) @ (b.T if product.transposed else b).astype(np.float64)
+    tolerance = 2 ** -10 * np.abs(wanted) + 1e-3 if product.dtype == "f16" else 1e-4
+    check_launch(tool, write_ptx(program, folder, name), folder, [a, b], launch, wanted, tolerance)
+
+
+def check_attention(program, tool, folder):
+    heads, nq, nk = 2, 128, 192
+    rng = np.random.default_rng(2)
+    q, k, v = (rng.standard_normal((heads, rows, 128)).astype("f2") for rows in (nq, nk, nk))
+    scores = q.astype(np.float64) @ k.astype(np.float64).transpose(0, 2, 1) / 128 ** 0.5
+    part = np.exp(scores - scores.max(axis=2, keepdims=True))
+    wanted = part / part.sum(axis=2, keepdims=True) @ v.astype(np.float64)
+    launch = launch_words((nq // 128, heads), 256, ATTENTION_SHARED), [f"i32:{nq}", f"i32:{nk}", f"f32:{LOG2E / 128 ** 0.5}"]
+    check_launch(tool, write_ptx(program, folder, "attention_warps"), folder, [q, k, v], launch, wanted, 4e-3)
 
 
 def main():
-    program = os.environ["THREAD_TEXT"]
+    program, tool = os.environ["THREAD_TEXT"], os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         for case in CASES:
             check_case(program, folder, *case)
         for case in PATTERNS:
-            check_pattern(program, folder, *case)
-        check_values(program, os.path.abspath(sys.argv[1]), folder)
+            check_pattern(program, folder, "--plain", *case)
+        for case in OPTIMISED:
+            check_pattern(program, folder, "--ptx", *case)
+        for name, product in PRODUCTS.items():
+            check_product(program, tool, folder, name, product)
+        check_attention(program, tool, folder)
         files = sorted(glob.glob(f"{TESTS}/hopper/*.thread") + glob.glob(f"{TESTS}/thread/*.thread"))
         if not files:
             fail("there are no programs")

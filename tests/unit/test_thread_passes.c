@@ -96,9 +96,12 @@ static void loop(struct maker *m, int depth)
 {
     int visible = m->names, name = new_name(m), counter = new_name(m), carried = new_name(m),
         other = new_name(m);
-    text_printf(m->text, "%%v%d, %%v%d = loop (%%v%d: u32 = 0, %%v%d: u32 = ", name, new_name(m),
-                counter, carried);
+    const bool unrolled = chance(m, 2) == 0;
+    text_printf(m->text, "%%v%d, %%v%d = loop ", name, new_name(m));
     int second = m->next - 1;
+    if (unrolled)
+        text_printf(m->text, "unroll %u ", 2 + chance(m, 3));
+    text_printf(m->text, "(%%v%d: u32 = 0, %%v%d: u32 = ", counter, carried);
     operand(m);
     text_printf(m->text, ", %%v%d: u32 = ", other);
     operand(m);
@@ -119,9 +122,9 @@ static void loop(struct maker *m, int depth)
         text_add(m->text, "\n");
     }
     text_printf(m->text, "%%v%d = add.u32 %%v%d, 1\ncontinue %%v%d, ", next, counter, next);
-    operand(m);
+    (unrolled ? value : operand)(m);
     text_add(m->text, ", ");
-    operand(m);
+    (unrolled ? value : operand)(m);
     text_add(m->text, "\n}\n");
     m->names = visible;
     show(m, name);

@@ -34,6 +34,18 @@ static const struct example {
      "store.u32 %out, 0, 0, %a store.u32 %out, 0, 1, %b\n",
      {10, 20},
      {20, 10}},
+    {"turns that become one, left in the middle",
+     "%n = load.u32 %in, 0, 0\n"
+     "%sum, %at = loop unroll 4 (%i: u32 = 0, %s: u32 = 0, %stage: u32 = 0) {\n"
+     "    %done = ge.u32 %i, %n break_if %done, %s, %stage\n"
+     "    %even = and.u32 %stage, 1 %is_odd = eq.u32 %even, 1\n"
+     "    %r = if %is_odd { %x = add.u32 %s, %i yield %x } else { %y = add.u32 %s, 100 yield %y }\n"
+     "    %more = add.u32 %stage, 1 %next = and.u32 %more, 3\n"
+     "    %j = add.u32 %i, 1 continue %j, %r, %next\n"
+     "}\n"
+     "store.u32 %out, 0, 0, %sum store.u32 %out, 0, 1, %at\n",
+     {7},
+     {409, 3}},
     {"a loop in a loop",
      "%n = load.u32 %in, 0, 0\n"
      "%sum = loop (%i: u32 = 0, %s: u32 = 0) {\n"
