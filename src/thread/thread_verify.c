@@ -27,7 +27,9 @@ struct checks {
     struct diag *diag;
     const struct thread_function *function;
     struct fate *fates;
-    VEC(uint32_t) taken; /* numbers of values, in the order of the text */
+    VEC(uint32_t) taken;                      /* numbers of values, in the order of the text */
+    VEC(const struct thread_value *) flights; /* groups in flight that are defined here */
+    size_t loop_flights;                      /* of them, before the innermost loop */
     uint32_t loops, roles;
     uint32_t commits;      /* that every run to this place has done */
     uint32_t exit_commits; /* the same for every run that leaves the innermost loop */
@@ -50,6 +52,8 @@ static struct fate *fate_of(const struct checks *c, const struct thread_value *v
 static void define(struct checks *c, const struct thread_value *v)
 {
     *fate_of(c, v) = (struct fate){.loops = c->loops, .commit = c->commits};
+    if (v->type.in_flight)
+        vec_push(c->arena, &c->flights, v);
 }
 
 static void use(struct checks *c, const struct thread_operand *o)
@@ -503,12 +507,14 @@ static void check_loop(struct checks *c, const struct thread_operation *op)
     const struct thread_operation *outer = c->loop, *branch = c->branch;
     const struct thread_region *r = op->regions.data[0];
     const uint32_t commits = c->commits, exit_commits = c->exit_commits;
+    const size_t flights = c->flights.count, loop_flights = c->loop_flights;
     check_passed(c, op, 0, r->arguments.data, r->arguments.count);
     pass_values(c, op);
     c->loop = op;
     c->branch = NULL;
     c->loops++;
     c->exit_commits = UINT32_MAX;
+    c->loop_flights = flights;
     for (size_t i = 0; i < r->arguments.count; i++)
         define(c, r->arguments.data[i]);
     check_region(c, r);
@@ -517,6 +523,8 @@ static void check_loop(struct checks *c, const struct thread_operation *op)
     check_unrolled(c, op);
     check_flights(c, r->arguments.data, r->arguments.count);
     c->loops--;
+    c->flights.count = flights;
+    c->loop_flights = loop_flights;
     c->commits = c->exit_commits == UINT32_MAX ? commits : c->exit_commits;
     c->exit_commits = exit_commits;
     c->loop = outer;
@@ -573,6 +581,19 @@ static void check_roles(struct checks *c, const struct thread_operation *op)
                          at_launch));
 }
 
+/* Checks that no group in flight is left behind where a run leaves a loop or the function. */
+static void check_left(struct checks *c, const struct thread_operation *op)
+{
+    for (size_t i = op->op == THREAD_RETURN ? 0 : c->loop_flights; i < c->flights.count; i++) {
+        bool passed = fate_of(c, c->flights.data[i])->taken;
+        for (size_t j = 0; j < op->operands.count; j++)
+            passed |= op->operands.data[j].value == c->flights.data[i];
+        if (!passed)
+            fault(c, op->where,
+                  "products are in flight where the run leaves: product_wait comes first");
+    }
+}
+
 static void check_end(struct checks *c, const struct thread_operation *op)
 {
     static const char *const none = "nothing takes these values";
@@ -598,6 +619,8 @@ static void check_end(struct checks *c, const struct thread_operation *op)
         break;
     }
     pass_values(c, op);
+    if (op->op != THREAD_YIELD)
+        check_left(c, op);
 }
 
 /* Checks an operation whose operands are those of the table. */
@@ -648,6 +671,7 @@ static void check_operation(struct checks *c, const struct thread_operation *op)
 
 static void check_region(struct checks *c, const struct thread_region *r)
 {
+    const size_t flights = c->flights.count;
     for (size_t i = 0; i < r->operations.count; i++) {
         const struct thread_operation *op = r->operations.data[i];
         if (i > 0 && is_end(r->operations.data[i - 1]->op))
@@ -656,6 +680,7 @@ static void check_region(struct checks *c, const struct thread_region *r)
     }
     for (size_t i = 0; i < r->operations.count; i++)
         check_flights(c, r->operations.data[i]->results.data, r->operations.data[i]->results.count);
+    c->flights.count = flights;
 }
 
 /* --- shared memory --- */

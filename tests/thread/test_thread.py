@@ -54,6 +54,11 @@ CASES = [
     ("loop unroll 4 (%i: u32 = 0) { continue 0 }", "which passes values"),
     ("loop unroll 4 (%i: u32 = 0) { break }", "its only `continue`"),
     ("loop unroll 1 (%i: u32 = 0) { continue %i }", "expected the turns that become one, from 2 to 64"),
+    (FLYING + "%e = eq.u32 %n, 1 if %e { return }\n %k = product_commit.f32 %s1 %w = product_wait.f32 %k, 0", "in flight where the run leaves"),
+    (FLYING + "%k = product_commit.f32 %s1 %e = eq.u32 %n, 1 %w = product_wait.f32 %k, 0 if %e { return }", None),
+    ("    shared bf16 a[8192] at 0\n %d = descriptor a[0], 16, 1024\n %none = undefined.f32 * 32\n %e = eq.u32 %n, 1\n"
+     "%r = loop (%acc: f32*32 = %none) { %s = product.f32.bf16 %acc, %d, %d, 1, 0 break_if %e, %none\n"
+     "%k = product_commit.f32 %s %w = product_wait.f32 %k, 0 continue %w }", "in flight where the run leaves"),
     ("break", "there is no loop around this"),
     ("yield %n", "`yield` is not in an `if`"),
     ("shared f32 x[4] at 0\n shared f32 y[4] at 8", "the array lies on `x`"),
