@@ -71,7 +71,8 @@ module.exports = {
     "hint",
     "at",
     "clean",
-    "by"
+    "by",
+    "added"
   ],
   "hint": [
     "evict_first",

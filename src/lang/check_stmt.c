@@ -157,6 +157,16 @@ static void emit_value(struct checker *c, struct expr *e)
 static void check_call_statement(struct checker *c, const struct node *n)
 {
     const struct node *call = n->a;
+    enum op op = op_by_text(call->text, FORM_CALL, -1);
+    if (n->is_added && !may_be_uncredited(op)) {
+        diag_error(c->diag, n->loc, "`added` marks a barrier or a wait, and `%s` is neither",
+                   call->text);
+        diag_note(
+            c->diag, n->loc,
+            "write it after `sync()`, `async_wait(n)` or `async_commit()`, if the static check "
+            "must not rely on them");
+        return;
+    }
     const struct entry *fn = module_entry(c->module, call->text);
     if (fn && fn->kind == ENTRY_FN) {
         struct fn_results results = {.count = 0};
@@ -165,9 +175,11 @@ static void check_call_statement(struct checker *c, const struct node *n)
                 emit_value(c, results.value[i]);
         return;
     }
-    enum op op = op_by_text(call->text, FORM_CALL, -1);
     if (op != OP_COUNT && op_table[op].class == CLASS_EFFECT) {
+        struct stmt **at = c->tail;
         check_effect_call(c, call, op);
+        if (*at)
+            (*at)->uncredited = n->is_added;
         return;
     }
     c->whole = call;

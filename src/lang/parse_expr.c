@@ -289,7 +289,7 @@ static bool at_cast(const struct parser *p)
     bool foreign = c_type(p, t) || future_type(p, t);
     if (is_type_name(p, t) && (!foreign || next->kind == TOK_LPAREN))
         return true;
-    static const char *const words[] = {"inside", "strides", "hint", "at", "clean", "by"};
+    static const char *const words[] = {"inside", "strides", "hint", "at", "clean", "by", "added"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (token_is(p, next, words[i]))
             return false;

@@ -99,12 +99,13 @@ static struct node *parse_assign(struct parser *p)
     return n;
 }
 
-/* call ";" */
+/* call [ "added" ] ";" */
 static struct node *parse_call_statement(struct parser *p)
 {
     uint32_t first = p->pos;
     struct node *n = node_new(p, N_EXPR, here(p));
     n->a = parse_call(p);
+    n->is_added = accept_word(p, "added");
     n->loc = range_from(p, first);
     if (at(p, TOK_ASSIGN) && fail(p, here(p), "a call is not a place to assign to"))
         note(p, n->loc, "indices are in brackets: `A[i][j] = …`");

@@ -43,7 +43,7 @@ enum node_kind {
     N_DESTRUCT, /* type (a, b) = f(t): type, list of N_NAME, a = call */
     N_ASSIGN,   /* a = b, or compound: op (OP_COUNT: plain); x++ is x += 1 */
     N_ASYNC,    /* async a = b; text = hint or NULL */
-    N_EXPR,     /* a call as a statement: a */
+    N_EXPR,     /* a call as a statement: a; is_added: `added` follows it */
     N_IF,       /* a, body, otherwise */
     N_FOR, /* init (N_DECLS or N_ASSIGN list), a = condition or NULL, step (list), body; unroll, stages */
     N_WHILE, /* a, body; is_do */
@@ -103,6 +103,7 @@ struct node {
     bool above_i64; /* N_INT above INT64_MAX: i holds the bits of the u64 */
     bool has_unroll, is_do, inside;
     bool is_clean; /* N_DECL global: `= 0 clean` */
+    bool is_added; /* N_EXPR: `sync() added` */
     bool is_pointer, is_const, is_static;
 };
 

@@ -3,7 +3,7 @@
  * A tile lives from its declaration to the end of its scope, or to a free() in the same list of
  * statements. Tiles whose lives do not overlap may lie on the same bytes if a barrier separates the
  * last use of the earlier tile from the first use of the later one, on every path, also around
- * loops. If the program has no such barrier, the pass adds sync() before the later tile's
+ * loops. If the program has no such barrier, the pass adds `sync() added` before the later tile's
  * declaration, or before the pipeline with that declaration. If that is not possible, the tiles are
  * kept apart: not all threads would get to the barrier, it would be in a pipeline, or a copy into
  * the earlier tile may still be in flight.
@@ -461,7 +461,7 @@ static const struct place *barrier_place(const struct plan *p, const struct tile
 static void add_barrier(struct plan *p, const struct place *at)
 {
     struct stmt *sync = stmt_effect(p->kernel, OP_SYNC, LOC_NONE, NULL);
-    sync->added = true;
+    sync->uncredited = true;
     sync->next = *at->link;
     *at->link = sync;
 }

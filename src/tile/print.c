@@ -2,8 +2,9 @@
  *
  * The printed text compiles again to the same kernel, which prints the same text. So it spells out
  * everything that the checker would otherwise choose: shapes of iota(), offsets of planned shared
- * tiles, casts. Two facts appear only in comments, because they do not change the meaning: the
- * statements that the compiler added, and the bytes of shared memory.
+ * tiles, casts. Barriers that the static check must not count are written `sync() added`. Two facts
+ * appear only in comments, because they do not change the meaning: other statements that the
+ * compiler added, and the bytes of shared memory.
  *
  * Literals have no type of their own (Meaning 12): a literal takes the type of the operand next
  * to it. When an expression is printed, `want` is that type; a literal of another type gets a
@@ -543,7 +544,10 @@ static void print_simple(struct text *t, const struct stmt *s)
         if (s->hint)
             text_printf(t, " hint(%s)", s->hint);
         break;
-    case STMT_EFFECT: print_expr(t, s->value, PREC_ANY, WANT_DEFAULT); break;
+    case STMT_EFFECT:
+        print_expr(t, s->value, PREC_ANY, WANT_DEFAULT);
+        text_add(t, s->uncredited ? " added" : "");
+        break;
     case STMT_BREAK: text_add(t, "break"); break;
     case STMT_CONTINUE: text_add(t, "continue"); break;
     case STMT_RETURN: text_add(t, "return"); break;
@@ -687,7 +691,7 @@ static void print_for_head(struct text *t, const struct stmt *s)
 
 static void note_line(struct printer *p, const struct stmt *s)
 {
-    struct printed_line line = {p->line, s->loc, s->added};
+    struct printed_line line = {p->line, s->loc, s->added || s->uncredited};
     if (p->lines)
         vec_push(p->out->arena, &p->lines->list, line);
 }

@@ -295,7 +295,7 @@ static struct stmt *barrier(struct adder *a, struct loc at)
     if (!shared || a->pipelines)
         return NULL;
     struct stmt *s = stmt_effect(a->kernel, OP_SYNC, at, NULL);
-    s->added = true;
+    s->added = s->uncredited = true;
     return s;
 }
 

@@ -207,7 +207,7 @@ void fix_with_barrier(struct sync_check *k, int early, int late, struct loc wait
 
 static bool is_barrier(const struct stmt *s)
 {
-    return s->kind == STMT_EFFECT && s->value->op == OP_SYNC && !s->added;
+    return s->kind == STMT_EFFECT && s->value->op == OP_SYNC && !s->uncredited;
 }
 
 /* Returns the statement of the list before s. */

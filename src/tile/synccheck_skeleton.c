@@ -522,7 +522,7 @@ static void emit_effect(struct emitter *m, const struct stmt *s)
         in.first = (int)m->k->code.frees.count;
         vec_push(m->k->arena, &m->k->code.frees, s->loc);
     }
-    if (!s->added)
+    if (!s->uncredited)
         emit(m, in);
 }
 

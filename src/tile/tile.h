@@ -189,8 +189,10 @@ struct stmt {
     int unroll;                    /* FOR: UNROLL_NONE, UNROLL_FULL, or a factor */
     int stages;                    /* FOR: pipeline(n); 0: not a pipeline */
     bool is_do;                    /* WHILE */
-    bool added;     /* by the compiler: the static check does not count it as a barrier of the
-                * program; printed with a comment */
+    bool added;                    /* by the compiler; printed with a comment */
+    bool
+        uncredited; /* EFFECT of an op that may_be_uncredited(): `sync() added`. It is executed, but
+                      * the static check does not count it as the program's own. */
     bool divergent; /* set by variance: only some threads of the block may come here */
     const struct inlining *inlined;  /* the call that it came from; NULL: none */
     const struct claim *claim;       /* EFFECT of ASSUME: the claim to check on the simulator; NULL:
@@ -301,6 +303,8 @@ bool expr_has_atomic(const struct expr *e);
 /* Returns true for arrive(…) as a statement or as the value of a declaration: a barrier of the
  * block. */
 bool stmt_arrives(const struct stmt *s);
+/* Returns true for sync, async_commit and async_wait: `added` may follow their calls. */
+bool may_be_uncredited(enum op op);
 /* Returns true if the value of e is made of register tiles, which the whole block holds: e names one,
  * outside of indices and of values of rank 0. */
 bool expr_has_register_tile(const struct expr *e);

@@ -631,7 +631,11 @@ static bool check_statement(struct verifier *v, const struct stmt *s, bool top)
     case STMT_DECL: return check_decl(v, s);
     case STMT_ASSIGN: return check_assign(v, s);
     case STMT_ASYNC_COPY: return check_async(v, s);
-    case STMT_EFFECT: v->whole = s->value; return check_expr(v, s->value, true);
+    case STMT_EFFECT:
+        v->whole = s->value;
+        return check_expr(v, s->value, true) &&
+               check(v, s->value, !s->uncredited || may_be_uncredited(s->value->op),
+                     "an op that cannot be `added`");
     case STMT_IF:
         return check_condition(v, s->condition) && check_body(v, s->body) &&
                check_body(v, s->otherwise);

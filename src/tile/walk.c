@@ -43,6 +43,11 @@ bool stmt_arrives(const struct stmt *s)
            s->value->op == OP_ARRIVE;
 }
 
+bool may_be_uncredited(enum op op)
+{
+    return op == OP_SYNC || op == OP_ASYNC_COMMIT || op == OP_ASYNC_WAIT;
+}
+
 static bool has_array(const struct expr *e)
 {
     bool leaf = e->op == OP_REF || e->op == OP_ACCESS;

@@ -35,6 +35,7 @@ static const char *const assigns[] = {
     "=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^="};
 static const char *const words[] = {
     "sync();",
+    "sync() added;",
     "async_commit();",
     "async_wait(0);",
     "break;",

@@ -428,7 +428,7 @@ static void test_plan_scopes(void **state)
                 "        sync();\n"
                 "        C[0 +: 8] = s;\n"
                 "    }\n"
-                "    sync(); // added by the compiler\n"
+                "    sync() added;\n"
                 "    shared f32 t[16] at(0) = 1.0;\n");
     /* A life that ends early. */
     expect_plan(
@@ -452,7 +452,7 @@ static void test_plan_loops(void **state)
                 "}",
                 "    for (i32 p = 0; p < 8; p += 1) {\n"
                 "        {\n"
-                "            sync(); // added by the compiler\n"
+                "            sync() added;\n"
                 "            shared f32 s[8] at(0) = 1.0;\n"
                 "            sync();\n"
                 "            C[0 +: 8] = s;\n"
@@ -478,7 +478,7 @@ static void test_plan_loops(void **state)
                 "        }\n"
                 "        sync();\n"
                 "    }\n"
-                "    sync(); // added by the compiler\n"
+                "    sync() added;\n"
                 "    shared f32 t[8] at(0) = 1.0;\n");
     /* In a pipeline no barrier is added inside; it comes before the loop. */
     expect_plan("{ shared f32 s[8] = 1.0; sync(); C[0 +: 8] = s; }\n"
@@ -490,7 +490,7 @@ static void test_plan_loops(void **state)
                 "        sync();\n"
                 "        C[0 +: 8] = s;\n"
                 "    }\n"
-                "    sync(); // added by the compiler\n"
+                "    sync() added;\n"
                 "    pipeline(2) for (i32 p = 0; p < 8; p += 1) {\n"
                 "        shared f32 t[8] at(0) = A[p +: 8];\n"
                 "        shared f32 u[8] at(128) = A[p +: 8];\n"
@@ -519,7 +519,7 @@ static void test_plan_conditions(void **state)
         plan(&p, text, sizeof text, texts[i]);
         text_init(&printed, &p.arena);
         kernel_print(&printed, p.kernel);
-        const char *added = strstr(printed.data, "added by the compiler");
+        const char *added = strstr(printed.data, "sync() added;");
         assert_non_null(added);
         assert_non_null(strstr(added, "shared f32 t[8] at(0)"));
         program_free(&p);
@@ -582,13 +582,13 @@ static void test_plan_varying(void **state)
                  "        shared f32 s[8] at(0);\n"
                  "        s[thread.x] = 1.0;\n"
                  "    }\n"
-                 "    sync(); // added by the compiler\n"
+                 "    sync() added;\n"
                  "    if (thread.x < 3) {\n"
                  "        shared f32 t[8] at(0);\n"
                  "        t[thread.x] = 2.0;\n"
                  "    }\n"
                  "    {\n"
-                 "        sync(); // added by the compiler\n"
+                 "        sync() added;\n"
                  "        shared f32 u[8] at(0);\n"
                  "        u[thread.x] = 1.0;\n"
                  "    }\n");

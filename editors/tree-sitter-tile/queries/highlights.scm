@@ -17,7 +17,7 @@
 ["import" "tune" "type" "require" "static_assert" "typeof" "ensures" "family"] @keyword
 ["true" "false" "inf" "nan"] @constant.builtin
 ["grid" "warps" "threads" "resident" "target" "cluster" "cooperative"] @attribute
-["inside" "strides" "hint" "at" "clean" "by"] @keyword
+["inside" "strides" "hint" "at" "clean" "by" "added"] @keyword
 ["evict_first" "evict_last" "evict_normal" "no_allocate"] @constant.builtin
 "kernel" @keyword.function
 "fn" @keyword.function

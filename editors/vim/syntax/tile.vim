@@ -9,7 +9,7 @@ syn keyword tileDeclares import tune type require static_assert fn kernel typeof
 syn keyword tileConstant true false inf nan
 syn keyword tileType f64 f32 tf32 f16 bf16 e4m3 e5m2 i64 i32 i16 i8 u64 u32 u16 u8 bool
 syn keyword tileAttribute grid warps threads resident target cluster cooperative
-syn keyword tileModifier inside strides hint at clean by
+syn keyword tileModifier inside strides hint at clean by added
 syn keyword tileHint evict_first evict_last evict_normal no_allocate
 syn keyword tileArgument axis exclusive
 syn keyword tileIndex block grid thread
