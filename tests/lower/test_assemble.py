@@ -48,11 +48,14 @@ class Case:
     def __init__(self, kernel, dtype, tuned, target, is_default):
         self.kernel, self.type, self.tuned, self.target, self.is_default = kernel, dtype, tuned, target, is_default
 
-    def options(self):
+    def scalars(self):
+        """Returns the names of the parameters that are no arrays."""
         text = re.sub(r"//.*", "", open(self.kernel.path).read())
         start = re.search(rf"^kernel\s+{self.kernel.name}\s*\((.*?)\)\s*grid", text, re.M | re.S).group(1)
-        names = [p.split()[-1] for p in start.split(",") if "*" not in p]
-        values = {n: STATICS.get(n, RUN_TIME.get(n)) for n in names}
+        return [re.split(r"\s*=", p.strip())[0].split()[-1] for p in start.split(",") if p.strip() and "*" not in p]
+
+    def options(self):
+        values = {n: STATICS.get(n, RUN_TIME.get(n)) for n in self.scalars()}
         given = ["--set=" + ",".join(f"{n}={v}" for n, v in values.items() if v is not None)]
         if self.type:
             given.append("--type=" + self.type)
