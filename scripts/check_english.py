@@ -34,6 +34,7 @@ COMMENTS = [
     "src/api/*",
     "src/cuda/*",
     "src/model/*",
+    "src/plan/*",
     "src/ptx/*",
     "src/sim/*",
     "src/tile/*",

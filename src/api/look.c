@@ -3,6 +3,7 @@
 
 #include "base/platform.h"
 #include "cpu/routines.h"
+#include "plan/plan.h"
 #include "tile/array_use.h"
 
 #include <inttypes.h>
@@ -449,14 +450,15 @@ int look_lines_before(const tw_launch *l)
 
 static tw_status unknown_pass(tw_context *ctx, const char *name)
 {
-    const char **names = arena_array(&ctx->scratch, const char *, pass_count + 1);
+    int count = pass_count + plan_pass_count;
+    const char **names = arena_array(&ctx->scratch, const char *, count + 1);
     names[0] = "check";
-    for (int i = 0; i < pass_count; i++)
-        names[i + 1] = pass_list[i].name;
-    if (name_find(name, names, pass_count + 1) >= 0)
+    for (int i = 0; i < count; i++)
+        names[i + 1] = tw_pass_name(i);
+    if (name_find(name, names, count + 1) >= 0)
         return TW_OK;
     diag_error(&ctx->diag, LOC_NONE, "there is no pass `%s`", name);
-    suggest(&ctx->diag, &ctx->scratch, name, names, pass_count + 1);
+    suggest(&ctx->diag, &ctx->scratch, name, names, count + 1);
     return TW_NOT_FOUND;
 }
 
@@ -601,13 +603,25 @@ tw_status tw_launch_layouts(tw_launch *l, tw_layouts *out)
     return status;
 }
 
+/* Returns NULL if there is none: the passes of a GPU come after those of passes.h. */
+static const struct plan_pass *plan_pass_at(int index)
+{
+    return index >= 0 && index < plan_pass_count ? &plan_pass_list[index] : NULL;
+}
+
 const char *tw_pass_name(int index)
 {
+    const struct plan_pass *planned = plan_pass_at(index - pass_count);
+    if (planned)
+        return planned->name;
     return index >= 0 && index < pass_count ? pass_list[index].name : NULL;
 }
 
 const char *tw_pass_summary(int index)
 {
+    const struct plan_pass *planned = plan_pass_at(index - pass_count);
+    if (planned)
+        return planned->summary;
     return index >= 0 && index < pass_count ? pass_list[index].summary : NULL;
 }
 

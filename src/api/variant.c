@@ -2,6 +2,7 @@
  * facts about sizes. The kernel keeps the most recently used. */
 #include "api/objects.h"
 #include "cpu/program.h"
+#include "plan/plan.h"
 #include "tile/probe.h"
 
 #include <string.h>
@@ -125,6 +126,34 @@ struct kernel *choice_check(struct arena *a, struct diag *d, const tw_kernel *k,
     return NULL;
 }
 
+/* Returns the bytes that divide the address of each pointer parameter, by parameter index. */
+static int *alignment_of(struct arena *a, const tw_kernel *k, const struct choice *c)
+{
+    int *alignment = arena_array(a, int, k->info->param_count + 1);
+    for (int p = 0; p < k->info->param_count; p++)
+        alignment[p] = c->divisor && c->divisor[p] ? c->divisor[p] : 16;
+    return alignment;
+}
+
+/* Returns true for a pass that decides for the GPU that the kernel is compiled for (plan/plan.h). */
+static bool is_planned(const tw_kernel *k, const char *pass)
+{
+    for (int i = 0; k->device && pass && i < plan_pass_count; i++)
+        if (strcmp(plan_pass_list[i].name, pass) == 0)
+            return true;
+    return false;
+}
+
+static tw_status plan_to(const tw_kernel *k, struct kernel *ir, const struct choice *c,
+                         const char *last)
+{
+    struct plan_context plan = {.kernel = ir,
+                                .target = k->device,
+                                .diag = &k->module->ctx->diag,
+                                .alignment = alignment_of(ir->arena, k, c)};
+    return plan_run(&plan, last) ? TW_OK : TW_BAD_PROGRAM;
+}
+
 tw_status choice_passes_kept(const tw_kernel *k, struct kernel *ir, const struct choice *c,
                              const bool *statics_known, const char *last,
                              struct pass_context *passes)
@@ -147,7 +176,7 @@ tw_status choice_passes_kept(const tw_kernel *k, struct kernel *ir, const struct
     if (passes->diag->errors > errors)
         return TW_BAD_ARGUMENT;
     if (passes_run(passes, last))
-        return TW_OK;
+        return is_planned(k, last) ? plan_to(k, ir, c, last) : TW_OK;
     return passes->refused_by == pass_synccheck ? TW_UNSYNCHRONISED : TW_BAD_PROGRAM;
 }
 
@@ -162,10 +191,8 @@ struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel 
                              const struct choice *c, const bool *statics_known)
 {
     struct lowered *out = arena_new(a, struct lowered);
-    int *alignment = arena_array(a, int, k->info->param_count + 1);
-    for (int p = 0; p < k->info->param_count; p++)
-        alignment[p] = c->divisor && c->divisor[p] ? c->divisor[p] : 16;
-    struct lower_options options = {.target = k->device, .alignment = alignment, .lines = true};
+    struct lower_options options = {
+        .target = k->device, .alignment = alignment_of(a, k, c), .lines = true};
     if (lower_kernel(a, ir, &options, &k->module->ctx->diag, out))
         return out;
     if (out->excess != LOWER_FITS)

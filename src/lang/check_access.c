@@ -675,6 +675,29 @@ static bool assignable(struct checker *c, const struct expr *e, const struct nod
     return false;
 }
 
+struct expr *take_by(struct checker *c, const struct node *n, struct expr *e)
+{
+    if (!e || !n->by)
+        return e;
+    bool view = e->op == OP_ACCESS && e->sym->storage == ST_VIEW;
+    if (view && e->type.rank > 0 && !c->in_ensures) {
+        e->by = n->by;
+        return e;
+    }
+    if (c->in_ensures)
+        diag_error(c->diag, n->by->loc, "`ensures` names values, not what moves them");
+    else if (view)
+        diag_error(c->diag, n->by->loc,
+                   "`by(…)` says how a part of `%s` is moved, and this is one element",
+                   e->sym->name);
+    else
+        diag_error(c->diag, n->by->loc, "`by(…)` says how a part of a view is moved; `%s` is not",
+                   source_snippet(c, n->loc));
+    diag_note(c->diag, n->by->loc, "leave it out");
+    diag_fix(c->diag, n->by->loc, "%s", "");
+    return NULL;
+}
+
 struct expr *check_target(struct checker *c, const struct node *n, const char *why)
 {
     if (n->kind != N_NAME && n->kind != N_ACCESS) {
@@ -689,6 +712,6 @@ struct expr *check_target(struct checker *c, const struct node *n, const char *w
     const struct binding *b = n->kind == N_NAME ? lookup_name(c, n->text) : NULL;
     if (b && b->kind == BIND_SYM && b->sym->is_pointer)
         return check_name(c, n); /* reports */
-    struct expr *e = n->kind == N_NAME ? check_name(c, n) : check_access(c, n);
+    struct expr *e = take_by(c, n, n->kind == N_NAME ? check_name(c, n) : check_access(c, n));
     return e && assignable(c, e, n, why) ? e : NULL;
 }

@@ -622,9 +622,9 @@ static struct expr *check_kind(struct checker *c, const struct node *n, const st
     }
     case N_FLOAT: return untyped_float(c, n->f, n->loc);
     case N_BOOL: return expr_int(c->kernel, DT_BOOL, n->i != 0, n->loc);
-    case N_NAME: return check_name(c, n);
+    case N_NAME: return take_by(c, n, check_name(c, n));
     case N_MEMBER: return check_member(c, n);
-    case N_ACCESS: return check_access(c, n);
+    case N_ACCESS: return take_by(c, n, check_access(c, n));
     case N_UNARY: return check_unary(c, n, want);
     case N_BINARY: return check_binary(c, n, want);
     case N_SELECT: return check_select(c, n, want);

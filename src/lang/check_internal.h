@@ -427,6 +427,8 @@ struct expr *check_lookup(struct checker *c, struct sym *table,
 struct expr *check_member(struct checker *c, const struct node *n);
 /* Checks an lvalue; `why` says how it is used ("assigned to"). */
 struct expr *check_target(struct checker *c, const struct node *n, const char *why);
+/* Gives by(…) of a name or access to its expression e. Reports it if e is not a part of a view. */
+struct expr *take_by(struct checker *c, const struct node *n, struct expr *e);
 /* Returns the binding of an access or of a name, without counting as a use. NULL: it is neither,
  * or the name is unknown (reported). */
 struct binding *place_binding(struct checker *c, const struct node *n);

@@ -34,7 +34,9 @@ static struct expr *compound_value(struct checker *c, const struct node *n,
         diag_note(c->diag, n->a->loc, "keep it in a variable before: `i32 i = …;`");
         return NULL;
     }
-    struct expr *value = make_binary(c, n->op, n->loc, expr_copy(c->kernel, target), e);
+    struct expr *old = expr_copy(c->kernel, target);
+    old->by = NULL; /* by(…) of the target is about the store */
+    struct expr *value = make_binary(c, n->op, n->loc, old, e);
     if (!value || dtype_holds(target->type.dtype, value->type.dtype))
         return value;
     const char *have = dtype_table[target->type.dtype].name;

@@ -141,6 +141,8 @@ static void mark_by(const struct formatter *f, const struct by *by)
 static void mark_node(void *user, const struct node *n)
 {
     struct formatter *f = user;
+    if (n->by)
+        mark_by(f, n->by);
     uint32_t first = token_at(f, n->loc.offset);
     const struct token *t = f->scanned.tokens;
     if (n->kind == N_CAST)
@@ -154,8 +156,6 @@ static void mark_node(void *user, const struct node *n)
     } else if (n->kind == N_DESTRUCT) /* the place of an N_DESTRUCT is that of its type */
         piece_at(f, t[first].kind == TOK_TYPEOF ? t[first + 1].match + 1 : first + 1)->spaced =
             true;
-    else if (n->kind == N_CALL && n->by)
-        mark_by(f, n->by);
     else if (n->kind == N_TUNE && n->names->next)
         piece_at(f, token_at(f, n->names->loc.offset) - 1)->spaced = true;
     visit_children(n, mark_node, user);

@@ -127,7 +127,8 @@ bool starts_declaration(struct parser *p)
         if (foreign_qualifier(p))
             return next->kind == TOK_NAME || token_table[next->kind].keyword;
         if (!is_type_name(p, t))
-            return next->kind == TOK_NAME && !next->line_start;
+            return next->kind == TOK_NAME && !next->line_start &&
+                   !(token_is(p, next, "by") && peek_ahead(p, 2)->kind == TOK_LPAREN);
         if (next->kind == TOK_LPAREN)
             return next->match != NO_MATCH && p->tokens[next->match + 1].kind == TOK_ASSIGN;
         return next->kind == TOK_NAME || next->kind == TOK_STAR || token_table[next->kind].keyword;

@@ -165,7 +165,7 @@ static struct node **parse_brackets(struct parser *p, struct node *access, struc
 }
 
 /* access = NAME { "[" index "]" } */
-struct node *parse_access(struct parser *p)
+static struct node *parse_elements(struct parser *p)
 {
     uint32_t first = p->pos;
     struct node *name = node_name(p, token_text(p, peek(p)), here(p));
@@ -180,6 +180,14 @@ struct node *parse_access(struct parser *p)
     }
     n->loc = range_from(p, first);
     return n->list ? n : name; /* no list: nested too deeply */
+}
+
+struct node *parse_access(struct parser *p)
+{
+    struct node *n = parse_elements(p);
+    if (at_by(p))
+        n->by = parse_by(p);
+    return n;
 }
 
 /* argument = expr | NAME "=" expr | STRING (of print) */

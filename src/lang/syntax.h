@@ -20,7 +20,7 @@ enum node_kind {
     N_STRING, /* text; an argument of print and static_assert, a file of a family */
     N_NAME,   /* text */
     N_MEMBER, /* a.text with a an N_NAME: block.x, device.sms */
-    N_ACCESS, /* a an N_NAME; list = indices (N_INDEX); b = `else` value or NULL */
+    N_ACCESS, /* a an N_NAME; list = indices (N_INDEX); b = `else` value or NULL; by, as N_NAME */
     N_INDEX, /* one [ … ]: i = enum index_form; a = element/start/index tile; b = extent; inside */
     N_UNARY,  /* op a */
     N_BINARY, /* a op b */
@@ -97,7 +97,7 @@ struct node {
     struct node *unroll; /* N_FOR: factor; has_unroll with NULL: unroll fully */
     struct node *stages; /* N_FOR: pipeline(n) */
     struct node *over;   /* N_ENSURES: list of N_DECL, init = bound */
-    const struct by *by; /* N_CALL */
+    const struct by *by; /* N_CALL N_NAME N_ACCESS */
     uint32_t start;      /* statements in a body: offset of the first byte */
     int height; /* levels of the expression below; the parser limits it so that recursion is safe */
     bool above_i64; /* N_INT above INT64_MAX: i holds the bits of the u64 */

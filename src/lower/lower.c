@@ -6,6 +6,7 @@
 #include "lower/lower_plan.h"
 
 #include "base/arithmetic.h"
+#include "plan/plan.h"
 
 #include <assert.h>
 
@@ -364,6 +365,10 @@ bool lower_kernel(struct arena *a, struct kernel *k, const struct lower_options 
                       .target = options->target,
                       .diag = diag,
                       .out = out};
+    struct plan_context plan = {
+        .kernel = k, .target = options->target, .diag = diag, .alignment = options->alignment};
+    if (!plan_run(&plan, NULL))
+        return false;
     start(&l);
     if (limits_of_kernel(&l))
         emit_kernel(&l);

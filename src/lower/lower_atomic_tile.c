@@ -7,6 +7,7 @@
 #include "lower/lower_emit.h"
 #include "lower/lower_memory_own.h"
 #include "lower/lower_plan.h"
+#include "plan/plan.h"
 
 #include <string.h>
 
@@ -142,7 +143,9 @@ static bool add_vectors(struct walk *w)
     int most = vector_elements(w);
     if (most == 1)
         return false;
-    struct vector v = places_vector(l, w->places, most * (int)dtype_size(w->t));
+    int bytes = most * (int)dtype_size(w->t),
+        stated = plan_copier_of(l->target, w->e->args[0]).bytes;
+    struct vector v = places_vector(l, w->places, stated < bytes ? stated : bytes);
     if (v.elements == 1)
         return false;
     struct access a = vector_access(&v, w->t);

@@ -1,15 +1,15 @@
 /* Copies from global to shared memory.
  *
- * By registers: all loads, then all stores. In the background: cp.async of 16, 8 or 4 bytes a
- * lane, which fills with zeros what lies beyond the edge. Where rows are aligned to less, or
- * something other than zero comes in from beyond, the copy is done by registers there and then
- * (Meaning 8). Blocks whose threads are no whole warps take elements in turn.
+ * By registers: all loads, then all stores. In the background, if by(…) says so: cp.async of 16, 8 or 4
+ * bytes a lane, which fills with zeros what lies beyond the edge. If the layout has no such vectors, the
+ * copy is done by registers there and then (Meaning 8). Blocks whose threads are no whole warps take
+ * elements in turn.
  */
 #include "lower/lower_memory_own.h"
 
 #include "lower/lower_plan.h"
+#include "plan/plan.h"
 
-#include <math.h>
 #include <string.h>
 
 static bool is_slice_of(const struct expr *e, enum storage storage)
@@ -47,13 +47,6 @@ struct copy {
     enum dtype dtype;
 };
 
-/* Returns whether e is 0 with all bits clear, which the hardware fills with; -0.0 is not. */
-static bool is_zero(const struct expr *e)
-{
-    struct literal v;
-    return !e || (eval_scalar(e, NULL, &v) && (v.is_float ? v.f == 0 && !signbit(v.f) : v.i == 0));
-}
-
 static bool same_weights(const struct vector *v, const struct access *how)
 {
     for (int b = 0; b < v->bits; b++)
@@ -89,7 +82,7 @@ static bool copy_open(struct lower *l, const struct expr *target, const struct e
     if (!shared_part_of(l, &place, &part))
         return false;
     c->from = places_open(l, value, c->layout);
-    c->vector = places_vector(l, c->from, VECTOR_BYTES);
+    c->vector = places_vector(l, c->from, plan_copier_of(l->target, value).bytes);
     return choose_vectors(c, &part) && layout_compose(&part.memory, c->layout, &composed) &&
            pointers_open(l, &c->to, part.base, &composed, (int64_t)dtype_size(c->dtype), NULL);
 }
@@ -158,11 +151,9 @@ static void note(struct lower *l, const struct copy *c, const struct sym *s, str
 void copy_async(struct lower *l, const struct stmt *s)
 {
     struct copy c = {.dtype = s->target->type.dtype};
-    bool plain = is_slice_of(s->value, ST_VIEW) && is_zero(s->value->otherwise) &&
-                 type_same_shape(&s->value->type, &s->target->type) &&
-                 s->value->type.dtype == s->target->type.dtype;
+    bool background = plan_copier_of(l->target, s->value).copier->to == COPIER_SHARED;
     lower_line(l, s->loc);
-    if (!plain || lower_ragged_block(l) || !copy_open(l, s->target, s->value, &c)) {
+    if (!background || !copy_open(l, s->target, s->value, &c)) {
         copy_to_shared(l, s, s->target, s->value);
         return;
     }

@@ -3,6 +3,8 @@
 #define TW_LOWER_PLAN_OWN_H
 
 #include "lower/lower_dot.h"
+#include "plan/divisors.h"
+#include "plan/plan.h"
 
 /* How often something happens, beside the rest of the kernel: a factor for every loop around it. */
 enum { WEIGHT_LOOP = 8, WEIGHT_MOST = 4096 };
@@ -65,19 +67,14 @@ struct planned_shared {
     int64_t wavefronts, least; /* of all accesses together, each made once for the whole part */
 };
 
-/* What divides a scalar variable. */
-struct planned_scalar {
-    const struct sym *sym;
-    int64_t divisor; /* 0: everything */
-    bool unrolled;   /* counts a loop that is unrolled: a constant wherever it is used */
-};
-
 struct plan {
     VEC(struct planned_stmt) stmts;
     VEC(struct planned_dot) dots;
     VEC(struct planned_symbol *) symbols;
     VEC(struct planned_shared *) tiles;
-    struct map dot_of, symbol_of, shared_of, copy_of, scalar_of;
+    struct map dot_of, symbol_of, shared_of, copy_of;
+    struct divisors divisors;
+    struct map unrolled; /* counters of loops that are unrolled: constants wherever they are used */
     VEC(struct blocked_made) blocked;
     struct map view_of;        /* access -> struct view_made */
     struct mentions *mentions; /* of lower_plan_settle.c; NULL: not yet made */
@@ -148,9 +145,6 @@ void plan_scalars(struct lower *l); /* what divides them */
 int64_t plan_divisor(struct lower *l, const struct expr *e);
 /* Will e be a constant when it is lowered? */
 bool plan_is_fixed(struct lower *l, const struct expr *e);
-/* Bytes, at most 16, that divide the address of every row of an access of a view, as far as can
- * be told before anything is emitted. */
-int plan_alignment(struct lower *l, const struct expr *access);
 /* Elements a lane that a copy between global memory and a tile of this type may have. */
 int plan_copy_vector(struct lower *l, const struct expr *view, const struct type *t);
 

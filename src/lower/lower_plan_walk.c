@@ -164,11 +164,11 @@ static void use(struct walker *w, const struct expr *e, struct preference wanted
 
 /* --- Statements --- */
 
-/* Bytes that an asynchronous copy of such rows takes at once: 16, 8, 4, or 0 where it cannot. */
-static int needed_bytes(const struct type *t, int vector)
+/* Bytes that a lane has to move at once: those of a copier that writes shared memory itself; else 0. */
+static int needed_bytes(struct lower *l, const struct expr *access)
 {
-    int bytes = vector * (int)dtype_size(t->dtype);
-    return bytes >= 4 ? bytes : 0;
+    struct copier_width w = plan_copier_of(l->target, access);
+    return w.copier->to == COPIER_SHARED ? w.bytes : 0;
 }
 
 static void store_shared(struct walker *w, const struct stmt *s, const struct sym *sym,
@@ -180,7 +180,7 @@ static void store_shared(struct walker *w, const struct stmt *s, const struct sy
         type_same_shape(&value->type, t)) {
         use_indices(w, value);
         u.vector = plan_copy_vector(w->l, value, t);
-        u.needed = s->kind == STMT_ASYNC_COPY ? needed_bytes(t, u.vector) : 0;
+        u.needed = needed_bytes(w->l, value);
         tell(w, sym, u);
         return;
     }

@@ -6,6 +6,8 @@
  */
 #include "lower/lower_memory_own.h"
 
+#include "plan/plan.h"
+
 static void note(struct lower *l, const struct places *p, const struct transfer *t,
                  enum memory_space space, bool store)
 {
@@ -25,7 +27,7 @@ struct regtile view_load(struct lower *l, const struct expr *access, const struc
                          const struct value *who)
 {
     struct places *p = places_open(l, access, wanted);
-    struct vector v = places_vector(l, p, VECTOR_BYTES);
+    struct vector v = places_vector(l, p, plan_copier_of(l->target, access).bytes);
     const struct value *otherwise = access->otherwise ? scalar_eval(l, access->otherwise) : NULL;
     enum memory_space space = access->sym->is_const ? IN_GLOBAL_CONST : IN_GLOBAL;
     lower_line(l, access->loc);
@@ -49,7 +51,7 @@ struct regtile view_load(struct lower *l, const struct expr *access, const struc
 void view_store(struct lower *l, const struct expr *access, const struct regtile *value)
 {
     struct places *p = places_open(l, access, value->layout);
-    struct vector v = places_vector(l, p, VECTOR_BYTES);
+    struct vector v = places_vector(l, p, plan_copier_of(l->target, access).bytes);
     lower_line(l, access->loc);
     sync_for_places(l, p, true);
     const struct value *first = tile_is_first_holder(l, value->layout);

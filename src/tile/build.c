@@ -277,7 +277,7 @@ static bool same_node(const struct expr *a, const struct expr *b)
         return false;
     if (a->op == OP_LITERAL && !literal_same(a->literal, b->literal))
         return false;
-    if (!by_same(a->by, b->by))
+    if (a->op != OP_ACCESS && !by_same(a->by, b->by)) /* who moves a part changes no value */
         return false;
     if (a->op == OP_SCAN && (a->scan_op != b->scan_op || a->exclusive != b->exclusive))
         return false;

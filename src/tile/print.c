@@ -231,11 +231,21 @@ static void print_lookup(struct text *t, const struct expr *e)
     text_add_char(t, ']');
 }
 
+static void print_by(struct text *t, const struct by *by)
+{
+    text_printf(t, " by(%s", by->name);
+    for (int i = 0; i < by->count; i++)
+        text_printf(t, ", %s", by->words[i]);
+    text_add_char(t, ')');
+}
+
 static void print_access(struct text *t, const struct expr *e)
 {
     text_add(t, e->sym->name);
     for (int i = 0; i < e->indices; i++)
         print_index(t, &e->index[i]);
+    if (e->by)
+        print_by(t, e->by);
     if (e->otherwise) {
         text_add(t, " else ");
         print_settled(t, e->otherwise, PREC_UNARY, (int)e->type.dtype);
@@ -288,14 +298,6 @@ static const char *scan_name(enum op op)
     case OP_XOR: return "xor";
     default: return "?";
     }
-}
-
-static void print_by(struct text *t, const struct by *by)
-{
-    text_printf(t, " by(%s", by->name);
-    for (int i = 0; i < by->count; i++)
-        text_printf(t, ", %s", by->words[i]);
-    text_add_char(t, ')');
 }
 
 static void print_call(struct text *t, const struct expr *e, int want)
@@ -500,7 +502,7 @@ static bool is_compound(const struct stmt *s)
     if (op_table[op].form != FORM_INFIX)
         return false;
     enum op_class class = op_table[op].class;
-    return (class == CLASS_ARITH || class == CLASS_BITWISE) &&
+    return (class == CLASS_ARITH || class == CLASS_BITWISE) && !s->value->args[0]->by &&
            expr_same(s->target, s->value->args[0]);
 }
 

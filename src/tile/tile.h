@@ -140,7 +140,7 @@ struct expr {
     bool exclusive;                    /* OP_SCAN */
     const char *label;                 /* OP_PRINT: text printed first, or NULL */
     const struct print_window *window; /* OP_PRINT: the part of the last value; NULL: all of it */
-    const struct by *by;               /* OP_DOT; NULL: not chosen */
+    const struct by *by;               /* OP_DOT, OP_ACCESS of a view; NULL: not chosen */
 };
 
 /* --- statements --- */

@@ -324,7 +324,8 @@ static bool is_word(const char *text, bool blanks)
 static bool good_by(const struct verifier *v, const struct expr *e)
 {
     const struct by *by = e->by;
-    bool good = !by || (e->op == OP_DOT && !v->in_ensures && is_word(by->name, false));
+    bool part = e->op == OP_ACCESS && e->sym && e->sym->storage == ST_VIEW && e->type.rank > 0;
+    bool good = !by || ((e->op == OP_DOT || part) && !v->in_ensures && is_word(by->name, false));
     for (int i = 0; good && by && i < by->count; i++)
         good = is_word(by->words[i], true);
     return good;

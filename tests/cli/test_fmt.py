@@ -36,6 +36,7 @@ kernel k( i32 n ,static bool all,const T*a,T *c )grid( cdiv( n,N ) )warps( B )
     u32 b=bits<u32>( (f32)q );   /* block
        comment */
     t=dot( t,t )by( mma.m16n8k16,left   staged )+dot(t,t)by(cp.async.16 );
+    C[0+:N]by(st.128)=A[ 0+:N ] by (ld.64)  else 1;
     for(;;){break;}
 
 }
@@ -77,6 +78,7 @@ kernel k(i32 n, static bool all, const T *a, T *c) grid(cdiv(n, N)) warps(B)
     u32 b = bits<u32>((f32) q); /* block
       comment */
     t = dot(t, t) by(mma.m16n8k16, left staged) + dot(t, t) by(cp.async.16);
+    C[0 +: N] by(st.128) = A[0 +: N] by(ld.64) else 1;
     for (;;) {
         break;
     }

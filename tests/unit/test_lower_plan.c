@@ -127,7 +127,8 @@ static void plan_checked(struct planned *p, struct kernel *k)
                           .threads = kernel_block_threads(k)};
     p->l.warps = (p->l.threads + WARP_LANES - 1) / WARP_LANES;
     double start = now_ms();
-    if (!plan_make(&p->l))
+    struct plan_context plan = {.kernel = k, .target = p->options.target, .diag = &p->diag};
+    if (!plan_run(&plan, NULL) || !plan_make(&p->l))
         fail_with(p);
     p->ms = now_ms() - start;
 }
@@ -566,7 +567,7 @@ static void vectors_are_as_wide_as_rows_are_aligned(void **state)
         make_plan(&p);
         const struct stmt *s = statement(&p, STMT_ASYNC_COPY, 0);
         assert_int_equal(vector_of(plan_copy(&p.l, s->target, s->value)), cases[i].vector);
-        assert_int_equal(plan_alignment(&p.l, s->value), 2 * cases[i].vector);
+        assert_int_equal(plan_copier_of(p.l.target, s->value).bytes, 2 * cases[i].vector);
         close_plan(&p);
     }
 }

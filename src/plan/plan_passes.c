@@ -1,0 +1,23 @@
+#include "plan/plan.h"
+
+#include <assert.h>
+#include <string.h>
+
+const struct plan_pass plan_pass_list[] = {
+    {"copiers", plan_copiers, "states who moves each part of a view, and how wide, on a GPU"},
+};
+const int plan_pass_count = (int)(sizeof plan_pass_list / sizeof plan_pass_list[0]);
+
+bool plan_run(struct plan_context *c, const char *last)
+{
+    for (int i = 0; i < plan_pass_count; i++) {
+        int errors = c->diag->errors;
+        plan_pass_list[i].run(c);
+        if (c->diag->errors > errors)
+            return false;
+        assert(!kernel_verify(c->kernel->arena, c->kernel));
+        if (last && strcmp(plan_pass_list[i].name, last) == 0)
+            return true;
+    }
+    return true;
+}
