@@ -30,12 +30,16 @@ foreach(part module.h module.c choice.c)
     embed_file(${PROJECT_SOURCE_DIR}/src/aot/aot_${part}.in ${array} ${PROJECT_BINARY_DIR}/${array}.c)
     list(APPEND library_sources ${PROJECT_BINARY_DIR}/${array}.c)
 endforeach()
+foreach(part size_step size_run) # and the evaluator of sizes
+    embed_file(${PROJECT_SOURCE_DIR}/src/tile/${part}.h aot_${part}_h ${PROJECT_BINARY_DIR}/aot_${part}_h.c)
+    list(APPEND library_sources ${PROJECT_BINARY_DIR}/aot_${part}_h.c)
+endforeach()
 
 # The part that runs programs of the CPU engine, without the compiler; libtilewright_cpu.a has no other (docs/build.md).
 set(run_sources ${library_sources})
 list(FILTER run_sources INCLUDE REGEX
     "/src/(base/(arena|dtype|loc|number|platform(_(cores|pool|threads|wasm))?|real|real_trig|shown|text)|cpu/[a-z0-9_]+|\
-tile/(clean|eval|ops|overflow|print_format))[.]c$")
+tile/(clean|eval|ops|overflow|print_format|size_run))[.]c$")
 list(FILTER run_sources EXCLUDE REGEX "/src/cpu/(compile|ensures|image_write|peaks|profile)")
 list(REMOVE_ITEM library_sources ${run_sources} ${PROJECT_SOURCE_DIR}/src/api/cpu_calls.c)
 add_library(tilewright_objects OBJECT ${library_sources})
@@ -49,7 +53,8 @@ include(small)
 set(small_sources ${library_sources})
 foreach(quick "base/(arena|real|real_trig|text)"
         "cpu/(exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame|packed_cache|row_blocks)"
-        "sim/sim_(atomic|memory|mma_quads|race|race_access|race_clock|race_shadow|schedule|warp)")
+        "sim/sim_(atomic|memory|mma_quads|race|race_access|race_clock|race_shadow|schedule|warp)"
+        "tile/size_run")
     list(FILTER small_sources EXCLUDE REGEX "/src/${quick}[.]c$")
 endforeach()
 set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "${small_optimise}")

@@ -266,27 +266,31 @@ static bool is_own(const struct aot_build *b, const char *name)
 
 /* --- functions --- */
 
-/* Makes the C text of derived parameter i, whose names in C are known. Returns false after a
- * report. */
-static bool copy_derived(struct arena *a, const struct aot_given *g, struct aot_param *list, int i,
-                         struct diag *diag)
+/* Compiles the derived parameters up to number `last`. Returns false after a report. */
+static bool derive(struct arena *a, const struct aot_given *g, int last, struct aot_function *out,
+                   struct diag *diag)
 {
-    struct text value;
-    text_init(&value, a);
-    if (!aot_expr(&value, list[i].derived, list)) {
-        diag_error(diag, list[i].derived->loc,
+    struct derived_param *params = arena_array(a, struct derived_param, g->param_count);
+    struct launch_sizes s;
+    struct text steps;
+    for (int i = 0; i <= last; i++)
+        params[i] = (struct derived_param){g->params[i].dtype, g->params[i].derived};
+    launch_derived_compile(&s, a, params, g->param_count);
+    if (!launch_sizes_shippable(&s)) {
+        diag_error(diag, g->params[last].derived->loc,
                    "`%s` of kernel `%s` is not arithmetic of integers and parameters, so C cannot "
                    "compute it",
-                   list[i].name, g->kernel->name);
+                   g->params[last].name, g->kernel->name);
         return false;
     }
-    list[i].value = value.data;
-    list[i].derived_text = arena_string(a, list[i].derived_text, strlen(list[i].derived_text));
+    text_init(&steps, a);
+    aot_steps(&steps, &s);
+    out->derive = steps.data;
+    out->derive_count = s.count;
     return true;
 }
 
-/* NULL: reported. */
-static struct aot_param *copy_params(struct arena *a, const struct aot_given *g, struct diag *diag)
+static struct aot_param *copy_params(struct arena *a, const struct aot_given *g)
 {
     struct aot_param *list = arena_array(a, struct aot_param, g->param_count);
     for (int i = 0; i < g->param_count; i++) {
@@ -294,8 +298,9 @@ static struct aot_param *copy_params(struct arena *a, const struct aot_given *g,
         list[i].name = arena_string(a, list[i].name, strlen(list[i].name));
         list[i].shape = arena_string(a, list[i].shape, strlen(list[i].shape));
         list[i].c_name = c_name(a, g, list, i);
-        if (list[i].derived && !copy_derived(a, g, list, i, diag))
-            return NULL;
+        if (list[i].derived)
+            list[i].derived_text =
+                arena_string(a, list[i].derived_text, strlen(list[i].derived_text));
     }
     return list;
 }
@@ -363,11 +368,12 @@ static struct aot_function *function_for(struct aot_build *b, const struct aot_g
         .file = arena_string(a, g->file, strlen(g->file)),
         .types = arena_string(a, g->types, strlen(g->types)),
         .param_count = g->param_count,
-        .params = copy_params(a, g, diag),
+        .params = copy_params(a, g),
         .family = g->family ? arena_new(a, struct aot_family) : NULL,
     };
-    if (!f.params)
-        return NULL;
+    for (int i = 0; i < g->param_count; i++)
+        if (g->params[i].derived && !derive(a, g, i, &f, diag))
+            return NULL;
     vec_push(a, &b->functions, f);
     return &b->functions.data[b->functions.count - 1];
 }
@@ -422,10 +428,13 @@ static bool same_version(const struct aot_version *x, const struct aot_version *
 {
     return x->image == y->image && memcmp(x->block, y->block, sizeof x->block) == 0 &&
            x->shared_bytes == y->shared_bytes && x->cooperative == y->cooperative &&
-           x->alignment == y->alignment && strcmp(x->plan, y->plan) == 0;
+           x->alignment == y->alignment && strcmp(x->sizes.steps, y->sizes.steps) == 0 &&
+           strcmp(x->sizes.texts, y->sizes.texts) == 0 && x->sizes.zeroed == y->sizes.zeroed &&
+           x->sizes.compiled_in == y->sizes.compiled_in;
 }
 
-static int version_for(struct aot_build *b, const struct aot_given *g, const char *plan)
+static int version_for(struct aot_build *b, const struct aot_given *g,
+                       const struct aot_sizes *sizes)
 {
     const struct lowered *lowered = g->lowered;
     const char *entry = lowered ? lowered->function->name : g->kernel->name;
@@ -434,7 +443,7 @@ static int version_for(struct aot_build *b, const struct aot_given *g, const cha
                             .shared_bytes = lowered ? lowered->shared_bytes : 0,
                             .cooperative = lowered && g->kernel->cooperative,
                             .alignment = g->row.alignment,
-                            .plan = plan};
+                            .sizes = *sizes};
     if (lowered)
         memcpy(v.block, lowered->block, sizeof v.block);
     for (size_t i = 0; i < b->versions.count; i++)
@@ -472,18 +481,17 @@ bool aot_add(struct aot_build *b, const struct aot_given *g, struct diag *diag)
 {
     struct arena *a = b->arena;
     struct aot_function *f = function_for(b, g, diag);
-    struct text plan;
-    text_init(&plan, a);
-    if (!f || !aot_plan(&plan, g, f->params, diag))
+    struct aot_sizes sizes;
+    if (!f || !aot_sizes(a, g, &sizes, diag))
         return false;
-    int rooms = g->lowered ? aot_rooms(g->lowered) : 0;
+    int rooms = sizes.rooms;
     if (rooms > 0 && !f->family && !aot_takes_workspace(f) &&
         !name_is_free(b, g, arena_printf(a, "%s_workspace", f->name), diag))
         return false;
     const struct aot_row *given = &g->row;
     size_t params = (size_t)g->param_count;
     struct aot_row row = {
-        .version = version_for(b, g, plan.data),
+        .version = version_for(b, g, &sizes),
         .variant = g->family ? variant_for(b, f, g->variant) : 0,
         .target = g->target,
         .device = device_for(b, given->device),

@@ -1,8 +1,7 @@
 /* Ahead of time: lowered kernels as C to ship, NAME.h and NAME.c.
  *
  *   aot.c         functions, versions, images, and the rule by which a launch takes a version
- *   aot_expr.c    scalar expressions of a kernel as expressions of C
- *   aot_plan.c    consequences of a launch's sizes, as statements of C
+ *   aot_sizes.c   the sizes of a launch as tables, and the evaluator that computes them
  *   aot_pick.c    the version that a launch takes, as a function of C
  *   aot_family.c  families: the variant that a launch takes, from a table of sizes
  *   aot_header.c  NAME.h, with the parameters of each function
@@ -23,6 +22,7 @@
 #define TW_AOT_H
 
 #include "lower/lower.h"
+#include "tile/launch_sizes.h"
 
 struct aot_param {
     const char *name;
@@ -36,7 +36,6 @@ struct aot_param {
     const struct expr *derived; /* the expression that the function computes; NULL: the caller
                                  * passes the value */
     const char *derived_text;   /* as written */
-    const char *value;          /* set by aot_add: `derived` as an expression of C */
 };
 
 /* Range of a parameter's values for which a row is meant, bounds included. */
@@ -95,8 +94,19 @@ struct aot_function {
     struct aot_family *family; /* NULL: the function is of one kernel */
     int param_count;
     const struct aot_param *params;
-    int rooms; /* most views in the workspace */
+    int rooms;          /* most views in the workspace */
+    const char *derive; /* steps that compute the derived parameters, as an initialiser of C */
+    int derive_count;   /* steps; 0: no parameter is derived */
     VEC(struct aot_row) rows;
+};
+
+/* The sizes of a launch. */
+struct aot_sizes {
+    const char *steps, *texts; /* as initialisers of C: of the program, and of its roots' texts */
+    int count;                 /* steps */
+    int rooms;                 /* of the workspace */
+    uint64_t zeroed;           /* by bit: the rooms that are zero before each launch */
+    uint64_t compiled_in; /* by bit: the parameters that the kernel does not take, in a family */
 };
 
 struct aot_version {
@@ -105,8 +115,8 @@ struct aot_version {
     int block[3];
     int64_t shared_bytes;
     bool cooperative;
-    int alignment;    /* as of its rows */
-    const char *plan; /* statements of C: aot_plan.c */
+    int alignment; /* as of its rows */
+    struct aot_sizes sizes;
 };
 
 /* A program of the CPU engine for one set of instructions. */
@@ -191,13 +201,15 @@ void aot_source(struct text *out, struct aot_build *b);
 
 /* --- between the files of this folder --- */
 
-/* Prints e as an expression of C over the parameters. Returns false if it has more than integers
- * and parameters. */
-bool aot_expr(struct text *out, const struct expr *e, const struct aot_param *params);
-/* Prints the statements for one version. Returns false after a report. */
-bool aot_plan(struct text *out, const struct aot_given *given, const struct aot_param *params,
-              struct diag *diag);
-int aot_rooms(const struct lowered *lowered);
+/* Makes the sizes of one version. Returns false after a report. */
+bool aot_sizes(struct arena *a, const struct aot_given *given, struct aot_sizes *out,
+               struct diag *diag);
+/* Prints the steps of a program, a line for each root. */
+void aot_steps(struct text *out, const struct launch_sizes *s);
+/* Prints the sizes of all versions. */
+void aot_write_sizes(struct text *out, const struct aot_build *b);
+/* Prints the text that runs the programs. */
+void aot_evaluator(struct text *out);
 /* Returns true if the function takes a workspace. That of a family for a GPU always does, so that
  * other variants do not change its parameters. On a CPU the engine makes it. */
 bool aot_takes_workspace(const struct aot_function *f);

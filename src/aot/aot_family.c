@@ -119,16 +119,14 @@ static void write_loop(struct text *out, const struct aot_function *f, int index
                   "        if (aot_v < 0)\n"
                   "            continue;\n"
                   "        aot_first = aot_first < 0 ? aot_v : aot_first;\n"
-                  "        aot_begin(aot_p, aot_v);\n        ");
-    aot_call(out, f, "aot_plan", index, "aot_p");
-    text_add(out, ";\n"
+                  "        aot_begin(aot_p, aot_v);\n"
+                  "        aot_plan(aot_p, aot_values);\n"
                   "        if (aot_p->status == 0 && aot_has(aot_m, aot_v))\n"
                   "            return;\n"
                   "    }\n"
                   "    aot_begin(aot_p, aot_first);\n"
-                  "    if (aot_first >= 0)\n        ");
-    aot_call(out, f, "aot_plan", index, "aot_p");
-    text_add(out, ";\n}\n");
+                  "    if (aot_first >= 0)\n"
+                  "        aot_plan(aot_p, aot_values);\n}\n");
 }
 
 void aot_take(struct text *out, const struct aot_build *b, int index,
@@ -144,17 +142,17 @@ void aot_take(struct text *out, const struct aot_build *b, int index,
         "nearest sizes,\n"
         " * that takes the sizes and fits the device. The version is -1 if nothing was built for "
         "the launch. */\n"
-        "static void aot_take_%d(struct aot_plan *aot_p, const %s_module *aot_m,\n"
-        "    uintptr_t aot_low",
+        "static void aot_take_%d(struct aot_plan *aot_p, const uint64_t *aot_values,\n"
+        "    const %s_module *aot_m, uintptr_t aot_low",
         index, b->name);
     aot_scalars(out, f);
-    text_add(out, "    const int64_t aot_sizes[] = {");
+    text_add(out, "    const int64_t aot_asked[] = {");
     for (int s = 0; s < f->family->size_count; s++)
         text_printf(out, "%s(int64_t)%s", s ? ", " : "", f->params[f->family->sizes[s]].c_name);
     text_printf(out,
                 "%s};\n"
                 "    const struct aot_table *aot_t = aot_table_of(aot_m, aot_tables_%d, %zu);\n"
-                "    const unsigned short *aot_by = aot_t ? aot_order(aot_t, aot_sizes) : NULL;\n"
+                "    const unsigned short *aot_by = aot_t ? aot_order(aot_t, aot_asked) : NULL;\n"
                 "    int aot_first = -1;\n",
                 f->family->size_count ? "" : "0", index, f->family->tables.count);
     write_loop(out, f, index);

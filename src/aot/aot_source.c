@@ -127,6 +127,7 @@ static void write_tables(struct text *out, const struct aot_build *b,
     if (aot_has_cpu(b))
         aot_cpu_programs(out, b);
     write_versions(out, b);
+    aot_write_sizes(out, b);
     if (aot_has_gpu(b))
         write_devices(out, b);
     text_printf(out,
@@ -157,38 +158,6 @@ void aot_call(struct text *out, const struct aot_function *f, const char *functi
         if (!f->params[i].is_pointer)
             text_printf(out, ", %s", f->params[i].c_name);
     text_add(out, ")");
-}
-
-/* --- what follows from the sizes --- */
-
-static bool has_version(const struct aot_function *f, int version)
-{
-    for (size_t i = 0; i < f->rows.count; i++)
-        if (f->rows.data[i].version == version)
-            return true;
-    return false;
-}
-
-static void write_plan(struct text *out, const struct aot_build *b, int index)
-{
-    const struct aot_function *f = &b->functions.data[index];
-    int count = (int)b->versions.count;
-    text_printf(out, "\nstatic void aot_plan_%d(struct aot_plan *aot_p", index);
-    aot_scalars(out, f);
-    text_add(out, "    switch (aot_p->version) {\n");
-    bool *done = arena_array(b->arena, bool, count + 1);
-    for (int v = 0; v < count; v++) {
-        if (done[v] || !has_version(f, v))
-            continue;
-        for (int w = v; w < count; w++)
-            if (has_version(f, w) &&
-                strcmp(b->versions.data[v].plan, b->versions.data[w].plan) == 0) {
-                text_printf(out, "    case %d:\n", w);
-                done[w] = true;
-            }
-        text_printf(out, "%s        break;\n", b->versions.data[v].plan);
-    }
-    text_add(out, "    }\n}\n");
 }
 
 /* --- the functions --- */
@@ -248,23 +217,52 @@ static const char *low_bits(struct arena *a, const struct aot_function *f)
     return t.length ? t.data : "module, 0";
 }
 
-/* Prints locals for the derived parameters; the function returns `failed` if one cannot be
- * computed. */
-static void write_derived(struct text *out, const struct aot_build *b, const struct aot_function *f,
-                          const char *failed)
+/* Prints the program that computes the derived parameters, and their names. */
+static void write_derive(struct text *out, const struct aot_function *f, int index)
 {
-    bool any = false;
+    if (f->derive_count == 0)
+        return;
+    text_printf(out,
+                "\nstatic const struct aot_size_step aot_derive_%d[] = {%s\n};\n"
+                "static const char *const aot_derived_%d[] = {",
+                index, f->derive, index);
+    for (int i = 0; i < f->param_count; i++)
+        if (f->params[i].derived)
+            text_printf(out, "\"%s\", ", f->params[i].name);
+    text_add(out, "};\n");
+}
+
+/* Prints the list of the integers by parameter; with 0 for other parameters, and for derived ones,
+ * which are computed. */
+static void write_values(struct text *out, const struct aot_function *f)
+{
+    text_add(out, "    uint64_t aot_values[] = {");
     for (int i = 0; i < f->param_count; i++) {
         const struct aot_param *p = &f->params[i];
-        if (!p->derived)
-            continue;
-        any = true;
-        text_printf(out, "    %s %s = (%s)aot_value(aot_p, \"%s\", %s);\n", aot_c_type(p->dtype),
-                    p->c_name, aot_c_type(p->dtype), p->name, p->value);
+        bool given = !p->is_pointer && !dtype_is_float(p->dtype) && !p->derived;
+        text_printf(out, given ? "(uint64_t)%s, " : "0, ", p->c_name);
     }
-    if (any)
-        text_printf(out, "    if (aot_p->status != %s_OK)\n        return %s;\n", aot_upper(b),
-                    failed);
+    text_add(out, f->param_count ? "};\n" : "0};\n");
+}
+
+/* Prints locals for the derived parameters; the function returns `failed` if one cannot be
+ * computed. */
+static void write_derived(struct text *out, const struct aot_build *b, int index,
+                          const char *failed)
+{
+    const struct aot_function *f = &b->functions.data[index];
+    if (f->derive_count == 0)
+        return;
+    text_printf(out,
+                "    aot_derive(aot_p, aot_derive_%d, %d, aot_derived_%d, aot_values);\n"
+                "    if (aot_p->status != %s_OK)\n        return %s;\n",
+                index, f->derive_count, index, aot_upper(b), failed);
+    for (int i = 0; i < f->param_count; i++) {
+        const struct aot_param *p = &f->params[i];
+        if (p->derived)
+            text_printf(out, "    %s %s = (%s)aot_values[%d];\n", aot_c_type(p->dtype), p->c_name,
+                        aot_c_type(p->dtype), i);
+    }
 }
 
 /* first: the arguments before the scalars; failed: the result if sizes cannot be computed */
@@ -276,10 +274,11 @@ static void write_start_of_body(struct text *out, const struct aot_build *b, int
                 "    struct aot_plan aot_made = {.who = \"%s\", .grid = {1, 1, 1}}, *aot_p = "
                 "&aot_made;\n",
                 f->name);
-    write_derived(out, b, f, failed);
+    write_values(out, f);
+    write_derived(out, b, index, failed);
     if (f->family) {
         text_add(out, "    aot_p->version = -1;\n    if (module)\n        ");
-        aot_call(out, f, "aot_take", index, arena_printf(b->arena, "aot_p, %s", first));
+        aot_call(out, f, "aot_take", index, arena_printf(b->arena, "aot_p, aot_values, %s", first));
         text_add(out, ";\n");
         return;
     }
@@ -291,12 +290,8 @@ static void write_start_of_body(struct text *out, const struct aot_build *b, int
 /* Prints the call that plans the launch. The choice of a family has planned it. */
 static void write_plan_call(struct text *out, const struct aot_build *b, int index)
 {
-    const struct aot_function *f = &b->functions.data[index];
-    if (f->family)
-        return;
-    text_add(out, "    ");
-    aot_call(out, f, "aot_plan", index, "aot_p");
-    text_add(out, ";\n");
+    if (!b->functions.data[index].family)
+        text_add(out, "    aot_plan(aot_p, aot_values);\n");
 }
 
 /* Returns true if the kernel takes the parameter, an 8-bit float, in 32 bits. */
@@ -424,7 +419,9 @@ void aot_source(struct text *out, struct aot_build *b)
 {
     const struct target *targets[AOT_MOST_TARGETS];
     int target_count = aot_targets(b, targets, AOT_MOST_TARGETS);
-    struct text tables, choice, all, functions;
+    struct text evaluator, tables, choice, all, functions;
+    text_init(&evaluator, b->arena);
+    aot_evaluator(&evaluator);
     text_init(&tables, b->arena);
     text_init(&choice, b->arena);
     text_init(&all, b->arena);
@@ -433,7 +430,7 @@ void aot_source(struct text *out, struct aot_build *b)
     aot_choice(&choice, b);
     for (int i = 0; i < (int)b->functions.count; i++) {
         aot_pick(&all, b, i, targets, target_count);
-        write_plan(&all, b, i);
+        write_derive(&all, &b->functions.data[i], i);
         if (b->functions.data[i].family)
             aot_take(&all, b, i, targets);
         write_function(&all, b, i);
@@ -445,6 +442,7 @@ void aot_source(struct text *out, struct aot_build *b)
         {"name", b->name},
         {"NAME", aot_upper(b)},
         {"about", aot_about(b)},
+        {"evaluator", evaluator.data},
         {"images", tables.data},
         {"choice", choice.data},
         {"cpu_target", arena_printf(b->arena, "%d", cpu_index(targets, target_count))},

@@ -36,20 +36,27 @@ const char *values_text(tw_launch *l, const struct expr *e)
 /* Computes the value from inputs that are all known. Returns false after a report. */
 static bool compute(tw_launch *l, const struct lang_param *param, int64_t *out)
 {
+    struct arena *a = &l->ctx->scratch;
     struct diag *d = &l->ctx->diag;
-    struct scalar_env env = launch_env(l);
-    const struct expr *overflow = eval_overflow(param->derived, &env, true);
-    if (overflow) {
-        bool is_all = overflow == param->derived && dtype_size(param->dtype) < 8;
-        const char *declared = is_all ? param->name : NULL;
-        diag_error(d, overflow->loc, "%s",
-                   overflow_text(&l->ctx->scratch, overflow, &env, declared));
-        return false;
-    }
-    if (eval_int(param->derived, &env, out))
+    const struct lang_kernel *info = l->kernel->info;
+    struct derived_param *params = arena_array(a, struct derived_param, info->param_count);
+    struct launch_sizes s;
+    struct size_fault fault;
+    uint64_t *values = launch_values(l);
+    int number = (int)(param - info->params);
+    params[number] = (struct derived_param){param->dtype, param->derived};
+    launch_derived_compile(&s, a, params, info->param_count);
+    if (launch_derived_run(&s, values, &fault)) {
+        *out = (int64_t)values[number];
         return true;
-    diag_error(d, param->derived->loc, "`%s` divides by zero%s", param->name,
-               values_text(l, param->derived));
+    }
+    const struct expr *e = size_fault_place(&s, &fault);
+    bool is_all = e == param->derived && dtype_size(param->dtype) < 8;
+    if (fault.error == SIZE_OVERFLOWS)
+        diag_error(d, e->loc, "%s", size_fault_text(a, &s, &fault, is_all ? param->name : NULL));
+    else
+        diag_error(d, param->derived->loc, "`%s` divides by zero%s", param->name,
+                   values_text(l, param->derived));
     return false;
 }
 

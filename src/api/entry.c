@@ -129,7 +129,8 @@ static bool derive(const tw_entry *e, struct given *g)
 {
     for (int i = 0; i < e->derived_count; i++)
         g->value[e->derived[i]] = 0;
-    if (!launch_derived_run(&e->derive, g->value))
+    struct size_fault ignored;
+    if (!launch_derived_run(&e->derive, g->value, &ignored))
         return false;
     for (int i = 0; i < e->derived_count; i++)
         add_to_key(e, g, e->derived[i]);

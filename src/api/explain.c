@@ -126,15 +126,10 @@ static void cannot(struct explain *e, enum limit of_what, int64_t wanted, int64_
 
 static void find_grid(struct explain *e, const struct kernel *ir)
 {
-    struct scalar_env env = launch_env(e->launch);
     tw_explanation *o = &e->out;
-    o->blocks = 1;
-    for (int i = 0; i < 3; i++) {
-        o->grid[i] = 1;
-        if (ir->grid[i] && !eval_int(ir->grid[i], &env, &o->grid[i]))
-            o->grid[i] = 0;
+    o->blocks = launch_grid_of(e->launch, ir, o->grid);
+    for (int i = 0; i < 3; i++)
         o->blocks *= o->grid[i];
-    }
 }
 
 static int clamped(int64_t n)

@@ -107,10 +107,11 @@ static bool fits(enum dtype t, int64_t v)
 
 void family_derive(const tw_family *f, struct family_sizes *s)
 {
+    struct size_fault ignored;
     memset(s->value, 0, sizeof s->value);
     for (int i = 0; i < f->size_count; i++)
         s->value[f->size_param[i]] = (uint64_t)s->size[i];
-    if (f->derives && !launch_derived_run(&f->derive, s->value))
+    if (f->derives && !launch_derived_run(&f->derive, s->value, &ignored))
         s->underivable = true;
 }
 

@@ -7,17 +7,13 @@
 
 static bool size_workspace(const tw_launch *l, const struct sym *view, struct launch_param *out)
 {
-    struct scalar_env env = launch_env(l);
-    int64_t count = 1;
-    for (int i = 0; i < view->type.rank; i++) {
-        int64_t *extent = &out->shape[i];
-        if (!eval_int(view->dims[i], &env, extent) || *extent < 0 ||
-            (*extent > 0 && count > INT64_MAX / 64 / *extent))
-            return false;
-        count *= *extent;
-    }
-    out->bytes = (uint64_t)count * dtype_size(view->type.dtype);
-    return true;
+    struct view_sizes sizes;
+    bool known = launch_view(l, view, &sizes);
+    for (int i = 0; i < view->type.rank; i++)
+        known = known && sizes.extent[i] >= 0;
+    memcpy(out->shape, sizes.extent, sizeof out->shape);
+    out->bytes = (uint64_t)sizes.bytes;
+    return known;
 }
 
 static uint64_t scalar_bytes(enum dtype t, struct literal v)
@@ -59,14 +55,11 @@ static bool find_param(const tw_launch *l, const struct cpu_argument *given,
 
 bool launch_find_grid(const tw_launch *l, int64_t grid[3], char why[CUDA_WHY])
 {
-    const struct kernel *ir = l->variant->ir;
-    struct scalar_env env = launch_env(l);
+    if (!launch_grid(l, grid)) {
+        strcpy(why, "its grid cannot be known");
+        return false;
+    }
     for (int i = 0; i < 3; i++) {
-        grid[i] = 1;
-        if (ir->grid[i] && !eval_int(ir->grid[i], &env, &grid[i])) {
-            strcpy(why, "its grid cannot be known");
-            return false;
-        }
         if (grid[i] > grid_limits[i]) {
             snprintf(why, CUDA_WHY, "a grid of %lld blocks along %c: GPUs have %lld at most",
                      (long long)grid[i], "xyz"[i], (long long)grid_limits[i]);

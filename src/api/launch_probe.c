@@ -66,12 +66,11 @@ tw_status launch_check_probe(tw_launch *l)
 {
     const struct probe_request *r = l->probe;
     const struct kernel *ir = l->variant->ir;
-    struct scalar_env env = launch_env(l);
     bool has_block = true, has_thread = true;
-    int64_t grid[3] = {1, 1, 1};
+    int64_t grid[3];
+    if (!launch_grid(l, grid))
+        return TW_OK;
     for (int i = 0; r && i < 3; i++) {
-        if (ir->grid[i] && !eval_int(ir->grid[i], &env, &grid[i]))
-            return TW_OK;
         has_block = has_block && r->block[i] < (grid[i] > 1 ? grid[i] : 1); /* 0: of no block */
         has_thread = has_thread && (!kernel_thread_level(ir) || r->thread[0] < 0 ||
                                     r->thread[i] < (ir->threads[i] ? ir->threads[i] : 1));

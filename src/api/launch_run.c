@@ -36,13 +36,49 @@ struct scalar_env launch_env(const tw_launch *l)
                                .count = l->kernel->info->param_count};
 }
 
-/* Gives the view's extents at this launch. Returns false if they need more than parameters. */
+static enum dtype param_dtype(const tw_launch *l, int p)
+{
+    const struct lang_param *param = &l->kernel->info->params[p];
+    return param->type_variable >= 0 ? l->choice.types[param->type_variable] : param->dtype;
+}
+
+uint64_t *launch_values(const tw_launch *l)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    uint64_t *values = arena_array(&l->ctx->scratch, uint64_t, info->param_count);
+    for (int p = 0; p < info->param_count; p++)
+        if (!info->params[p].is_pointer)
+            values[p] = size_param(param_dtype(l, p), l->choice.values[p]);
+    return values;
+}
+
+bool launch_grid_of(const tw_launch *l, const struct kernel *ir, int64_t grid[3])
+{
+    struct launch_sizes s;
+    launch_sizes_compile_all(&s, &l->ctx->scratch, ir, NULL, 0);
+    return launch_sizes_grid(&s, launch_values(l), grid);
+}
+
+bool launch_grid(const tw_launch *l, int64_t grid[3])
+{
+    return launch_sizes_grid(&l->variant->sizes, launch_values(l), grid);
+}
+
+bool launch_view(const tw_launch *l, const struct sym *view, struct view_sizes *out)
+{
+    int i = 0;
+    while (l->variant->sized[i] != view)
+        i++;
+    return launch_sizes_view(&l->variant->sizes, i, launch_values(l), out);
+}
+
+/* Gives the view's extents at this launch. Returns false if they cannot be computed. */
 static bool view_shape(const tw_launch *l, const struct sym *view, int64_t *shape)
 {
-    struct scalar_env env = launch_env(l);
-    for (int i = 0; i < view->type.rank; i++)
-        if (!view->dims[i] || !eval_int(view->dims[i], &env, &shape[i]))
-            return false;
+    struct view_sizes sizes;
+    if (!launch_view(l, view, &sizes))
+        return false;
+    memcpy(shape, sizes.extent, sizeof sizes.extent);
     return true;
 }
 
@@ -50,24 +86,22 @@ static bool view_shape(const tw_launch *l, const struct sym *view, int64_t *shap
  * known here. */
 static int64_t view_reach(const tw_launch *l, const struct sym *view)
 {
-    struct scalar_env env = launch_env(l);
-    int64_t shape[MAX_RANK], reach = 1, row_major = 1, offset = 0;
-    if (!view_shape(l, view, shape))
+    struct view_sizes sizes;
+    int64_t reach = 1, row_major = 1;
+    if (!launch_view(l, view, &sizes))
         return -1;
     for (int i = view->type.rank - 1; i >= 0; i--) {
-        int64_t stride = row_major, step;
-        if (view->strides[i] && !eval_int(view->strides[i], &env, &stride))
-            return -1;
-        if (shape[i] <= 0)
+        int64_t extent = sizes.extent[i], step;
+        int64_t stride = view->strides[i] ? sizes.stride[i] : row_major;
+        if (extent <= 0)
             return 0;
-        if (stride < 0 || __builtin_mul_overflow(shape[i] - 1, stride, &step) ||
+        if (stride < 0 || __builtin_mul_overflow(extent - 1, stride, &step) ||
             __builtin_add_overflow(reach, step, &reach) ||
-            __builtin_mul_overflow(row_major, shape[i], &row_major))
+            __builtin_mul_overflow(row_major, extent, &row_major))
             return -1;
     }
-    if (view->base_offset && !eval_int(view->base_offset, &env, &offset))
-        return -1;
-    return offset < 0 || __builtin_add_overflow(reach, offset, &reach) ? -1 : reach;
+    bool beyond = sizes.offset < 0 || __builtin_add_overflow(reach, sizes.offset, &reach);
+    return beyond ? -1 : reach;
 }
 
 int64_t launch_array_bytes(const tw_launch *l, int param)
@@ -164,23 +198,25 @@ static bool check_extents(tw_launch *l, const struct sym *view)
     return false;
 }
 
-/* Refuses an expression of the launch that overflows. */
-static bool check_overflow(tw_launch *l, const struct expr *e)
+/* Reports a size that cannot be computed. Others report negative and too large ones. */
+static void report_size(void *user, const struct size_fault *fault)
 {
-    struct scalar_env env = launch_env(l);
-    const struct expr *overflow = eval_overflow(e, &env, true);
-    if (overflow)
-        diag_error(&l->ctx->diag, overflow->loc, "%s",
-                   overflow_text(&l->ctx->scratch, overflow, &env, NULL));
-    return !overflow;
+    tw_launch *l = user;
+    const struct expr *e = size_fault_place(&l->variant->sizes, fault);
+    if (!e || fault->error == SIZE_NEGATIVE || fault->error == SIZE_TOO_MANY)
+        return;
+    const char *values = fault->error == SIZE_OVERFLOWS ? "" : values_text(l, e);
+    diag_error(&l->ctx->diag, e->loc, "%s%s",
+               size_fault_text(&l->ctx->scratch, &l->variant->sizes, fault, NULL), values);
 }
 
-static bool check_view_overflow(tw_launch *l, const struct sym *view)
+static bool check_part(tw_launch *l, int part, const uint64_t *values)
 {
-    bool good = check_overflow(l, view->base_offset);
-    for (int i = 0; i < view->type.rank; i++)
-        good = check_overflow(l, view->dims[i]) && check_overflow(l, view->strides[i]) && good;
-    return good;
+    union {
+        int64_t grid[3];
+        struct view_sizes view;
+    } ignored;
+    return launch_sizes_part(&l->variant->sizes, part, values, ignored.grid, report_size, l);
 }
 
 tw_status launch_check_sizes(tw_launch *l)
@@ -191,10 +227,11 @@ tw_status launch_check_sizes(tw_launch *l)
     bool extents = true;
     for (int p = 0; p < ir->param_count; p++)
         shapes[p] = l->array_set[p] ? shape_of(l, p) : NULL;
-    for (int i = 0; i < 3; i++)
-        check_overflow(l, ir->grid[i]);
-    for (const struct sym *view = ir->symbols; view; view = view->next) {
-        if (view->storage != ST_VIEW || !check_view_overflow(l, view))
+    const uint64_t *values = launch_values(l);
+    check_part(l, 0, values);
+    for (int i = 1; i < l->variant->sizes.parts; i++) {
+        const struct sym *view = l->variant->sized[i - 1];
+        if (!check_part(l, i, values))
             continue;
         extents = extents && check_extents(l, view);
         int p = view->base ? view->base->index : -1;
@@ -210,14 +247,8 @@ tw_status launch_check_sizes(tw_launch *l)
 
 static bool has_blocks(const tw_launch *l)
 {
-    struct scalar_env env = launch_env(l);
-    int64_t blocks;
-    for (int i = 0; i < 3; i++) {
-        const struct expr *e = l->variant->ir->grid[i];
-        if (e && eval_int(e, &env, &blocks) && blocks <= 0)
-            return false;
-    }
-    return true;
+    int64_t grid[3];
+    return !launch_grid(l, grid) || (grid[0] > 0 && grid[1] > 0 && grid[2] > 0);
 }
 
 /* Returns the position of parameter p among the arguments of a call; derived parameters do not
@@ -337,12 +368,6 @@ tw_status tw_launch_value(tw_launch *l, const char *name, tw_value *out)
     return status;
 }
 
-static enum dtype pointer_dtype(const tw_launch *l, int p)
-{
-    const struct lang_param *param = &l->kernel->info->params[p];
-    return param->type_variable >= 0 ? l->choice.types[param->type_variable] : param->dtype;
-}
-
 static tw_status shape_call(void *user)
 {
     struct value_call *call = user;
@@ -358,7 +383,7 @@ static tw_status shape_call(void *user)
         return TW_NOT_FOUND;
     }
     tw_array *out = &call->array;
-    out->dtype = (tw_dtype)pointer_dtype(l, p);
+    out->dtype = (tw_dtype)param_dtype(l, p);
     const struct sym *view = shape_of(l, p);
     if (view && view_shape(l, view, out->shape)) {
         out->rank = view->type.rank;

@@ -34,6 +34,7 @@
 #include "cuda/cuda.h"
 #include "lang/lang.h"
 #include "lower/lower.h"
+#include "tile/launch_sizes.h"
 #include "tile/overlay.h"
 #include "tile/passes.h"
 #include "tilewright.h"
@@ -164,14 +165,16 @@ struct view_list {
 struct variant {
     struct variant *next;
     struct arena arena;
-    struct choice key;           /* values and known: of statics only */
-    struct kernel *ir;           /* after all passes */
-    struct view_list *views;     /* by parameter */
-    struct overlay overlay;      /* which arrays must not share memory */
-    struct cpu_program *program; /* the host's */
-    struct lowered *lowered;     /* a GPU's */
-    struct cuda_module *module;  /* loaded when first run */
-    const struct source *ptx;    /* text of the lowered program and the module parsed from it, */
+    struct choice key;              /* values and known: of statics only */
+    struct kernel *ir;              /* after all passes */
+    struct view_list *views;        /* by parameter */
+    struct launch_sizes sizes;      /* of the kernel and of `sized` */
+    const struct sym *const *sized; /* all views */
+    struct overlay overlay;         /* which arrays must not share memory */
+    struct cpu_program *program;    /* the host's */
+    struct lowered *lowered;        /* a GPU's */
+    struct cuda_module *module;     /* loaded when first run */
+    const struct source *ptx;       /* text of the lowered program and the module parsed from it, */
     const struct ptx_module *read_back; /* when first simulated */
     struct claimed
         *claimed; /* a version with its claims checked; NULL: not made yet, or no claims */
@@ -393,6 +396,14 @@ void entry_made_ready_by(tw_entry *e, const char *call);
 
 /* Returns the values of the scalar parameters of a resolved launch. */
 struct scalar_env launch_env(const tw_launch *l);
+/* Returns the values of the scalar parameters as launch_sizes.h has them. */
+uint64_t *launch_values(const tw_launch *l);
+/* Computes the grid of another version of the kernel. Returns false if it cannot be computed. */
+bool launch_grid_of(const tw_launch *l, const struct kernel *ir, int64_t grid[3]);
+/* Compute the grid and the numbers of a view at this launch. They return false if one cannot be
+ * computed. */
+bool launch_grid(const tw_launch *l, int64_t grid[3]);
+bool launch_view(const tw_launch *l, const struct sym *view, struct view_sizes *out);
 /* Returns the bytes from an array's first element to the end of the last one that a view
  * reaches; -1: not known. */
 int64_t launch_array_bytes(const tw_launch *l, int param);

@@ -210,12 +210,8 @@ static void find_occupancy(const struct tuning_call *call, tw_estimate *e)
 
 static void find_grid(const tw_launch *l, const struct kernel *ir, int64_t grid[3], tw_estimate *e)
 {
-    struct scalar_env env = launch_env(l);
-    e->blocks = 1;
+    e->blocks = launch_grid_of(l, ir, grid);
     for (int i = 0; i < 3; i++) {
-        grid[i] = 1;
-        if (ir->grid[i] && !eval_int(ir->grid[i], &env, &grid[i]))
-            grid[i] = 0;
         if (grid[i] < 0 || __builtin_mul_overflow(e->blocks, grid[i], &e->blocks))
             e->blocks = 0;
     }

@@ -209,6 +209,16 @@ static struct view_list *find_views(struct arena *a, const struct kernel *ir)
     return views;
 }
 
+static void find_sizes(struct variant *v)
+{
+    VEC(const struct sym *) all = {.count = 0};
+    for (const struct sym *s = v->ir->symbols; s; s = s->next)
+        if (s->storage == ST_VIEW)
+            vec_push(&v->arena, &all, s);
+    v->sized = all.data;
+    launch_sizes_compile_all(&v->sizes, &v->arena, v->ir, v->sized, (int)all.count);
+}
+
 tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *c,
                           struct arena *lowered)
 {
@@ -223,6 +233,7 @@ tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *
     if (status != TW_OK)
         return status;
     v->views = find_views(&v->arena, v->ir);
+    find_sizes(v);
     overlay_find(&v->arena, v->ir, &v->overlay);
     if (k->device) {
         v->lowered = choice_lower(lowered, k, v->ir, &v->key, v->key.known);

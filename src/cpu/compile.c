@@ -506,7 +506,7 @@ struct cpu_program *cpu_compile_with(struct arena *a, const struct kernel *k,
     c.split = choose_split(&c);
     lay_frame(&c, &s);
     compile_body(&c);
-    note_size_texts(&c);
+    compile_sizes(&c);
     p->by_columns = !s.serial && !s.locks && !s.waits && packed_by_columns(&c);
     p->code = c.code.data;
     p->count = c.code.count;

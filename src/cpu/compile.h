@@ -450,7 +450,7 @@ bool slow_is_sum_of_products(const struct stmt *loop);
 /* --- compile_sizes.c --- */
 
 /* Notes the texts of extents and grid that their source does not give (struct size_text). */
-void note_size_texts(struct compiler *c);
+void compile_sizes(struct compiler *c);
 
 /* --- compile_stmt.c --- */
 void compile_body(struct compiler *c);

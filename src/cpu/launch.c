@@ -39,55 +39,49 @@ struct binder {
     struct arena *arena;
     const struct cpu_program *program;
     const struct cpu_argument *args;
-    struct scalar_env env;
+    uint64_t *values; /* of scalars, by parameter (launch_sizes.h) */
     struct cpu_fault *fault;
 };
 
-/* Refuses the launch if an expression that it evaluates wraps. */
-static bool no_overflow(struct binder *b, const struct expr *e)
+/* Refuses the launch if a size cannot be computed. The callers refuse what only is too large. */
+static void refuse_size(void *user, const struct size_fault *fault)
 {
-    const struct expr *overflow = eval_overflow(e, &b->env, true);
+    struct binder *b = user;
+    const struct cpu_program *p = b->program;
+    const struct expr *e = size_fault_place(&p->sizes, fault);
     size_t length;
-    if (!overflow)
-        return true;
-    const char *text = expr_written(overflow, &length);
-    for (uint32_t i = 0; i < b->program->size_text_count && !text; i++)
-        if (b->program->size_texts[i].e == overflow) {
-            text = b->program->size_texts[i].text;
+    if (!e || fault->error == SIZE_NEGATIVE || fault->error == SIZE_TOO_MANY ||
+        b->fault->kind != CPU_OK)
+        return;
+    const char *text = expr_written(e, &length);
+    for (uint32_t i = 0; i < p->size_text_count && !text; i++)
+        if (p->size_texts[i].e == e) {
+            text = p->size_texts[i].text;
             length = strlen(text);
         }
-    refuse(b->fault, CPU_BAD_ARGUMENT, overflow->loc, "%s",
-           overflow_message(b->arena, overflow, text, length, &b->env, NULL));
-    return false;
+    refuse(b->fault, CPU_BAD_ARGUMENT, e->loc, "%s",
+           size_fault_message(b->arena, &p->sizes, fault, text, length, NULL));
 }
 
-static bool view_fits(struct binder *b, const struct sym *s)
+static bool find_sizes(struct binder *b, int part, int64_t *results)
 {
-    for (int i = 0; i < s->type.rank; i++)
-        if (!no_overflow(b, s->dims[i]) || !no_overflow(b, s->strides[i]))
-            return false;
-    return no_overflow(b, s->base_offset);
+    return launch_sizes_part(&b->program->sizes, part, b->values, results, refuse_size, b);
 }
 
-static bool view_numbers(struct binder *b, const struct sym *s, struct view_binding *v, int *rank,
+static bool view_numbers(struct binder *b, int view, struct view_binding *v, int *rank,
                          int64_t *offset)
 {
-    bool known = true, strided = s->strides[0] != NULL;
+    const struct sym *s = b->program->views[view];
+    struct view_sizes sizes = {.offset = 0};
+    bool known = find_sizes(b, 1 + view, &sizes.offset);
     *rank = 0;
-    *offset = 0;
-    if (!view_fits(b, s))
-        return false;
-    while (*rank < MAX_RANK && s->dims[*rank]) {
-        known = known && eval_int(s->dims[*rank], &b->env, &v->extent[*rank]);
-        if (strided)
-            known = known && eval_int(s->strides[*rank], &b->env, &v->stride[*rank]);
+    *offset = sizes.offset;
+    while (*rank < MAX_RANK && s->dims[*rank])
         ++*rank;
-    }
-    if (s->base_offset)
-        known = known && eval_int(s->base_offset, &b->env, offset);
-    if (!known)
-        refuse(b->fault, CPU_BAD_ARGUMENT, s->loc,
-               "the extents of %s cannot be worked out from the parameters", s->name);
+    memcpy(v->extent, sizes.extent, sizeof v->extent);
+    memcpy(v->stride, sizes.stride, sizeof v->stride);
+    if (!known && b->fault->kind == CPU_OK)
+        refuse(b->fault, CPU_BAD_ARGUMENT, s->loc, "workspace %s is larger than memory", s->name);
     return known;
 }
 
@@ -181,12 +175,13 @@ static enum cpu_fault_kind check_clean(const struct launch_state *l, struct cpu_
     return CPU_OK;
 }
 
-static bool bind_view(struct binder *b, const struct sym *s, struct view_binding *v)
+static bool bind_view(struct binder *b, int view, struct view_binding *v)
 {
+    const struct sym *s = b->program->views[view];
     int rank;
     int64_t offset, low = 0, high = 0;
     bool empty = false;
-    if (!view_numbers(b, s, v, &rank, &offset))
+    if (!view_numbers(b, view, v, &rank, &offset))
         return false;
     for (int i = 0; i < rank; i++) {
         if (v->extent[i] < 0) {
@@ -261,31 +256,22 @@ static void note_overlays(struct arena *a, struct launch_state *l)
 
 /* --- parameters and grid --- */
 
-static void set_env(struct binder *b, const struct cpu_program *p)
+static void set_values(struct binder *b, const struct kernel *k)
 {
-    size_t count = (size_t)p->kernel->param_count;
-    struct literal *values = arena_array(b->arena, struct literal, count);
-    bool *known = arena_array(b->arena, bool, count);
-    for (size_t i = 0; i < count; i++) {
-        values[i] = b->args[i].scalar;
-        known[i] = p->params[i].at != NO_SLOT;
-    }
-    b->env = (struct scalar_env){values, known, (int)count};
+    b->values = arena_array(b->arena, uint64_t, k->param_count);
+    for (const struct param *p = k->params; p; p = p->next)
+        if (!p->sym->is_pointer)
+            b->values[p->sym->index] =
+                size_param(p->sym->type.dtype, b->args[p->sym->index].scalar);
 }
 
 static bool set_grid(struct binder *b, struct launch_state *l)
 {
     const struct kernel *k = l->program->kernel;
-    l->blocks = 1;
+    l->blocks = l->grid[0] = l->grid[1] = l->grid[2] = 1;
+    if (!find_sizes(b, 0, l->grid))
+        return false;
     for (int i = 0; i < 3; i++) {
-        l->grid[i] = 1;
-        if (!no_overflow(b, k->grid[i]))
-            return false;
-        if (k->grid[i] && !eval_int(k->grid[i], &b->env, &l->grid[i])) {
-            refuse(b->fault, CPU_BAD_ARGUMENT, k->grid[i]->loc,
-                   "the grid of %s cannot be worked out from the parameters", k->name);
-            return false;
-        }
         if (l->grid[i] < 0 || l->grid[i] > INT32_MAX) {
             refuse(b->fault, CPU_BAD_ARGUMENT, k->grid[i]->loc,
                    "the grid of %s has %" PRId64 " blocks along axis %d", k->name, l->grid[i], i);
@@ -417,13 +403,13 @@ static enum cpu_fault_kind launch(struct arena *a, struct launch_state *l,
                                   const struct cpu_argument *args, struct cpu_fault *fault)
 {
     struct binder b = {.arena = a, .program = l->program, .args = args, .fault = fault};
-    set_env(&b, l->program);
+    set_values(&b, l->program->kernel);
     if (!set_grid(&b, l) || !choose_program(&b, l))
         return fault->kind;
     const struct cpu_program *p = l->program;
     l->views = arena_array(a, struct view_binding, p->view_count);
     for (int i = 0; i < p->view_count; i++)
-        if (!bind_view(&b, p->views[i], &l->views[i]))
+        if (!bind_view(&b, i, &l->views[i]))
             return fault->kind;
     note_overlays(a, l);
     if (l->blocks == 0)

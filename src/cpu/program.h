@@ -25,6 +25,7 @@
 #include "cpu/cpu.h"
 #include "cpu/packed.h"
 #include "cpu/routines.h"
+#include "tile/launch_sizes.h"
 #include "tile/print_format.h"
 
 #include <stdatomic.h>
@@ -399,6 +400,7 @@ struct cpu_program {
                      * not along x */
     const struct cpu_slow_path *slow;
     size_t slow_count;
+    struct launch_sizes sizes; /* of the kernel and of `views` */
     const struct size_text *size_texts;
     uint32_t size_text_count;
 };

@@ -82,7 +82,7 @@ struct expr *launch_whole(struct checker *c, const struct node *n, const char *w
         return NULL;
     const struct expr *overflow = e ? eval_overflow(e, NULL, true) : NULL;
     if (overflow) {
-        diag_error(c->diag, overflow->loc, "%s", overflow_text(c->arena, overflow, NULL, NULL));
+        diag_error(c->diag, overflow->loc, "%s", overflow_text(c->arena, overflow));
         return NULL;
     }
     return e;

@@ -1,137 +1,432 @@
+/* Compiles the sizes of a launch to programs (size_step.h). */
 #include "tile/launch_sizes.h"
 
 #include "base/grid.h"
+#include "base/text.h"
 
-/* The effect of a step on the stack. A result outside of least … most ends the run. */
-enum step_op {
-    STEP_PARAM,    /* push a parameter's value */
-    STEP_CONSTANT, /* push `value` */
-    STEP_ADD,      /* this and the next ones take two values and push one */
-    STEP_SUB,
-    STEP_MUL,
-    STEP_DIV,
-    STEP_REM,
-    STEP_CDIV,
-    STEP_MIN,
-    STEP_MAX,
-    STEP_NARROW, /* check that the top is within the range of another type */
-    STEP_TREE,   /* push the value of `tree`; a view's value that cannot be known is skipped */
-    STEP_AXIS,   /* check that a parameter is not negative; the stack does not change */
-    STEP_DROP,   /* pop a value that only needed to be computed and be within its range */
-    STEP_RESULT  /* pop result `index`: the blocks along an axis, or the value of a parameter */
-};
-
-struct size_step {
-    enum step_op op;
-    int index;
-    int64_t value, least, most;
-    const struct expr *tree;
-};
-
-enum { DEEPEST = 16, MOST_PARAMS = 64 };
-
-/* --- compiling --- */
+#include <limits.h>
+#include <string.h>
 
 struct compiler {
-    struct launch_sizes *out;
     struct arena *arena;
-    bool *is_axis; /* by parameter: its STEP_AXIS was added */
+    VEC(struct size_step) steps;
+    VEC(const struct expr *) places;
+    VEC(int32_t) starts; /* of parts */
+    VEC(size_t) roots;   /* their first steps */
+    bool once;           /* a root that is there already is not added again */
+    bool alone;          /* SIZE_OTHER is not available */
 };
 
-static void add_step(struct compiler *c, struct size_step step)
+/* --- steps --- */
+
+static void add_step(struct compiler *c, struct size_step step, const struct expr *place)
 {
-    vec_push(c->arena, &c->out->steps, step);
+    vec_push(c->arena, &c->steps, step);
+    vec_push(c->arena, &c->places, place);
 }
 
-/* Returns true for integer types whose values all fit an int64_t. */
-static bool is_plain_type(enum dtype t)
+static void add(struct compiler *c, enum size_op op, enum size_type type, int64_t index,
+                const struct expr *place)
 {
-    return (int)t >= 0 && dtype_is_int(t) && t != DT_BOOL && t != DT_U64;
+    add_step(c, (struct size_step){.op = op, .type = type, .index = (int32_t)index}, place);
 }
 
-/* The range of a type's values as int64_t. A u64 may have any bits, because values above INT64_MAX
- * are kept as negative numbers. */
-static int64_t least_of(enum dtype t)
+static void add_number(struct compiler *c, int64_t v)
 {
-    if (t == DT_U64)
-        return INT64_MIN;
-    return dtype_table[t].kind == DK_UINT ? 0 : (int64_t)(-1ULL << (dtype_table[t].bits - 1));
+    add_step(c, (struct size_step){.op = SIZE_NUMBER, .value = v}, NULL);
 }
 
-static int64_t most_of(enum dtype t)
+static int64_t bits_of(const struct literal *x)
 {
-    if (t == DT_U64)
-        return INT64_MAX;
-    int value_bits = dtype_table[t].bits - (dtype_table[t].kind != DK_UINT);
-    return (int64_t)(UINT64_MAX >> (64 - value_bits));
+    int64_t bits = x->i;
+    if (x->is_float)
+        memcpy(&bits, &x->f, sizeof bits);
+    return bits;
 }
 
-static bool binary_op(enum op op, enum step_op *out)
+/* Returns false for floats, and for other values. */
+static bool integer_type(enum dtype t, enum size_type *out)
 {
-    switch (op) {
-    case OP_ADD: *out = STEP_ADD; return true;
-    case OP_SUB: *out = STEP_SUB; return true;
-    case OP_MUL: *out = STEP_MUL; return true;
-    case OP_DIV: *out = STEP_DIV; return true;
-    case OP_REM: *out = STEP_REM; return true;
-    case OP_CDIV: *out = STEP_CDIV; return true;
-    case OP_MIN: *out = STEP_MIN; return true;
-    case OP_MAX: *out = STEP_MAX; return true;
+    switch (t) {
+    case DT_I64: *out = SIZE_I64; return true;
+    case DT_I32: *out = SIZE_I32; return true;
+    case DT_I16: *out = SIZE_I16; return true;
+    case DT_I8: *out = SIZE_I8; return true;
+    case DT_U64: *out = SIZE_U64; return true;
+    case DT_U32: *out = SIZE_U32; return true;
+    case DT_U16: *out = SIZE_U16; return true;
+    case DT_U8: *out = SIZE_U8; return true;
+    case DT_BOOL: *out = SIZE_BOOL; return true;
     default: return false;
     }
 }
 
-static bool constant_of(const struct expr *e, int64_t *value)
+static bool binary_op(enum op op, enum size_op *out)
 {
-    bool bound = e->op == OP_REF && (e->sym->storage == ST_CONST || e->sym->has_value);
-    return (e->op == OP_LITERAL || bound) && eval_int(e, NULL, value);
-}
-
-/* Returns true if e is plain integer arithmetic on parameters and needs at most the remaining
- * depth of the stack. */
-static bool is_plain(const struct expr *e, int depth)
-{
-    int64_t ignored;
-    enum step_op op;
-    if (e->type.rank != 0 || !is_plain_type(e->type.dtype) || depth >= DEEPEST)
-        return false;
-    if (constant_of(e, &ignored))
-        return true;
-    if (e->op == OP_REF)
-        return e->sym->storage == ST_PARAM && !e->sym->is_pointer;
-    if (e->op == OP_CAST)
-        return is_plain(e->args[0], depth);
-    return e->count == 2 && binary_op(e->op, &op) && e->args[0]->type.dtype == e->type.dtype &&
-           e->args[1]->type.dtype == e->type.dtype && is_plain(e->args[0], depth) &&
-           is_plain(e->args[1], depth + 1);
-}
-
-static void add_plain(struct compiler *c, const struct expr *e)
-{
-    struct size_step step = {.least = least_of(e->type.dtype), .most = most_of(e->type.dtype)};
-    for (int i = 0; i < e->count; i++)
-        add_plain(c, e->args[i]);
-    if (constant_of(e, &step.value)) {
-        step.op = STEP_CONSTANT;
-    } else if (e->op == OP_REF) {
-        step.op = STEP_PARAM;
-        step.index = e->sym->index;
-    } else if (e->op == OP_CAST) {
-        step.op = STEP_NARROW;
-    } else {
-        binary_op(e->op, &step.op);
+    switch (op) {
+    case OP_ADD: *out = SIZE_ADD; return true;
+    case OP_SUB: *out = SIZE_SUB; return true;
+    case OP_MUL: *out = SIZE_MUL; return true;
+    case OP_DIV: *out = SIZE_DIV; return true;
+    case OP_REM: *out = SIZE_REM; return true;
+    case OP_CDIV: *out = SIZE_CDIV; return true;
+    case OP_MIN: *out = SIZE_LESSER; return true;
+    case OP_MAX: *out = SIZE_GREATER; return true;
+    case OP_SHL: *out = SIZE_SHL; return true;
+    case OP_SHR: *out = SIZE_SHR; return true;
+    case OP_AND: *out = SIZE_AND; return true;
+    case OP_OR: *out = SIZE_OR; return true;
+    case OP_XOR: *out = SIZE_XOR; return true;
+    case OP_LT: *out = SIZE_LT; return true;
+    case OP_GT: *out = SIZE_GT; return true;
+    case OP_LE: *out = SIZE_LE; return true;
+    case OP_GE: *out = SIZE_GE; return true;
+    case OP_EQ: *out = SIZE_EQ; return true;
+    case OP_NE: *out = SIZE_NE; return true;
+    default: return false;
     }
-    add_step(c, step);
 }
 
-/* Adds the steps of e and then `end`, whose range is least … most. */
-static void add_root(struct compiler *c, const struct expr *e, struct size_step end)
+/* --- expressions. Each function returns the places that its steps need on the stack --- */
+
+static int add_value(struct compiler *c, const struct expr *e);
+
+static int larger(int a, int b)
 {
-    if (is_plain(e, 0))
-        add_plain(c, e);
+    return a > b ? a : b;
+}
+
+/* Exchanges the steps from `start` to `middle` with those after them. */
+static void exchange(struct compiler *c, size_t start, size_t middle)
+{
+    size_t first = middle - start, second = c->steps.count - middle;
+    struct size_step *steps = &c->steps.data[start],
+                     *kept = arena_array(c->arena, struct size_step, first);
+    const struct expr **places = &c->places.data[start];
+    const struct expr **kept_places = arena_array(c->arena, const struct expr *, first);
+    memcpy(kept, steps, first * sizeof *steps);
+    memcpy(kept_places, places, first * sizeof *places);
+    memmove(steps, steps + first, second * sizeof *steps);
+    memmove(places, places + first, second * sizeof *places);
+    memcpy(steps + second, kept, first * sizeof *steps);
+    memcpy(places + second, kept_places, first * sizeof *places);
+}
+
+/* Adds an operation of the caller: operands of these types, a result of type t. */
+static void add_other(struct compiler *c, const struct expr *e, enum op op, enum dtype t,
+                      const enum dtype *operands, int count)
+{
+    uint64_t types = (uint64_t)t << 8 * SIZE_OPERANDS;
+    for (int i = 0; i < count; i++)
+        types |= (uint64_t)operands[i] << 8 * i;
+    add_step(c,
+             (struct size_step){
+                 .op = SIZE_OTHER, .detail = (uint16_t)op, .index = count, .value = (int64_t)types},
+             e);
+}
+
+/* Converts the top of the stack. */
+static void add_conversion(struct compiler *c, const struct expr *e, enum dtype from, enum dtype to)
+{
+    enum size_type source, type;
+    if (from == to)
+        return;
+    if (!integer_type(from, &source) || !integer_type(to, &type))
+        add_other(c, e, OP_CAST, to, &from, 1);
+    else if (to == DT_BOOL)
+        add(c, SIZE_TRUTH, type, 0, NULL);
     else
-        add_step(c, (struct size_step){.op = STEP_TREE, .index = end.op == STEP_RESULT, .tree = e});
-    add_step(c, end);
+        add(c, SIZE_FIT, type, source, e);
+}
+
+static int add_converted(struct compiler *c, const struct expr *e, enum dtype to)
+{
+    int need = add_value(c, e);
+    add_conversion(c, e, e->type.dtype, to);
+    return need;
+}
+
+/* Evaluates the operand that needs more of the stack first: so SIZE_DEPTH is enough for any
+ * expression (Sethi and Ullman, 1970). */
+static int add_binary(struct compiler *c, const struct expr *e, enum size_op op, enum dtype t,
+                      enum dtype second_type)
+{
+    enum size_type type = SIZE_I64;
+    size_t start = c->steps.count;
+    int first = add_converted(c, e->args[0], t);
+    size_t middle = c->steps.count;
+    int second = add_converted(c, e->args[1], second_type);
+    integer_type(t, &type);
+    if (second > first) {
+        exchange(c, start, middle);
+        add(c, SIZE_SWAP, type, 0, NULL);
+    }
+    add(c, op, type, 0, e);
+    return second > first ? larger(second, first + 1) : larger(first, second + 1);
+}
+
+static int add_operands(struct compiler *c, const struct expr *const *operands, int count,
+                        enum dtype *types)
+{
+    int need = 0;
+    for (int i = 0; i < count; i++) {
+        need = larger(need, i + add_value(c, operands[i]));
+        types[i] = operands[i]->type.dtype;
+    }
+    return need;
+}
+
+/* An operation of floats, or a rare one. A sum of floats is contracted with its product. */
+static int add_rare(struct compiler *c, const struct expr *e)
+{
+    const struct expr *operands[SIZE_OPERANDS] = {NULL};
+    enum dtype types[SIZE_OPERANDS];
+    int at = e->count == 2 ? expr_contracted(e) : -1, count = at >= 0 ? 3 : e->count;
+    if (count > SIZE_OPERANDS || (int)e->type.dtype < 0 || e->type.rank != 0)
+        count = 0; /* it has no value */
+    for (int i = 0; i < count; i++)
+        operands[i] = at < 0 ? e->args[i] : i < 2 ? e->args[at]->args[i] : e->args[1 - at];
+    int need = add_operands(c, operands, count, types);
+    add_other(c, e, count == e->count || at >= 0 ? e->op : OP_REF, e->type.dtype, types, count);
+    if (at >= 0)
+        c->steps.data[c->steps.count - 1].type = (uint8_t)at;
+    return larger(need, 1);
+}
+
+/* Adds the operand of a condition as 0 or 1. */
+static int add_truth(struct compiler *c, const struct expr *e)
+{
+    enum dtype t = e->type.dtype;
+    int need = add_value(c, e);
+    if (dtype_is_float(t)) {
+        add_other(c, e, OP_NOT, DT_BOOL, &t, 1);
+        add_number(c, 1);
+        add(c, SIZE_XOR, SIZE_BOOL, 0, NULL);
+        return larger(need, 2);
+    }
+    if (t != DT_BOOL)
+        add(c, SIZE_TRUTH, SIZE_BOOL, 0, NULL);
+    return need;
+}
+
+/* Adds a jump over the steps from the next one on; land sets their number. */
+static size_t add_jump(struct compiler *c, enum size_op op)
+{
+    add(c, op, SIZE_I64, 0, NULL);
+    return c->steps.count;
+}
+
+static void land(struct compiler *c, size_t jump)
+{
+    c->steps.data[jump - 1].index = (int32_t)(c->steps.count - jump);
+}
+
+static int add_choice(struct compiler *c, const struct expr *e)
+{
+    int need = add_truth(c, e->args[0]);
+    size_t unless = add_jump(c, SIZE_UNLESS);
+    need = larger(need, add_converted(c, e->args[1], e->type.dtype));
+    size_t skip = add_jump(c, SIZE_SKIP);
+    land(c, unless);
+    need = larger(need, add_converted(c, e->args[2], e->type.dtype));
+    land(c, skip);
+    return need;
+}
+
+static int add_lazy(struct compiler *c, const struct expr *e)
+{
+    int need = add_truth(c, e->args[0]);
+    size_t jump = add_jump(c, e->op == OP_LAND ? SIZE_AND_THEN : SIZE_OR_ELSE);
+    need = larger(need, add_truth(c, e->args[1]));
+    land(c, jump);
+    return need;
+}
+
+static int add_lookup(struct compiler *c, const struct expr *e)
+{
+    int64_t count = e->sym->type.extent[0];
+    int need = add_value(c, e->args[1]);
+    add(c, SIZE_LOOKUP, SIZE_I64, count, e);
+    for (int64_t i = 0; i < count; i++)
+        add_number(c, bits_of(&e->sym->table[i]));
+    return need;
+}
+
+static int add_ref(struct compiler *c, const struct expr *e)
+{
+    const struct sym *s = e->sym;
+    enum dtype t = e->type.dtype;
+    static const enum dtype words[] = {DT_U8, DT_U16, DT_U32, DT_U64};
+    if (s->storage != ST_PARAM || s->is_pointer)
+        return add_rare(c, e);
+    add(c, SIZE_PARAM, SIZE_I64, s->index, NULL);
+    if (dtype_is_float(t)) {
+        size_t bytes = dtype_size(t);
+        add_other(c, e, OP_BITS, t,
+                  &words[bytes == 1   ? 0
+                         : bytes == 2 ? 1
+                         : bytes == 4 ? 2
+                                      : 3],
+                  1);
+    }
+    return 1;
+}
+
+/* Operations of one number. */
+static int add_unary(struct compiler *c, const struct expr *e, enum size_type type)
+{
+    int need =
+        add_converted(c, e->args[0], e->op == OP_NOT ? e->args[0]->type.dtype : e->type.dtype);
+    bool is_signed = dtype_is_signed(e->type.dtype);
+    switch (e->op) {
+    case OP_POW2_CEIL: add(c, SIZE_POW2_CEIL, type, 0, e); return need;
+    case OP_SQUARE:
+        add(c, SIZE_COPY, type, 0, NULL);
+        add(c, SIZE_MUL, type, 0, e);
+        return need + 1;
+    case OP_INVERT:
+        add_number(c, type == SIZE_BOOL ? 1
+                      : is_signed || type == SIZE_U64
+                          ? -1
+                          : (int64_t)(UINT64_MAX >> (64 - dtype_table[e->type.dtype].bits)));
+        add(c, SIZE_XOR, type, 0, e);
+        return need + 1;
+    case OP_NOT:
+        add_number(c, 0);
+        add(c, SIZE_EQ, SIZE_I64, 0, e);
+        return need + 1;
+    case OP_ABS:
+        if (!is_signed)
+            return need;
+        add(c, SIZE_COPY, type, 0, NULL);
+        break;
+    default: break;
+    }
+    add_number(c, 0);
+    add(c, SIZE_SWAP, type, 0, NULL);
+    add(c, SIZE_SUB, type, 0, e);
+    if (e->op == OP_ABS)
+        add(c, SIZE_GREATER, type, 0, NULL);
+    return need + 2;
+}
+
+static int add_clip(struct compiler *c, const struct expr *e, enum size_type type)
+{
+    int need = add_converted(c, e->args[0], e->type.dtype);
+    need = larger(need, 1 + add_converted(c, e->args[1], e->type.dtype));
+    add(c, SIZE_GREATER, type, 0, NULL);
+    need = larger(need, 1 + add_converted(c, e->args[2], e->type.dtype));
+    add(c, SIZE_LESSER, type, 0, NULL);
+    return need;
+}
+
+static bool all_integers(const struct expr *e)
+{
+    enum size_type ignored;
+    bool all = e->type.rank == 0 && integer_type(e->type.dtype, &ignored);
+    for (int i = 0; i < e->count; i++)
+        all = all && e->args[i]->type.rank == 0 && integer_type(e->args[i]->type.dtype, &ignored);
+    return all;
+}
+
+static int add_integer(struct compiler *c, const struct expr *e)
+{
+    enum size_type type;
+    enum size_op op;
+    enum dtype t = e->type.dtype;
+    integer_type(t, &type);
+    bool bits = op_table[e->op].class == CLASS_BITWISE,
+         compares = op_table[e->op].class == CLASS_COMPARE;
+    if (t == DT_BOOL && !bits && !compares && e->op != OP_NOT && e->op != OP_CAST)
+        return add_rare(c, e);
+    if (e->count == 2 && binary_op(e->op, &op)) {
+        enum dtype in = compares ? dtype_join(e->args[0]->type.dtype, e->args[1]->type.dtype) : t;
+        bool shifts = op == SIZE_SHL || op == SIZE_SHR;
+        return add_binary(c, e, op, in, shifts ? e->args[1]->type.dtype : in);
+    }
+    if (e->op == OP_CAST) {
+        int need = add_value(c, e->args[0]);
+        add_conversion(c, e, e->args[0]->type.dtype, t);
+        return need;
+    }
+    switch (e->op) {
+    case OP_NEG:
+    case OP_ABS:
+    case OP_SQUARE:
+    case OP_POW2_CEIL:
+    case OP_INVERT:
+    case OP_NOT: return add_unary(c, e, type);
+    case OP_CLIP: return add_clip(c, e, type);
+    default: return add_rare(c, e);
+    }
+}
+
+static int add_value(struct compiler *c, const struct expr *e)
+{
+    struct literal known;
+    bool bound = e->op == OP_REF && (e->sym->storage == ST_CONST || e->sym->has_value);
+    if ((e->op == OP_LITERAL || bound) && eval_scalar(e, NULL, &known)) {
+        add_number(c, bits_of(&known));
+        return 1;
+    }
+    switch (e->op) {
+    case OP_REF: return add_ref(c, e);
+    case OP_LOOKUP: return add_lookup(c, e);
+    case OP_SELECT:
+    case OP_WHERE: return add_choice(c, e);
+    case OP_LAND:
+    case OP_LOR: return add_lazy(c, e);
+    default: return all_integers(e) ? add_integer(c, e) : add_rare(c, e);
+    }
+}
+
+/* --- roots --- */
+
+static void drop_from(struct compiler *c, size_t start)
+{
+    c->steps.count = c->places.count = start;
+}
+
+static bool needs_other(const struct compiler *c, size_t start)
+{
+    bool needs = false;
+    for (size_t i = start; i < c->steps.count; i++)
+        needs = needs || c->steps.data[i].op == SIZE_OTHER;
+    return needs;
+}
+
+/* Ends the root that begins at `start`. Returns false, and adds nothing, if it cannot be computed
+ * alone. */
+static bool end_root(struct compiler *c, size_t start, struct size_step end,
+                     const struct expr *place)
+{
+    if (c->alone && needs_other(c, start)) {
+        drop_from(c, start);
+        return false;
+    }
+    add_step(c, end, place);
+    size_t length = c->steps.count - start;
+    for (size_t i = 0; c->once && i < c->roots.count; i++) {
+        size_t other = c->roots.data[i];
+        size_t after = i + 1 < c->roots.count ? c->roots.data[i + 1] : start;
+        if (after - other == length && memcmp(&c->steps.data[other], &c->steps.data[start],
+                                              length * sizeof *c->steps.data) == 0) {
+            drop_from(c, start);
+            return true;
+        }
+    }
+    vec_push(c->arena, &c->roots, start);
+    return true;
+}
+
+static bool add_root(struct compiler *c, const struct expr *e, struct size_step end)
+{
+    size_t start = c->steps.count;
+    if (add_value(c, e) > SIZE_DEPTH) {
+        drop_from(c, start);
+        add_other(c, e, OP_REF, e->type.dtype, NULL, 0);
+    }
+    return end_root(c, start, end, e);
 }
 
 /* Adds the check of a stride or an offset. A single name or number needs none: it may have any
@@ -139,164 +434,213 @@ static void add_root(struct compiler *c, const struct expr *e, struct size_step 
 static void add_checked(struct compiler *c, const struct expr *e)
 {
     if (e && e->count > 0)
-        add_root(c, e, (struct size_step){.op = STEP_DROP, .least = INT64_MIN, .most = INT64_MAX});
+        add_root(c, e, (struct size_step){.op = SIZE_RESULT, .index = SIZE_NO_RESULT});
 }
 
 static void add_extent(struct compiler *c, const struct expr *e)
 {
     int64_t value;
-    if (!e || (constant_of(e, &value) && value >= 0))
+    bool known = eval_int(e, NULL, &value) && !eval_overflow(e, NULL, true);
+    if (!e || (known && value >= 0))
         return;
-    if (e->op != OP_REF || !is_plain(e, 0)) {
-        add_root(c, e, (struct size_step){.op = STEP_DROP, .least = 0, .most = INT64_MAX});
-    } else if (!c->is_axis[e->sym->index]) {
-        c->is_axis[e->sym->index] = true;
-        add_step(c, (struct size_step){.op = STEP_AXIS, .index = e->sym->index});
+    if (e->op != OP_REF || known)
+        add_root(c, e, (struct size_step){.op = SIZE_EXTENT, .index = SIZE_NO_RESULT});
+    else
+        end_root(c, c->steps.count, (struct size_step){.op = SIZE_AXIS, .index = e->sym->index}, e);
+}
+
+/* Adds the checks of all views. */
+static void add_checks(struct compiler *c, const struct kernel *k)
+{
+    for (const struct sym *view = k->symbols; view; view = view->next) {
+        if (view->storage != ST_VIEW)
+            continue;
+        add_checked(c, view->base_offset);
+        for (int i = 0; i < view->type.rank; i++) {
+            add_extent(c, view->dims[i]);
+            add_checked(c, view->strides[i]);
+        }
     }
 }
 
-static void add_view(struct compiler *c, const struct sym *view)
+/* Returns the axis whose blocks cannot be computed; -1: all can. */
+static int add_grid(struct compiler *c, const struct kernel *k)
 {
-    add_checked(c, view->base_offset);
-    for (int i = 0; i < view->type.rank; i++) {
-        add_extent(c, view->dims[i]);
-        add_checked(c, view->strides[i]);
+    int failed = -1;
+    for (int i = 0; i < 3; i++) {
+        struct size_step end = {.op = SIZE_GRID, .index = i, .value = grid_limits[i]};
+        if (k->grid[i] && !add_root(c, k->grid[i], end))
+            failed = i;
     }
+    return failed;
+}
+
+/* Adds the bytes of a workspace. */
+static bool add_bytes(struct compiler *c, const struct sym *view, int32_t result)
+{
+    size_t start = c->steps.count;
+    add_number(c, (int64_t)dtype_size(view->type.dtype));
+    for (int i = 0; i < view->type.rank; i++) {
+        add_converted(c, view->dims[i], DT_I64);
+        add(c, SIZE_MUL, SIZE_I64, 0, NULL);
+    }
+    return end_root(c, start, (struct size_step){.op = SIZE_RESULT, .index = result}, NULL);
+}
+
+/* Adds all numbers of a view, as members of struct view_sizes. */
+static void add_numbers(struct compiler *c, const struct sym *view)
+{
+    enum { BYTES = 1, EXTENTS = 2, STRIDES = EXTENTS + MAX_RANK };
+    if (view->base_offset)
+        add_root(c, view->base_offset, (struct size_step){.op = SIZE_RESULT, .index = 0});
+    for (int i = 0; i < MAX_RANK && view->dims[i]; i++) {
+        add_root(c, view->dims[i], (struct size_step){.op = SIZE_EXTENT, .index = EXTENTS + i});
+        if (view->strides[i])
+            add_root(c, view->strides[i],
+                     (struct size_step){.op = SIZE_RESULT, .index = STRIDES + i});
+    }
+    if (!view->base)
+        add_bytes(c, view, BYTES);
+}
+
+/* --- programs --- */
+
+static void begin_part(struct compiler *c)
+{
+    vec_push(c->arena, &c->starts, (int32_t)c->steps.count);
+}
+
+static void finish(struct compiler *c, struct launch_sizes *s)
+{
+    s->parts = (int32_t)c->starts.count;
+    begin_part(c);
+    s->count = (int32_t)c->steps.count;
+    s->steps = c->steps.data;
+    s->places = c->places.data;
+    s->starts = c->starts.data;
 }
 
 void launch_sizes_compile(struct launch_sizes *s, struct arena *a, const struct kernel *k)
 {
-    struct compiler c = {s, a, arena_array(a, bool, k->param_count)};
-    *s = (struct launch_sizes){.param_count = k->param_count};
-    enum dtype *dtypes = arena_array(a, enum dtype, k->param_count);
-    for (const struct param *p = k->params; p; p = p->next)
-        dtypes[p->sym->index] = p->sym->type.dtype;
-    s->dtypes = dtypes;
-    for (int i = 0; i < 3; i++)
-        if (k->grid[i])
-            add_root(
-                &c, k->grid[i],
-                (struct size_step){
-                    .op = STEP_RESULT, .index = i, .least = INT64_MIN, .most = grid_limits[i]});
-    for (const struct sym *view = k->symbols; view; view = view->next)
-        if (view->storage == ST_VIEW)
-            add_view(&c, view);
+    struct compiler c = {.arena = a, .once = true};
+    begin_part(&c);
+    add_grid(&c, k);
+    add_checks(&c, k);
+    finish(&c, s);
+}
+
+void launch_sizes_compile_all(struct launch_sizes *s, struct arena *a, const struct kernel *k,
+                              const struct sym *const *views, int view_count)
+{
+    struct compiler c = {.arena = a};
+    begin_part(&c);
+    add_grid(&c, k);
+    for (int i = 0; i < view_count; i++) {
+        begin_part(&c);
+        add_numbers(&c, views[i]);
+    }
+    finish(&c, s);
 }
 
 void launch_derived_compile(struct launch_sizes *s, struct arena *a,
                             const struct derived_param *params, int count)
 {
-    struct compiler c = {s, a, NULL};
-    *s = (struct launch_sizes){.param_count = count};
-    enum dtype *dtypes = arena_array(a, enum dtype, count);
-    for (int i = 0; i < count; i++)
-        dtypes[i] = params[i].dtype;
-    s->dtypes = dtypes;
-    for (int i = 0; i < count; i++)
-        if (params[i].value)
-            add_root(&c, params[i].value,
-                     (struct size_step){.op = STEP_RESULT,
-                                        .index = i,
-                                        .least = least_of(dtypes[i]),
-                                        .most = most_of(dtypes[i])});
-}
-
-/* --- running --- */
-
-/* Returns a / b rounded up, for integers of any sign. b is neither 0 nor -1. */
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    int64_t quotient = a / b, rest = a % b;
-    return quotient + (rest != 0 && (rest < 0) == (b < 0));
-}
-
-/* Divides. Fails for the divisor 0, and for the least number by -1. */
-static bool divide(enum step_op op, int64_t a, int64_t b, int64_t *out)
-{
-    if (b == 0)
-        return false;
-    if (b == -1) {
-        *out = 0;
-        return op == STEP_REM || !__builtin_sub_overflow((int64_t)0, a, out);
-    }
-    *out = op == STEP_DIV ? a / b : op == STEP_REM ? a % b : divide_up(a, b);
-    return true;
-}
-
-/* Evaluates an expression that is not plain arithmetic. */
-static bool evaluate(const struct launch_sizes *s, const struct size_step *step,
-                     const uint64_t *values, int64_t *out)
-{
-    struct literal literals[MOST_PARAMS];
-    bool known[MOST_PARAMS], needed = step->index;
-    struct scalar_env env = {.values = literals, .known = known, .count = s->param_count};
-    if (s->param_count > MOST_PARAMS)
-        return false;
-    for (int p = 0; p < s->param_count; p++) {
-        enum dtype t = s->dtypes[p];
-        bool is_float = dtype_is_float(t);
-        known[p] = true;
-        literals[p] = is_float
-                          ? (struct literal){.is_float = true, .f = dtype_load_f64(t, &values[p])}
-                          : (struct literal){.i = (int64_t)values[p]};
-    }
-    *out = 0;
-    if (eval_overflow(step->tree, &env, true))
-        return false;
-    return eval_int(step->tree, &env, out) || !needed;
-}
-
-static bool calculate(enum step_op op, int64_t a, int64_t b, int64_t *out)
-{
-    switch (op) {
-    case STEP_ADD: return !__builtin_add_overflow(a, b, out);
-    case STEP_SUB: return !__builtin_sub_overflow(a, b, out);
-    case STEP_MUL: return !__builtin_mul_overflow(a, b, out);
-    case STEP_MIN: *out = a < b ? a : b; return true;
-    case STEP_MAX: *out = a > b ? a : b; return true;
-    default: return divide(op, a, b, out);
-    }
-}
-
-static bool run(const struct launch_sizes *s, const uint64_t *values, int64_t *results)
-{
-    int64_t stack[DEEPEST + 2], *top = stack; /* `top` is the first free place */
-    for (size_t i = 0; i < s->steps.count; i++) {
-        const struct size_step *step = &s->steps.data[i];
-        switch (step->op) {
-        case STEP_PARAM: *top++ = (int64_t)values[step->index]; continue;
-        case STEP_CONSTANT: *top++ = step->value; continue;
-        case STEP_AXIS:
-            if ((int64_t)values[step->index] < 0)
-                return false;
+    struct compiler c = {.arena = a};
+    begin_part(&c);
+    for (int i = 0; i < count; i++) {
+        struct size_step end = {.op = SIZE_RESULT, .index = i};
+        enum size_type type = SIZE_I64;
+        if (!params[i].value)
             continue;
-        case STEP_TREE:
-            if (!evaluate(s, step, values, top++))
-                return false;
-            continue;
-        case STEP_RESULT: results[step->index] = top[-1]; break;
-        case STEP_NARROW:
-        case STEP_DROP: break;
-        default:
-            top--;
-            if (!calculate(step->op, top[-1], top[0], &top[-1]))
-                return false;
-            break;
+        integer_type(params[i].dtype, &type);
+        end.type = (uint8_t)type;
+        add_root(&c, params[i].value, end);
+    }
+    finish(&c, s);
+}
+
+/* --- programs to ship --- */
+
+/* Adds whether a view has elements: then its array must not be NULL. One bit per parameter: 64 are
+ * enough. */
+static void add_need(struct compiler *c, const struct kernel *k, const struct sym *view)
+{
+    size_t start = c->steps.count;
+    if (!view->base || view->base->index >= 64 || !kernel_uses(k, view))
+        return;
+    add_number(c, 1);
+    for (int i = 0; i < view->type.rank; i++) {
+        add_converted(c, view->dims[i], DT_I64);
+        add_number(c, 0);
+        add(c, SIZE_GT, SIZE_I64, 0, NULL);
+        add(c, SIZE_AND, SIZE_BOOL, 0, NULL);
+    }
+    end_root(c, start,
+             (struct size_step){.op = SIZE_BIT, .index = SIZE_NEEDS, .value = view->base->index},
+             NULL);
+}
+
+/* Adds the assumptions at the top of the body that a person wrote. */
+static void add_assumptions(struct compiler *c, const struct kernel *k)
+{
+    for (const struct stmt *s = k->body; s; s = s->next) {
+        bool assumes = s->kind == STMT_EFFECT && s->value->op == OP_ASSUME;
+        if (!assumes && s->kind != STMT_DECL)
+            return;
+        if (assumes && !s->added)
+            add_root(c, s->value->args[0], (struct size_step){.op = SIZE_ASSUME});
+    }
+}
+
+bool launch_sizes_ship(struct launch_sizes *s, struct arena *a, const struct kernel *k,
+                       const struct sym *const *rooms, int room_count, struct size_unshippable *why)
+{
+    struct compiler c = {.arena = a, .once = true, .alone = true};
+    *why = (struct size_unshippable){.axis = -1};
+    begin_part(&c);
+    add_checks(&c, k);
+    for (const struct sym *view = k->symbols; view; view = view->next)
+        if (view->storage == ST_VIEW)
+            add_need(&c, k, view);
+    add_assumptions(&c, k);
+    if (room_count >= 0) {
+        c.once = false; /* each result has a step of its own */
+        why->axis = add_grid(&c, k);
+    }
+    for (int i = 0; i < room_count; i++) {
+        size_t start = c.steps.count;
+        int32_t result = SIZE_ROOMS + i;
+        if (!rooms[i]) {
+            add_number(&c, (int64_t)sizeof(uint32_t));
+            end_root(&c, start, (struct size_step){.op = SIZE_RESULT, .index = result}, NULL);
+        } else if (!add_bytes(&c, rooms[i], result)) {
+            why->room = rooms[i];
         }
-        if (top[-1] < step->least || top[-1] > step->most)
-            return false;
-        top -= step->op == STEP_DROP || step->op == STEP_RESULT;
     }
-    return true;
+    finish(&c, s);
+    return why->axis < 0 && !why->room;
 }
 
-bool launch_sizes_run(const struct launch_sizes *s, const uint64_t *values, int64_t grid[3])
+bool launch_sizes_shippable(const struct launch_sizes *s)
 {
-    grid[0] = grid[1] = grid[2] = 1;
-    return run(s, values, grid);
+    bool shippable = true;
+    for (int i = 0; i < s->count; i++)
+        shippable = shippable && s->steps[i].op != SIZE_OTHER;
+    return shippable;
 }
 
-bool launch_derived_run(const struct launch_sizes *s, uint64_t *values)
+/* --- faults --- */
+
+const char *size_fault_text(struct arena *a, const struct launch_sizes *s,
+                            const struct size_fault *fault, const char *name)
 {
-    return run(s, values, (int64_t *)values);
+    struct text code;
+    size_t length;
+    const struct expr *e = size_fault_place(s, fault);
+    const char *written = expr_written(e, &length);
+    if (written)
+        return size_fault_message(a, s, fault, written, length, name);
+    text_init(&code, a);
+    expr_print(&code, e);
+    return size_fault_message(a, s, fault, code.data, code.length, name);
 }

@@ -1,31 +1,47 @@
-/* The grid of a kernel as a program over the values of its parameters. It is compiled once and run
- * at every launch: a few steps on a small stack, with no allocation and no walk over trees.
+/* The sizes of a launch: its grid, the numbers of its views and the parameters that it computes.
  *
- * It makes the same checks as a launch from a script: the arithmetic of the grid and of the
- * views stays within its types, no axis has a negative length, and GPUs can run the grid. If a
- * check fails or cannot be made, the run fails without a reason, and the caller evaluates the
- * trees to report one. */
+ * They are programs over the values of the parameters (size_step.h), compiled once with the
+ * kernel. A run is a few steps on a small stack, with no allocation and no walk over trees. Launches,
+ * families, the CPU engine, the simulator and shipped code run the same programs by the same
+ * text, so they agree about values and about faults. */
 #ifndef TW_LAUNCH_SIZES_H
 #define TW_LAUNCH_SIZES_H
 
+#include "tile/size_step.h"
 #include "tile/tile.h"
 
-struct size_step;
+/* A program, in parts. All sizes of a kernel: part 0 is the grid, part 1 + i the numbers of view i.
+ * Other programs have one part. */
 struct launch_sizes {
-    VEC(struct size_step) steps;
-    const enum dtype *dtypes; /* types of the parameters */
-    int param_count;
+    const struct size_step *steps;
+    const struct expr *const *places; /* by step: its expression; NULL: it has none */
+    const int32_t *starts;            /* by part: its first step; one more: their number */
+    int32_t count, parts;
 };
 
-/* Compiles the grid of a kernel after all passes, with its statics bound. The kernel must
- * outlive s, because expressions that are not plain integer arithmetic are evaluated from their
- * trees. */
-void launch_sizes_compile(struct launch_sizes *s, struct arena *a, const struct kernel *k);
+/* The types of an operation of the caller (SIZE_OTHER): of operand i, or of the result, which is number
+ * SIZE_OPERANDS. */
+enum { SIZE_OPERANDS = 3 };
+static inline enum dtype size_other_dtype(const struct size_step *step, int i)
+{
+    return (enum dtype)((uint64_t)step->value >> 8 * i & 0xff);
+}
 
-/* Computes the grid. values: by parameter; integers are sign-extended, a float has the bytes of
- * its own type, pointers are not read. Returns false if a check fails or a value cannot be
- * known. */
-bool launch_sizes_run(const struct launch_sizes *s, const uint64_t *values, int64_t grid[3]);
+/* The numbers of a view. */
+struct view_sizes {
+    int64_t offset, bytes; /* bytes: of workspace */
+    int64_t extent[MAX_RANK], stride[MAX_RANK];
+};
+
+/* --- launch_sizes.c: compiling --- */
+
+/* Compiles the grid, and the checks that a launch makes of the views: their arithmetic stays
+ * within its types, no axis has a negative length, and GPUs can run the grid. The kernel has been
+ * through the passes, with its statics bound. */
+void launch_sizes_compile(struct launch_sizes *s, struct arena *a, const struct kernel *k);
+/* Compiles all sizes. */
+void launch_sizes_compile_all(struct launch_sizes *s, struct arena *a, const struct kernel *k,
+                              const struct sym *const *views, int view_count);
 
 /* A parameter, and the expression over earlier parameters that computes it; value NULL: the
  * caller gives it. */
@@ -33,10 +49,56 @@ struct derived_param {
     enum dtype dtype;
     const struct expr *value;
 };
-/* Compiles the computation of derived parameters. Their expressions must outlive s. */
+/* Compiles the computation of derived parameters. */
 void launch_derived_compile(struct launch_sizes *s, struct arena *a,
                             const struct derived_param *params, int count);
-/* Adds the derived parameters to the given values. Returns false as launch_sizes_run does. */
-bool launch_derived_run(const struct launch_sizes *s, uint64_t *values);
+
+/* The results of a program that ships: 0 to 2 are the grid; then by bit the parameters whose arrays have
+ * elements; then the bytes of each room of the workspace. */
+enum { SIZE_NEEDS = 3, SIZE_ROOMS };
+/* A size that has more than integers: an axis of the grid (-1: none), or the bytes of a room. */
+struct size_unshippable {
+    int axis;
+    const struct sym *room;
+};
+/* Compiles the checks, the grid and the rooms of a launch of shipped code, which has no SIZE_OTHER; it
+ * leaves out checks that need one. rooms: NULL is the ticket of a lock; room_count -1: the CPU
+ * engine computes the grid and the rooms. Returns false if the grid or a room cannot be computed. */
+bool launch_sizes_ship(struct launch_sizes *s, struct arena *a, const struct kernel *k,
+                       const struct sym *const *rooms, int room_count,
+                       struct size_unshippable *why);
+bool launch_sizes_shippable(const struct launch_sizes *s);
+
+/* Describes a fault: "`m * n` = 70000 * 70000 overflows i32: write `(i64) m * n`". name: the parameter
+ * that the whole expression computes; NULL: none. */
+const char *size_fault_text(struct arena *a, const struct launch_sizes *s,
+                            const struct size_fault *fault, const char *name);
+
+/* --- size_run.c: running --- */
+
+/* Values by parameter: integers are extended by their sign, a float has the bytes of its own type,
+ * pointers are not read. */
+uint64_t size_param(enum dtype t, struct literal v);
+
+/* Computes the grid. Returns false if a check fails or a value cannot be known. */
+bool launch_sizes_run(const struct launch_sizes *s, const uint64_t *values, int64_t grid[3]);
+/* Adds the derived parameters to the given values. Returns false at the first fault. */
+bool launch_derived_run(const struct launch_sizes *s, uint64_t *values, struct size_fault *fault);
+
+/* Computes all numbers of a part, and reports each fault; report NULL: none. Returns true if all are known:
+ * a negative extent and too many blocks are. */
+bool launch_sizes_part(const struct launch_sizes *s, int part, const uint64_t *values,
+                       int64_t *results, void (*report)(void *user, const struct size_fault *fault),
+                       void *user);
+bool launch_sizes_grid(const struct launch_sizes *s, const uint64_t *values, int64_t grid[3]);
+bool launch_sizes_view(const struct launch_sizes *s, int view, const uint64_t *values,
+                       struct view_sizes *out);
+
+/* Returns the expression of the step that failed; NULL: it has none. */
+const struct expr *size_fault_place(const struct launch_sizes *s, const struct size_fault *fault);
+/* Describes a fault of the expression with this text. */
+const char *size_fault_message(struct arena *a, const struct launch_sizes *s,
+                               const struct size_fault *fault, const char *code, size_t length,
+                               const char *name);
 
 #endif

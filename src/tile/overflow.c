@@ -100,18 +100,17 @@ const char *expr_written(const struct expr *e, size_t *length)
 }
 
 const char *overflow_message(struct arena *a, const struct expr *e, const char *code, size_t length,
-                             const struct scalar_env *env, const char *name)
+                             const int64_t operands[2], const char *name)
 {
     struct text out;
-    int64_t left, right;
     int shown = (int)length;
     text_init(&out, a);
     text_printf(&out, "`%.*s`", shown, code);
     bool infix = e->op == OP_ADD || e->op == OP_SUB || e->op == OP_MUL;
-    if (infix && eval_int(e->args[0], env, &left) && eval_int(e->args[1], env, &right)) {
+    if (infix && operands) {
         bool is_u64 = e->type.dtype == DT_U64;
-        text_printf(&out, is_u64 ? " = %llu %s %llu" : " = %lld %s %lld", (long long)left,
-                    op_table[e->op].text, (long long)right);
+        text_printf(&out, is_u64 ? " = %llu %s %llu" : " = %lld %s %lld", (long long)operands[0],
+                    op_table[e->op].text, (long long)operands[1]);
     }
     text_printf(&out, " overflows %s", dtype_table[e->type.dtype].name);
     if (infix && dtype_size(e->type.dtype) < 8 && name)

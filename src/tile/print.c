@@ -993,15 +993,19 @@ void kernel_print_lines(struct text *out, const struct kernel *k, struct printed
 
 /* --- messages --- */
 
-const char *overflow_text(struct arena *a, const struct expr *e, const struct scalar_env *env,
-                          const char *name)
+const char *overflow_text(struct arena *a, const struct expr *e)
 {
     struct text code;
     size_t length;
+    int64_t value[2];
     const char *written = expr_written(e, &length);
-    if (written)
-        return overflow_message(a, e, written, length, env, name);
+    bool known = e->count == 2 && eval_int(e->args[0], NULL, &value[0]) &&
+                 eval_int(e->args[1], NULL, &value[1]);
     text_init(&code, a);
-    expr_print(&code, e);
-    return overflow_message(a, e, code.data, code.length, env, name);
+    if (!written) {
+        expr_print(&code, e);
+        written = code.data;
+        length = code.length;
+    }
+    return overflow_message(a, e, written, length, known ? value : NULL, NULL);
 }

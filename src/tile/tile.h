@@ -358,17 +358,16 @@ struct literal eval_cast(enum dtype to, enum dtype from, const struct literal *x
 const struct expr *eval_overflow(const struct expr *e, const struct scalar_env *env, bool strict);
 /* Returns the text of e in its source if that is at most 80 bytes of one line; otherwise NULL. */
 const char *expr_written(const struct expr *e, size_t *length);
-/* Does the same as overflow_text, with the text of e. */
+/* Returns the text "`m * n` = 70000 * 70000 overflows i32: write `(i64) m * n`". code: the text of e;
+ * operands: NULL if they are not known; name: the parameter whose whole value e is, which the text
+ * advises to declare as i64; NULL: none. */
 const char *overflow_message(struct arena *a, const struct expr *e, const char *code, size_t length,
-                             const struct scalar_env *env, const char *name);
+                             const int64_t operands[2], const char *name);
 
 /* --- print.c --- */
 
-/* Returns the text "`m * n` = 70000 * 70000 overflows i32: write `(i64) m * n`" for the result
- * of eval_overflow. name: the parameter whose whole value e is, which the text advises to declare
- * as i64; NULL: none. */
-const char *overflow_text(struct arena *a, const struct expr *e, const struct scalar_env *env,
-                          const char *name);
+/* Returns overflow_message for a result of eval_overflow without values. */
+const char *overflow_text(struct arena *a, const struct expr *e);
 
 /* Prints the kernel as a module that compiles again to the same kernel. The constants that it
  * still names come before it. */

@@ -229,6 +229,11 @@ def test_sizes(run):
     said = run("run", SHARED, "--set", "m=-1,n=4,k=4", "--fill", "rand", status=2, err="error: axis 0 of `A`, `m`, is -1 elements long\n").err
     if said.count("error:") != 1:
         fail(f"one size, one error: {said}")
+    with open(f"{run.folder}/parts.tile", "w") as f:
+        f.write("kernel parts(i32 n, i32 by, f32 *c) grid(cdiv(n, by)) warps(1)\n{\n    global f32 C[n / (by - 4)] = c;\n    C[0 +: 8] = 1;\n}\n")
+    for device in ("cpu", "sim"):
+        run("run", "parts.tile", "--device", device, "--set", "n=8,by=0", "--fill", "rand", status=2, err="`cdiv(n, by)` divides by zero with n = 8, by = 0\n")
+        run("run", "parts.tile", "--device", device, "--set", "n=8,by=4", "--fill", "rand", status=2, err="`n / (by - 4)` divides by zero with n = 8, by = 4\n")
 
 
 def test_files(run):

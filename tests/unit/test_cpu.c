@@ -127,6 +127,20 @@ static void expect_refused(int64_t m, int64_t n, size_t bytes, const char *words
     cpu_close(&r);
 }
 
+static void sizes_must_have_values(void **state)
+{
+    (void)state;
+    struct cpu_run r;
+    cpu_open(&r,
+             "kernel k(i32 n, f32 *c) grid(cdiv(8, n)) warps(1)\n{\n"
+             "    global f32 C[8] = c;\n    C[0 +: 8] = 1;\n}\n",
+             GIVEN({"n", 0}));
+    cpu_array(&r, "c", 32);
+    assert_int_equal(cpu_go(&r, 1), CPU_BAD_ARGUMENT);
+    assert_string_equal(r.fault.message, "`cdiv(8, n)` divides by zero");
+    cpu_close(&r);
+}
+
 static void views_must_fit_their_arrays(void **state)
 {
     (void)state;
@@ -918,6 +932,7 @@ int main(void)
         cmocka_unit_test(a_uniform_element_outside_is_a_fault),
         cmocka_unit_test(a_broken_promise_is_a_fault),
         cmocka_unit_test(slices_reach_past_the_edges),
+        cmocka_unit_test(sizes_must_have_values),
         cmocka_unit_test(views_must_fit_their_arrays),
         cmocka_unit_test(empty_views_and_grids_are_fine),
         cmocka_unit_test(dividing_by_zero_is_a_fault_where_it_happens),

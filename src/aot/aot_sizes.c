@@ -1,0 +1,216 @@
+/* The sizes of a launch as tables of C: the same programs that the library runs (size_step.h), the
+ * text that runs them, and the texts of their expressions for messages. */
+#include "aot/aot.h"
+
+#include "tile/launch_sizes.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+extern const unsigned char aot_size_step_h[], aot_size_run_h[];
+extern const size_t aot_size_step_h_length, aot_size_run_h_length;
+
+/* --- the evaluator --- */
+
+static bool is_name(char c)
+{
+    return text_is_letter(c) || text_is_digit(c) || c == '_';
+}
+
+/* Prints a header of the library. Its names get the prefix of all names of NAME.c, and its own
+ * headers are left out, because they come before it. */
+static void write_header(struct text *out, const unsigned char *header, size_t length)
+{
+    const char *s = (const char *)header, *end = s + length;
+    for (const char *at = s; at < end; at++) {
+        if (strncmp(at, "#include \"", 10) == 0)
+            at = memchr(at, '\n', (size_t)(end - at));
+        else if (at > s && is_name(at[-1]))
+            ;
+        else if (strncmp(at, "size_", 5) == 0)
+            text_add(out, "aot_");
+        else if (strncmp(at, "SIZE_", 5) == 0)
+            text_add(out, "AOT_");
+        text_add_n(out, at, 1);
+    }
+}
+
+void aot_evaluator(struct text *out)
+{
+    write_header(out, aot_size_step_h, aot_size_step_h_length);
+    write_header(out, aot_size_run_h, aot_size_run_h_length);
+}
+
+/* --- programs --- */
+
+static const char *op_name(const struct size_step *step)
+{
+#define NAME(op) [SIZE_##op] = "AOT_SIZE_" #op
+    static const char *const names[] = {
+        NAME(PARAM),     NAME(NUMBER), NAME(ADD),    NAME(SUB),     NAME(MUL),    NAME(DIV),
+        NAME(REM),       NAME(CDIV),   NAME(LESSER), NAME(GREATER), NAME(SHL),    NAME(SHR),
+        NAME(AND),       NAME(OR),     NAME(XOR),    NAME(LT),      NAME(GT),     NAME(LE),
+        NAME(GE),        NAME(EQ),     NAME(NE),     NAME(FIT),     NAME(TRUTH),  NAME(COPY),
+        NAME(POW2_CEIL), NAME(SWAP),   NAME(SKIP),   NAME(UNLESS),  NAME(LOOKUP), NAME(AND_THEN),
+        NAME(OR_ELSE),   NAME(OTHER),  NAME(GRID),   NAME(EXTENT),  NAME(RESULT), NAME(BIT),
+        NAME(ASSUME),    NAME(AXIS),
+    };
+    return names[step->op];
+}
+
+static const char *type_name(const struct size_step *step)
+{
+    static const char *const names[] = {NAME(I64), NAME(I32), NAME(I16),  NAME(I8), NAME(U32),
+                                        NAME(U16), NAME(U8),  NAME(BOOL), NAME(U64)};
+#undef NAME
+    return names[step->type];
+}
+
+static void write_value(struct text *out, int64_t v)
+{
+    if (v == INT64_MIN)
+        text_add(out, "INT64_MIN");
+    else
+        text_printf(out, v > INT32_MAX || v < INT32_MIN ? "INT64_C(%" PRId64 ")" : "%" PRId64, v);
+}
+
+void aot_steps(struct text *out, const struct launch_sizes *s)
+{
+    bool begins = true; /* a root */
+    for (int i = 0; i < s->count; i++) {
+        const struct size_step *step = &s->steps[i];
+        text_printf(out, "%s{%s, %s, 0, %" PRId32 ", ", begins ? "\n    " : " ", op_name(step),
+                    type_name(step), step->index);
+        write_value(out, step->value);
+        text_add(out, "},");
+        begins = step->op >= SIZE_GRID;
+    }
+}
+
+/* Prints the text of each root. rooms: by result. */
+static void write_texts(struct text *out, const struct launch_sizes *s, const struct sym **rooms)
+{
+    struct text code;
+    for (int i = 0; i < s->count; i++) {
+        const struct size_step *step = &s->steps[i];
+        if (step->op < SIZE_GRID)
+            continue;
+        text_init(&code, out->arena);
+        if (s->places[i])
+            expr_print(&code, s->places[i]);
+        else if (step->op == SIZE_RESULT && rooms[step->index - SIZE_ROOMS])
+            text_add(&code, rooms[step->index - SIZE_ROOMS]->name);
+        text_add(out, "\n    ");
+        aot_quote(out, code.data ? code.data : "", code.length);
+        text_add(out, ",");
+    }
+}
+
+static bool refuse(const struct kernel *k, const struct size_unshippable *why, struct diag *diag)
+{
+    if (why->room)
+        diag_error(
+            diag, why->room->loc,
+            "the extents of workspace `%s` are not arithmetic of integers and parameters, so "
+            "C cannot compute them",
+            why->room->name);
+    else
+        diag_error(diag, k->grid[why->axis]->loc,
+                   "the grid of kernel `%s` is not arithmetic of integers and parameters, so C "
+                   "cannot compute it",
+                   k->name);
+    return false;
+}
+
+/* Finds the parameters that are compiled in, because the kernels of a family differ in them. One
+ * bit per parameter: 64 are enough. */
+static bool find_statics(const struct aot_given *given, uint64_t *compiled_in, struct diag *diag)
+{
+    *compiled_in = 0;
+    for (int i = 0; i < given->param_count; i++) {
+        if (!given->row.is_static[i])
+            continue;
+        if (i >= 64) {
+            diag_error(diag, given->kernel->loc,
+                       "`%s` is parameter %d of kernel `%s`: in a family that is built, static "
+                       "parameters are among the first 64",
+                       given->params[i].name, i + 1, given->kernel->name);
+            return false;
+        }
+        *compiled_in |= UINT64_C(1) << i;
+    }
+    return true;
+}
+
+bool aot_sizes(struct arena *a, const struct aot_given *given, struct aot_sizes *out,
+               struct diag *diag)
+{
+    const struct lowered *lowered = given->lowered;
+    struct launch_sizes s;
+    struct size_unshippable why;
+    struct text steps, texts;
+    VEC(const struct sym *) rooms = {.count = 0};
+    *out = (struct aot_sizes){.rooms = 0};
+    for (size_t i = 0; lowered && i < lowered->params.count; i++) {
+        const struct lower_param *p = &lowered->params.data[i];
+        bool is_ticket = p->kind == LOWER_TICKET;
+        if (!is_ticket && p->kind != LOWER_WORKSPACE)
+            continue;
+        out->zeroed |= (uint64_t)(is_ticket || p->sym->zeroed) << rooms.count;
+        vec_push(a, &rooms, is_ticket ? NULL : p->sym);
+    }
+    out->rooms = (int)rooms.count;
+    if (given->family && !find_statics(given, &out->compiled_in, diag))
+        return false;
+    if (!launch_sizes_ship(&s, a, given->kernel, rooms.data, lowered ? out->rooms : -1, &why))
+        return refuse(given->kernel, &why, diag);
+    text_init(&steps, a);
+    text_init(&texts, a);
+    aot_steps(&steps, &s);
+    write_texts(&texts, &s, rooms.data);
+    out->count = s.count;
+    out->steps = steps.length ? steps.data : "";
+    out->texts = texts.length ? texts.data : "";
+    return true;
+}
+
+/* --- the tables --- */
+
+static bool same_sizes(const struct aot_sizes *x, const struct aot_sizes *y)
+{
+    return strcmp(x->steps, y->steps) == 0 && strcmp(x->texts, y->texts) == 0;
+}
+
+/* Returns the first version with the same program. */
+static size_t first_equal(const struct aot_build *b, size_t version)
+{
+    size_t i = 0;
+    while (!same_sizes(&b->versions.data[i].sizes, &b->versions.data[version].sizes))
+        i++;
+    return i;
+}
+
+void aot_write_sizes(struct text *out, const struct aot_build *b)
+{
+    text_add(out, "/* The sizes of a launch, by version. */\n");
+    for (size_t i = 0; i < b->versions.count; i++) {
+        const struct aot_sizes *s = &b->versions.data[i].sizes;
+        if (first_equal(b, i) != i || s->count == 0)
+            continue;
+        text_printf(out, "static const struct aot_size_step aot_steps_%zu[] = {%s\n};\n", i,
+                    s->steps);
+        text_printf(out, "static const char *const aot_texts_%zu[] = {%s\n};\n", i, s->texts);
+    }
+    text_add(out, "static const struct aot_sizes aot_sizes[] = {\n");
+    for (size_t i = 0; i < b->versions.count; i++) {
+        const struct aot_sizes *s = &b->versions.data[i].sizes;
+        size_t from = first_equal(b, i);
+        if (s->count)
+            text_printf(out, "    {aot_steps_%zu, aot_texts_%zu, %d", from, from, s->count);
+        else
+            text_add(out, "    {NULL, NULL, 0");
+        text_printf(out, ", %d, UINT64_C(0x%" PRIx64 "), UINT64_C(0x%" PRIx64 ")},\n", s->rooms,
+                    s->zeroed, s->compiled_in);
+    }
+    text_add(out, "};\n");
+}
