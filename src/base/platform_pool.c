@@ -18,8 +18,9 @@
 /* Limits of the time in seconds that a thread spins, looking for work or for the end of other
  * threads' work, before it sleeps. It spins for an eighth of its latest task's time, because the
  * next launch may follow soon, and waking a thread takes 50 microseconds and more in a virtual
- * machine. */
-static const double spins_least = 20e-6, spins_most = 200e-6;
+ * machine. A caller from Python takes 20 to 50 microseconds between two launches, and the threads of a
+ * short launch end at different times. */
+static const double spins_least = 100e-6, spins_most = 200e-6;
 /* About the seconds that it takes to start the threads. Callers work alone for as long in all before
  * the threads start, so small launches never wait for the start, and the start costs other programs
  * at most twice its time. */
