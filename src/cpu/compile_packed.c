@@ -338,25 +338,26 @@ static void survey_axes(void *user, struct stmt *st)
 
 /* --- packed tiles --- */
 
-/* Limit of the memory that a block packs for itself: about the size of the second-level cache. A
+/* Limit of the rows that a block packs for itself: about the size of the second-level cache. A
  * larger tile is packed for all blocks, before its product. */
 #define MOST_OWN_BYTES ((size_t)1 << 20)
 
-/* Returns the bytes that a product needs to pack such a tile on its way, for its own block
- * alone; 0: it cannot do that. */
-static size_t own_bytes(const struct compiler *c, const struct packed_form *form)
+/* Returns whether a product can pack such a tile while it multiplies. */
+static bool packs_on_the_way(const struct compiler *c, const struct packed_form *form)
 {
     const struct dot_routines *dot = c->set->dot;
     enum compute compute = compute_of(form->to);
-    size_t depth = (size_t)form->depth < DOT_MOST_DEPTH ? DOT_MOST_DEPTH : (size_t)form->depth;
-    bool left = form->side == PACKED_LEFT;
     bool same = form->from == form->to;
     bool halves = dot->has_halves && form->from == DT_F16 && form->to == DT_F32;
-    if (!dot->packs[compute] || !(same || halves) || form->group > 1 ||
-        (!left && (size_t)form->lines % dot->width[compute] != 0))
-        return 0;
-    size_t elements = left ? (size_t)form->lines * LEFT_STEP(depth) : depth * dot->width[compute];
-    return elements * dtype_size(form->to);
+    bool whole = form->side == PACKED_LEFT || (size_t)form->lines % dot->width[compute] == 0;
+    return dot->packs[compute] && (same || halves) && form->group == 1 && whole;
+}
+
+/* Returns the bytes that a product needs to pack a left operand for its own block alone. */
+static size_t own_bytes(const struct packed_form *form)
+{
+    size_t depth = (size_t)form->depth < DOT_MOST_DEPTH ? DOT_MOST_DEPTH : (size_t)form->depth;
+    return (size_t)form->lines * LEFT_STEP(depth) * dtype_size(form->to);
 }
 
 static void lay_tile(struct compiler *c, struct slot *slot)
@@ -378,8 +379,8 @@ static void lay_tile(struct compiler *c, struct slot *slot)
     t->states = c->program->packed_states;
     c->program->packed_states += (uint32_t)t->stages;
     t->at = memory_new(c, t->bytes * (size_t)t->stages);
-    size_t own = own_bytes(c, &t->form);
-    t->on_the_way = own > 0 && own <= MOST_OWN_BYTES;
+    t->on_the_way = packs_on_the_way(c, &t->form) &&
+                    (t->form.side == PACKED_RIGHT || own_bytes(&t->form) <= MOST_OWN_BYTES);
     slot->packed.tile = t;
 }
 
@@ -393,18 +394,18 @@ void packed_survey(struct compiler *c)
         if (!s.changed && !s.last)
             s.changed = s.last = true;
     }
-    size_t own[2] = {0, 0};
+    size_t own = 0;
     for (size_t i = 0; i < c->slot_count; i++) {
         struct slot *slot = &c->slots[i];
         if (!slot->packed.used || slot->packed.refused)
             continue;
         lay_tile(c, slot);
-        size_t *most = &own[slot->packed.form.side], bytes = own_bytes(c, &slot->packed.form);
-        if (slot->packed.tile->on_the_way && bytes > *most)
-            *most = bytes;
+        const struct packed_tile *tile = slot->packed.tile;
+        bool packs = tile->on_the_way && tile->form.side == PACKED_LEFT;
+        if (packs && own_bytes(&tile->form) > own)
+            own = own_bytes(&tile->form);
     }
-    c->program->own_left_at = memory_new(c, own[PACKED_LEFT]);
-    c->program->own_panel_at = memory_new(c, own[PACKED_RIGHT]);
+    c->program->own_left_at = memory_new(c, own);
     c->program->packed_at = memory_new(c, c->program->packed_states * sizeof(struct packed_state));
 }
 

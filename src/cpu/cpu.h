@@ -72,7 +72,7 @@ struct kept_block {
     size_t bytes;
 };
 struct cpu_kept {
-    atomic_flag busy;
+    atomic_bool busy;
     size_t total; /* bytes of all blocks */
     int count;
     struct kept_block blocks[MOST_KEPT_BLOCKS];

@@ -66,19 +66,6 @@ static int64_t lines_read_first(const struct packed_tile *tile, const struct pac
     return by_panels && lines > width ? width : lines;
 }
 
-/* Returns the box of an access that begins at `start`, which is inside. */
-static struct box box_from(const struct access *a, const struct view_binding *view,
-                           const int64_t *start)
-{
-    struct box box = {.empty = false};
-    for (int i = 0; i < a->rank; i++) {
-        int64_t inside = view->extent[i] - start[i], extent = a->axis[i].extent;
-        box.start[i] = box.low[i] = start[i];
-        box.high[i] = start[i] + (inside < extent ? inside : extent);
-    }
-    return box;
-}
-
 /* Adds the memory that a product reads first if it begins at `start`; `state` is the
  * corresponding tile of the current product. */
 static void add_tiles(struct prefetch_list *list, const struct frame *f,
@@ -97,10 +84,9 @@ static void add_tiles(struct prefetch_list *list, const struct frame *f,
     if (state->cached) {
         if (!packed_cache_line(cache, plan, a, start, &line, &first))
             return;
-        const struct box box = box_from(a, view, start);
-        const struct packed_part part = packed_cache_part(f, state->fill, &box, line, first);
-        bool ready = atomic_load_explicit(part.done, memory_order_acquire) == PACKED_READY;
-        depth = part.first + part.depth - first;
+        const struct packed_source part = packed_cache_part(f, state->fill, line, first);
+        bool ready = packed_piece_ready(part.done);
+        depth = part.first + (int64_t)part.part_depth - first;
         lines = lines_read_first(tile, cache, ready);
         add_packed(list, cache, plan, line, first, depth, lines);
         if (ready)

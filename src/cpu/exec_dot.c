@@ -42,40 +42,29 @@ static const struct packed_state *place_operand(struct frame *f, const struct do
     return state->kind == PACKED_SHARED ? state : NULL;
 }
 
-/* Selects what a product packs on its way: nothing, a part of a cache that it has taken, or a
- * copy for its own block. */
-enum packing { PACKS_NOTHING, PACKS_PART, PACKS_OWN };
-
-/* The lines of a part that a product reads, and the elements from one row or panel of the part to
- * the next. */
-struct part_read {
-    bool any, all_lines;
-    size_t step;
-};
-
-/* Lets the product pack an operand on its way, if no block has packed it yet. The destination is
- * *at, the operand's place in the cache. A part of which the product reads only a piece is packed
- * before the product, because other blocks read that piece, too. If another block is packing the
- * part, the destination is memory of the block's own. */
-static enum packing pack_on_the_way(const struct frame *f, const struct dot_deferred *p,
-                                    const struct packed_source *source, const struct dot_operand *o,
-                                    struct part_read read, uint32_t own_at,
-                                    const unsigned char **at, struct dot_unpacked *unpacked)
+/* Lets the product pack its left operand on its way, if no block has packed it yet. Returns whether
+ * the rows go to the cache, and a piece of it is taken. A part of which the product reads only some rows
+ * or steps is packed before the product, because other blocks read that part, too. If another block
+ * is packing the part, the rows go to memory of the block's own. */
+static bool pack_rows_on_the_way(const struct frame *f, const struct dot_detail *d,
+                                 struct dot_deferred *p, struct dot_target out,
+                                 struct dot_strides *s)
 {
-    if (!source->done || atomic_load_explicit(source->done, memory_order_acquire) == PACKED_READY)
-        return PACKS_NOTHING;
-    if (read.any && packed_part_take(source->done)) {
-        *unpacked = source->view;
-        if (read.all_lines && *at == source->part && p->depth == source->part_depth)
-            return PACKS_PART;
-        *unpacked = (struct dot_unpacked){0};
-        pack_part(f, &o->tile->form, source, *at, read.step);
-        packed_part_done(source->done);
-        return PACKS_NOTHING;
+    const struct packed_source *source = &p->a_source;
+    if (!source->done || packed_piece_ready(source->done))
+        return false;
+    if (out.rows == 0 || out.columns == 0 || !packed_piece_take(source->done)) {
+        s->a_unpacked = source->view;
+        p->a = frame_at(f, f->program->own_left_at);
+        s->a = LEFT_STEP(p->depth);
+        return false;
     }
-    *unpacked = source->view;
-    *at = frame_at(f, own_at);
-    return PACKS_OWN;
+    if (out.rows < d->m || p->a != source->part || p->depth != source->part_depth) {
+        packed_piece_pack(f, source, 0);
+        return false;
+    }
+    s->a_unpacked = source->view;
+    return true;
 }
 
 static void end_product(struct dot_deferred *p)
@@ -88,7 +77,6 @@ static void multiply_add(const struct frame *f, void *sum, const struct dot_deta
                          struct dot_deferred *p, const struct prefetch_list *list,
                          struct dot_target out)
 {
-    const struct cpu_program *program = f->program;
     bool in_view = p->b_view.deep > 0;
     if (p->few) {
         multiply_few(f, d, sum, p, out);
@@ -109,23 +97,14 @@ static void multiply_add(const struct frame *f, void *sum, const struct dot_deta
                             .out = out.to,
                             .out_step = out.step,
                             .out_halves = out.halves};
-    const bool any = out.rows > 0 && out.columns > 0;
-    const struct part_read of_a = {any, out.rows == d->m, p->a_step},
-                           of_b = {any, out.columns == d->n, p->b_step};
-    enum packing a = pack_on_the_way(f, p, &p->a_source, &d->a, of_a, program->own_left_at, &p->a,
-                                     &s.a_unpacked);
-    enum packing b = pack_on_the_way(f, p, &p->b_source, &d->b, of_b, program->own_panel_at, &p->b,
-                                     &s.b_unpacked);
-    if (a == PACKS_OWN)
-        s.a = LEFT_STEP(p->depth);
-    if (b == PACKS_OWN)
-        s.panel = 0;
+    const bool packs_rows = pack_rows_on_the_way(f, d, p, out, &s);
     s.most_rows = s.a * d->group * d->size % SETS_BYTES == 0 ? ROWS_OF_A_SET : 0;
-    multiply_shared(f, d, sum, p, out, &s);
-    if (a == PACKS_PART)
-        packed_part_done(p->a_source.done);
-    if (b == PACKS_PART)
-        packed_part_done(p->b_source.done);
+    if (p->b_source.done && !packed_lines_ready(f, &p->b_source, out.columns))
+        multiply_pieces(f, d, sum, p, out, &s);
+    else
+        multiply_shared(f, d, sum, p, out, &s);
+    if (packs_rows)
+        packed_piece_done(p->a_source.done);
     end_product(p);
 }
 
@@ -232,16 +211,9 @@ static bool takes_sums(const struct frame *f, const struct dot_store_detail *sto
     *out = (struct dot_target){(size_t)rows, (size_t)columns, to, (size_t)stride[row], halves};
     size_t bytes = (out->rows * out->step + out->columns) * a->size;
     const struct packed_source *source[] = {&p->a_source, &p->b_source};
-    const size_t rows_read[] = {d->m, p->depth}, row_read[] = {p->depth, d->n};
-    for (int i = 0; i < 2; i++) {
-        const struct packed_source *s = source[i];
-        if (!s->done) /* the tile is in the cache already: its view is not read */
-            continue;
-        size_t read = rows_read[i] * s->view.step + row_read[i];
-        size_t size = s->view.halves ? sizeof(uint16_t) : d->size;
-        if (overlap(to, bytes, s->view.from, read * size))
+    for (int i = 0; i < 2; i++) /* a tile that is in the cache already is not read in its view */
+        if (source[i]->done && f->launch->views[source[i]->fill->from->view].is_overlaid)
             return false;
-    }
     const struct packed_fill *weights = p->states[1]->fill->weights ? p->states[1]->fill : NULL;
     if (weights && p->b_view.deep > 0)
         return !overlap(to, bytes, p->a, (d->m * p->a_step + p->depth) * d->size) &&
@@ -329,6 +301,26 @@ static void flush_if_deep(struct frame *f, const struct instr *in, struct dot_de
     }
 }
 
+/* Adds tiles that few rows read in their views to the deferred product, if they begin where it ends, as
+ * in all turns of a loop but the first. Such products are short, so they should look up little. */
+static bool goes_on(struct frame *f, const struct dot_detail *d, struct dot_deferred *p,
+                    struct packed_state *left, struct packed_state *right)
+{
+    if (!p->few || p->depth == 0 || p->ragged || p->b_view.deep == 0 || left != p->states[0] ||
+        right != p->states[1] || left->fill != p->fills[0] || right->fill != p->fills[1] ||
+        left->cached || left->kind != PACKED_WANTED || right->kind != PACKED_WANTED ||
+        right->fill->weights || p->depth + d->k > most_depth(d, p))
+        return false;
+    left->data = packed_in_view(f, left, p->lines[0], d->k);
+    right->data = packed_in_view(f, right, p->lines[1], d->k);
+    if (left->data != p->a + p->depth * left_size(d, p) ||
+        right->data != p->b + p->depth * step_bytes(d, p))
+        return false;
+    left->kind = right->kind = PACKED_SHARED;
+    p->depth += d->k;
+    return true;
+}
+
 /* Computes dst += a · b. */
 void step_dot(struct frame *f, const struct instr *in)
 {
@@ -336,9 +328,15 @@ void step_dot(struct frame *f, const struct instr *in)
     struct packed_state *left, *right;
     if (!find_tile(f, &d->a, in->loc, &left) || !find_tile(f, &d->b, in->loc, &right))
         return;
+    struct dot_deferred *p = d->deferred == NO_SLOT ? NULL : frame_at(f, d->deferred);
+    if (p && left && right && goes_on(f, d, p, left, right)) {
+        if (f->profile)
+            profile_operands(f->profile, in, left, right);
+        flush_if_deep(f, in, p);
+        return;
+    }
     size_t depth = depth_needed(f, d, left, right);
     struct dot_deferred next = {.depth = depth, .ragged = depth < d->k};
-    struct dot_deferred *p = d->deferred == NO_SLOT ? NULL : frame_at(f, d->deferred);
     const struct dot_target seen = seen_sum(f, d);
     struct dot_need need = {seen.rows, seen.columns, depth, multiplies_few(f, d, seen.rows), false};
     const struct packed_state *b = place_operand(f, &d->b, right, &need, p, &next.b, &next.b_step);
@@ -349,13 +347,12 @@ void step_dot(struct frame *f, const struct instr *in)
     void *sum = frame_at(f, in->dst);
     if (f->profile)
         profile_operands(f->profile, in, left, right);
-    if (a)
-        next.a_source = left->source;
-    if (b) {
-        next.b_source = right->source;
-        if (!b->cached)
-            next.b_view = right->view;
-    }
+    if (a && a->source.done)
+        next.a_source = a->source;
+    if (b && b->source.done)
+        next.b_source = b->source;
+    if (b && !b->cached)
+        next.b_view = b->view;
     if (!p) {
         next.states[0] = a;
         next.states[1] = b;
@@ -374,6 +371,10 @@ void step_dot(struct frame *f, const struct instr *in)
     }
     p->states[0] = a;
     p->states[1] = b;
+    p->fills[0] = a ? a->fill : NULL;
+    p->fills[1] = b ? b->fill : NULL;
+    p->lines[0] = need.rows;
+    p->lines[1] = need.columns;
     if (a && b)
         flush_if_deep(f, in, p);
     else /* the block's own memory may soon be overwritten */

@@ -241,6 +241,51 @@ static void add_part(const struct few *all, const struct few_part *part)
     }
 }
 
+/* A product whose columns are divided among workers. */
+struct few_run {
+    const struct few *all;
+    const struct few_part *part;
+    size_t columns; /* of a piece */
+};
+
+static void add_piece(const void *user, size_t piece)
+{
+    const struct few_run *run = user;
+    struct few w = *run->all;
+    struct few_part part = *run->part;
+    const size_t j = piece * run->columns;
+    w.sum += j;
+    w.columns = w.columns - j < run->columns ? w.columns - j : run->columns;
+    part.b += j * (size_t)part.view.line * w.size;
+    add_part(&w, &part);
+}
+
+/* Does the same as add_part. If workers are idle, they take pieces of the columns: a core reads memory at
+ * a fraction of the machine's speed, and the others' last products would go on alone. */
+static void add_part_shared(const struct few *w, const struct dot_detail *d,
+                            const struct few_part *part)
+{
+    enum { PIECES = 8, ROW = 256, LEAST = 1 << 16 }; /* ROW, LEAST: bytes */
+    struct shared_product *shared = w->frame->shared;
+    const size_t unit = part->view.line == 1 ? ROW / w->size : TURNED;
+    const size_t columns = (w->columns / PIECES + unit - 1) / unit * unit;
+    const struct few_run run = {w, part, columns > unit ? columns : unit};
+    const size_t count = (w->columns + run.columns - 1) / run.columns;
+    if (!shared || !d->shares || part->fill || count < 2 ||
+        w->columns * part->depth * w->size < LEAST || atomic_load(shared->idle) == 0) {
+        add_part(w, part);
+        return;
+    }
+    shared->run = &run;
+    shared->is_ready = NULL;
+    shared->multiply = add_piece;
+    pieces_offer(shared, d, count);
+    for (size_t i = 0; i < count; i++)
+        if (piece_claim(&shared->pieces, i))
+            add_piece(&run, i);
+    wait_for_helpers(shared);
+}
+
 /* Returns `kind` if the elements have the type, and their steps the order, that it requires, and
  * the set has a routine for it; otherwise FEW_F32. */
 static enum few_kind kind_for(const struct routine_set *set, const struct packed_form *form,
@@ -425,7 +470,7 @@ static bool add_to_strip(const struct frame *f, const struct dot_detail *d, stru
         return false;
     struct few w = few_of(f, d, s->sums, s->columns, s->rows, s->columns);
     s->part[s->count] = part_of(p);
-    add_part(&w, &s->part[s->count++]);
+    add_part_shared(&w, d, &s->part[s->count++]);
     p->parts++;
     return true;
 }
@@ -477,7 +522,7 @@ void multiply_few(const struct frame *f, const struct dot_detail *d, float *sum,
         clear(sum, d->n, out.rows, out.columns);
     const struct few w = few_of(f, d, sum, d->n, out.rows, out.columns);
     const struct few_part part = part_of(p);
-    add_part(&w, &part);
+    add_part_shared(&w, d, &part);
     if (p->ragged)
         settle(sum, d->n, out.rows, out.columns);
     if (out.to)

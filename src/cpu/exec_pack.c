@@ -9,7 +9,7 @@
 struct packing {
     const struct packed_form *form;
     const struct routine_set *set;
-    int64_t depth;             /* of this part, which is one tile or more */
+    int64_t lines, depth;      /* of this part, which is a piece of a tile, or one tile or more */
     const unsigned char *from; /* the first element inside */
     int64_t line, deep;        /* steps in the view, in elements */
     int64_t low[2], high[2];   /* inside: lines, depth */
@@ -92,8 +92,8 @@ static void pack_left(const struct packing *w)
 {
     int64_t lines = w->high[0] - w->low[0], depth = w->high[1] - w->low[1];
     int64_t row = w->step * w->size;
-    if (lines < w->form->lines || depth < w->depth)
-        for (int64_t i = 0; i < w->form->lines; i++)
+    if (lines < w->lines || depth < w->depth)
+        for (int64_t i = 0; i < w->lines; i++)
             memset(w->to + i * row, 0, (size_t)(w->depth * w->size));
     unsigned char *to = w->to + w->low[0] * row + w->low[1] * w->size;
     int64_t from_row = w->line * w->size_from;
@@ -175,9 +175,9 @@ static uint32_t flipped_bits(const struct packed_form *form)
 static void clear_panels(const struct packing *w)
 {
     int64_t lines = w->high[0] - w->low[0], depth = w->high[1] - w->low[1];
-    if (lines == w->form->lines && depth == w->depth)
+    if (lines == w->lines && depth == w->depth)
         return;
-    for (int64_t j = 0; j < w->form->lines; j += w->width)
+    for (int64_t j = 0; j < w->lines; j += w->width)
         memset(w->to + j / w->width * w->step * w->size, flipped_bits(w->form) & 0xff,
                (size_t)(w->depth * w->width * w->size));
 }
@@ -207,7 +207,7 @@ static void pack_row_groups(const struct packing *w)
     _Alignas(SLOT_ALIGNMENT) unsigned char room[GROUP_BYTES * COLUMNS];
     const struct pack_routines *pack = w->set->pack;
     int64_t group = w->form->group, whole = w->high[0] - w->high[0] % w->width;
-    int64_t all = (w->form->lines + w->width - 1) / w->width * w->width, some;
+    int64_t all = (w->lines + w->width - 1) / w->width * w->width, some;
     for (int64_t p = 0; p < w->depth; p += group)
         for (int64_t j = 0; j < all; j += some) {
             int64_t end = w->low[0] == 0 && j < whole ? whole : all;
@@ -296,7 +296,7 @@ static void pack_right(const struct packing *w)
         int64_t next = (first / width + 1) * width;
         pack_columns(w, first, next < end ? next : end);
     }
-    for (int64_t j = 0; j < w->form->lines && swaps(w->form); j += width)
+    for (int64_t j = 0; j < w->lines && swaps(w->form); j += width)
         swap_pairs(w->to + j / width * panel, w->depth / 2, row);
 }
 
@@ -309,15 +309,15 @@ static void pack_either(const struct packing *w)
 }
 
 static struct packing packing_of(const struct frame *f, const struct packed_fill *fill,
-                                 const struct box *box, int64_t depth, unsigned char *to,
-                                 int64_t step)
+                                 const struct box *box, int64_t lines, int64_t depth,
+                                 unsigned char *to, int64_t step)
 {
     const struct access *a = fill->from;
     const struct packed_form *form = &fill->tile->form;
     const struct packed_plan *plan = &f->program->packed[fill->cache];
     const struct view_binding *view = &f->launch->views[a->view];
     int axis[2] = {plan->lines_axis, plan->depth_axis};
-    struct packing w = {form, f->program->set, depth, .to = to, .step = step};
+    struct packing w = {form, f->program->set, lines, depth, .to = to, .step = step};
     w.size = (int64_t)dtype_size(form->to);
     w.size_from = (int64_t)dtype_size(form->from);
     w.width = (int64_t)dot_panel_width(w.set, form);
@@ -333,37 +333,16 @@ static struct packing packing_of(const struct frame *f, const struct packed_fill
 }
 
 void pack_box(const struct frame *f, const struct packed_fill *fill, const struct box *box,
-              int64_t depth, unsigned char *to, int64_t step)
+              int64_t lines, int64_t depth, unsigned char *to, int64_t step)
 {
-    const struct packing w = packing_of(f, fill, box, depth, to, step);
-    pack_either(&w);
-}
-
-/* The part is one that packs_in_product accepts: all of its elements are inside. */
-void pack_part(const struct frame *f, const struct packed_form *form,
-               const struct packed_source *source, const unsigned char *at, size_t step)
-{
-    const bool left = form->side == PACKED_LEFT;
-    const int64_t view_step = (int64_t)source->view.step, depth = (int64_t)source->part_depth;
-    struct packing w = {form, f->program->set, depth, .to = (unsigned char *)source->part};
-    w.step = (int64_t)step;
-    w.size = (int64_t)dtype_size(form->to);
-    w.size_from = (int64_t)dtype_size(form->from);
-    w.width = (int64_t)dot_panel_width(w.set, form);
-    w.convert = form->from == form->to ? NULL : w.set->convert->convert[form->to][form->from];
-    w.high[0] = form->lines;
-    w.high[1] = depth;
-    w.line = left ? view_step : 1;
-    w.deep = left ? 1 : view_step;
-    int64_t preceding = (at - source->part) / (w.size * (left ? 1 : w.width));
-    w.from = (const unsigned char *)source->view.from - preceding * w.deep * w.size_from;
+    const struct packing w = packing_of(f, fill, box, lines, depth, to, step);
     pack_either(&w);
 }
 
 bool packs_in_product(const struct frame *f, const struct packed_fill *fill, const struct box *box,
                       int64_t depth, size_t *step)
 {
-    const struct packing w = packing_of(f, fill, box, depth, NULL, 0);
+    const struct packing w = packing_of(f, fill, box, fill->tile->form.lines, depth, NULL, 0);
     const struct packed_form *form = w.form;
     const bool left = form->side == PACKED_LEFT;
     const int64_t view_step = left ? w.line : w.deep;

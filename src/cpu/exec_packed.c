@@ -17,13 +17,22 @@ void packed_start(struct frame *f)
         states(f)[i].kind = PACKED_NOTHING;
 }
 
-struct packed_state *packed_state_of(struct frame *f, const struct packed_tile *tile,
-                                     const struct access *to, struct loc loc)
+/* Returns the stage that `to` names; NULL: a fault was noted. */
+static APART struct packed_state *find_stage(struct frame *f, const struct packed_tile *tile,
+                                             const struct access *to, struct loc loc)
 {
     struct box box;
     if (!access_box(f, to, loc, &box) || !async_leaves_box(f, to, &box, loc))
         return NULL;
     return packed_stage(f, tile, to, &box);
+}
+
+struct packed_state *packed_state_of(struct frame *f, const struct packed_tile *tile,
+                                     const struct access *to, struct loc loc)
+{
+    if (to->rank == 2 && f->copy_count == 0) /* the whole tile, which no copy under way writes */
+        return states(f) + tile->states;
+    return find_stage(f, tile, to, loc);
 }
 
 struct packed_state *packed_stage(struct frame *f, const struct packed_tile *tile,
@@ -47,12 +56,14 @@ void step_packed_fill(struct frame *f, const struct instr *in)
 {
     const struct packed_fill *fill = in->detail;
     struct packed_state *state = packed_state_of(f, fill->tile, fill->to, in->loc);
-    struct box box;
-    if (!state || !access_box(f, fill->from, in->loc, &box))
+    if (!state)
         return;
-    packed_note(state, fill, &box);
-    if (fill->weights && !weights_note(f, fill, in->loc, state))
-        state->kind = PACKED_NOTHING;
+    state->kind = PACKED_NOTHING;
+    state->source.done = NULL;
+    state->fill = fill;
+    if (access_box(f, fill->from, in->loc, &state->box) &&
+        (!fill->weights || weights_note(f, fill, in->loc, state)))
+        state->kind = PACKED_WANTED;
 }
 
 /* Copies the other tile's state. If that tile was packed in its own memory, this tile is packed
@@ -100,6 +111,14 @@ static bool has_lines(const struct packed_state *state, const struct packed_plan
            box->low[depth] == box->start[depth] &&
            box->high[lines] - box->low[lines] >= (int64_t)lines_read &&
            box->high[depth] - box->low[depth] >= (int64_t)depth_read;
+}
+
+const unsigned char *packed_in_view(const struct frame *f, const struct packed_state *state,
+                                    size_t lines, size_t depth)
+{
+    const struct packed_plan *plan = &f->program->packed[state->fill->cache];
+    return has_lines(state, plan, lines, depth) ? box_start(f, state->fill->from, &state->box)
+                                                : NULL;
 }
 
 /* Returns whether the product can read the rows of the left operand directly in the view. */
@@ -169,7 +188,7 @@ static void pack_own(const struct frame *f, const struct packed_tile *tile,
         weights_pack(f, state, &state->box, form->depth, to, step);
         state->kind = PACKED_OWN;
     } else {
-        pack_box(f, state->fill, &state->box, form->depth, to, step);
+        pack_box(f, state->fill, &state->box, form->lines, form->depth, to, step);
         state->kind = PACKED_OWN;
     }
     state->source.done = NULL;
@@ -195,7 +214,7 @@ const unsigned char *packed_place(struct frame *f, const struct packed_tile *til
         state->kind = PACKED_WANTED; /* an earlier product may have read less of it */
     if (state->kind == PACKED_NOTHING ||
         (state->kind == PACKED_WANTED && !read_in_place(f, state, need) &&
-         !packed_cache_find(f, state, !need->few, waiting)))
+         !packed_cache_find(f, state, need, waiting)))
         pack_own(f, tile, state);
     return state->data;
 }

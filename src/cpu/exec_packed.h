@@ -24,6 +24,10 @@ struct dot_need {
     bool few; /* multiply_few can add it */
     bool raw; /* and can convert rows of the left operand from the type of their view */
 };
+/* Returns the address in the view of a tile with at least these lines and this depth inside; NULL: it
+ * has fewer. */
+const unsigned char *packed_in_view(const struct frame *f, const struct packed_state *state,
+                                    size_t lines, size_t depth);
 /* Returns the tile's elements in the form that `dot` reads, as many as the product needs. They are
  * there already, or are packed now, or will be packed by the product; that is executed together
  * with the `waiting` ones (NULL: alone). state->step: elements from one row or panel to the
@@ -32,13 +36,10 @@ const unsigned char *packed_place(struct frame *f, const struct packed_tile *til
                                   struct packed_state *state, const struct dot_need *need,
                                   const struct dot_deferred *waiting);
 
-/* exec_pack.c: packs `depth` steps of the part that the fill reads, at the place of the box, to
- * `to`, with rows or panels `step` elements apart. */
+/* exec_pack.c: packs `lines` × `depth` elements of the view that the fill reads, at the place of
+ * the box, to `to`, with rows or panels `step` elements apart. */
 void pack_box(const struct frame *f, const struct packed_fill *fill, const struct box *box,
-              int64_t depth, unsigned char *to, int64_t step);
-/* Packs the whole part that contains the tile at `at`, in rows or panels `step` elements apart. */
-void pack_part(const struct frame *f, const struct packed_form *form,
-               const struct packed_source *source, const unsigned char *at, size_t step);
+              int64_t lines, int64_t depth, unsigned char *to, int64_t step);
 /* Swaps the two floats of each pair. */
 void swap_floats(unsigned char *at, int64_t pairs);
 /* Returns whether a product can pack the part that the fill reads on its way: row by row,
@@ -92,25 +93,25 @@ bool weights_overlap(const struct frame *f, const struct packed_fill *fill, cons
 /* Returns whether the weights' views keep their values during the launch. */
 bool weights_stay(const struct frame *f, const struct packed_fill *fill);
 
-/* packed_cache.c: a part in a row of parts; `first` is its place along the depth. */
-struct packed_part {
-    _Atomic unsigned char *done;
-    int64_t first, depth;
-    struct box box;
-    unsigned char *to;
-};
-struct packed_part packed_cache_part(const struct frame *f, const struct packed_fill *fill,
-                                     const struct box *box, int64_t line, int64_t first);
-/* Takes a part in order to pack it. false: another block has taken it already. */
-bool packed_part_take(_Atomic unsigned char *done);
-void packed_part_done(_Atomic unsigned char *done);
+/* packed_cache.c: the part of a row of parts that has the place `depth` along the depth. */
+struct packed_source packed_cache_part(const struct frame *f, const struct packed_fill *fill,
+                                       int64_t line, int64_t depth);
+/* Takes a piece in order to pack it. false: another block has taken it already. */
+bool packed_piece_take(_Atomic unsigned char *done);
+void packed_piece_done(_Atomic unsigned char *done);
+bool packed_piece_ready(const _Atomic unsigned char *done);
+/* Waits until the block that has taken a piece has packed it: this takes some microseconds. */
+void packed_piece_wait(const _Atomic unsigned char *done);
+/* Packs a piece that the caller has taken. */
+void packed_piece_pack(const struct frame *f, const struct packed_source *source, size_t piece);
+/* Returns whether all pieces are packed that have one of the first n lines. */
+bool packed_lines_ready(const struct frame *f, const struct packed_source *source, size_t n);
 
 /* packed_cache.c: looks the tile up in the launch's cache. true: it was there, or was packed
- * there now, or the product will pack it there (if `on_the_way`: state->source; `waiting`: the
- * products that may be executed with it, NULL: none). false: none of these, or another block is packing it right
- * now. */
-bool packed_cache_find(const struct frame *f, struct packed_state *state, bool on_the_way,
-                       const struct dot_deferred *waiting);
+ * there now, or the product will pack it there (state->source; `waiting`: the products that may be
+ * executed with it, NULL: none). false: none of these, or another block is packing it right now. */
+bool packed_cache_find(const struct frame *f, struct packed_state *state,
+                       const struct dot_need *need, const struct dot_deferred *waiting);
 /* Finds the row of parts that contains the tile which starts there, and its place along the
  * depth. false: it does not begin where tiles of the cache begin. */
 bool packed_cache_line(const struct packed_cache *cache, const struct packed_plan *plan,
@@ -150,6 +151,13 @@ bool multiplies_raw(const struct dot_detail *d);
 
 /* --- exec_shared.c --- */
 
+/* Offers the pieces of a product to workers that are idle; shared->run and the functions are set. */
+void pieces_offer(struct shared_product *shared, const struct dot_detail *d, size_t count);
+/* Takes a piece. false: another worker has it. */
+bool piece_claim(_Atomic uint64_t *pieces, size_t piece);
+/* Waits for the workers that help, after all pieces are taken. */
+void wait_for_helpers(struct shared_product *p);
+
 /* The part of a sum that is needed, and where the complete sum is written; to == NULL: only to
  * the sum itself. */
 struct dot_target {
@@ -166,9 +174,12 @@ void multiply_few(const struct frame *f, const struct dot_detail *d, float *sum,
 void end_few(const struct frame *f, float *sum, const struct dot_detail *d, struct dot_deferred *p,
              struct dot_target out);
 /* Multiplies, with the help of workers that are idle (help_with_product). A product is not
- * shared if its panels all go to the same memory of the block's own, or if its first panel packs
- * rows of the left operand. */
+ * shared if its first panel packs rows of the left operand. */
 void multiply_shared(const struct frame *f, const struct dot_detail *d, void *sum,
+                     const struct dot_deferred *p, struct dot_target out, struct dot_strides *s);
+/* Does the same piece by piece of the right operand, and packs the pieces that no block has taken
+ * yet. It begins with those that no other block is packing. */
+void multiply_pieces(const struct frame *f, const struct dot_detail *d, void *sum,
                      const struct dot_deferred *p, struct dot_target out, struct dot_strides *s);
 
 #endif

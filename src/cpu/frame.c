@@ -15,7 +15,7 @@ void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size
 {
     flag_take(launch->allocating);
     void *result = launch->allocator->resize(launch->allocator->user, ptr, old_size, size);
-    atomic_flag_clear_explicit(launch->allocating, memory_order_release);
+    atomic_store_explicit(launch->allocating, false, memory_order_release);
     return result;
 }
 

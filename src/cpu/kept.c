@@ -8,10 +8,12 @@
 /* Most bytes that are kept; more is freed at once. */
 #define MOST_KEPT_BYTES ((size_t)256 << 20)
 
-void flag_take(atomic_flag *flag)
+void flag_take(atomic_bool *flag)
 {
     enum { LOOKS = 64 };
-    for (int i = 1; atomic_flag_test_and_set_explicit(flag, memory_order_acquire); i++)
+    for (int i = 1; atomic_load_explicit(flag, memory_order_relaxed) ||
+                    atomic_exchange_explicit(flag, true, memory_order_acquire);
+         i++)
         if (i % LOOKS != 0)
             platform_pause();
         else
@@ -20,7 +22,7 @@ void flag_take(atomic_flag *flag)
 
 static void unlock(struct cpu_kept *kept)
 {
-    atomic_flag_clear_explicit(&kept->busy, memory_order_release);
+    atomic_store_explicit(&kept->busy, false, memory_order_release);
 }
 
 /* Returns the smallest kept block that is large enough and not far too large; NULL: there is

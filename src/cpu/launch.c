@@ -425,10 +425,11 @@ static enum cpu_fault_kind launch(struct arena *a, struct launch_state *l,
     for (uint32_t i = 0; i < p->row_count; i++)
         l->rows[i] = row_place(l, p->rows[i]);
     plan_products(a, l);
+    bool cooperative = p->kernel->cooperative && p->has_locks;
+    l->workers = cooperative ? 1 : worker_count(l);
     packed_caches_open(a, l);
-    enum cpu_fault_kind kind = p->kernel->cooperative && p->has_locks
-                                   ? run_cooperative(a, l, args, fault)
-                                   : workers_run(a, l, args, fault);
+    enum cpu_fault_kind kind =
+        cooperative ? run_cooperative(a, l, args, fault) : workers_run(a, l, args, fault);
     packed_caches_close(l);
     if (kind == CPU_OK)
         kind = check_clean(l, fault);
@@ -461,7 +462,7 @@ static enum cpu_fault_kind launch_once(const struct cpu_program *p, const struct
                                        const struct cpu_options *o, bool as_written, bool *joined,
                                        struct cpu_fault *fault)
 {
-    atomic_flag allocating = ATOMIC_FLAG_INIT;
+    atomic_bool allocating = false;
     atomic_bool cancelled = false;
     _Atomic int64_t stop = INT64_MAX, begun = 0;
     struct launch_state l = {.program = p,

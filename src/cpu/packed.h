@@ -96,7 +96,7 @@ struct packed_tile {
     uint32_t states; /* struct packed_state of each stage, in the frame */
     uint32_t at;     /* memory of the block's own, in the frame: `bytes` for each stage */
     size_t bytes;
-    bool on_the_way; /* a product may pack it, for its block alone if necessary */
+    bool on_the_way; /* a product may pack it while it multiplies */
 };
 
 /* The fill of a packed tile: a part of a view, or another packed tile in its current state. */
@@ -120,6 +120,10 @@ struct packed_plan {
 };
 
 enum { PACKED_EMPTY, PACKED_READY, PACKED_BUSY };
+/* Most pieces of a part. On several workers, a piece of a right operand is one panel of columns if a
+ * part has no more panels: blocks that need the same part begin with different pieces, so each
+ * packs another one, and finds the others packed. Otherwise a part is one piece. */
+enum { MOST_PIECES = 64 };
 struct packed_cache {
     bool usable;
     size_t width;                /* of a panel, in elements */
@@ -127,18 +131,22 @@ struct packed_cache {
     int64_t depth;               /* sum over all tiles */
     int64_t part_depth;          /* depth of a part, which is packed at once: one tile or more */
     int64_t parts;               /* number of parts along the depth */
+    int64_t pieces, piece_lines; /* of a part: pieces, and lines of each, which one block packs */
     int64_t step;                /* see struct packed_state */
     unsigned char *memory;       /* aligned; in the block below */
     struct kept_block block;     /* the memory's block, to be given back */
-    _Atomic unsigned char *done; /* by part: PACKED_EMPTY, … */
+    _Atomic unsigned char *done; /* by part and piece: PACKED_EMPTY, … */
 };
 
-/* A tile in a cache whose part may not be packed yet. The product that comes first then packs it
- * on its way. */
+/* A tile in a cache whose part may not be packed yet. The product that comes first then packs it,
+ * piece by piece. */
 struct packed_source {
-    _Atomic unsigned char *done; /* state of the part that contains the tile; NULL: it is packed */
+    _Atomic unsigned char *done; /* states of the part's pieces; NULL: the tile is packed */
+    bool on_the_way;             /* the product can pack pieces while it multiplies them */
     struct dot_unpacked view;    /* the tile in the view, from its own start on */
-    const unsigned char *part;   /* the whole part, in the cache */
+    const struct packed_fill *fill;
+    int64_t line, first; /* the part's place: row of parts, and along the depth */
+    unsigned char *part; /* the whole part, in the cache */
     size_t part_depth;
 };
 
@@ -163,6 +171,8 @@ struct dot_deferred {
     bool ragged; /* they end before their last tiles end; in both tiles zeros follow */
     struct packed_source a_source, b_source;
     const struct packed_state *states[2]; /* of the tiles that were added last */
+    const struct packed_fill *fills[2];   /* and their fills */
+    size_t lines[2];                      /* of each of them that are needed */
 };
 
 #endif

@@ -37,48 +37,141 @@ unsigned char *packed_cache_at(const struct packed_cache *cache, const struct pa
     return cache->memory + (line * panels * cache->step + depth * width) * size;
 }
 
-/* Returns the part that contains the tile shown by the box, and the tiles next to it along the
- * depth. */
-struct packed_part packed_cache_part(const struct frame *f, const struct packed_fill *fill,
-                                     const struct box *box, int64_t line, int64_t first)
+struct packed_source packed_cache_part(const struct frame *f, const struct packed_fill *fill,
+                                       int64_t line, int64_t depth)
 {
     const struct packed_cache *cache = &f->launch->packed[fill->cache];
-    const struct packed_plan *plan = &f->program->packed[fill->cache];
-    int axis = plan->depth_axis;
-    int64_t extent = f->launch->views[plan->access->view].extent[axis];
-    int64_t part = first / cache->part_depth;
-    struct packed_part out = {.done = &cache->done[line * cache->parts + part],
-                              .first = part * cache->part_depth,
-                              .box = *box};
-    out.depth = cache->depth - out.first;
-    if (out.depth > cache->part_depth)
-        out.depth = cache->part_depth;
-    const int64_t start = out.first / plan->form.repeat;
-    const int64_t end = start + out.depth / plan->form.repeat;
-    out.box.start[axis] = out.box.low[axis] = start;
-    out.box.high[axis] = end < extent ? end : extent;
-    out.to = packed_cache_at(cache, plan, line, out.first);
-    return out;
+    const int64_t part = depth / cache->part_depth, first = part * cache->part_depth;
+    const int64_t left = cache->depth - first;
+    return (struct packed_source){
+        .done = &cache->done[(line * cache->parts + part) * cache->pieces],
+        .fill = fill,
+        .line = line,
+        .first = first,
+        .part = packed_cache_at(cache, &f->program->packed[fill->cache], line, first),
+        .part_depth = (size_t)(left < cache->part_depth ? left : cache->part_depth)};
 }
 
-bool packed_part_take(_Atomic unsigned char *done)
+/* Returns the box of `lines` lines of a part, from line `from` on. */
+static struct box part_box(const struct frame *f, const struct packed_source *source, int64_t from,
+                           int64_t lines)
+{
+    const struct packed_cache *cache = &f->launch->packed[source->fill->cache];
+    const struct packed_plan *plan = &f->program->packed[source->fill->cache];
+    const struct access *a = source->fill->from;
+    const int64_t *inside = f->launch->views[a->view].extent, repeat = plan->form.repeat;
+    int64_t line = source->line / cache->count[plan->lines_axis];
+    struct box box = {.empty = false};
+    for (int i = a->rank - 1; i >= 0; i--) {
+        int64_t extent = a->axis[i].extent;
+        if (i == plan->depth_axis) {
+            box.start[i] = source->first / repeat;
+            extent = (int64_t)source->part_depth / repeat;
+        } else if (i == plan->lines_axis) {
+            box.start[i] = source->line % cache->count[i] * extent + from;
+            extent = lines;
+        } else {
+            box.start[i] = line % cache->count[i] * extent;
+            line /= cache->count[i];
+        }
+        const int64_t left = inside[i] - box.start[i];
+        box.low[i] = box.start[i];
+        box.high[i] = box.start[i] + (left < extent ? left : extent);
+        box.empty |= left <= 0;
+    }
+    return box;
+}
+
+bool packed_piece_take(_Atomic unsigned char *done)
 {
     unsigned char empty = PACKED_EMPTY;
     return atomic_load_explicit(done, memory_order_relaxed) == PACKED_EMPTY &&
            atomic_compare_exchange_strong(done, &empty, PACKED_BUSY);
 }
 
-void packed_part_done(_Atomic unsigned char *done)
+void packed_piece_done(_Atomic unsigned char *done)
 {
     atomic_store_explicit(done, PACKED_READY, memory_order_release);
 }
 
+bool packed_piece_ready(const _Atomic unsigned char *done)
+{
+    return atomic_load_explicit(done, memory_order_acquire) == PACKED_READY;
+}
+
+void packed_piece_wait(const _Atomic unsigned char *done)
+{
+    enum { LOOKS = 1000 };
+    for (int i = 0; !packed_piece_ready(done); i++)
+        if (i < LOOKS)
+            platform_pause();
+        else
+            platform_yield();
+}
+
+void packed_piece_pack(const struct frame *f, const struct packed_source *source, size_t piece)
+{
+    const struct packed_cache *cache = &f->launch->packed[source->fill->cache];
+    const struct packed_form *form = &f->program->packed[source->fill->cache].form;
+    const int64_t from = (int64_t)piece * cache->piece_lines, left = form->lines - from;
+    const int64_t lines = left < cache->piece_lines ? left : cache->piece_lines;
+    const struct box box = part_box(f, source, from, lines);
+    const int64_t panel = from / (int64_t)cache->width * cache->step;
+    pack_box(f, source->fill, &box, lines, (int64_t)source->part_depth,
+             source->part + panel * (int64_t)dtype_size(form->to), cache->step);
+    packed_piece_done(&source->done[piece]);
+}
+
+/* Returns the number of pieces that have the first n lines. */
+static size_t pieces_of(const struct frame *f, const struct packed_source *source, size_t n)
+{
+    const size_t lines = (size_t)f->launch->packed[source->fill->cache].piece_lines;
+    return (n + lines - 1) / lines;
+}
+
+bool packed_lines_ready(const struct frame *f, const struct packed_source *source, size_t n)
+{
+    const size_t pieces = pieces_of(f, source, n);
+    size_t ready = 0;
+    while (ready < pieces && packed_piece_ready(&source->done[ready]))
+        ready++;
+    return ready == pieces;
+}
+
+/* Packs the pieces that have the first n lines. false: another block is packing a left operand,
+ * perhaps while it multiplies. */
+static bool pack_lines(const struct frame *f, const struct packed_source *source, size_t n)
+{
+    const size_t pieces = pieces_of(f, source, n);
+    for (size_t i = 0; i < pieces; i++)
+        if (packed_piece_take(&source->done[i]))
+            packed_piece_pack(f, source, i);
+    if (source->fill->tile->form.side == PACKED_LEFT)
+        return packed_lines_ready(f, source, n);
+    for (size_t i = 0; i < pieces; i++)
+        packed_piece_wait(&source->done[i]);
+    return true;
+}
+
+/* Packs a part of weights. false: another block is packing it. */
+static bool pack_weights(const struct frame *f, const struct packed_state *state,
+                         const struct packed_source *source)
+{
+    const struct packed_cache *cache = &f->launch->packed[source->fill->cache];
+    if (!packed_piece_take(source->done))
+        return packed_piece_ready(source->done);
+    const struct box box = part_box(f, source, 0, source->fill->tile->form.lines);
+    weights_pack(f, state, &box, (int64_t)source->part_depth, source->part, cache->step);
+    packed_piece_done(source->done);
+    return true;
+}
+
 /* Returns whether the product that reads the tile at `depth` will read the whole part: the part
  * is one tile, or the product begins at its start, or it continues products that read this part. */
-static bool gets_whole(const struct packed_part *part, const struct packed_form *form,
+static bool gets_whole(const struct packed_source *part, const struct packed_form *form,
                        int64_t depth, const struct dot_deferred *waiting)
 {
-    if (part->depth == form->depth)
+    if ((int64_t)part->part_depth == form->depth)
         return true;
     if (!waiting)
         return false;
@@ -87,33 +180,41 @@ static bool gets_whole(const struct packed_part *part, const struct packed_form 
     return depth == part->first || (waiting->depth > 0 && from->done == part->done);
 }
 
-bool packed_cache_find(const struct frame *f, struct packed_state *state, bool on_the_way,
-                       const struct dot_deferred *waiting)
+/* Returns whether the product can pack the part, and then notes how. */
+static bool leaves_to_product(const struct frame *f, const struct packed_state *state,
+                              struct packed_source *source)
 {
-    struct packed_cache *cache = &f->launch->packed[state->fill->cache];
+    const struct packed_form *form = &source->fill->tile->form;
+    const struct box box = part_box(f, source, 0, form->lines);
+    source->on_the_way =
+        packs_in_product(f, source->fill, &box, (int64_t)source->part_depth, &source->view.step);
+    source->view.halves = form->from != form->to;
+    source->view.from = box_start(f, source->fill->from, &state->box);
+    return source->on_the_way || form->side == PACKED_RIGHT;
+}
+
+bool packed_cache_find(const struct frame *f, struct packed_state *state,
+                       const struct dot_need *need, const struct dot_deferred *waiting)
+{
+    const struct packed_cache *cache = &f->launch->packed[state->fill->cache];
     const struct packed_plan *plan = &f->program->packed[state->fill->cache];
     int64_t line, depth;
     if (!cache->usable ||
         !packed_cache_line(cache, plan, state->fill->from, state->box.start, &line, &depth) ||
         (plan->weights && !state->mapped))
         return false;
-    struct packed_part part = packed_cache_part(f, state->fill, &state->box, line, depth);
+    struct packed_source source = packed_cache_part(f, state->fill, line, depth);
+    const size_t lines = plan->form.side == PACKED_LEFT ? (size_t)plan->form.lines : need->columns;
     state->source.done = NULL;
-    if (on_the_way && gets_whole(&part, &plan->form, depth, waiting) &&
-        packs_in_product(f, state->fill, &part.box, part.depth, &state->source.view.step)) {
-        state->source.done = part.done;
-        state->source.view.halves = plan->form.from != plan->form.to;
-        state->source.view.from = box_start(f, state->fill->from, &state->box);
-        state->source.part = part.to;
-        state->source.part_depth = (size_t)part.depth;
-    } else if (packed_part_take(part.done)) {
-        if (plan->weights)
-            weights_pack(f, state, &part.box, part.depth, part.to, cache->step);
-        else
-            pack_box(f, state->fill, &part.box, part.depth, part.to, cache->step);
-        packed_part_done(part.done);
-    } else if (atomic_load_explicit(part.done, memory_order_acquire) != PACKED_READY) {
-        return false;
+    if (plan->weights) {
+        if (!pack_weights(f, state, &source))
+            return false;
+    } else if (!packed_lines_ready(f, &source, lines)) {
+        if (!need->few && gets_whole(&source, &plan->form, depth, waiting) &&
+            leaves_to_product(f, state, &source))
+            state->source = source;
+        else if (!pack_lines(f, &source, lines))
+            return false;
     }
     state->kind = PACKED_SHARED;
     state->cached = true;
@@ -169,11 +270,18 @@ static bool plan_shape(const struct launch_state *l, const struct packed_plan *p
     cache->part_depth = plan->form.depth * (together > 1 ? together : 1);
     cache->parts = (cache->depth + cache->part_depth - 1) / cache->part_depth;
     int64_t width = (int64_t)cache->width, lines = plan->form.lines;
+    cache->pieces = 1;
+    cache->piece_lines = lines;
     if (plan->form.side == PACKED_LEFT) {
         cache->step = LEFT_STEP(cache->depth);
     } else {
         cache->step = cache->depth * width;
         lines = (lines + width - 1) / width;
+    }
+    if (plan->form.side == PACKED_RIGHT && !plan->weights && l->workers > 1 &&
+        lines <= MOST_PIECES) {
+        cache->pieces = lines;
+        cache->piece_lines = width;
     }
     *elements = *rows;
     return *rows > 0 && multiply(elements, lines) && multiply(elements, cache->step) &&
@@ -210,7 +318,7 @@ void packed_caches_open(struct arena *a, struct launch_state *l)
         bytes += alignment;
         if (bytes > left)
             continue;
-        cache->done = arena_alloc(a, (size_t)(rows * cache->parts));
+        cache->done = arena_alloc(a, (size_t)(rows * cache->parts * cache->pieces));
         cache->block = kept_take(l, bytes);
         if (!cache->block.memory)
             continue; /* each block packs for itself */

@@ -387,10 +387,10 @@ struct cpu_program {
     uint32_t product_count;
     const struct packed_plan *packed; /* caches of packed tiles */
     uint32_t packed_count;
-    uint32_t packed_at, packed_states;  /* struct packed_state, by stage of packed tiles */
-    uint32_t own_left_at, own_panel_at; /* memory for operands that products pack on their way
-                                         * for their own block */
-    bool serial;                        /* results depend on the order of blocks: run them on one
+    uint32_t packed_at, packed_states; /* struct packed_state, by stage of packed tiles */
+    uint32_t own_left_at;              /* memory for a left operand that a product packs on its
+                                         * way, for its own block */
+    bool serial;                       /* results depend on the order of blocks: run them on one
                                          * worker */
     bool streams; /* stores may bypass the caches, because blocks do not wait for each other */
     uint32_t row_prefetch_count;
@@ -445,7 +445,7 @@ struct launch_state {
     int workers;             /* number of workers that share the blocks */
     int64_t turns_a_worker;  /* number of turns with which each worker begins (workers.c) */
     int64_t turns_together;  /* least number of turns that a worker takes at once, if it can */
-    atomic_flag *allocating; /* lock: the caller's allocator need not be thread-safe */
+    atomic_bool *allocating; /* lock: the caller's allocator need not be thread-safe */
     _Atomic int64_t *stop;   /* the lowest block that faulted; higher blocks need not end */
     atomic_bool *cancelled;
     _Atomic int64_t *begun; /* number of blocks that began; counted if progress is reported */
@@ -518,6 +518,13 @@ struct tile_prefetch {
  * that are not atomic do not change while a panel is untaken or a worker helps. */
 struct shared_product {
     _Atomic int untaken, helpers;
+    /* A product that is divided into other pieces than panels: the untaken ones as bits, and what
+     * multiplies by one of them, once it is ready (NULL: all are ready). */
+    _Atomic uint64_t pieces;
+    void (*multiply)(const void *run, size_t piece);
+    bool (*is_ready)(const void *run, size_t piece);
+    const void *run;
+    const _Atomic int *idle; /* number of the launch's workers that look for such products */
     const struct dot_detail *detail;
     dot_fn *dot;
     void *sum;
@@ -600,7 +607,7 @@ void block_place(const struct launch_state *l, int64_t id, int64_t place[3]);
 /* Begins block `id` in turn `turn`. Its shared tiles are poisoned where they are declared. */
 void frame_start(struct frame *f, int64_t turn, int64_t id);
 /* Takes a lock that is held for a short time; its thread may lose its core meanwhile. */
-void flag_take(atomic_flag *flag);
+void flag_take(atomic_bool *flag);
 /* Calls the allocator, for one worker at a time. */
 void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size);
 /* Takes memory of at least `bytes`, kept from an earlier launch or new (NULL: none), and gives
@@ -702,6 +709,8 @@ void packed_caches_close(const struct launch_state *l);
  * any block's frame. */
 enum cpu_fault_kind workers_run(struct arena *a, struct launch_state *l,
                                 const struct cpu_argument *args, struct cpu_fault *fault);
+/* Returns the number of workers for the launch. */
+int worker_count(const struct launch_state *l);
 bool launch_was_cancelled(const struct launch_state *l);
 
 /* exec_shared.c: takes part in a product of another worker. profile: of this one, or NULL. false:

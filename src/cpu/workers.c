@@ -33,6 +33,8 @@ struct pool {
     struct worker *workers;
     int count;
     bool shares;        /* it shares products with workers that have no turn left */
+    atomic_int at_work; /* workers that may have turns */
+    atomic_int idle;    /* workers that help others */
     double alone_until; /* the first worker works alone until then; 0: all workers work */
     atomic_bool manned; /* some worker had memory for a frame */
 };
@@ -157,27 +159,24 @@ static bool take_turn(const struct pool *pool, struct worker *w, int64_t *turn)
 /* Helps other workers with their products, after this one has no turn left, until there was no
  * work for some time. If there are more workers than cores, products are not shared, because a
  * helper would take the core of the worker it helps. */
-static void help_others(const struct pool *pool, const struct worker *w)
+static void help_others(const struct pool *pool, const struct worker *w,
+                        struct frame_profile *profile)
 {
     static const double patience = 100e-6;
     enum { LOOKS = 16 };
+    const int own = (int)(w - pool->workers);
     double end = platform_seconds() + patience;
-    do {
-        bool at_work = false, helped = false;
-        for (int i = 0; i < pool->count; i++) {
-            struct worker *other = &pool->workers[i];
-            if (other == w)
-                continue;
-            at_work |= atomic_load(&other->current) != INT64_MAX;
-            helped |= help_with_product(&other->product, w->frame.profile);
-        }
-        if (!at_work)
-            return;
+    while (atomic_load(&pool->at_work) > 0) {
+        bool helped = false;
+        for (int i = 1; i < pool->count; i++)
+            helped |= help_with_product(&pool->workers[(own + i) % pool->count].product, profile);
         if (helped)
             end = platform_seconds() + patience;
-        for (int i = 0; i < LOOKS && !helped; i++)
+        else if (platform_seconds() >= end)
+            return;
+        for (int i = 0; i < LOOKS && !helped && atomic_load(&pool->at_work) > 0; i++)
             platform_pause();
-    } while (platform_seconds() < end);
+    }
 }
 
 static bool any_left(const struct pool *pool)
@@ -202,9 +201,11 @@ static void work(void *user, int index)
         return; /* the other workers run its turns */
     w->frame.shared = pool->shares ? &w->product : NULL;
     w->frame.strip = &w->strip;
-    w->frame.profile = pool->launch->profiles ? &pool->launch->profiles[index] : NULL;
-    if (w->frame.profile)
-        profile_begin(w->frame.profile);
+    struct frame_profile *profile = pool->launch->profiles ? &pool->launch->profiles[index] : NULL;
+    w->frame.profile = profile;
+    if (profile)
+        profile_begin(profile);
+    atomic_fetch_add(&pool->at_work, 1);
     frame_set_params(&w->frame, pool->args);
     atomic_store(&pool->manned, true);
     int64_t turn;
@@ -227,14 +228,18 @@ static void work(void *user, int index)
     }
     pool->launch->program->set->stream->end();
     atomic_store(&w->current, INT64_MAX);
-    if (pool->shares && pool->alone_until == 0 && !launch_was_cancelled(pool->launch))
-        help_others(pool, w);
     if (w->strip.memory.memory)
         kept_give(pool->launch, w->strip.memory);
     w->strip = (struct few_strip){0};
-    if (w->frame.profile)
-        profile_end(w->frame.profile);
-    frame_free(&w->frame);
+    frame_free(&w->frame); /* now, because all workers stop helping at the same time */
+    atomic_fetch_sub(&pool->at_work, 1);
+    if (pool->shares && pool->alone_until == 0 && !launch_was_cancelled(pool->launch)) {
+        atomic_fetch_add(&pool->idle, 1);
+        help_others(pool, w, profile);
+        atomic_fetch_sub(&pool->idle, 1);
+    }
+    if (profile)
+        profile_end(profile);
 }
 
 static enum cpu_fault_kind first_fault(const struct pool *pool, struct cpu_fault *fault)
@@ -252,8 +257,7 @@ static enum cpu_fault_kind first_fault(const struct pool *pool, struct cpu_fault
                                                   : CPU_OK;
 }
 
-/* Returns the number of workers for the launch. */
-static int worker_count(const struct launch_state *l)
+int worker_count(const struct launch_state *l)
 {
     const struct parallel *parallel = &l->options->parallel;
     int64_t count = l->program->serial || !parallel->run ? 1 : parallel->threads;
@@ -291,16 +295,19 @@ static bool work_alone(struct pool *pool)
 enum cpu_fault_kind workers_run(struct arena *a, struct launch_state *l,
                                 const struct cpu_argument *args, struct cpu_fault *fault)
 {
-    struct pool pool = {.launch = l, .args = args, .count = worker_count(l)};
-    l->workers = pool.count;
+    struct pool pool = {.launch = l, .args = args, .count = l->workers};
     l->turns_a_worker = (l->blocks - 1) / pool.count + 1;
     pool.shares = l->program->shares && pool.count > 1 && pool.count <= l->options->parallel.cores;
     pool.workers = arena_array(a, struct worker, pool.count);
     atomic_init(&pool.manned, false);
+    atomic_init(&pool.at_work, 0);
+    atomic_init(&pool.idle, 0);
     for (int i = 0; i < pool.count; i++) {
         pool.workers[i].fault_id = INT64_MAX;
         atomic_init(&pool.workers[i].current, INT64_MAX);
         atomic_init(&pool.workers[i].product.untaken, 0);
+        atomic_init(&pool.workers[i].product.pieces, 0);
+        pool.workers[i].product.idle = &pool.idle;
         atomic_init(&pool.workers[i].product.helpers, 0);
         give_part(l, &pool.workers[i], i);
     }

@@ -178,6 +178,8 @@ enum cpu_fault_kind cpu_go(struct cpu_run *r, int threads)
     r->pool = platform_pool_new(&allocator_libc, threads);
     r->options.parallel = platform_pool_parallel(r->pool);
     r->options.parallel.alone = NULL; /* small launches, too, have all workers from the start */
+    if (r->options.parallel.cores < threads) /* workers help each other on any machine */
+        r->options.parallel.cores = threads;
     r->printed_length = 0;
     memset(r->printed, 0, sizeof r->printed);
     enum cpu_fault_kind kind = cpu_launch(r->program, r->args, &r->options, &r->fault);

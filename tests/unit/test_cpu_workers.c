@@ -6,6 +6,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -205,6 +206,75 @@ static void products_follow_each_other(void **state)
     free(owner.got);
 }
 
+/* --- panels that several workers pack --- */
+
+static const struct pack_routines *counted;
+static atomic_size_t elements; /* that were packed */
+
+static void count_pairs(void *to, ptrdiff_t apart, const void *from, ptrdiff_t row, size_t n,
+                        size_t width, uint32_t flip)
+{
+    atomic_fetch_add(&elements, 2 * n);
+    counted->interleave_pairs(to, apart, from, row, n, width, flip);
+}
+
+static void count_fours(void *to, ptrdiff_t apart, const void *from, ptrdiff_t row, size_t n,
+                        size_t width, uint32_t flip)
+{
+    atomic_fetch_add(&elements, 4 * n);
+    counted->interleave_fours(to, apart, from, row, n, width, flip);
+}
+
+/* Runs a product of 8-bit integers whose 16 blocks read the same panels, on 8 workers. Returns the
+ * number of elements that they packed. */
+static size_t packed_by_workers(const struct routine_set *set, int32_t c[64][128])
+{
+    static const char text[] =
+        "kernel k(i32 n, const i8 *a, const i8 *b, i32 *c) grid(8, 2) warps(1)\n{\n"
+        "global i8 A[64][n] = a, B[n][128] = b;\nglobal i32 C[64][128] = c;\n"
+        "i32 i = block.x * 8, j = block.y * 64;\nreg i32 acc[8][64] = 0;\n"
+        "for (i32 p = 0; p < n; p += 64) {\n"
+        "reg i8 ra[8][64] = A[i +: 8][p +: 64], rb[64][64] = B[p +: 64][j +: 64];\n"
+        "acc += dot(ra, rb);\n}\nC[i +: 8][j +: 64] = acc;\n}\n";
+    struct pack_routines pack = *set->pack;
+    struct routine_set counting = *set;
+    struct cpu_run r;
+    counted = set->pack;
+    pack.interleave_pairs = count_pairs;
+    pack.interleave_fours = count_fours;
+    counting.pack = &pack;
+    atomic_store(&elements, 0);
+    cpu_open_plain(&r, text, GIVEN({"n", 512}), &counting, false);
+    unsigned char *a = cpu_array(&r, "a", 64 * 512), *b = cpu_array(&r, "b", 512 * 128);
+    const void *sums = cpu_array(&r, "c", 64 * 128 * sizeof(int32_t));
+    for (size_t i = 0; i < 512 * 128; i++)
+        b[i] = (unsigned char)(i * 41 % 103);
+    for (size_t i = 0; i < 64 * 512; i++)
+        a[i] = (unsigned char)(i * 37 % 251);
+    assert_int_equal(cpu_go(&r, 8), CPU_OK);
+    memcpy(c, sums, 64 * 128 * sizeof(int32_t));
+    cpu_close(&r);
+    return atomic_load(&elements);
+}
+
+/* Blocks that need the same panels of a right operand pack each panel once in all, whichever comes
+ * first to it. */
+static void panels_are_packed_once(void **state)
+{
+    static int32_t want[64][128], got[64][128];
+    (void)state;
+    packed_by_workers(routine_set_at(0), want);
+    for (int s = 0; routine_set_at(s); s++)
+        for (int round = 0; round < 20; round++) {
+            const struct routine_set *set = routine_set_at(s);
+            const size_t packed = packed_by_workers(set, got);
+            if (packed != (set->dot_i8 || set->dot_i16 ? 512 * 128 : 0))
+                fail_msg("%s, round %d: %zu elements are packed", set->name, round, packed);
+            if (memcmp(want, got, sizeof want) != 0)
+                fail_msg("%s, round %d: other values", set->name, round);
+        }
+}
+
 /* Half the blocks do nothing: the others' sums are those of one worker. The sums go to the view
  * from the product or through the block's memory, and operands are packed for all blocks, with
  * rows of the left operand if they must be, or for one block. */
@@ -249,6 +319,51 @@ static void results_are_those_of_one_worker(void **state)
             }
             cpu_close(&r);
         }
+}
+
+/* The same for one row, whose products read weights of several types in place, rows or columns. */
+static void few_rows_are_those_of_one_worker(void **state)
+{
+    static const char form[] =
+        "kernel k(i32 n, const %s *a, const %s *b, f32 *c) grid(4) warps(1)\n{\n"
+        "global %s A[1][n] = a, B%s = b;\nglobal f32 C[1][1000] = c;\n"
+        "i32 j = block.x * 256;\nif (block.x < 3) return;\n"
+        "reg f32 acc[4][256] = 0;\nfor (i32 p = 0; p < n; p += 64) {\n"
+        "reg %s ra[4][64] = A[0 +: 4][p +: 64], rb%s;\nacc += dot(ra, %s);\n}\n"
+        "C[0 +: 4][j +: 256] = acc;\n}\n";
+    static const char *const types[] = {"f32", "f16", "bf16"};
+    static const char *const views[][3] = {
+        {"[n][1000]", "[64][256] = B[p +: 64][j +: 256]", "rb"},
+        {"[1000][n]", "[256][64] = B[j +: 256][p +: 64]", "trans(rb)"},
+    };
+    enum { DEEP = 1088 };
+    float want[1000];
+    (void)state;
+    for (int kind = 0; kind < 6; kind++) {
+        const char *type = types[kind / 2], *const *view = views[kind % 2];
+        char text[1024];
+        struct cpu_run r;
+        snprintf(text, sizeof text, form, type, type, type, view[0], type, view[1], view[2]);
+        cpu_open(&r, text, GIVEN({"n", DEEP}));
+        const enum dtype dtype = r.kernel->params->next->sym->type.dtype;
+        const size_t size = dtype_size(dtype);
+        unsigned char *a = cpu_array(&r, "a", DEEP * size),
+                      *b = cpu_array(&r, "b", 1000 * DEEP * size);
+        float *c = cpu_array(&r, "c", sizeof want);
+        for (size_t i = 0; i < DEEP; i++)
+            dtype_store_f64(dtype, a + i * size, (double)(i * 37 % 101) / 64);
+        for (size_t i = 0; i < 1000 * DEEP; i++)
+            dtype_store_f64(dtype, b + i * size, (double)(i * 41 % 103) / 64);
+        assert_int_equal(cpu_go(&r, 1), CPU_OK);
+        memcpy(want, c, sizeof want);
+        for (int round = 0; round < (TW_TEST_RACES_ONLY ? 3 : 12); round++) {
+            memset(c, 0, sizeof want);
+            assert_int_equal(cpu_go(&r, 2 + round % 3), CPU_OK);
+            if (memcmp(want, c, sizeof want) != 0)
+                fail_msg("other sums with %d workers\n%s", 2 + round % 3, text);
+        }
+        cpu_close(&r);
+    }
 }
 
 /* --- launches that begin on one worker --- */
@@ -369,7 +484,9 @@ int main(void)
         cmocka_unit_test(the_lowest_fault_is_told),
         cmocka_unit_test(each_panel_is_taken_once),
         cmocka_unit_test(products_follow_each_other),
+        cmocka_unit_test(panels_are_packed_once),
         cmocka_unit_test(results_are_those_of_one_worker),
+        cmocka_unit_test(few_rows_are_those_of_one_worker),
         cmocka_unit_test(others_join_late),
         cmocka_unit_test(large_launches_start_all_workers),
     };
