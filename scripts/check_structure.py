@@ -13,12 +13,13 @@ import subprocess
 import sys
 from collections import defaultdict
 
-# The folders that each folder of src/ may include, apart from itself and base. Dependency order, lowest first: base < layout < tile < lang, base <
-# ptx < target < {sim, thread} < model, {tile, layout, ptx} < lower < aot, tile < cpu, base < cuda, all < api.
+# The folders that each folder of src/ may include, apart from itself and base. Dependency order, lowest first: base < {layout, facts} < tile < lang,
+# base < ptx < target < {sim, thread} < model, {tile, layout, ptx} < lower < aot, tile < cpu, base < cuda, all < api.
 BELOW = {
     "base": set(),
     "layout": {"base"},
-    "tile": {"base", "layout"},
+    "facts": {"base"},
+    "tile": {"base", "layout", "facts"},
     "lang": {"base", "layout", "tile"},
     "ptx": {"base"},
     "target": {"base", "ptx"},
@@ -26,9 +27,9 @@ BELOW = {
     "thread": {"base", "ptx", "target"},
     "nvptx": {"base", "ptx", "target", "thread"},
     "model": {"base", "ptx", "sim", "target"},
-    "plan": {"base", "layout", "tile", "ptx", "target"},
-    "lower": {"base", "layout", "tile", "ptx", "target", "plan"},
-    "aot": {"base", "layout", "tile", "ptx", "target", "plan", "lower"},
+    "plan": {"base", "layout", "facts", "tile", "ptx", "target"},
+    "lower": {"base", "layout", "facts", "tile", "ptx", "target", "plan"},
+    "aot": {"base", "layout", "facts", "tile", "ptx", "target", "plan", "lower"},
     "cpu": {"base", "layout", "tile"},
     "cuda": {"base", "ptx", "target"},
     "tune": {"base", "layout", "tile", "lang"},

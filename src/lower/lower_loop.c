@@ -439,13 +439,6 @@ static void leave_unless(struct lower *l, const struct loop *p, const struct val
     branch_on(l, value_apply1(l, OP_NOT, DT_BOOL, condition), is_uniform(l, p), to, name);
 }
 
-static int64_t multiple_below(int64_t v, int64_t divisor)
-{
-    if (v == INT64_MAX || v < 0 || divisor == INT64_MAX)
-        return v;
-    return v - v % divisor;
-}
-
 /* How often the body runs at most; INT64_MAX: not known. */
 static int64_t most_trips(const struct loop *p)
 {
@@ -508,8 +501,6 @@ static void learn_bound(struct lower *l, const struct loop *p, const struct valu
     if (p->op == OP_LT || p->op == OP_LE) {
         greatest = value_greatest(bound);
         greatest -= p->op == OP_LT && greatest != INT64_MAX;
-        greatest = multiple_below(
-            greatest, value_common_divisor(value_divisor(v->start), value_divisor(v->step)));
     } else {
         least = value_least(bound);
         least += p->op == OP_GT && least != INT64_MIN;

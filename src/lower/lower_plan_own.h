@@ -73,7 +73,7 @@ struct plan {
     VEC(struct planned_symbol *) symbols;
     VEC(struct planned_shared *) tiles;
     struct map dot_of, symbol_of, shared_of, copy_of;
-    struct divisors divisors;
+    struct tile_facts facts;
     struct map unrolled; /* counters of loops that are unrolled: constants wherever they are used */
     VEC(struct blocked_made) blocked;
     struct map view_of;        /* access -> struct view_made */

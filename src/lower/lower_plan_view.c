@@ -10,7 +10,7 @@ enum { VECTOR_BYTES = 16 };
 
 int64_t plan_divisor(struct lower *l, const struct expr *e)
 {
-    return divisor_of(&l->plan->divisors, e);
+    return divisor_of(&l->plan->facts, e);
 }
 
 bool plan_is_fixed(struct lower *l, const struct expr *e)
@@ -41,7 +41,7 @@ static void note_unrolled(void *user, struct stmt *s)
 
 void plan_scalars(struct lower *l)
 {
-    divisors_find(&l->plan->divisors, l->arena, l->kernel);
+    tile_facts_find(&l->plan->facts, l->arena, l->kernel);
     stmt_walk(l->kernel->body, note_unrolled, l);
 }
 

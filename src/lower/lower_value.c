@@ -188,7 +188,7 @@ const struct value *value_literal(struct lower *l, enum dtype t, struct literal 
     } else {
         literal.literal.i = dtype_wrap(t, v.is_float ? (int64_t)v.f : v.i);
         literal.facts = t == DT_U64 && literal.literal.i < 0 ? facts_of_type(t)
-                                                             : facts_of_number(literal.literal.i);
+                                                             : facts_exactly(literal.literal.i);
     }
     bool made;
     return value_intern(l, &literal, &made);
@@ -246,7 +246,7 @@ bool value_facts_stale(const struct lower *l, const struct value *v, bool made)
 
 void value_set_facts(struct lower *l, struct value *v, struct facts f, bool made)
 {
-    v->facts = made ? f : facts_both(&v->facts, &f);
+    v->facts = made ? f : facts_meet(&v->facts, &f);
     v->learned = l->values->learned;
 }
 
@@ -294,15 +294,15 @@ static int64_t block_extent(const struct lower *l, int axis)
 static struct facts special_facts(const struct lower *l, enum ptx_special special)
 {
     if (one_of_three(special, PTX_SREG_TID_X))
-        return facts_of_range(1, 0, block_extent(l, special_axis(special, PTX_SREG_TID_X)) - 1);
+        return facts_between(0, block_extent(l, special_axis(special, PTX_SREG_TID_X)) - 1);
     if (one_of_three(special, PTX_SREG_NTID_X))
-        return facts_of_number(block_extent(l, special_axis(special, PTX_SREG_NTID_X)));
+        return facts_exactly(block_extent(l, special_axis(special, PTX_SREG_NTID_X)));
     if (one_of_three(special, PTX_SREG_CTAID_X))
-        return facts_of_range(1, 0, facts_grid(l, special_axis(special, PTX_SREG_CTAID_X)) - 1);
+        return facts_between(0, facts_grid(l, special_axis(special, PTX_SREG_CTAID_X)) - 1);
     if (one_of_three(special, PTX_SREG_NCTAID_X))
-        return facts_of_range(1, 1, facts_grid(l, special_axis(special, PTX_SREG_NCTAID_X)));
+        return facts_between(1, facts_grid(l, special_axis(special, PTX_SREG_NCTAID_X)));
     if (special == PTX_SREG_LANEID)
-        return facts_of_range(1, 0, WARP_LANES - 1);
+        return facts_between(0, WARP_LANES - 1);
     return facts_of_type(DT_I32);
 }
 
@@ -370,7 +370,8 @@ bool value_known_literal(const struct value *v, struct literal *number)
 
 int64_t value_divisor(const struct value *v)
 {
-    return v->facts.divisor;
+    int64_t divisor = facts_divisor(&v->facts);
+    return divisor ? divisor : INT64_MAX;
 }
 
 int64_t value_least(const struct value *v)
@@ -389,7 +390,9 @@ void value_learn(struct lower *l, const struct value *leaf, int64_t divisor, int
     struct value *v = l->values->all.data[leaf->id];
     if (v->kind == VALUE_LITERAL)
         return;
-    struct facts more = facts_of_range(divisor, least, greatest);
-    v->facts = facts_both(&v->facts, &more);
+    struct facts within = facts_between(least, greatest);
+    struct facts multiple = divisor == INT64_MAX ? facts_exactly(0) : facts_multiple(divisor);
+    struct facts more = facts_meet(&within, &multiple);
+    v->facts = facts_meet(&v->facts, &more);
     v->learned = ++l->values->learned;
 }

@@ -81,7 +81,6 @@ bool value_known(const struct value *v, int64_t *number);
 bool value_known_literal(const struct value *v, struct literal *number);
 /* A number > 0 that surely divides it; 0 is divided by everything: then INT64_MAX. */
 int64_t value_divisor(const struct value *v);
-int64_t value_common_divisor(int64_t a, int64_t b); /* the greatest of two of these */
 /* INT64_MIN, INT64_MAX: not known. */
 int64_t value_least(const struct value *v);
 int64_t value_greatest(const struct value *v);

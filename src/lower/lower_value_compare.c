@@ -29,18 +29,12 @@ static int decided(enum op op, const struct facts *d)
     }
 }
 
-/* A sum that is no multiple of what divides all its terms is not 0; of one that may be the difference
- * less 2^64 only powers of two tell. */
-static bool never_zero(const struct poly *d, bool whole)
+/* A sum whose congruence excludes 0 is not 0; of one that may be the difference less 2^64 only powers
+ * of two tell. */
+static bool never_zero(const struct facts *d, bool whole)
 {
-    struct poly terms = *d;
-    terms.constant = 0;
-    int64_t divisor = facts_of_poly(&terms).divisor;
-    if (divisor == INT64_MAX)
-        return false;
-    if (!whole)
-        divisor &= -divisor;
-    return d->constant % divisor != 0;
+    int64_t modulus = whole ? d->modulus : d->modulus & -d->modulus;
+    return modulus != 0 && d->rest % modulus != 0;
 }
 
 /* Is a - b, of numbers within these facts, within 64 bits, and so is the polynomial `d`? Then they
@@ -48,7 +42,7 @@ static bool never_zero(const struct poly *d, bool whole)
 static bool is_whole(const struct facts *a, const struct facts *b, const struct facts *d)
 {
     int64_t ignored;
-    return !limit_unknown(d->least) && !limit_unknown(d->greatest) &&
+    return !facts_no_limit(d->least) && !facts_no_limit(d->greatest) &&
            !__builtin_sub_overflow(a->least, b->greatest, &ignored) &&
            !__builtin_sub_overflow(a->greatest, b->least, &ignored);
 }
@@ -97,7 +91,7 @@ static void sides_as_written(struct lower *l, const struct poly *d, const struct
 static bool fits_32(const struct poly *p)
 {
     struct facts f = facts_of_poly(p);
-    return poly_narrow(p) && facts_fit(&f, DT_I32);
+    return poly_narrow(p) && facts_fit(&f, facts_type_of(DT_I32));
 }
 
 /* -x op -y is y op x. */
@@ -132,13 +126,20 @@ static const struct value *compare_short(struct lower *l, enum op op, struct sid
     return fits_32(&s->left) && fits_32(&s->right) ? compare_as(l, op, DT_I32, s) : NULL;
 }
 
+/* Is it x < y + c? Then x - c is one addition, and less than bringing y + c into range. */
+static bool moves_constant(const struct sides *s)
+{
+    return s->left.count == 1 && s->left.terms[0].factor == 1 && s->right.count == 1 &&
+           s->right.terms[0].factor == 1 && s->right.constant != 0;
+}
+
 /* The right side is computed once for many comparisons: it can as well be brought into the range
  * of 32 bits, where the left side lies and does not reach the ends. */
 static const struct value *compare_clamped(struct lower *l, enum op op, struct sides *s)
 {
     struct facts left = facts_of_poly(&s->left);
     if (op == OP_EQ || op == OP_NE || !fits_32(&s->left) || left.least == INT32_MIN ||
-        left.greatest == INT32_MAX)
+        left.greatest == INT32_MAX || moves_constant(s))
         return NULL;
     const struct value *right = value_of_poly(l, DT_I64, &s->right);
     if (!right->exact)
@@ -190,12 +191,13 @@ const struct value *value_compare(struct lower *l, enum op op, const struct valu
     poly_add(l, &d, &q, -1);
     struct facts f = facts_of_poly(&d);
     bool whole = is_whole(&a->facts, &b->facts, &f);
+    const struct facts below = facts_exactly(-1), above = facts_exactly(1);
     int known = whole ? decided(op, &f) : -1;
-    if (known < 0 && (op == OP_EQ || op == OP_NE) && never_zero(&d, whole))
+    if (known < 0 && (op == OP_EQ || op == OP_NE) && never_zero(&f, whole))
         known = op == OP_NE;
     if (known < 0) /* each for itself may be known better than the difference */
-        known = a->facts.greatest < b->facts.least   ? decided(op, &(struct facts){1, -1, -1, 0})
-                : b->facts.greatest < a->facts.least ? decided(op, &(struct facts){1, 1, 1, 0})
+        known = a->facts.greatest < b->facts.least   ? decided(op, &below)
+                : b->facts.greatest < a->facts.least ? decided(op, &above)
                                                      : -1;
     if (known >= 0)
         return value_int(l, DT_BOOL, known);

@@ -87,8 +87,8 @@ static bool split_by(struct lower *l, const struct value *a, int64_t n,
     struct poly p = poly_of(l, a), multiples, left;
     poly_split_multiples(l, &p, n, &multiples, &left);
     struct facts f = facts_of_poly(&left), whole = facts_of_poly(&multiples);
-    if (f.least < 0 || f.greatest >= n || limit_unknown(whole.least) ||
-        limit_unknown(whole.greatest))
+    if (f.least < 0 || f.greatest >= n || facts_no_limit(whole.least) ||
+        facts_no_limit(whole.greatest))
         return false;
     for (int i = 0; i < multiples.count; i++) {
         if (multiples.terms[i].factor % n != 0)
@@ -132,7 +132,7 @@ static const struct value *fold_remainder(struct lower *l, const struct value *a
 {
     const struct value *quotient, *rest;
     int log;
-    if (n == 1 || a->facts.divisor % n == 0)
+    if (n == 1 || value_is_multiple(a, n))
         return value_int(l, a->dtype, 0);
     if (a->facts.least < 0 || n < 1)
         return NULL;
@@ -264,7 +264,7 @@ static const struct value *fold_division(struct lower *l, enum op op, enum dtype
         return NULL;
     if (op == OP_REM)
         return fold_remainder(l, a, n);
-    if (op == OP_DIV || a->facts.divisor % n == 0)
+    if (op == OP_DIV || value_is_multiple(a, n))
         return fold_quotient(l, a, n);
     const struct value *up = value_affine(l, a, 1, n - 1);
     /* If a itself has wrapped, the sum a + n - 1 may be another number. */
@@ -287,7 +287,8 @@ static const struct value *fold_shift_right(struct lower *l, enum dtype t,
 /* Nothing is lost: the same polynomial, of another type. */
 static const struct value *cast_sum(struct lower *l, enum dtype t, const struct value *a)
 {
-    if (!value_sums(t) || !dtype_is_int(a->dtype) || !a->exact || !facts_fit(&a->facts, t))
+    if (!value_sums(t) || !dtype_is_int(a->dtype) || !a->exact ||
+        !facts_fit(&a->facts, facts_type_of(t)))
         return NULL;
     if (dtype_table[t].bits < dtype_table[a->dtype].bits && a->kind != VALUE_SUM)
         return NULL; /* has to be cut down anyway */

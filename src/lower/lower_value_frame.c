@@ -59,14 +59,15 @@ void frame_close(struct lower *l, struct frame *f)
 
 static struct facts counter_facts(enum dtype t, const struct counter *c)
 {
-    struct facts f = facts_of_type(t);
-    bool up = !c->wraps && c->step->facts.least >= 0;
-    bool down = !c->wraps && c->step->facts.greatest <= 0;
-    int64_t divisor = value_common_divisor(c->start->facts.divisor, c->step->facts.divisor);
+    const struct facts *start = &c->start->facts, *step = &c->step->facts;
+    struct facts all = facts_of_type(t), any = facts_between(INT64_MIN, INT64_MAX);
+    struct facts steps = facts_product(step, &any), f = facts_sum(start, &steps);
+    bool exact, up = !c->wraps && step->least >= 0, down = !c->wraps && step->greatest <= 0;
+    struct facts within =
+        facts_between(up ? start->least : all.least, down ? start->greatest : all.greatest);
     if (c->wraps) /* powers of two divide what wraps, too */
-        divisor &= -divisor;
-    return facts_of_range(divisor, up ? c->start->facts.least : f.least,
-                          down ? c->start->facts.greatest : f.greatest);
+        f = facts_wrap(&f, facts_type_of(t), &exact);
+    return facts_meet(&within, &f);
 }
 
 const struct value *frame_counter(struct lower *l, enum dtype t, struct ptx_operand reg,

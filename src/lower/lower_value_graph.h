@@ -2,6 +2,7 @@
 #ifndef TW_LOWER_VALUE_GRAPH_H
 #define TW_LOWER_VALUE_GRAPH_H
 
+#include "facts/facts.h"
 #include "lower/lower_op.h"
 
 enum value_kind {
@@ -26,12 +27,6 @@ struct poly {
     struct monomial *terms;
     int count, capacity;
     int64_t constant;
-};
-
-/* What is known of an integer. Limits INT64_MIN, INT64_MAX: nothing. */
-struct facts {
-    int64_t divisor, least, greatest;
-    uint64_t ones; /* of what is not negative: bits that may be 1; else all */
 };
 
 struct value {
@@ -105,14 +100,13 @@ static inline bool value_sums(enum dtype t)
 {
     return t == DT_I32 || t == DT_U32 || t == DT_I64 || t == DT_U64;
 }
+static inline bool value_is_multiple(const struct value *v, int64_t n)
+{
+    return facts_divisor(&v->facts) % n == 0;
+}
 static inline bool value_wide(enum dtype t)
 {
     return dtype_table[t].bits == 64;
-}
-/* A limit that is not known, of what is computed of others. */
-static inline bool limit_unknown(int64_t limit)
-{
-    return limit == INT64_MIN || limit == INT64_MAX;
 }
 static inline int value_depth(const struct lower *l)
 {
@@ -155,17 +149,9 @@ bool poly_narrow(const struct poly *p);
 /* --- lower_value_facts.c --- */
 
 struct facts facts_of_type(enum dtype t);
-struct facts facts_of_number(int64_t v);
+/* Facts of the polynomial over the integers. */
 struct facts facts_of_poly(const struct poly *p);
 struct facts facts_of_op(enum op op, enum dtype t, const struct value *const *args, int count);
-struct facts facts_of_range(int64_t divisor, int64_t least, int64_t greatest);
-/* Facts of a polynomial taken modulo the type; *exact: it is certain that nothing was cut off. */
-struct facts facts_wrapped(struct facts f, enum dtype t, bool *exact);
-/* Facts of an integer cast to t. */
-struct facts facts_cast(const struct facts *f, enum dtype t);
-bool facts_fit(const struct facts *f, enum dtype t);
-/* What is known if both are. */
-struct facts facts_both(const struct facts *a, const struct facts *b);
 /* Most blocks that the grid can have along an axis. */
 int64_t facts_grid(const struct lower *l, int axis);
 

@@ -167,7 +167,8 @@ void poly_split_multiples(struct lower *l, const struct poly *p, int64_t n, stru
     *multiples = *rest = (struct poly){0};
     for (int i = 0; i < p->count; i++) {
         struct poly one = {.terms = &p->terms[i], .count = 1};
-        bool whole = facts_of_poly(&one).divisor % n == 0;
+        struct facts f = facts_of_poly(&one);
+        bool whole = facts_divisor(&f) % n == 0;
         poly_add_term(l, whole ? multiples : rest, p->terms[i]);
     }
     int64_t below = p->constant % n; /* in 0 … n - 1 */
@@ -207,8 +208,8 @@ static bool is_renamed(const struct poly *p)
 static struct facts facts_renamed(const struct value *atom, enum dtype t, bool *exact)
 {
     bool looks_negative = atom->dtype == DT_U64 && atom->facts.least < 0;
-    *exact = !looks_negative && facts_fit(&atom->facts, t);
-    return facts_cast(&atom->facts, t);
+    *exact = !looks_negative && facts_fit(&atom->facts, facts_type_of(t));
+    return facts_cast(&atom->facts, facts_type_of(t));
 }
 
 const struct value *value_of_poly(struct lower *l, enum dtype t, const struct poly *p)
@@ -232,8 +233,9 @@ const struct value *value_of_poly(struct lower *l, enum dtype t, const struct po
             kept->fleeting = kept->fleeting || atom->fleeting;
         }
     bool exact;
+    struct facts whole = facts_of_poly(p);
     struct facts f = is_renamed(p) ? facts_renamed(first->atom[0], t, &exact)
-                                   : facts_wrapped(facts_of_poly(p), t, &exact);
+                                   : facts_wrap(&whole, facts_type_of(t), &exact);
     value_set_facts(l, kept, f, made);
     kept->exact = kept->exact || exact;
     return kept;

@@ -110,7 +110,7 @@ static bool fits_s32(int64_t v)
 /* Can it be a signed factor of 32 bits? */
 static bool is_short(const struct value *v)
 {
-    if (!facts_fit(&v->facts, DT_I32))
+    if (!facts_fit(&v->facts, facts_type_of(DT_I32)))
         return false;
     return !value_wide(v->dtype) || (v->kind == VALUE_SUM && poly_narrow(&v->sum));
 }

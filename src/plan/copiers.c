@@ -21,7 +21,7 @@ struct transfer {
 
 struct copiers {
     struct plan_context *c;
-    struct divisors divisors;
+    struct tile_facts *facts;
     bool ragged; /* the last warp is not full: threads take elements in turn */
 };
 
@@ -32,9 +32,9 @@ static int64_t stride_divisor(const struct copiers *p, const struct sym *view, i
 {
     int64_t by = 1;
     if (view->strides[axis])
-        return divisor_of(&p->divisors, view->strides[axis]);
+        return divisor_of(p->facts, view->strides[axis]);
     for (int i = axis + 1; i < view->type.rank; i++)
-        by = divisor_product(by, divisor_of(&p->divisors, view->dims[i]));
+        by = divisor_product(by, divisor_of(p->facts, view->dims[i]));
     return by;
 }
 
@@ -43,7 +43,7 @@ static int64_t start_divisor(const struct copiers *p, const struct expr *access,
     if (axis >= access->indices || access->index[axis].kind == IX_ALL)
         return 0;
     const struct index *x = &access->index[axis];
-    return x->kind == IX_GATHER ? 1 : divisor_of(&p->divisors, x->value);
+    return x->kind == IX_GATHER ? 1 : divisor_of(p->facts, x->value);
 }
 
 static int64_t base_bytes(const struct copiers *p, const struct sym *view)
@@ -52,8 +52,9 @@ static int64_t base_bytes(const struct copiers *p, const struct sym *view)
     if (view->base && p->c->alignment)
         bytes = p->c->alignment[view->base->index];
     if (view->base_offset)
-        bytes = divisor_common(bytes, divisor_product(divisor_of(&p->divisors, view->base_offset),
-                                                      (int64_t)dtype_size(view->type.dtype)));
+        bytes =
+            greatest_common_divisor(bytes, divisor_product(divisor_of(p->facts, view->base_offset),
+                                                           (int64_t)dtype_size(view->type.dtype)));
     return bytes;
 }
 
@@ -70,15 +71,15 @@ static int row_bytes(const struct copiers *p, const struct expr *access)
         return (int)size;
     int64_t by = start_divisor(p, access, last);
     if (!whole && !access->index[last].inside) /* a row may end within a vector */
-        by = divisor_common(by, divisor_of(&p->divisors, view->dims[last]));
+        by = greatest_common_divisor(by, divisor_of(p->facts, view->dims[last]));
     for (int i = 0; i < last; i++) {
         int64_t start = 1;
         if (i < access->indices && access->index[i].kind == IX_ELEMENT)
             start = start_divisor(p, access, i);
-        by = divisor_common(by, divisor_product(start, stride_divisor(p, view, i)));
+        by = greatest_common_divisor(by, divisor_product(start, stride_divisor(p, view, i)));
     }
-    int64_t bytes = divisor_common(divisor_product(by, size), base_bytes(p, view));
-    return (int)divisor_common(bytes, MOST_BYTES);
+    int64_t bytes = greatest_common_divisor(divisor_product(by, size), base_bytes(p, view));
+    return (int)greatest_common_divisor(bytes, MOST_BYTES);
 }
 
 /* Returns the greatest power of two up to 16 that divides the bytes of the part's last axis. */
@@ -352,8 +353,10 @@ static void visit_stmt(void *user, struct stmt *s)
 
 void plan_copiers(struct plan_context *c)
 {
-    struct copiers p = {.c = c, .ragged = kernel_block_threads(c->kernel) % WARP_LANES != 0};
-    divisors_find(&p.divisors, c->kernel->arena, c->kernel);
+    struct tile_facts facts;
+    struct copiers p = {
+        .c = c, .facts = &facts, .ragged = kernel_block_threads(c->kernel) % WARP_LANES != 0};
+    tile_facts_find(&facts, c->kernel->arena, c->kernel);
     stmt_walk(c->kernel->body, visit_stmt, &p);
 }
 

@@ -588,10 +588,11 @@ static void scalars_have_divisors(void **state)
                   "    C[i + j + x + y + s +: 8][0 +: 8] = A[i +: 8][0 +: 8];\n"
                   "}\n");
     make_plan(&p);
+    /* y may wrap, which leaves the power of two */
     static const struct {
         const char *name;
         int64_t divisor;
-    } expected[] = {{"i", 24}, {"j", 12}, {"p", 8}, {"y", 12}, {"x", 1}, {"s", 1}, {"n", 16}};
+    } expected[] = {{"i", 24}, {"j", 12}, {"p", 8}, {"y", 4}, {"x", 1}, {"s", 1}, {"n", 16}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         struct expr e = {.op = OP_REF, .type = type_scalar(DT_I32)};
         e.sym = (struct sym *)(uintptr_t)symbol(&p, expected[i].name);

@@ -331,8 +331,9 @@ static void test_masks_of_blocks(void **state)
     expect_slice("assume(m % 8 == 0);", "A[block.x * 16 +: 16]", 0, false);
     expect_slice("assume(m % 48 == 0 && k > 3);", "A[16 * block.x +: 16]", 0, true);
     expect_slice("i32 i = block.x * 16;", "A[i +: 16]", 16, true);
-    expect_slice("i32 i = block.x * 16; i = i;", "A[i +: 16]", 16,
-                 false); /* assigned: not followed */
+    expect_slice("i32 i = block.x * 16; i = i;", "A[i +: 16]", 16, true);
+    expect_slice("i32 i = block.x * 16; i += 16;", "A[i +: 16]", 16, false);
+    expect_slice("i32 i = block.x * 16; if (k > 3) i = 0;", "A[i +: 16]", 16, false);
     expect_slice("", "A[block.x * 16 +: 17]", 16, false);
     expect_slice("", "A[block.x * 16 + 8 +: 8]", 16, true);
     expect_slice("", "A[block.x * 16 + 8 +: 9]", 16, false);
@@ -368,6 +369,13 @@ static void test_masks_of_loops(void **state)
     expect_slice("for (i32 p = 0; p < n; p += 24)", "D[p +: 17]", 0, false);
     expect_slice("for (i32 p = 0; p < n; p += 20)", "D[p +: 16]", 0, false); /* 60 + 16 */
     expect_slice("for (i64 p = 0; p < k; p += 16)", "B[p +: 16]", 16, true);
+    expect_slice("for (i64 p = 0; p < k; p++)", "B[p +: 1]", 0, true);
+    expect_slice("for (i32 p = 0; p < k; p += 16) { i32 q = p;",
+                 "B[q +: 16]); } C[0 +: 1] = sum(A[0 +: 1]", 16, true);
+    expect_slice("for (i32 p = block.x * 16; p < k; p += 16)", "B[p +: 16]", 16, true);
+    expect_slice("for (i32 p = 48; p >= 0; p -= 16)", "D[p +: 16]", 0, true);
+    expect_slice("for (i32 p = 48; p >= 0; p -= 16)", "D[p + 1 +: 16]", 0, false);
+    expect_slice("i32 q = 0; for (i32 p = 0; p < k; p += 16) q = 48 - q;", "D[q +: 16]", 0, true);
     /* The condition runs once more than the body. */
     expect_slice("for (i32 p = 0; p < k && sum(B[p +: 16]) > 0; p += 16)", "B[0 +: 1]", 16, false);
 }

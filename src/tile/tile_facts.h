@@ -1,0 +1,58 @@
+/* Facts about the integers of a program (facts/facts.h): the driver of the domain over Tile IR. */
+#ifndef TW_TILE_FACTS_H
+#define TW_TILE_FACTS_H
+
+#include "facts/facts.h"
+#include "tile/numbering.h"
+
+/* The value is at most bound + more, over the integers; bound never changes. NULL: no limit. */
+struct tile_limit {
+    const struct expr *bound;
+    int64_t more;
+};
+
+struct tile_fact {
+    struct facts is;
+    struct tile_limit limit;
+};
+
+struct tile_fact_before {
+    int number;
+    struct tile_fact fact;
+};
+
+/* Facts of the scalars of a kernel. A pass may learn more for a part of the program, and forget it. */
+struct tile_facts {
+    struct arena *arena;
+    const struct kernel *kernel;
+    struct numbering numbers;
+    int *assigned;             /* by symbol: statements that assign it, without its declaration */
+    struct tile_fact *scalars; /* by symbol: of each value that it has */
+    bool *reached;             /* by symbol: while facts are found, some assignment was seen */
+    bool unreached;            /* the latest expression reads a scalar that is not reached */
+    struct number_map never;   /* by expression: it never changes */
+    VEC(struct tile_fact_before) undo;
+};
+
+/* Finds facts that hold wherever a scalar is read. An assume() counts if every block meets it; that of a claim does
+ * not. */
+void tile_facts_find(struct tile_facts *t, struct arena *a, const struct kernel *k);
+/* Return what is known of an integer or bool. t NULL: parameters and variables have any value. */
+struct tile_fact tile_fact_of(struct tile_facts *t, const struct expr *e);
+struct facts tile_facts_of(struct tile_facts *t, const struct expr *e);
+/* Returns the symbol's number if it is a scalar that keeps its first value; otherwise -1. */
+int tile_facts_constant(const struct tile_facts *t, const struct sym *s);
+/* Learns that the condition is true, about scalars that keep their first value and about the symbol with the number
+ * `counter`; -1: none. */
+void tile_facts_learn(struct tile_facts *t, const struct expr *condition, int counter);
+/* Learns that the condition of a loop (FOR) holds in its body, about counters that only the step assigns. */
+void tile_facts_enter(struct tile_facts *t, const struct stmt *loop);
+/* Forgets all but the first `known` changes of t->undo. */
+void tile_facts_forget(struct tile_facts *t, size_t known);
+/* Returns e without casts that keep the value. */
+const struct expr *tile_facts_plain(const struct expr *e);
+
+/* Returns whether the domain has a rule for the op on integers; *out is then its name there. */
+bool tile_facts_op(enum op op, enum facts_op *out);
+
+#endif

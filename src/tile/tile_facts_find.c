@@ -1,0 +1,227 @@
+/* Finds the facts of all scalars.
+ *
+ * Each assignment joins the facts of its value to those of its variable, until nothing changes; limits that still
+ * move after some rounds become those of the type. Then the assignments are computed once more from the result,
+ * because the condition of a loop limits its counter before the step:
+ *
+ *   for (i = 0; i < 100; i += 16)   i + 16 <= 115, so i is within 0 … 112 and a multiple of 16 */
+#include "tile/tile_facts.h"
+
+/* A loop around, in whose body its condition holds. */
+struct scope {
+    const struct stmt *loop;
+    const struct scope *outer;
+};
+
+struct assignment {
+    int number;
+    enum dtype type;
+    const struct expr *value; /* NULL: any */
+    const struct scope *scope;
+    const struct expr *holds; /* true of the variable before it; NULL: not known */
+};
+
+enum { ROUNDS = 4, MOST_ROUNDS = 64, NARROWINGS = 2 };
+
+struct finding {
+    struct tile_facts *facts;
+    VEC(struct assignment) list;
+    const struct scope *scope;
+    const struct expr *condition; /* of the loop whose step is walked through; NULL: none */
+};
+
+/* --- joins --- */
+
+static struct tile_limit limit_join(const struct tile_limit *a, const struct tile_limit *b)
+{
+    if (!a->bound || !b->bound || !expr_same(a->bound, b->bound))
+        return (struct tile_limit){NULL, 0};
+    return a->more > b->more ? *a : *b;
+}
+
+static struct tile_fact fact_join(const struct tile_fact *a, const struct tile_fact *b)
+{
+    return (struct tile_fact){facts_join(&a->is, &b->is), limit_join(&a->limit, &b->limit)};
+}
+
+static struct tile_fact fact_widen(const struct tile_fact *before, const struct tile_fact *now,
+                                   enum dtype t)
+{
+    struct tile_limit limit = limit_join(&before->limit, &now->limit);
+    if (limit.more != before->limit.more)
+        limit = (struct tile_limit){NULL, 0};
+    return (struct tile_fact){facts_widen(&before->is, &now->is, facts_type_of(t)), limit};
+}
+
+static bool fact_same(const struct tile_fact *a, const struct tile_fact *b)
+{
+    return facts_same(&a->is, &b->is) && a->limit.bound == b->limit.bound &&
+           a->limit.more == b->limit.more;
+}
+
+/* --- assignments --- */
+
+static void count_assignment(void *user, struct stmt *s)
+{
+    struct tile_facts *t = user;
+    if (s->kind != STMT_ASSIGN || s->target->op != OP_REF)
+        return;
+    int number = numbering_of(&t->numbers, s->target->sym);
+    if (number >= 0)
+        t->assigned[number]++;
+}
+
+static void note_assignment(struct finding *g, const struct stmt *s)
+{
+    const struct sym *to = s->kind == STMT_DECL                                ? s->sym
+                           : s->kind == STMT_ASSIGN && s->target->op == OP_REF ? s->target->sym
+                                                                               : NULL;
+    int number = to ? numbering_of(&g->facts->numbers, to) : -1;
+    if (number < 0 || to->storage != ST_SCALAR || dtype_is_float(to->type.dtype))
+        return;
+    struct assignment a = {number, to->type.dtype, s->value, g->scope, NULL};
+    if (g->facts->assigned[number] == 1 && s->kind == STMT_ASSIGN)
+        a.holds = g->condition;
+    vec_push(g->facts->arena, &g->list, a);
+}
+
+static void note_assignments(struct finding *g, const struct stmt *s)
+{
+    const struct scope *outer = g->scope;
+    for (; s; s = s->next) {
+        note_assignment(g, s);
+        note_assignments(g, s->init);
+        if (s->kind == STMT_FOR) {
+            struct scope *inner = arena_new(g->facts->arena, struct scope);
+            *inner = (struct scope){s, outer};
+            g->scope = inner;
+        }
+        note_assignments(g, s->body);
+        g->scope = outer;
+        note_assignments(g, s->otherwise);
+        g->condition = s->kind == STMT_FOR ? s->condition : NULL;
+        note_assignments(g, s->step);
+        g->condition = NULL;
+    }
+}
+
+static struct tile_fact any_value(enum dtype t)
+{
+    return (struct tile_fact){.is = facts_any(facts_type_of(dtype_is_float(t) ? DT_I64 : t))};
+}
+
+/* Returns whether the value can be computed yet; *out is then what is known of it. */
+static bool assigned_fact(struct tile_facts *t, const struct assignment *a, struct tile_fact *out)
+{
+    size_t known = t->undo.count;
+    *out = any_value(a->type);
+    for (const struct scope *scope = a->scope; scope; scope = scope->outer)
+        tile_facts_enter(t, scope->loop);
+    t->unreached = false;
+    if (a->holds)
+        tile_facts_learn(t, a->holds, a->number);
+    if (a->value && a->value->type.dtype == a->type)
+        *out = tile_fact_of(t, a->value);
+    tile_facts_forget(t, known);
+    return !t->unreached;
+}
+
+/* Joins all assignments to what was found before; from some round on, limits that move are given up. */
+static bool grow(struct finding *g, int round)
+{
+    struct tile_facts *t = g->facts;
+    bool changed = false;
+    for (size_t i = 0; i < g->list.count; i++) {
+        const struct assignment *a = &g->list.data[i];
+        struct tile_fact now, *f = &t->scalars[a->number], before = *f;
+        if (!assigned_fact(t, a, &now))
+            continue;
+        if (!t->reached[a->number])
+            *f = now;
+        else
+            *f = round < ROUNDS ? fact_join(f, &now) : fact_widen(f, &now, a->type);
+        changed |= !t->reached[a->number] || !fact_same(f, &before);
+        t->reached[a->number] = true;
+    }
+    return changed;
+}
+
+static void give_up(struct finding *g)
+{
+    for (size_t i = 0; i < g->list.count; i++) {
+        const struct assignment *a = &g->list.data[i];
+        g->facts->scalars[a->number] = any_value(a->type);
+        g->facts->reached[a->number] = true;
+    }
+}
+
+/* Computes all assignments once more from facts that hold. */
+static void narrow(struct finding *g)
+{
+    struct tile_facts *t = g->facts;
+    struct tile_fact *next = arena_array(t->arena, struct tile_fact, t->numbers.count + 1);
+    bool *any = arena_array(t->arena, bool, t->numbers.count + 1);
+    for (size_t i = 0; i < g->list.count; i++) {
+        const struct assignment *a = &g->list.data[i];
+        struct tile_fact now;
+        assigned_fact(t, a, &now);
+        next[a->number] = any[a->number] ? fact_join(&next[a->number], &now) : now;
+        any[a->number] = true;
+    }
+    for (int i = 0; i < t->numbers.count; i++)
+        if (any[i]) {
+            t->scalars[i].is = facts_meet(&t->scalars[i].is, &next[i].is);
+            t->scalars[i].limit = next[i].limit.bound ? next[i].limit : t->scalars[i].limit;
+        }
+}
+
+/* --- assumptions --- */
+
+static void note_return(void *user, struct stmt *s)
+{
+    *(bool *)user |= s->kind == STMT_RETURN;
+}
+
+static bool may_leave(struct stmt *s)
+{
+    bool leaves = s->kind == STMT_RETURN;
+    stmt_walk(s->body, note_return, &leaves);
+    stmt_walk(s->otherwise, note_return, &leaves);
+    return leaves;
+}
+
+/* Learns what every block assumes: what is assumed before a statement that may leave the kernel. */
+static void learn_assumptions(struct tile_facts *t)
+{
+    for (struct stmt *s = t->kernel->body; s && !may_leave(s); s = s->next)
+        if (s->kind == STMT_EFFECT && s->value->op == OP_ASSUME && !s->claim)
+            tile_facts_learn(t, s->value->args[0], -1);
+}
+
+void tile_facts_find(struct tile_facts *t, struct arena *a, const struct kernel *k)
+{
+    struct finding g = {.facts = t};
+    int round = 0;
+    *t = (struct tile_facts){.arena = a, .kernel = k};
+    numbering_init(&t->numbers, a, k);
+    t->assigned = arena_array(a, int, t->numbers.count + 1);
+    t->scalars = arena_array(a, struct tile_fact, t->numbers.count + 1);
+    t->reached = arena_array(a, bool, t->numbers.count + 1);
+    stmt_walk(k->body, count_assignment, t);
+    for (const struct sym *s = k->symbols; s; s = s->next) {
+        int number = numbering_of(&t->numbers, s);
+        t->scalars[number] = any_value(s->type.dtype);
+        t->reached[number] = true;
+    }
+    note_assignments(&g, k->body);
+    learn_assumptions(t);
+    for (size_t i = 0; i < g.list.count; i++)
+        t->reached[g.list.data[i].number] = false;
+    while (round < MOST_ROUNDS && grow(&g, round))
+        round++;
+    if (round == MOST_ROUNDS)
+        give_up(&g);
+    for (int i = 0; i < NARROWINGS; i++)
+        narrow(&g);
+    t->undo.count = 0;
+}
