@@ -24,7 +24,7 @@ BELOW = {
     "ptx": {"base"},
     "target": {"base", "ptx"},
     "sim": {"base", "ptx", "target"},
-    "thread": {"base", "ptx", "target"},
+    "thread": {"base", "facts", "ptx", "target"},
     "nvptx": {"base", "ptx", "target", "thread"},
     "model": {"base", "ptx", "sim", "target"},
     "plan": {"base", "layout", "facts", "tile", "ptx", "target"},

@@ -1,6 +1,6 @@
 /* Checks of thread IR: operands and types by the table of operations, results of regions, roles, shared memory,
  * and groups in flight. The parser has already seen that every value is defined before it is used. */
-#include "thread/thread.h"
+#include "thread/thread_facts.h"
 #include "target/targets.h"
 
 #include <string.h>
@@ -707,6 +707,53 @@ static void check_objects(struct checks *c, const struct thread_function *f)
     }
 }
 
+/* --- alignment in shared memory --- */
+
+/* Bytes that divide the place of the operation's element: vectors by their size; PTX ISA, "ldmatrix", "stmatrix",
+ * "cp.async", "cp.async.bulk.tensor", "Matrix Descriptor Format". */
+static int64_t alignment_of(const struct thread_operation *op, size_t operand)
+{
+    const struct thread_operand *o = op->operands.data;
+    struct thread_type t = {.dtype = op->types[0], .count = 1};
+    switch (op->op) {
+    case THREAD_LOAD_SHARED:
+        t = op->results.data[0]->type;
+        return (int64_t)dtype_size(t.dtype) * t.count;
+    case THREAD_STORE_SHARED:
+        t = is_value(&o[1]) ? o[1].value->type : t;
+        return (int64_t)dtype_size(t.dtype) * t.count;
+    case THREAD_LOAD_MATRIX:
+    case THREAD_STORE_MATRIX:
+    case THREAD_DESCRIPTOR: return 16;
+    case THREAD_COPY_ASYNC: return o[4].integer;
+    case THREAD_COPY_IN:
+    case THREAD_COPY_OUT: return operand == 1 ? 128 : 1;
+    default: return 1;
+    }
+}
+
+/* Refuses elements that certainly do not begin where the operation needs them to. */
+static void check_alignment(void *user, const struct thread_operation *op,
+                            const struct facts *facts)
+{
+    struct checks *c = user;
+    for (size_t i = 0; i < op->operands.count; i++) {
+        const struct thread_operand *o = &op->operands.data[i];
+        if (o->kind != THREAD_ELEMENT)
+            continue;
+        const int64_t size = thread_element_bytes(o->object), needed = alignment_of(op, i);
+        struct facts index = o->value ? facts[o->value->number] : facts_exactly(0);
+        struct facts each = facts_exactly(size), multiple = facts_multiple(needed);
+        struct facts first = facts_exactly(o->object->at + o->integer * size);
+        struct facts bytes = facts_product(&index, &each);
+        bytes = facts_sum(&bytes, &first);
+        if (facts_apart(&bytes, &multiple))
+            fault(c, o->where,
+                  arena_printf(c->arena, "this element does not begin at a multiple of %d bytes",
+                               (int)needed));
+    }
+}
+
 static void check_parameters(struct checks *c, const struct thread_function *f)
 {
     for (size_t i = 0; i < f->parameters.count; i++) {
@@ -724,5 +771,7 @@ bool thread_verify(struct arena *a, const struct thread_function *f, struct diag
     check_parameters(&c, f);
     check_objects(&c, f);
     check_region(&c, f->body);
+    if (c.ok)
+        thread_facts_walk(a, f, check_alignment, &c);
     return c.ok;
 }

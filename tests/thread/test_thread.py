@@ -85,6 +85,19 @@ CASES = [
     ("shared f16 a[64] at 0\n %g = load_matrix.f16 a[%n], 1 * 8\n store_shared.f16 a[%n], %g", None),
     ("shared f16 a[64] at 0\n %g = load_matrix.f16 a[%n], 1 * 16", "one instruction moves 4, 8 or 16 bytes"),
     ("shared f16 a[64] at 0\n copy_async a[%n], %out, %n, 0, 12", "one copy has 4, 8 or 16 bytes"),
+    # alignment in shared memory, where it is known
+    ("shared f32 a[64] at 0\n %i = mul.u32 %n, 4\n %g = load_shared.f32 a[%i + 8] * 4\n store_shared.f32 a[%i + 4], %g", None),
+    ("shared f32 a[64] at 0\n %i = mul.u32 %n, 4\n %g = load_shared.f32 a[%i + 2] * 4", "a multiple of 16 bytes"),
+    ("shared f32 a[64] at 8\n %i = mul.u32 %n, 4\n %g = undefined.f32 * 4\n store_shared.f32 a[%i], %g", "a multiple of 16 bytes"),
+    ("shared f32 a[64] at 8\n %i = mul.u32 %n, 4\n %g = undefined.f32 * 2\n store_shared.f32 a[%i], %g", None),
+    ("shared f32 a[64] at 0\n loop (%i: u32 = 1) { %j = add.u32 %i, 4\n %g = load_shared.f32 a[%i] * 2\n %p = ge.u32 %j, 60\n break_if %p\n"
+     "continue %j }", "a multiple of 8 bytes"),
+    ("shared f32 a[64] at 0\n loop (%i: u32 = 1) { %j = add.u32 %i, 3\n %g = load_shared.f32 a[%i] * 2\n %p = ge.u32 %j, 60\n break_if %p\n"
+     "continue %j }", None),
+    ("shared f16 a[64] at 0\n %i = shl.u32 %n, 3\n %g = load_matrix.f16 a[%i + 4], 0 * 8", "a multiple of 16 bytes"),
+    ("shared f16 a[64] at 0\n %i = shl.u32 %n, 3\n copy_async a[%i + 1], %out, %n, 0, 4", "a multiple of 4 bytes"),
+    ("shared f16 a[64] at 0\n %p = eq.u32 %n, 3\n if %p { %v = load_shared.f16 a[%n] * 2 }", "a multiple of 4 bytes"),
+    ("shared bf16 a[64] at 0\n %d = descriptor a[4], 16, 1024", "a multiple of 16 bytes"),
     ("%a = undefined.f16 * 8\n %b = undefined.f16 * 4\n %c = undefined.f32 * 4\n %d = mma.f32.f16 %c, %a, %b", None),
     ("%a = undefined.f16 * 4\n %b = undefined.f16 * 4\n %c = undefined.f32 * 4\n %d = mma.f32.f16 %c, %a, %b", "8 elements of the left factor"),
     ("%e = undefined.f32 * 6\n %d = convert.u64.u32 %n\n %s = product.f32.bf16 %e, %d, %d, 0, 0", "4 to 128 sums"),

@@ -1,0 +1,297 @@
+/* Facts about scalars of thread IR. A loop's arguments join what its operands and `continue` give, until nothing
+ * changes; limits that still move after some rounds become those of the type. */
+#include "thread/thread_facts.h"
+
+enum { ROUNDS = 4, MOST_ROUNDS = 64, WARP_THREADS = 32, MOST_THREADS = 1024 };
+
+struct learned {
+    uint32_t number;
+    struct facts before;
+};
+
+struct finding {
+    struct arena *arena;
+    const struct thread_function *function;
+    struct facts *facts;                         /* by number of a value */
+    bool *reached;                               /* of results of regions: something gave a value */
+    const struct thread_operation **definitions; /* of scalars; NULL: an argument, a parameter */
+    VEC(struct learned) learned;
+    const struct thread_operation *loop, *branch; /* innermost */
+    struct facts *next;                           /* of the innermost loop's arguments */
+    void (*visit)(void *user, const struct thread_operation *op, const struct facts *facts);
+    void *user;
+    bool visiting;
+};
+
+static struct facts any(enum dtype t)
+{
+    return facts_any(facts_type_of(t == DT_NONE || dtype_is_float(t) ? DT_I64 : t));
+}
+
+static bool is_number(struct thread_type t)
+{
+    return t.count == 1 && t.dtype != DT_NONE && !dtype_is_float(t.dtype);
+}
+
+struct facts thread_facts_of(const struct facts *facts, const struct thread_operand *o,
+                             enum dtype t)
+{
+    if (o->kind == THREAD_INTEGER)
+        return facts_exactly(dtype_wrap(t, o->integer));
+    return o->kind == THREAD_VALUE && is_number(o->value->type) ? facts[o->value->number] : any(t);
+}
+
+/* --- operations --- */
+
+static bool rule_of(enum thread_opcode op, enum facts_op *out)
+{
+    switch (op) {
+#define RULE(name)                                                                                 \
+    case THREAD_##name: *out = FACTS_##name; return true;
+        RULE(ADD)
+        RULE(SUB)
+        RULE(MUL)
+        RULE(DIV)
+        RULE(REM)
+        RULE(MIN)
+        RULE(MAX)
+        RULE(AND)
+        RULE(OR)
+        RULE(XOR)
+        RULE(SHL)
+        RULE(SHR)
+        RULE(NEG)
+        RULE(FMA)
+        RULE(SELECT)
+        RULE(EQ)
+        RULE(NE)
+        RULE(LT)
+        RULE(LE)
+        RULE(GT)
+        RULE(GE)
+#undef RULE
+    default: return false;
+    }
+}
+
+static bool is_comparison(enum thread_opcode op)
+{
+    return op >= THREAD_EQ && op <= THREAD_GE;
+}
+
+static struct facts of_rule(const struct finding *g, const struct thread_operation *op,
+                            enum facts_op rule)
+{
+    struct facts x[3];
+    const enum dtype t = op->types[0];
+    if (dtype_is_float(t))
+        return any(op->results.data[0]->type.dtype);
+    for (size_t i = 0; i < op->operands.count && i < 3; i++) {
+        bool amount = i == 1 && (rule == FACTS_SHL || rule == FACTS_SHR);
+        bool condition = i == 0 && rule == FACTS_SELECT;
+        x[i] = thread_facts_of(g->facts, &op->operands.data[i],
+                               amount      ? DT_U32
+                               : condition ? DT_BOOL
+                                           : t);
+    }
+    return facts_of(rule, facts_type_of(t), x);
+}
+
+static struct facts of_operation(const struct finding *g, const struct thread_operation *op)
+{
+    const int64_t threads = g->function->threads;
+    const enum dtype t = op->results.data[0]->type.dtype;
+    enum facts_op rule;
+    switch (op->op) {
+    case THREAD_TID_X: return facts_between(0, threads - 1);
+    case THREAD_TID_Y:
+    case THREAD_TID_Z: return facts_between(0, MOST_THREADS - 1);
+    case THREAD_LANE: return facts_between(0, WARP_THREADS - 1);
+    case THREAD_WARP: return facts_between(0, (threads - 1) / WARP_THREADS);
+    case THREAD_CTAID_X:
+    case THREAD_CTAID_Y:
+    case THREAD_CTAID_Z: return facts_between(0, INT32_MAX - 1);
+    case THREAD_CONVERT: {
+        bool number = is_number((struct thread_type){.dtype = op->types[1], .count = 1});
+        struct facts from = thread_facts_of(g->facts, &op->operands.data[0], op->types[1]);
+        return number ? facts_cast(&from, facts_type_of(t)) : any(t);
+    }
+    default: return rule_of(op->op, &rule) ? of_rule(g, op, rule) : any(t);
+    }
+}
+
+/* --- conditions --- */
+
+static void set(struct finding *g, const struct thread_value *v, struct facts f)
+{
+    struct learned l = {v->number, g->facts[v->number]};
+    vec_push(g->arena, &g->learned, l);
+    g->facts[v->number] = f;
+}
+
+static void forget(struct finding *g, size_t known)
+{
+    while (g->learned.count > known) {
+        const struct learned *l = &g->learned.data[--g->learned.count];
+        g->facts[l->number] = l->before;
+    }
+}
+
+/* Learns that the predicate is true, or false. */
+static void learn(struct finding *g, const struct thread_operand *o, bool holds)
+{
+    const struct thread_operation *op = o->value ? g->definitions[o->value->number] : NULL;
+    enum facts_op rule;
+    if (!op || !is_comparison(op->op) || dtype_is_float(op->types[0]) || !rule_of(op->op, &rule))
+        return;
+    rule = holds ? rule : facts_negated(rule);
+    for (int i = 0; i < 2; i++) {
+        const struct thread_operand *side = &op->operands.data[i];
+        if (side->kind != THREAD_VALUE || !is_number(side->value->type))
+            continue;
+        struct facts other = thread_facts_of(g->facts, &op->operands.data[1 - i], op->types[0]);
+        set(g, side->value,
+            facts_where(i ? facts_exchanged(rule) : rule, facts_type_of(op->types[0]),
+                        &g->facts[side->value->number], &other));
+    }
+}
+
+/* --- regions --- */
+
+static void walk_region(struct finding *g, const struct thread_region *r);
+
+/* Joins operands from `from` on to the results of a region's operation. */
+static void give(struct finding *g, const struct thread_operation *to,
+                 const struct thread_operation *op, size_t from)
+{
+    for (size_t i = 0; i < to->results.count; i++) {
+        const struct thread_value *v = to->results.data[i];
+        struct facts f = thread_facts_of(g->facts, &op->operands.data[from + i], v->type.dtype);
+        g->facts[v->number] = g->reached[v->number] ? facts_join(&g->facts[v->number], &f) : f;
+        g->reached[v->number] = true;
+    }
+}
+
+static void begin(struct finding *g, const struct thread_operation *op)
+{
+    for (size_t i = 0; i < op->results.count; i++) {
+        g->facts[op->results.data[i]->number] = any(op->results.data[i]->type.dtype);
+        g->reached[op->results.data[i]->number] = false;
+    }
+}
+
+/* Walks through the loop's region; returns whether the arguments have other facts after it. */
+static bool go_round(struct finding *g, const struct thread_region *r, struct facts *now, int round)
+{
+    const size_t known = g->learned.count, count = r->arguments.count;
+    bool changed = false;
+    for (size_t i = 0; i < count; i++) {
+        g->facts[r->arguments.data[i]->number] = now[i];
+        g->next[i] = now[i];
+    }
+    walk_region(g, r);
+    forget(g, known);
+    for (size_t i = 0; i < count; i++) {
+        const struct facts_type t = facts_type_of(r->arguments.data[i]->type.dtype);
+        if (!is_number(r->arguments.data[i]->type) || facts_same(&g->next[i], &now[i]))
+            continue;
+        changed = true;
+        now[i] = round < ROUNDS ? g->next[i] : facts_widen(&now[i], &g->next[i], t);
+        if (round >= MOST_ROUNDS)
+            now[i] = facts_any(t);
+    }
+    return changed;
+}
+
+static void walk_loop(struct finding *g, const struct thread_operation *op)
+{
+    const struct thread_region *r = op->regions.data[0];
+    const struct thread_operation *loop = g->loop;
+    const bool visiting = g->visiting;
+    struct facts *outer = g->next,
+                 *now = arena_array(g->arena, struct facts, r->arguments.count + 1);
+    g->next = arena_array(g->arena, struct facts, r->arguments.count + 1);
+    g->loop = op;
+    g->visiting = false;
+    for (size_t i = 0; i < r->arguments.count; i++)
+        now[i] = thread_facts_of(g->facts, &op->operands.data[i], r->arguments.data[i]->type.dtype);
+    int round = 0;
+    do
+        begin(g, op);
+    while (go_round(g, r, now, round++));
+    g->visiting = visiting;
+    if (visiting) {
+        begin(g, op);
+        go_round(g, r, now, 0);
+    }
+    g->loop = loop;
+    g->next = outer;
+}
+
+static void walk_if(struct finding *g, const struct thread_operation *op)
+{
+    const struct thread_operation *outer = g->branch;
+    g->branch = op;
+    begin(g, op);
+    for (size_t i = 0; i < op->regions.count; i++) {
+        const size_t known = g->learned.count;
+        if (op->op == THREAD_IF)
+            learn(g, &op->operands.data[0], i == 0);
+        walk_region(g, op->regions.data[i]);
+        forget(g, known);
+    }
+    g->branch = outer;
+}
+
+static void walk_operation(struct finding *g, const struct thread_operation *op)
+{
+    switch (op->op) {
+    case THREAD_IF:
+    case THREAD_ROLES: walk_if(g, op); return;
+    case THREAD_LOOP: walk_loop(g, op); return;
+    case THREAD_YIELD: give(g, g->branch, op, 0); return;
+    case THREAD_BREAK: give(g, g->loop, op, 0); return;
+    case THREAD_BREAK_IF:
+        give(g, g->loop, op, 1);
+        learn(g, &op->operands.data[0], false);
+        return;
+    case THREAD_CONTINUE: {
+        const struct thread_region *r = g->loop->regions.data[0];
+        for (size_t i = 0; i < r->arguments.count; i++) {
+            struct facts f =
+                thread_facts_of(g->facts, &op->operands.data[i], r->arguments.data[i]->type.dtype);
+            g->next[i] = facts_join(&g->next[i], &f);
+        }
+        return;
+    }
+    default: break;
+    }
+    for (size_t i = 0; i < op->results.count; i++) {
+        const struct thread_value *v = op->results.data[i];
+        g->facts[v->number] =
+            i == 0 && is_number(v->type) ? of_operation(g, op) : any(v->type.dtype);
+        g->definitions[v->number] = op;
+    }
+    if (g->visiting)
+        g->visit(g->user, op, g->facts);
+}
+
+static void walk_region(struct finding *g, const struct thread_region *r)
+{
+    for (size_t i = 0; i < r->operations.count; i++)
+        walk_operation(g, r->operations.data[i]);
+}
+
+void thread_facts_walk(struct arena *a, const struct thread_function *f,
+                       void (*visit)(void *user, const struct thread_operation *op,
+                                     const struct facts *facts),
+                       void *user)
+{
+    struct finding g = {.arena = a, .function = f, .visit = visit, .user = user, .visiting = true};
+    g.facts = arena_array(a, struct facts, f->values + 1);
+    g.reached = arena_array(a, bool, f->values + 1);
+    g.definitions = arena_array(a, const struct thread_operation *, f->values + 1);
+    for (size_t i = 0; i < f->parameters.count; i++)
+        g.facts[f->parameters.data[i]->number] = any(f->parameters.data[i]->type.dtype);
+    walk_region(&g, f->body);
+}
