@@ -211,7 +211,7 @@ const struct value *atomic_scalar(struct lower *l, const struct expr *e, bool re
         given[i - 1] = scalar_cast(l, scalar_eval(l, e->args[i]), t);
     lower_line(l, e->loc);
     if (!shared)
-        sync_for_view(l, target->sym, true, NULL);
+        sync_view(l, target, NULL, true);
     for (int i = 1; i < e->count; i++)
         args[i - 1] = value_register(l, given[i - 1]);
     struct guard guard = guard_and(l, guard_of_effect(l), piece.inside);

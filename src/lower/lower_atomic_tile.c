@@ -67,7 +67,7 @@ static struct walk walk_open(struct lower *l, const struct expr *e)
     if (w.places->shared)
         sync_shared_write(l, e->args[0], w.layout);
     else
-        sync_for_places(l, w.places, true);
+        sync_view(l, e->args[0], w.layout, true);
     w.first = tile_is_first_holder(l, w.layout);
     return w;
 }

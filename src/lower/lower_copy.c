@@ -160,7 +160,7 @@ void copy_async(struct lower *l, const struct stmt *s)
     int policy = policy_of(l, s->hint);
     struct access how = vector_access(&c.vector, c.dtype);
     const struct value *first = tile_is_first_holder(l, c.layout);
-    sync_for_places(l, c.from, false);
+    sync_view(l, s->value, c.layout, false);
     l->memory->tiles_used = l->memory->barriers;
     for (int32_t reg = 0; reg < layout_in_extent(c.layout, AXIS_REG); reg++) {
         if (!layout_access_base(c.layout, &how, reg))

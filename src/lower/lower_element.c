@@ -494,12 +494,12 @@ void own_store_shared(struct lower *l, enum dtype t, const struct value *address
 
 /* --- elements and slices --- */
 
-/* In a warps kernel, what tile operations did with the view comes first (Meaning 6). Of single
+/* In a warps kernel, what tile operations did with the view in this statement comes first. Of single
  * elements the callers say so. */
-static void order_with_tiles(struct lower *l, const struct sym *s, bool write)
+static void order_with_tiles(struct lower *l, const struct expr *access, bool write)
 {
-    if (s->storage == ST_VIEW && !s->is_const && !kernel_thread_level(l->kernel))
-        sync_for_view(l, s, write, NULL);
+    if (access->sym->storage == ST_VIEW && !kernel_thread_level(l->kernel))
+        sync_view(l, access, NULL, write);
 }
 
 /* What stands for an element beyond the edge: `else` or zero. */
@@ -534,7 +534,7 @@ static const struct value **load_when(struct lower *l, const struct expr *e, str
 const struct value **own_load(struct lower *l, const struct expr *access)
 {
     const struct value **otherwise = otherwise_of(l, access, type_elements(&access->type));
-    order_with_tiles(l, access->sym, false);
+    order_with_tiles(l, access, false);
     return load_when(l, access, guard_of_lazy(l), otherwise);
 }
 
@@ -547,7 +547,7 @@ bool own_load_into(struct lower *l, const struct expr *access, const struct ptx_
         return false;
     const struct value **otherwise = otherwise_of(l, access, type_elements(&access->type));
     struct own_place p = own_place_of(l, access);
-    order_with_tiles(l, s, false);
+    order_with_tiles(l, access, false);
     lower_line(l, access->loc);
     for (int64_t at = 0; at < p.elements;) {
         struct own_piece piece = own_piece_at(l, &p, at, OWN_VECTOR);
@@ -564,7 +564,7 @@ void own_store(struct lower *l, const struct expr *access, const struct value *c
 {
     struct own_place p = own_place_of(l, access);
     if (access->type.rank > 0)
-        order_with_tiles(l, access->sym, true);
+        order_with_tiles(l, access, true);
     lower_line(l, access->loc);
     for (int64_t at = 0; at < p.elements;) {
         struct own_piece piece = own_piece_at(l, &p, at, OWN_VECTOR);

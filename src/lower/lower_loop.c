@@ -363,23 +363,6 @@ static void mark(struct lower *l, const struct loop *p, enum lower_mark_kind kin
     ptx_mark(&l->b, m);
 }
 
-/* In a loop that is to be a pipeline and has not been made one: a barrier behind the copies, and
- * one behind the body. */
-static void emit_stages(struct lower *l, const struct stmt *body)
-{
-    bool copied = false;
-    while (body && body->kind == STMT_BLOCK && !body->next)
-        body = body->body;
-    for (const struct stmt *s = body; s && !l->failed; s = s->next) {
-        bool copies = s->kind == STMT_DECL && s->sym->storage == ST_SHARED;
-        if (copied && !copies)
-            barrier_emit(l);
-        copied = copies;
-        statement_emit(l, s);
-    }
-    barrier_emit(l);
-}
-
 static void emit_copy(struct lower *l, struct loop *p, int copy)
 {
     struct loop_target target = {.outer = l->bodies->loop, .exit = &p->exit};
@@ -390,10 +373,7 @@ static void emit_copy(struct lower *l, struct loop *p, int copy)
     l->bodies->depth++;
     if (continues)
         scope_open(l, &scope);
-    if (p->s->stages > 0)
-        emit_stages(l, p->s->body);
-    else
-        body_emit(l, p->s->body);
+    body_emit(l, p->s->body);
     if (continues)
         scope_close(l, &scope);
     if (target.next) {
@@ -695,7 +675,7 @@ static bool emit_unrolled(struct lower *l, struct loop *p)
 {
     const struct stmt *s = p->s;
     bool own = s->unroll == UNROLL_NONE && kernel_thread_level(l->kernel);
-    if (s->kind != STMT_FOR || s->stages > 0 || (s->unroll != UNROLL_FULL && !own))
+    if (s->kind != STMT_FOR || (s->unroll != UNROLL_FULL && !own))
         return false;
     struct found f = look_at(s->body, NULL);
     if (own && (f.loops || f.collective || f.escapes))
@@ -779,7 +759,7 @@ static int own_factor(const struct loop *p, int64_t cost)
 static int wanted_copies(const struct lower *l, const struct loop *p)
 {
     const struct stmt *s = p->s;
-    if (s->kind != STMT_FOR || s->stages > 0)
+    if (s->kind != STMT_FOR)
         return 1;
     if (s->unroll > 1)
         return s->unroll;

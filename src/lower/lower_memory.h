@@ -128,10 +128,9 @@ void barrier_emit(struct lower *l); /* bar.sync 0 of the block */
 int64_t scratch_take(struct lower *l, int64_t bytes);
 void scratch_done(struct lower *l);
 const struct value *scratch_address(struct lower *l, int64_t offset); /* i32 */
-/* Meaning 6: before a tile op reads or writes a view that the kernel writes, in this layout
- * (NULL: not a tile). */
-void sync_for_view(struct lower *l, const struct sym *view, bool write,
-                   const struct layout *layout);
+/* Before an operation reads or writes a view, with this layout (NULL: any thread may have any
+ * element): adds a barrier if that meets another use in the same statement. */
+void sync_view(struct lower *l, const struct expr *access, const struct layout *layout, bool write);
 /* Before each statement is emitted: says which shared tiles are dead by now, so that scratch may
  * take their place. Without it no tile is. */
 void sync_statement(struct lower *l, const struct stmt *s);

@@ -4,6 +4,7 @@
 #define TW_LOWER_MEMORY_OWN_H
 
 #include "lower/lower_body.h"
+#include "tile/parts.h"
 
 /* --- lower_vector.c: consecutive elements in memory, and the registers that hold them --- */
 
@@ -136,22 +137,11 @@ struct live {
     int end;          /* the last statement of its life; -1: never used */
 };
 
-/* A use of global memory that a later one may have to wait for. */
-struct pending {
-    const struct sym *base;      /* pointer parameter, or the workspace itself */
-    const struct sym *view;      /* NULL: any of that base */
+/* A use of global memory in the present statement, since the last barrier. */
+struct view_use {
+    const struct expr *access;
     const struct layout *layout; /* NULL: by any thread */
     bool write;
-    bool exclusive; /* each element is one thread's */
-    int rank;
-    const struct value *start[MAX_RANK]; /* NULL: the whole axis */
-    int64_t length[MAX_RANK];            /* 0: not known */
-};
-
-/* What may have been used at all so far. */
-struct touched {
-    const struct sym *base;
-    bool read, write;
 };
 
 /* A stretch of shared memory that the compiler's exchanges used. */
@@ -190,8 +180,10 @@ struct memory {
         const struct layout *layout;
     })
     reads;
-    VEC(struct pending) pending;
-    VEC(struct touched) touched;
+    VEC(struct view_use) views;
+    struct map layouts;           /* access of a view -> the layout of its latest use */
+    const struct stmt *statement; /* being emitted */
+    struct parts parts;
     VEC(struct scratch) scratches;
     VEC(struct loop_mark) loops;
     VEC(struct live) lives;
@@ -210,8 +202,6 @@ void home_leave(struct lower *l, struct home *h);
 void scratch_init(struct lower *l);
 void scratch_forget(struct lower *l);
 void scratch_enter_loop(struct lower *l, bool jumps);
-/* As sync_for_view, knowing the part. */
-void sync_for_places(struct lower *l, const struct places *p, bool write);
 /* Before a shared tile is read or written; within one statement reads come first. */
 void sync_shared_read(struct lower *l, const struct expr *access, const struct layout *layout);
 void sync_shared_write(struct lower *l, const struct expr *access, const struct layout *layout);

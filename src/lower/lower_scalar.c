@@ -163,7 +163,7 @@ static const struct value *load(struct lower *l, const struct expr *e)
     const struct value *lazy = l->bodies->lazy;
     bool in_memory = e->sym->storage == ST_VIEW || e->sym->storage == ST_SHARED;
     if (e->sym->storage == ST_VIEW && !kernel_thread_level(l->kernel))
-        sync_for_view(l, e->sym, false, NULL);
+        sync_view(l, e, NULL, false);
     if (!lazy || !in_memory)
         return element_load(l, e);
     return element_load_if(l, e, guard_of(l, lazy), NULL);
@@ -219,7 +219,7 @@ static const struct value *select_by_load(struct lower *l, const struct expr *ac
 {
     const struct value *lazy = l->bodies->lazy;
     if (access->sym->storage == ST_VIEW && !kernel_thread_level(l->kernel))
-        sync_for_view(l, access->sym, false, NULL);
+        sync_view(l, access, NULL, false);
     if (lazy)
         when = value_apply2(l, OP_LAND, DT_BOOL, lazy, when);
     return element_load_if(l, access, guard_of(l, when), otherwise);

@@ -18,7 +18,7 @@ enum {
 
 /* --- lives --- */
 
-struct numbering {
+struct statement_numbers {
     struct lower *l;
     int last;
     int waits; /* the last wait for copies */
@@ -60,7 +60,7 @@ static int count_list(const struct stmt *first)
 }
 
 /* end: the number of the outermost loop's last statement, 0 outside of loops. */
-static void number_list(struct numbering *n, struct stmt *first, int end)
+static void number_list(struct statement_numbers *n, struct stmt *first, int end)
 {
     for (struct stmt *s = first; s; s = s->next) {
         int number = ++n->last, inner = end;
@@ -83,7 +83,7 @@ static void number_list(struct numbering *n, struct stmt *first, int end)
 
 void scratch_init(struct lower *l)
 {
-    struct numbering n = {.l = l};
+    struct statement_numbers n = {.l = l};
     for (const struct sym *s = l->kernel->symbols; s; s = s->next) {
         if (s->storage != ST_SHARED || s->offset < 0)
             continue;
@@ -102,6 +102,8 @@ void scratch_init(struct lower *l)
 void sync_statement(struct lower *l, const struct stmt *s)
 {
     int number = (int)(uintptr_t)map_get(&l->memory->numbers, s);
+    l->memory->statement = s;
+    l->memory->views.count = 0;
     l->memory->reads.count = 0;
     if (number > 0)
         l->memory->now = number;

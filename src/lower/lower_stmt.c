@@ -173,7 +173,7 @@ static void store_element(struct lower *l, const struct expr *target, const stru
 {
     const struct value *v = scalar_cast(l, scalar_eval(l, value), target->sym->type.dtype);
     if (target->sym->storage == ST_VIEW && !kernel_thread_level(l->kernel))
-        sync_for_view(l, target->sym, true, NULL);
+        sync_view(l, target, NULL, true);
     element_store(l, target, v);
 }
 

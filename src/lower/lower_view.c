@@ -31,7 +31,7 @@ struct regtile view_load(struct lower *l, const struct expr *access, const struc
     const struct value *otherwise = access->otherwise ? scalar_eval(l, access->otherwise) : NULL;
     enum memory_space space = access->sym->is_const ? IN_GLOBAL_CONST : IN_GLOBAL;
     lower_line(l, access->loc);
-    sync_for_places(l, p, false);
+    sync_view(l, access, wanted, false);
     struct transfer t = transfer_load(l, access->sym->type.dtype, wanted, &v, otherwise);
     for (int32_t reg = 0; reg < t.tile.elements; reg++) {
         if (!transfer_moves(&t, reg))
@@ -53,7 +53,7 @@ void view_store(struct lower *l, const struct expr *access, const struct regtile
     struct places *p = places_open(l, access, value->layout);
     struct vector v = places_vector(l, p, plan_copier_of(l->target, access).bytes);
     lower_line(l, access->loc);
-    sync_for_places(l, p, true);
+    sync_view(l, access, value->layout, true);
     const struct value *first = tile_is_first_holder(l, value->layout);
     struct transfer t = transfer_store(l, value, &v);
     for (int32_t reg = 0; reg < t.tile.elements; reg++) {

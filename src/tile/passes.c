@@ -17,6 +17,7 @@ const struct pass pass_list[] = {
     {"operands", pass_operands, "parts of views that products read get names, on the host"},
     {"deepen", pass_deepen, "several turns of loops of products become one, on the host"},
     {"join", pass_join, "neighbouring blocks become one with larger tiles, on the host"},
+    {"barriers", pass_barriers, "barriers between operations on global memory, on a GPU"},
     {"plan", pass_plan, "gives each shared tile its place"},
     {"rows", pass_rows, "marks rows that one pass can compute with their sum"},
     {"products", pass_products, "marks loops that only sum products"},

@@ -146,6 +146,13 @@ struct nan_causes {               /* the first of each in program order; NULL: n
 void nan_causes_find(struct arena *a, struct kernel *k, const struct scalar_env *env,
                      struct nan_causes *out);
 
+/* barriers.c: for a GPU, adds `sync() added` between operations on global memory that are to act in
+ * program order. requires: variance, folded. keeps: all values. sets: stmt->earlier. Barriers within
+ * one operation are the emitter's: between what a statement reads and writes, in scratch of
+ * reductions and of conversions of layouts, in locks, and where the layouts of the uses in
+ * stmt->earlier differ. */
+void pass_barriers(struct pass_context *c);
+
 /* plan.c: gives every shared tile an offset. Tiles whose lives do not overlap share bytes if a
  * barrier separates them; the pass adds missing barriers. requires: variance. sets: sym->offset,
  * kernel->shared_bytes, kernel->planned. diagnoses: more bytes than c->shared_most (a warning). */

@@ -173,6 +173,13 @@ struct inlining {
     const struct inlining *outer; /* the call around; NULL: it is in the kernel itself */
 };
 
+/* Two uses of one part of a view, that of `access` the later one. The same threads have the elements
+ * both times, unless their layouts differ. */
+struct earlier {
+    const struct expr *before, *access;
+    const struct earlier *next;
+};
+
 struct stmt {
     enum stmt_kind kind;
     struct loc loc;
@@ -194,10 +201,12 @@ struct stmt {
         uncredited; /* EFFECT of an op that may_be_uncredited(): `sync() added`. It is executed, but
                       * the static check does not count it as the program's own. */
     bool divergent; /* set by variance: only some threads of the block may come here */
-    const struct inlining *inlined;  /* the call that it came from; NULL: none */
-    const struct claim *claim;       /* EFFECT of ASSUME: the claim to check on the simulator; NULL:
+    const struct inlining *inlined; /* the call that it came from; NULL: none */
+    const struct claim *claim;      /* EFFECT of ASSUME: the claim to check on the simulator; NULL:
                                    * none */
-    const char *hint;                /* ASYNC_COPY: hint(evict_first), …; NULL: none */
+    const struct earlier *earlier; /* uses of views before it that no barrier separates from its own
+                                * (barriers.c); NULL: none */
+    const char *hint;              /* ASYNC_COPY: hint(evict_first), …; NULL: none */
     const struct products *products; /* FOR that only sums products (products.h); NULL: any other */
     const struct row_mark
         *row; /* DECL, ASSIGN: a row and its sum in one pass (rows.h); NULL: none */

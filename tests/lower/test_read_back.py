@@ -4,10 +4,10 @@
     test_read_back.py TILEWRIGHT [--all] [-j N]
 
 `tilewright show --after PASS --device TARGET` prints each kernel that ships, with its types, its tuned values and a target, as
-test_assemble.py lists them. Compiled again, the text must become the same PTX except for `.loc`. With the default values and its first type it must also give
-the same bits on the CPU engine, and the static check must find a race in both or in neither. (It may leave the printed program undecided: loops
-with stages take it more steps.) The passes are those of read_back.def; test_read_back.c takes
-random programs through them. The quick run takes a part of the cases; --all takes the whole product.
+test_assemble.py lists them. Compiled again, the text must become the same PTX except for `.loc`. With the default values and its first
+type it must also give the same bits on the CPU engine, and the static check must find a race in both or in neither. (It may leave the
+printed program undecided: loops with stages take it more steps.) The passes are those of read_back.def; test_read_back.c takes random
+programs through them. The quick run takes a part of the cases; --all takes the whole product.
 """
 import concurrent.futures
 import os

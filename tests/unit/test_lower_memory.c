@@ -306,6 +306,33 @@ static void test_views_in_program_order(void **state)
                      0);
 }
 
+/* The pass leaves a tile that goes back to its part to the operation: its layout decides. */
+static void test_tiles_that_go_back(void **state)
+{
+    (void)state;
+    assert_int_equal(barriers("reg f32 t[32][32] = C[0 +: 32][0 +: 32];"
+                              "C[0 +: 32][0 +: 32] = t;"),
+                     0);
+    /* several threads have each element, and the first of them stores it */
+    assert_int_equal(barriers("reg f32 t[4] = C[0][0 +: 4];"
+                              "C[0][0 +: 4] = t;"),
+                     1);
+    /* another tile is stored: the pass adds the barrier */
+    assert_int_equal(barriers("reg f32 t[32][32] = C[0 +: 32][0 +: 32], u[32][32] = 0;"
+                              "C[0 +: 32][0 +: 32] = u;"
+                              "D[0 +: 32][0 +: 32] = t;"),
+                     1);
+}
+
+static void test_elements_of_views(void **state)
+{
+    (void)state;
+    assert_int_equal(barriers("C[0][0] = 1; C[0][1] = 2;"), 0);
+    assert_int_equal(barriers("C[0][0] = 1; C[0][0] = 2;"), 1);
+    assert_int_equal(barriers("i32 i = n; C[i][0] = 1; i += 1; C[i][0] = 2;"), 1);
+    assert_int_equal(barriers("C[n][0] = 1; C[n + 1][0] = 2;"), 0);
+}
+
 static void test_loops_over_views(void **state)
 {
     (void)state;
@@ -325,6 +352,16 @@ static void test_loops_over_views(void **state)
                               "    sync();"
                               "}"),
                      1); /* the program's own */
+    /* a loop that may have no turn */
+    assert_int_equal(barriers("C[0 +: 32][0 +: 32] = A[0 +: 32][0 +: 32];"
+                              "for (i32 p = 0; p < n; p++)"
+                              "    sync();"
+                              "D[0 +: 32][0 +: 32] = C[1 +: 32][0 +: 32];"),
+                     2);
+    /* the condition of a loop reads what its body writes */
+    assert_int_equal(barriers("while (C[0][0] < 1)"
+                              "    C[0][0] = 2;"),
+                     2);
 }
 
 static void test_arms(void **state)
@@ -401,6 +438,8 @@ int main(void)
         cmocka_unit_test(test_stmatrix_from_sm_90),
         cmocka_unit_test(test_ragged_blocks),
         cmocka_unit_test(test_views_in_program_order),
+        cmocka_unit_test(test_tiles_that_go_back),
+        cmocka_unit_test(test_elements_of_views),
         cmocka_unit_test(test_loops_over_views),
         cmocka_unit_test(test_arms),
         cmocka_unit_test(test_shared_within_a_statement),
