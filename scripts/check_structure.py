@@ -14,7 +14,7 @@ import sys
 from collections import defaultdict
 
 # The folders that each folder of src/ may include, apart from itself and base. Dependency order, lowest first: base < {layout, facts} < tile < lang,
-# base < ptx < target < {sim, thread} < model, {tile, layout, ptx} < lower < aot, tile < cpu, base < cuda, all < api.
+# base < ptx < target < {sim, thread} < model, {tile, layout, target} < plan < lower < aot, tile < cpu, base < cuda, all < api.
 BELOW = {
     "base": set(),
     "layout": {"base"},

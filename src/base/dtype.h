@@ -59,6 +59,11 @@ enum dtype dtype_join(enum dtype a, enum dtype b);
  * cast. */
 bool dtype_holds(enum dtype to, enum dtype from);
 
+static inline bool is_byte_float(enum dtype t)
+{
+    return t == DT_E4M3 || t == DT_E5M2;
+}
+
 /* An integer wrapped to the range of t (two's complement); for bool, v != 0. */
 int64_t dtype_wrap(enum dtype t, int64_t v);
 

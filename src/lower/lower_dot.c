@@ -171,7 +171,7 @@ static struct dot_factor factor_of(const struct dot_plan *p, const struct expr *
     bool paired = side ? p->b_paired : p->a_paired;
     const struct layout *fragment = side ? p->fragment_b : p->fragment_a;
     const struct layout *read = side ? p->b : p->a;
-    return (struct dot_factor){.source = dot_source_of(e, side),
+    return (struct dot_factor){.source = plan_source_of(e, side),
                                .written = e->args[side]->type.dtype,
                                .type = side ? p->b_type : p->a_type,
                                .layout = fragment,

@@ -92,7 +92,7 @@ static const struct layout *keep(struct lower *l, const struct dot_plan *p,
     return layout_keep(l, &out);
 }
 
-void dot_pair_bytes(struct lower *l, struct dot_plan *p, const struct dot_source source[2])
+void dot_pair_bytes(struct lower *l, struct dot_plan *p, const struct plan_source source[2])
 {
     if (p->kind != DOT_MMA || p->mma.shape.bits != 8 || p->m % (16 * p->mma.warps_m) != 0 ||
         p->n % (16 * p->mma.warps_n) != 0)

@@ -6,7 +6,7 @@
 #include "lower/lower_dot.h"
 
 struct dot_factor {
-    struct dot_source source;
+    struct plan_source source;
     enum dtype written, type;     /* of the operand as the program has it; that the product takes */
     const struct layout *layout;  /* of the fragments */
     const struct layout *read_as; /* of what is read: another where bytes are paired */
@@ -46,14 +46,10 @@ struct ptx_operand dot_factor_half(struct lower *l, struct dot_factor *f, int32_
 /* What the scratch tile of a staged factor is for: access 0 stores `tile`, access 1 loads the
  * fragments. */
 struct shared_wish dot_staging_wish(const struct dot_plan *p, int side,
-                                    const struct dot_source *source, const struct layout *tile);
-
-/* What a staged factor can be loaded from again, better than to be kept; NULL: nothing. */
-const struct expr *dot_read_again(struct lower *l, const struct expr *dot,
-                                  const struct expr *factor);
+                                    const struct plan_source *source, const struct layout *tile);
 
 /* Does what lies the wrong way round as lower_dot_bytes.c says, where both can. */
-void dot_pair_bytes(struct lower *l, struct dot_plan *p, const struct dot_source source[2]);
+void dot_pair_bytes(struct lower *l, struct dot_plan *p, const struct plan_source source[2]);
 struct ptx_operand dot_paired_word(struct lower *l, struct dot_factor *f, int32_t index);
 
 /* sum += a · b. from: what the sum starts from, NULL: what is in it. */

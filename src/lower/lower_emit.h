@@ -28,10 +28,6 @@ static inline bool is_half(enum dtype t)
 }
 /* The formats of matrix units: computed in f32. tf32 has an .f32 register, the others a byte in a
  * .b32, zeros above. */
-static inline bool is_byte_float(enum dtype t)
-{
-    return t == DT_E4M3 || t == DT_E5M2;
-}
 static inline bool is_matrix_format(enum dtype t)
 {
     return t == DT_TF32 || is_byte_float(t);

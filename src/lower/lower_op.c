@@ -5,24 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-bool op_is_elementwise(enum op op)
-{
-    switch (op_table[op].class) {
-    case CLASS_ARITH:
-    case CLASS_COMPARE:
-    case CLASS_LOGIC:
-    case CLASS_FLOAT:
-    case CLASS_BITWISE: return true;
-    default: return false;
-    }
-}
-
-bool op_keeps_place(enum op op)
-{
-    return op_is_elementwise(op) || op == OP_CAST || op == OP_BITS || op == OP_WHERE ||
-           op == OP_PHILOX || op == OP_LOOKUP;
-}
-
 enum dtype op_shift_type(const struct expr *e)
 {
     enum dtype t = e->type.dtype;

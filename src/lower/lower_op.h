@@ -8,11 +8,6 @@
 
 #include "lower/lower_value.h"
 
-/* Classes ARITH, COMPARE, LOGIC, FLOAT, BITWISE: one instruction or a few for each element. */
-bool op_is_elementwise(enum op op);
-/* Does each element of the result come from that element of each operand? These, and CAST, BITS,
- * WHERE, PHILOX. */
-bool op_keeps_place(enum op op);
 /* The type in which a SHL or SHR is computed: as wide as its amount, which must not wrap. */
 enum dtype op_shift_type(const struct expr *e);
 /* A new register for an element of type t. */

@@ -7,21 +7,6 @@
  */
 #include "lower/lower_plan_own.h"
 
-static void collect(struct lower *l, const struct stmt *first, int weight)
-{
-    for (const struct stmt *s = first; s; s = s->next) {
-        if (s->kind == STMT_ENSURES)
-            continue;
-        bool loop = s->kind == STMT_FOR || s->kind == STMT_WHILE;
-        int inner = loop && weight < WEIGHT_MOST ? weight * WEIGHT_LOOP : weight;
-        vec_push(l->arena, &l->plan->stmts, ((struct planned_stmt){s, loop ? inner : weight}));
-        collect(l, s->init, weight);
-        collect(l, s->body, inner);
-        collect(l, s->otherwise, inner);
-        collect(l, s->step, inner);
-    }
-}
-
 /* --- For show --- */
 
 static void note_layout(struct lower *l, const struct sym *s, const char *what,
@@ -36,7 +21,7 @@ static void note_dots(struct lower *l)
     struct line_starts lines = {0};
     for (size_t i = 0; i < l->plan->dots.count; i++) {
         const struct dot_plan *d = &l->plan->dots.data[i].plan;
-        const struct expr *e = l->plan->dots.data[i].e;
+        const struct expr *e = l->plan->dots.data[i].use.e;
         const char *where = "dot";
         if (e->loc.source) {
             int line, column;
@@ -69,7 +54,7 @@ bool plan_make(struct lower *l)
 {
     l->plan = arena_new(l->arena, struct plan);
     plan_settle_sums(l);
-    collect(l, l->kernel->body, 1);
+    l->plan->stmts = plan_statements(l->arena, l->kernel);
     plan_scalars(l);
     plan_find_symbols(l);
     plan_dots(l);

@@ -12,6 +12,7 @@
 #include "layout/layout_named.h"
 #include "layout/layout_swizzle.h"
 #include "lower/lower_memory.h"
+#include "plan/plan_product.h"
 
 bool plan_make(struct lower *l); /* false: reported */
 

@@ -6,21 +6,12 @@
 #include "plan/divisors.h"
 #include "plan/plan.h"
 
-/* How often something happens, beside the rest of the kernel: a factor for every loop around it. */
-enum { WEIGHT_LOOP = 8, WEIGHT_MOST = 4096 };
-
 /* A layout, and whether there is a reason for it: a fragment, or something derived from one. What
  * is not firm is merely coalesced, and gives way. */
 struct preference {
     const struct layout *layout; /* NULL: none */
     bool firm;
     bool own; /* it is that of the expression itself: nobody else wants it so */
-};
-
-/* A statement of the kernel that holds expressions. */
-struct planned_stmt {
-    const struct stmt *s;
-    int weight;
 };
 
 struct vote {
@@ -35,14 +26,10 @@ struct planned_symbol { /* ST_REG */
     struct preference is;
     int count;
     struct vote votes[VOTES_MOST];
-    uint64_t flows; /* the products whose sums it is computed from, a bit for each of plan.dots */
 };
 
 struct planned_dot {
-    const struct expr *e;
-    int weight;
-    int family; /* the index of the first product that shares a sum with it; itself: none */
-    bool chained;
+    struct plan_dot_use use;
     struct dot_plan plan;
 };
 
@@ -68,7 +55,7 @@ struct planned_shared {
 };
 
 struct plan {
-    VEC(struct planned_stmt) stmts;
+    struct plan_stmts stmts;
     VEC(struct planned_dot) dots;
     VEC(struct planned_symbol *) symbols;
     VEC(struct planned_shared *) tiles;
@@ -114,8 +101,6 @@ struct preference plan_prefer(struct lower *l, const struct expr *e);
 bool plan_is_tile(const struct type *t);
 /* Is it a layout of tiles of that shape? */
 bool plan_fits(const struct layout *layout, const struct type *t);
-/* Elementwise, its operands broadcast. */
-bool plan_is_elementwise(enum op op);
 /* Coalesced for what e reads (and, if there is one, for the target it is stored to); NULL: it reads
  * nothing. */
 const struct layout *plan_coalesced(struct lower *l, const struct expr *e,

@@ -27,11 +27,6 @@ bool plan_fits(const struct layout *layout, const struct type *t)
     return same;
 }
 
-bool plan_is_elementwise(enum op op)
-{
-    return op_keeps_place(op) || op == OP_SELECT;
-}
-
 struct planned_symbol *planned_symbol_of(struct lower *l, const struct sym *s)
 {
     return s && s->storage == ST_REG ? map_get(&l->plan->symbol_of, s) : NULL;
@@ -374,7 +369,7 @@ void plan_find_symbols(struct lower *l)
 static void settle_factors(struct lower *l, struct dot_plan *d)
 {
     for (int side = 0; side < 2; side++) {
-        struct dot_source s = dot_source_of(d->e, side);
+        struct plan_source s = plan_source_of(d->e, side);
         bool kept = side ? d->b_staged && !d->b_again : d->a_staged && !d->a_again;
         const struct layout *natural = s.shared || !kept ? NULL : plan_prefer(l, s.e).layout;
         if (natural)

@@ -51,7 +51,7 @@ static void use_access(struct walker *w, const struct expr *e, struct preference
 static void use_factor(struct walker *w, const struct expr *dot, int side,
                        const struct dot_plan *plan)
 {
-    struct dot_source s = dot_source_of(dot, side);
+    struct plan_source s = plan_source_of(dot, side);
     const struct layout *wanted = side ? plan->b : plan->a;
     if (!s.shared) {
         bool is_staged = side ? plan->b_staged : plan->a_staged;
@@ -263,8 +263,8 @@ static void walk_statement(struct walker *w, const struct stmt *s)
 
 void plan_walk(struct lower *l, const struct plan_visitor *v)
 {
-    for (size_t i = 0; i < l->plan->stmts.count; i++) {
-        struct walker w = {l, v, l->plan->stmts.data[i].weight};
-        walk_statement(&w, l->plan->stmts.data[i].s);
+    for (size_t i = 0; i < l->plan->stmts.list.count; i++) {
+        struct walker w = {l, v, l->plan->stmts.list.data[i].weight};
+        walk_statement(&w, l->plan->stmts.list.data[i].s);
     }
 }

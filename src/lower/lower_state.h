@@ -60,10 +60,6 @@ static inline bool lower_has(const struct lower *l, enum target_feature feature)
 /* Thread level, and the number of threads is no multiple of 32 (tile ops then have no layout). */
 bool lower_ragged_block(const struct lower *l);
 
-/* Calls visit on each expression of s itself, not of its body, operands before their parent
- * (lower_walk.c). */
-void statement_expressions(struct stmt *s, void (*visit)(void *user, struct expr **at), void *user);
-
 /* A map from pointers of the IR to pointers; lives in the arena (lower_map.c). */
 struct map {
     struct number_map numbers;

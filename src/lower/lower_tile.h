@@ -20,18 +20,6 @@ struct regtile {
 };
 
 const struct layout *layout_keep(struct lower *l, const struct layout *layout);
-static inline int tile_per_word(enum dtype t)
-{
-    return t == DT_BOOL || dtype_table[t].bits > 16 ? 1 : 32 / dtype_table[t].bits;
-}
-/* Registers of 32 bits that so many elements of a thread take; bool is in predicates. */
-static inline int64_t tile_registers(enum dtype t, int64_t elements)
-{
-    if (t == DT_BOOL)
-        return 0;
-    int per_word = tile_per_word(t);
-    return (elements + per_word - 1) / per_word * (dtype_table[t].bits == 64 ? 2 : 1);
-}
 /* Registers new and not yet written. */
 struct regtile tile_new(struct lower *l, enum dtype t, const struct layout *layout);
 /* element: one operand for each of the layout's registers; packs them. */

@@ -6,6 +6,7 @@
 #define TW_PLAN_H
 
 #include "target/target_copiers.h"
+#include "target/targets.h"
 #include "tile/tile.h"
 
 struct plan_context {
@@ -15,6 +16,12 @@ struct plan_context {
     /* Bytes that divide the address of each pointer parameter, by its index; NULL: 16 all. */
     const int *alignment;
 };
+
+/* units.c: writes by(…) at each tile-level `dot`: the unit, whether it works in halves, which factors
+ * go through shared memory. requires: types, variance, planned. keeps: all values within the type's
+ * tolerance, by(…) of the program. diagnoses: by(…) of the program that the target or the product does
+ * not allow. */
+void plan_units(struct plan_context *c);
 
 /* copiers.c: writes by(…) at each part of a view that the block moves together: at loads, stores, and
  * copies to shared memory. It states the copier and the most bytes that a lane moves at a time, as the

@@ -4,6 +4,7 @@
 #include <string.h>
 
 const struct plan_pass plan_pass_list[] = {
+    {"units", plan_units, "states the unit that does each product, on a GPU"},
     {"copiers", plan_copiers, "states who moves each part of a view, and how wide, on a GPU"},
 };
 const int plan_pass_count = (int)(sizeof plan_pass_list / sizeof plan_pass_list[0]);

@@ -75,19 +75,20 @@ int target_first_with(enum target_feature feature)
 }
 
 static const struct target_unit units[] = {
-#define MATRIX_UNIT(m, n, k, a, b, sum, how, slots, since)                                         \
-    {m, n, k, DT_##a, DT_##b, DT_##sum, TARGET_UNIT_##how, slots, since},
+#define MATRIX_UNIT(name, m, n, k, a, b, sum, how, slots, since)                                   \
+    {#name ".m" #m "n" #n "k" #k, m,     n,    k, DT_##a, DT_##b, DT_##sum,                        \
+     TARGET_UNIT_##how,           slots, since},
 #include "target/units.def"
 #undef MATRIX_UNIT
 };
 
-const struct target_unit *target_unit_for(const struct target *t, enum dtype a, enum dtype b,
-                                          int32_t k)
+const struct target_unit *target_unit_at(int index)
 {
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        const struct target_unit *u = &units[i];
-        if (u->a == a && u->b == b && k % u->k == 0 && t->ptx.number >= u->since)
-            return u;
-    }
-    return NULL;
+    int count = (int)(sizeof units / sizeof *units);
+    return index >= 0 && index < count ? &units[index] : NULL;
+}
+
+bool target_has_unit(const struct target *t, const struct target_unit *u)
+{
+    return t->ptx.number >= u->since;
 }

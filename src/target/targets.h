@@ -46,19 +46,32 @@ bool gpu_has(int number, enum target_feature feature); /* by compute capability:
 /* Returns the number of the first target that has the feature. */
 int target_first_with(enum target_feature feature);
 
+/* Elements of a thread's tile that share a register of 32 bits. */
+static inline int tile_per_word(enum dtype t)
+{
+    return t == DT_BOOL || dtype_table[t].bits > 16 ? 1 : 32 / dtype_table[t].bits;
+}
+/* Registers of 32 bits for this number of elements of a thread; bool is in predicates. */
+static inline int64_t tile_registers(enum dtype t, int64_t elements)
+{
+    if (t == DT_BOOL)
+        return 0;
+    int per_word = tile_per_word(t);
+    return (elements + per_word - 1) / per_word * (dtype_table[t].bits == 64 ? 2 : 1);
+}
+
 enum target_unit_how { TARGET_UNIT_PLAIN, TARGET_UNIT_HALVES };
 
 /* Shapes of the factors, [m][k] and [k][n], and what one instruction costs. */
 struct target_unit {
+    const char *name; /* "mma.m16n8k16"; several rows have it, for different types */
     int m, n, k;
     enum dtype a, b, sum;
     enum target_unit_how how;
     int slots; /* of a warp: instructions that it could issue meanwhile */
     int since; /* number of the first target */
 };
-/* Returns the deepest unit for factors of these types of which k is a multiple, because what lies
- * beyond k would have to be zero in both factors. NULL: there is none. */
-const struct target_unit *target_unit_for(const struct target *t, enum dtype a, enum dtype b,
-                                          int32_t k);
+const struct target_unit *target_unit_at(int index); /* in order of the table; NULL past the last */
+bool target_has_unit(const struct target *t, const struct target_unit *u);
 
 #endif

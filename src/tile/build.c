@@ -258,18 +258,6 @@ static bool same_index(const struct index *a, const struct index *b)
            (a->kind != IX_SLICE || a->extent == b->extent) && expr_same(a->value, b->value);
 }
 
-bool by_same(const struct by *a, const struct by *b)
-{
-    if (!a || !b)
-        return a == b;
-    if (strcmp(a->name, b->name) != 0 || a->count != b->count)
-        return false;
-    for (int i = 0; i < a->count; i++)
-        if (strcmp(a->words[i], b->words[i]) != 0)
-            return false;
-    return true;
-}
-
 static bool same_node(const struct expr *a, const struct expr *b)
 {
     if (a->op != b->op || a->type.dtype != b->type.dtype || !type_same_shape(&a->type, &b->type) ||

@@ -50,6 +50,11 @@ static inline bool op_divides(enum op op)
 {
     return op == OP_DIV || op == OP_REM || op == OP_CDIV;
 }
+/* Returns true for the classes ARITH, COMPARE, LOGIC, FLOAT and BITWISE. */
+bool op_is_elementwise(enum op op);
+/* Returns true if each element of the result comes from that element of each operand: of elementwise ops,
+ * CAST, BITS, WHERE, PHILOX and LOOKUP. */
+bool op_keeps_place(enum op op);
 /* Returns the precedence of an infix op as in C, from 1 (||) to 10 (* / %); 0 for other ops. */
 int op_precedence(enum op op);
 /* Returns the op that is written `text` in that form with `arity` operands (-1: any number);

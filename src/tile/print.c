@@ -231,21 +231,13 @@ static void print_lookup(struct text *t, const struct expr *e)
     text_add_char(t, ']');
 }
 
-static void print_by(struct text *t, const struct by *by)
-{
-    text_printf(t, " by(%s", by->name);
-    for (int i = 0; i < by->count; i++)
-        text_printf(t, ", %s", by->words[i]);
-    text_add_char(t, ')');
-}
-
 static void print_access(struct text *t, const struct expr *e)
 {
     text_add(t, e->sym->name);
     for (int i = 0; i < e->indices; i++)
         print_index(t, &e->index[i]);
     if (e->by)
-        print_by(t, e->by);
+        by_print(t, e->by);
     if (e->otherwise) {
         text_add(t, " else ");
         print_settled(t, e->otherwise, PREC_UNARY, (int)e->type.dtype);
@@ -326,7 +318,7 @@ static void print_call(struct text *t, const struct expr *e, int want)
         text_add(t, ", exclusive = true");
     text_add_char(t, ')');
     if (e->by)
-        print_by(t, e->by);
+        by_print(t, e->by);
 }
 
 static int precedence(const struct expr *e, int want)

@@ -291,9 +291,15 @@ struct stmt *stmt_new(struct kernel *k, enum stmt_kind kind, struct loc loc);
 struct stmt *stmt_effect(struct kernel *k, enum op op, struct loc loc,
                          struct expr *arg);                 /* arg may be NULL */
 bool expr_same(const struct expr *a, const struct expr *b); /* equal trees; ignores loc */
-bool by_same(const struct by *a, const struct by *b);       /* either may be NULL; ignores loc */
 /* Returns whether e is an integer literal; *value is then its value, otherwise 0. NULL is none. */
 bool expr_is_integer(const struct expr *e, int64_t *value);
+
+/* --- by.c --- */
+
+bool by_same(const struct by *a, const struct by *b); /* either may be NULL; ignores loc */
+/* Returns true if the printed by(…) reads back as the same. */
+bool by_reads_back(const struct by *by);
+void by_print(struct text *out, const struct by *by);
 
 /* --- walk.c: visiting --- */
 
@@ -327,6 +333,9 @@ void stmt_walk(struct stmt *first, void (*visit)(void *user, struct stmt *s), vo
  * expression that is written. */
 void stmt_expressions(struct stmt *s, void (*visit)(void *user, struct expr **root, bool is_target),
                       void *user);
+
+/* Calls visit on each expression of s itself, not of its body, operands before their parent. */
+void statement_expressions(struct stmt *s, void (*visit)(void *user, struct expr **at), void *user);
 
 /* Returns true if the kernel reads or writes through the view. Uses in `ensures` do not count. */
 bool kernel_uses(const struct kernel *k, const struct sym *view);

@@ -1,6 +1,5 @@
 /* The verifier: checks that a kernel keeps the invariants of tile.h. Debug builds run it after
  * each pass. It trusts nothing, reads everything, and stops at the first fault. */
-#include "base/text.h"
 #include "tile/numbering.h"
 
 #include <stdlib.h>
@@ -311,24 +310,11 @@ static bool check_choice(struct verifier *v, const struct expr *e)
            check_broadcast(v, e, e->op == OP_SELECT ? 1 : 0);
 }
 
-static bool is_word(const char *text, bool blanks)
+/* Returns true if the program may say who does e: a product, or a part of a view. */
+static bool may_have_by(const struct verifier *v, const struct expr *e)
 {
-    for (const char *c = text; *c; c++)
-        if (!text_is_letter(*c) && !text_is_digit(*c) && *c != '_' && *c != '.' &&
-            !(blanks && *c == ' '))
-            return false;
-    return *text != '\0';
-}
-
-/* Returns true if by(…) reads back as it is printed. */
-static bool good_by(const struct verifier *v, const struct expr *e)
-{
-    const struct by *by = e->by;
     bool part = e->op == OP_ACCESS && e->sym && e->sym->storage == ST_VIEW && e->type.rank > 0;
-    bool good = !by || ((e->op == OP_DOT || part) && !v->in_ensures && is_word(by->name, false));
-    for (int i = 0; good && by && i < by->count; i++)
-        good = is_word(by->words[i], true);
-    return good;
+    return (e->op == OP_DOT || part) && !v->in_ensures;
 }
 
 static bool check_dot(struct verifier *v, const struct expr *e)
@@ -474,7 +460,7 @@ static bool check_expr(struct verifier *v, const struct expr *e, bool is_stateme
     const struct op_info *info = &op_table[e->op];
     if (info->class == CLASS_EFFECT && !is_statement)
         return fail(v, e, "a statement is used as an expression");
-    if (!good_by(v, e))
+    if (e->by && (!may_have_by(v, e) || !by_reads_back(e->by)))
         return fail(v, e, "by(…) cannot be printed");
     /* free() names its tile by symbol; in `ensures`, iota, reshape and the repeats have numbers as
      * operands. */

@@ -132,3 +132,21 @@ bool kernel_uses(const struct kernel *k, const struct sym *view)
     stmt_walk(k->body, count_mentions_in, &m);
     return m.count > 0;
 }
+
+struct walk {
+    void (*visit)(void *user, struct expr **at);
+    void *user;
+};
+
+static void walk_root(void *user, struct expr **root, bool is_target)
+{
+    struct walk *w = user;
+    (void)is_target;
+    expr_walk(root, w->visit, w->user);
+}
+
+void statement_expressions(struct stmt *s, void (*visit)(void *user, struct expr **at), void *user)
+{
+    struct walk w = {visit, user};
+    stmt_expressions(s, walk_root, &w);
+}

@@ -62,13 +62,13 @@ const char *product_write(char *text, size_t size, const struct product *p)
              "    sync();\n"
              "    reg f32 acc[%d][%d] = 1;\n"
              "    for (i32 i = 0; i < %d; i++)\n"
-             "        acc = dot(%s, %s, acc);\n"
+             "        acc = dot(%s, %s, acc)%s;\n"
              "    C = acc;\n"
              "}\n",
              p->f->a, p->f->b, p->warps, p->f->a, ta ? p->k : p->m, ta ? p->m : p->k, p->f->b,
              tb ? p->n : p->k, tb ? p->k : p->n, p->m, p->n, p->f->a, ta ? p->k : p->m,
              ta ? p->m : p->k, p->f->b, tb ? p->n : p->k, tb ? p->k : p->n, p->m, p->n,
-             p->loop ? 2 : 1, a, b);
+             p->loop ? 2 : 1, a, b, p->fma ? " by(fma)" : "");
     return text;
 }
 
@@ -94,5 +94,6 @@ struct product product_random(uint64_t *seed, const struct factors *f)
                             .f = f,
                             .a = (enum place)random_below(seed, PLACES),
                             .b = (enum place)random_below(seed, PLACES),
-                            .loop = random_below(seed, 2)};
+                            .loop = random_below(seed, 2),
+                            .fma = random_below(seed, 12) == 0};
 }

@@ -27,6 +27,7 @@ struct product {
     const struct factors *f;
     enum place a, b;
     bool loop; /* added to a sum, twice */
+    bool fma;  /* by(fma) */
 };
 
 /* Writes the kernel to `text` and returns it. */

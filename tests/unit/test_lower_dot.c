@@ -50,6 +50,15 @@ static void bench_close(struct bench *b)
     arena_free(&b->arena);
 }
 
+static void choose(struct bench *b, int m, int n, int k, enum dtype factor, enum dtype sum,
+                   bool chained)
+{
+    struct plan_product p = {
+        .m = m, .n = n, .k = k, .factor = factor, .sum = sum, .a = factor, .b = factor};
+    plan_choose_unit(&b->target, &p);
+    assert_true(dot_lay_out(&b->l, &p, chained, &b->plan));
+}
+
 /* --- The division --- */
 
 static void assert_mma(int m, int n, int k, enum dtype t, int warps, bool chained, int warps_m,
@@ -58,7 +67,7 @@ static void assert_mma(int m, int n, int k, enum dtype t, int warps, bool chaine
     struct bench b;
     bench_open(&b, 80, warps);
     enum dtype sum = t == DT_F64 ? DT_F64 : dtype_is_float(t) ? DT_F32 : DT_I32;
-    assert_true(dot_choose(&b.l, m, n, k, t, sum, chained, &b.plan));
+    choose(&b, m, n, k, t, sum, chained);
     assert_int_equal(b.plan.kind, DOT_MMA);
     assert_int_equal(b.plan.mma.warps_m, warps_m);
     assert_int_equal(b.plan.mma.warps_n, warps_n);
@@ -92,7 +101,7 @@ static void assert_fma(int m, int n, enum dtype t, int warps, int rows, int colu
 {
     struct bench b;
     bench_open(&b, 80, warps);
-    assert_true(dot_choose(&b.l, m, n, 16, t, t, false, &b.plan));
+    choose(&b, m, n, 16, t, t, false);
     const struct fma_tiling *f = &b.plan.fma;
     int32_t step_m = f->vector_m * f->lanes_m * f->warps_m;
     int32_t step_n = f->vector_n * f->lanes_n * f->warps_n;
@@ -298,7 +307,7 @@ static int product(int sm, int m, int n, int k, enum dtype t, enum dtype sum, in
 {
     struct bench b;
     bench_open(&b, sm, warps);
-    assert_true(dot_choose(&b.l, m, n, k, t, sum, chained, &b.plan));
+    choose(&b, m, n, k, t, sum, chained);
     int count = run(&b, t);
     bench_close(&b);
     return count;
@@ -310,10 +319,10 @@ static void bytes(int m, int n, int k, int warps, bool left_transposed, bool rig
 {
     struct bench b;
     struct expr access = {.op = OP_ACCESS};
-    struct dot_source source[2] = {{&access, left_transposed, &access, DT_I8},
-                                   {&access, right_transposed, &access, DT_I8}};
+    struct plan_source source[2] = {{&access, left_transposed, &access, DT_I8},
+                                    {&access, right_transposed, &access, DT_I8}};
     bench_open(&b, 80, warps);
-    assert_true(dot_choose(&b.l, m, n, k, DT_I8, DT_I32, false, &b.plan));
+    choose(&b, m, n, k, DT_I8, DT_I32, false);
     dot_pair_bytes(&b.l, &b.plan, source);
     assert_int_equal(b.plan.a_paired, a_paired);
     assert_int_equal(b.plan.b_paired, b_paired);

@@ -161,7 +161,7 @@ static void instructions(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         const struct wanted *w = &wanted[i];
-        struct product product = {64, 64, w->k, 4, &w->f, w->a, w->b, false};
+        struct product product = {64, 64, w->k, 4, &w->f, w->a, w->b, false, false};
         struct program p = {0};
         struct lowered out;
         program_open(&p, product_write(text, sizeof text, &product));
@@ -203,7 +203,7 @@ static void they_assemble(void **state)
 
 static void bytes_need_sm_89(void **state)
 {
-    struct product product = {32, 32, 32, 2, &product_bytes[2], IN_SHARED, IN_SHARED, false};
+    struct product product = {32, 32, 32, 2, &product_bytes[2], IN_SHARED, IN_SHARED, false, false};
     struct program p = {0};
     struct lowered out;
     char text[2048];

@@ -2,6 +2,7 @@
 #include "lower/lower_plan_own.h"
 
 #include "lang/lang.h"
+#include "plan/plan.h"
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -335,9 +336,9 @@ static void set_tune(struct planned *p, const char *name, int64_t value)
 /* Returns the n-th statement of that kind, from 0. */
 static const struct stmt *statement(const struct planned *p, enum stmt_kind kind, int n)
 {
-    for (size_t i = 0; i < p->l.plan->stmts.count; i++)
-        if (p->l.plan->stmts.data[i].s->kind == kind && n-- == 0)
-            return p->l.plan->stmts.data[i].s;
+    for (size_t i = 0; i < p->l.plan->stmts.list.count; i++)
+        if (p->l.plan->stmts.list.data[i].s->kind == kind && n-- == 0)
+            return p->l.plan->stmts.list.data[i].s;
     fail();
     return NULL;
 }
@@ -646,8 +647,8 @@ static void odd_tiles_have_layouts(void **state)
             p.divisor = divisor;
             make_plan(&p);
             check_layouts(&p);
-            for (size_t i = 0; i < p.l.plan->stmts.count; i++) {
-                const struct stmt *s = p.l.plan->stmts.data[i].s;
+            for (size_t i = 0; i < p.l.plan->stmts.list.count; i++) {
+                const struct stmt *s = p.l.plan->stmts.list.data[i].s;
                 if (s->target && s->target->sym->storage == ST_VIEW)
                     assert_non_null(stored_in(&p, s));
             }

@@ -1,12 +1,11 @@
 /* A factor that is read again rather than kept.
  *
- * Where a register tile is no more than a slice of a view that nobody writes, and only a product in
- * a loop uses it, through scratch, then its registers would be alive all the time for nothing: what
- * is in scratch is what the product reads. Loading it again for each product costs an access to the
- * caches for every `n` multiply-adds and frees the registers (Briggs, Cooper, Torczon,
- * "Rematerialization", 1992).
+ * If a register tile is a slice of a view that no thread writes, and only a product in a loop uses it,
+ * through shared memory, its registers would be alive all the time without need. Loading it again for
+ * each product costs an access to the caches for every `n` multiply-adds and frees the registers
+ * (Briggs, Cooper, Torczon, "Rematerialization", 1992).
  */
-#include "lower/lower_dot_factor.h"
+#include "plan/plan_product.h"
 
 struct search {
     const struct sym *sym;
@@ -50,7 +49,7 @@ static void search_list(struct search *s, struct stmt *first)
 }
 
 struct constancy {
-    struct lower *l;
+    const struct kernel *kernel;
     bool constant;
 };
 
@@ -61,7 +60,7 @@ static void check_constant(void *user, struct expr **at)
     const struct expr *e = *at;
     if (e->op == OP_REF && e->sym->storage == ST_SCALAR) {
         struct search s = {.sym = e->sym};
-        search_list(&s, c->l->kernel->body);
+        search_list(&s, c->kernel->body);
         c->constant &= s.writes == 0;
     } else if (e->op == OP_ACCESS) {
         c->constant &= e->sym->storage == ST_VIEW && e->sym->is_const;
@@ -70,16 +69,17 @@ static void check_constant(void *user, struct expr **at)
     }
 }
 
-const struct expr *dot_read_again(struct lower *l, const struct expr *dot,
-                                  const struct expr *factor)
+const struct expr *plan_read_again(const struct kernel *k, const struct expr *dot,
+                                   const struct expr *factor)
 {
     struct search s = {.sym = factor->sym, .dot = dot};
-    struct constancy c = {l, true};
+    struct constancy c = {k, true};
     if (factor->op != OP_REF || factor->sym->storage != ST_REG)
         return NULL;
-    search_list(&s, l->kernel->body);
+    search_list(&s, k->body);
     if (!s.value || !s.in_loop || s.uses != 1 || s.writes || s.value->op != OP_ACCESS ||
-        s.value->type.dtype != factor->type.dtype)
+        s.value->type.dtype != factor->type.dtype ||
+        !type_same_shape(&s.value->type, &factor->type))
         return NULL;
     struct expr *value = (struct expr *)s.value;
     expr_walk(&value, check_constant, &c);
