@@ -259,11 +259,22 @@ static void find_in_statement(void *user, struct stmt *s)
         find_uses(body->b, &body->uses, s->condition, false);
 }
 
-static bool is_barrier(const struct stmt *s)
+/* Returns true for `i32 old = atomic_add(…);`: after a barrier, all threads read the result of one. */
+static bool tells_all(const struct barriers *b, const struct stmt *s)
+{
+    const struct expr *e = s->kind == STMT_DECL ? s->value : NULL;
+    while (e && e->op == OP_CAST)
+        e = e->args[0];
+    return e && op_is_atomic(e->op) && e->type.rank == 0 && s->sym->storage == ST_SCALAR &&
+           !kernel_thread_level(b->kernel);
+}
+
+/* Returns true if a barrier is a part of the statement, after its uses. */
+static bool is_barrier(const struct barriers *b, const struct stmt *s)
 {
     bool orders = s->kind == STMT_EFFECT &&
                   (s->value->op == OP_SYNC || s->value->op == OP_LOCK || s->value->op == OP_UNLOCK);
-    return orders || stmt_arrives(s);
+    return orders || stmt_arrives(s) || tells_all(b, s);
 }
 
 /* Returns true if all uses of that memory in the loop are of one part that moves on in each turn. */
@@ -288,7 +299,7 @@ static struct body uses_in(struct barriers *b, const struct stmt *loop, bool all
     for (struct stmt *s = loop->body; s; s = s->next) {
         struct stmt alone = *s;
         alone.next = NULL;
-        if (!all && is_barrier(s) && !body.jumps)
+        if (!all && is_barrier(b, s) && !body.jumps)
             body.uses.list.count = 0;
         stmt_walk(&alone, find_in_statement, &body);
     }
@@ -349,7 +360,7 @@ static void order_list(struct barriers *b, struct stmt **first)
         struct uses now = {0};
         uses_of(b, s, &now);
         link = order(b, link, &now);
-        if (is_barrier(s))
+        if (is_barrier(b, s))
             b->before.list.count = 0;
         if (b->before.list.count > MOST_USES)
             forget_parts(b, NULL);

@@ -822,7 +822,7 @@ static void read_plan(struct program *p, const struct stmt *s)
         int tile = atoi(s->sym->name + 1);
         p->offset[tile] = s->sym->offset;
         p->bytes[tile] = type_elements(&s->sym->type) * (int64_t)dtype_size(s->sym->type.dtype);
-        p->barrier[tile] = before && before->added;
+        p->barrier[tile] = before && before->uncredited;
     }
 }
 

@@ -249,7 +249,7 @@ static void no_sizes_have_a_table(void **state)
     texts_of(f, family, NULL, "the model chooses", &header, &source);
     has(source, "enum { AOT_SIZES = 1, AOT_ORDER = 1 };");
     has(source, "    {{0}, {0}, {0}, {0}},\n");
-    has(source, "aot_sizes[] = {0};");
+    has(source, "aot_asked[] = {0};");
     has(source, "unsigned short order[AOT_ORDER]"); /* numbers over the tables of all devices */
 }
 
