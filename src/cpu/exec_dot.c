@@ -53,7 +53,7 @@ static bool pack_rows_on_the_way(const struct frame *f, const struct dot_detail 
     const struct packed_source *source = &p->a_source;
     if (!source->done || packed_piece_ready(source->done))
         return false;
-    if (out.rows == 0 || out.columns == 0 || !packed_piece_take(source->done)) {
+    if (!packed_piece_take(source->done)) {
         s->a_unpacked = source->view;
         p->a = frame_at(f, f->program->own_left_at);
         s->a = LEFT_STEP(p->depth);
@@ -78,6 +78,10 @@ static void multiply_add(const struct frame *f, void *sum, const struct dot_deta
                          struct dot_target out)
 {
     bool in_view = p->b_view.deep > 0;
+    if (out.rows == 0 || out.columns == 0) { /* it would take pieces, and pack nothing */
+        end_product(p);
+        return;
+    }
     if (p->few) {
         multiply_few(f, d, sum, p, out);
         end_product(p);

@@ -508,8 +508,6 @@ void end_few(const struct frame *f, float *sum, const struct dot_detail *d, stru
 void multiply_few(const struct frame *f, const struct dot_detail *d, float *sum,
                   struct dot_deferred *p, struct dot_target out)
 {
-    if (out.rows == 0 || out.columns == 0)
-        return;
     if (add_to_strip(f, d, p, &out)) {
         p->fresh = false;
         if (out.to)

@@ -321,7 +321,46 @@ static void results_are_those_of_one_worker(void **state)
         }
 }
 
-/* The same for one row, whose products read weights of several types in place, rows or columns. */
+/* Blocks that have no row of the sum come first. They leave the panels to the others. */
+static void blocks_without_rows_pack_nothing(void **state)
+{
+    static const char form[] =
+        "kernel k(i32 n, const %s *a, const %s *b, %s *c) grid(2, 5) warps(1)\n{\n"
+        "global %s A[64][n] = a, B[n][128] = b, C[64][128] = c;\n"
+        "i32 i = (4 - block.y) * 64, j = block.x * 64;\nreg %s acc[64][64] = 0;\n"
+        "for (i32 p = 0; p < n; p += 64) {\n"
+        "reg %s ra[64][64] = A[i +: 64][p +: 64], rb[64][64] = B[p +: 64][j +: 64];\n"
+        "acc += dot(ra, rb);\n}\nC[i +: 64][j +: 64] = acc;\n}\n";
+    enum { DEEP = 64, COLUMNS = 128 };
+    static const char *const types[] = {"f32", "f64"};
+    (void)state;
+    for (int kind = 0; kind < 2; kind++) {
+        const char *t = types[kind];
+        char text[1024];
+        struct cpu_run r;
+        snprintf(text, sizeof text, form, t, t, t, t, t, t);
+        cpu_open(&r, text, GIVEN({"n", DEEP}));
+        const enum dtype dtype = r.kernel->params->next->sym->type.dtype;
+        const size_t size = dtype_size(dtype);
+        unsigned char *a = cpu_array(&r, "a", 64 * DEEP * size),
+                      *b = cpu_array(&r, "b", DEEP * COLUMNS * size),
+                      *c = cpu_array(&r, "c", 64 * COLUMNS * size);
+        for (size_t i = 0; i < (size_t)64 * DEEP; i++)
+            dtype_store_f64(dtype, a + i * size, 1);
+        for (size_t i = 0; i < (size_t)DEEP * COLUMNS; i++)
+            dtype_store_f64(dtype, b + i * size, (double)(i % COLUMNS));
+        for (int round = 0; round < 12; round++) {
+            memset(c, 0, 64 * COLUMNS * size);
+            assert_int_equal(cpu_go(&r, 1 + round % 4), CPU_OK);
+            for (size_t i = 0; i < (size_t)64 * COLUMNS; i++)
+                assert_true(dtype_load_f64(dtype, c + i * size) == (double)(i % COLUMNS * DEEP));
+        }
+        cpu_close(&r);
+    }
+}
+
+/* Results are those of one worker for one row, too, whose products read weights of several types in
+ * place, rows or columns. */
 static void few_rows_are_those_of_one_worker(void **state)
 {
     static const char form[] =
@@ -486,6 +525,7 @@ int main(void)
         cmocka_unit_test(products_follow_each_other),
         cmocka_unit_test(panels_are_packed_once),
         cmocka_unit_test(results_are_those_of_one_worker),
+        cmocka_unit_test(blocks_without_rows_pack_nothing),
         cmocka_unit_test(few_rows_are_those_of_one_worker),
         cmocka_unit_test(others_join_late),
         cmocka_unit_test(large_launches_start_all_workers),
