@@ -146,33 +146,76 @@ static int add_converted(struct compiler *c, const struct expr *e, enum dtype to
     return need;
 }
 
-/* Evaluates the operand that needs more of the stack first: so SIZE_DEPTH is enough for any
- * expression (Sethi and Ullman, 1970). */
+/* Steps that leave an operand on the stack, and the places that they need. */
+struct operand_steps {
+    size_t start;
+    int need;
+};
+
+/* Adds an operation of two operands; the second one's steps are the last. The operand that needs more
+ * of the stack comes first, here and in sort_operand: so SIZE_DEPTH is enough for any expression
+ * (Sethi and Ullman, 1970). */
+static int add_joined(struct compiler *c, struct operand_steps first, struct operand_steps second,
+                      enum size_op op, enum size_type type, const struct expr *place)
+{
+    if (second.need > first.need) {
+        exchange(c, first.start, second.start);
+        add(c, SIZE_SWAP, type, 0, NULL);
+    }
+    add(c, op, type, 0, place);
+    return second.need > first.need ? larger(second.need, first.need + 1)
+                                    : larger(first.need, second.need + 1);
+}
+
+static struct operand_steps add_operand(struct compiler *c, const struct expr *e, enum dtype t)
+{
+    const size_t start = c->steps.count;
+    return (struct operand_steps){start, add_converted(c, e, t)};
+}
+
 static int add_binary(struct compiler *c, const struct expr *e, enum size_op op, enum dtype t,
                       enum dtype second_type)
 {
     enum size_type type = SIZE_I64;
-    size_t start = c->steps.count;
-    int first = add_converted(c, e->args[0], t);
-    size_t middle = c->steps.count;
-    int second = add_converted(c, e->args[1], second_type);
+    struct operand_steps first = add_operand(c, e->args[0], t);
+    struct operand_steps second = add_operand(c, e->args[1], second_type);
     integer_type(t, &type);
-    if (second > first) {
-        exchange(c, start, middle);
-        add(c, SIZE_SWAP, type, 0, NULL);
-    }
-    add(c, op, type, 0, e);
-    return second > first ? larger(second, first + 1) : larger(first, second + 1);
+    return add_joined(c, first, second, op, type, e);
 }
 
-static int add_operands(struct compiler *c, const struct expr *const *operands, int count,
-                        enum dtype *types)
+/* Moves operand i, whose steps are the last, before those that need less. sorted: i operands, in
+ * the order of their steps; order: their numbers. */
+static void sort_operand(struct compiler *c, struct operand_steps *sorted, int *order, int i,
+                         struct operand_steps last)
 {
+    const size_t length = c->steps.count - last.start;
+    int at = i;
+    for (; at > 0 && sorted[at - 1].need < last.need; at--) {
+        sorted[at] = sorted[at - 1];
+        sorted[at].start += length;
+        order[at] = order[at - 1];
+    }
+    if (at < i) {
+        const size_t start = sorted[at + 1].start - length;
+        exchange(c, start, last.start);
+        last.start = start;
+    }
+    sorted[at] = last;
+    order[at] = i;
+}
+
+/* order: the operands' numbers, in the order of the stack. */
+static int add_operands(struct compiler *c, const struct expr *const *operands, int count,
+                        enum dtype *types, int *order)
+{
+    struct operand_steps sorted[SIZE_OPERANDS];
     int need = 0;
     for (int i = 0; i < count; i++) {
-        need = larger(need, i + add_value(c, operands[i]));
         types[i] = operands[i]->type.dtype;
+        sort_operand(c, sorted, order, i, add_operand(c, operands[i], types[i]));
     }
+    for (int i = 0; i < count; i++)
+        need = larger(need, i + sorted[i].need);
     return need;
 }
 
@@ -181,15 +224,19 @@ static int add_rare(struct compiler *c, const struct expr *e)
 {
     const struct expr *operands[SIZE_OPERANDS] = {NULL};
     enum dtype types[SIZE_OPERANDS];
+    int order[SIZE_OPERANDS];
     int at = e->count == 2 ? expr_contracted(e) : -1, count = at >= 0 ? 3 : e->count;
     if (count > SIZE_OPERANDS || (int)e->type.dtype < 0 || e->type.rank != 0)
         count = 0; /* it has no value */
     for (int i = 0; i < count; i++)
         operands[i] = at < 0 ? e->args[i] : i < 2 ? e->args[at]->args[i] : e->args[1 - at];
-    int need = add_operands(c, operands, count, types);
+    int need = add_operands(c, operands, count, types, order);
     add_other(c, e, count == e->count || at >= 0 ? e->op : OP_REF, e->type.dtype, types, count);
+    struct size_step *step = &c->steps.data[c->steps.count - 1];
+    for (int i = 0; i < count; i++)
+        step->value |= size_other_order(order[i], i);
     if (at >= 0)
-        c->steps.data[c->steps.count - 1].type = (uint8_t)at;
+        step->type = (uint8_t)at;
     return larger(need, 1);
 }
 
@@ -283,18 +330,18 @@ static int add_unary(struct compiler *c, const struct expr *e, enum size_type ty
     case OP_SQUARE:
         add(c, SIZE_COPY, type, 0, NULL);
         add(c, SIZE_MUL, type, 0, e);
-        return need + 1;
+        return larger(need, 2);
     case OP_INVERT:
         add_number(c, type == SIZE_BOOL ? 1
                       : is_signed || type == SIZE_U64
                           ? -1
                           : (int64_t)(UINT64_MAX >> (64 - dtype_table[e->type.dtype].bits)));
         add(c, SIZE_XOR, type, 0, e);
-        return need + 1;
+        return larger(need, 2);
     case OP_NOT:
         add_number(c, 0);
         add(c, SIZE_EQ, SIZE_I64, 0, e);
-        return need + 1;
+        return larger(need, 2);
     case OP_ABS:
         if (!is_signed)
             return need;
@@ -307,17 +354,16 @@ static int add_unary(struct compiler *c, const struct expr *e, enum size_type ty
     add(c, SIZE_SUB, type, 0, e);
     if (e->op == OP_ABS)
         add(c, SIZE_GREATER, type, 0, NULL);
-    return need + 2;
+    return larger(need, e->op == OP_ABS ? 3 : 2);
 }
 
 static int add_clip(struct compiler *c, const struct expr *e, enum size_type type)
 {
-    int need = add_converted(c, e->args[0], e->type.dtype);
-    need = larger(need, 1 + add_converted(c, e->args[1], e->type.dtype));
-    add(c, SIZE_GREATER, type, 0, NULL);
-    need = larger(need, 1 + add_converted(c, e->args[2], e->type.dtype));
-    add(c, SIZE_LESSER, type, 0, NULL);
-    return need;
+    struct operand_steps value = add_operand(c, e->args[0], e->type.dtype);
+    struct operand_steps least = add_operand(c, e->args[1], e->type.dtype);
+    value.need = add_joined(c, value, least, SIZE_GREATER, type, NULL);
+    struct operand_steps most = add_operand(c, e->args[2], e->type.dtype);
+    return add_joined(c, value, most, SIZE_LESSER, type, NULL);
 }
 
 static bool all_integers(const struct expr *e)
@@ -422,10 +468,7 @@ static bool end_root(struct compiler *c, size_t start, struct size_step end,
 static bool add_root(struct compiler *c, const struct expr *e, struct size_step end)
 {
     size_t start = c->steps.count;
-    if (add_value(c, e) > SIZE_DEPTH) {
-        drop_from(c, start);
-        add_other(c, e, OP_REF, e->type.dtype, NULL, 0);
-    }
+    add_value(c, e);
     return end_root(c, start, end, e);
 }
 

@@ -26,6 +26,16 @@ static inline enum dtype size_other_dtype(const struct size_step *step, int i)
 {
     return (enum dtype)((uint64_t)step->value >> 8 * i & 0xff);
 }
+/* The places of its operands on the stack: bits of the value which say that operand i is at `place`, and
+ * the place that they say. */
+static inline int64_t size_other_order(int i, int place)
+{
+    return (int64_t)place << 8 * (SIZE_OPERANDS + 1 + i);
+}
+static inline int size_other_place(const struct size_step *step, int i)
+{
+    return (int)((uint64_t)step->value >> 8 * (SIZE_OPERANDS + 1 + i) & 0xff);
+}
 
 /* The numbers of a view. */
 struct view_sizes {

@@ -30,8 +30,8 @@ static int operate(const struct size_step *step, const int64_t *operands, int64_
     struct literal out;
     for (int i = 0; i < step->index; i++) {
         enum dtype t = size_other_dtype(step, i);
-        node[i] =
-            (struct expr){.op = OP_LITERAL, .type.dtype = t, .literal = literal_of(t, operands[i])};
+        const int64_t v = operands[size_other_place(step, i)];
+        node[i] = (struct expr){.op = OP_LITERAL, .type.dtype = t, .literal = literal_of(t, v)};
         args[i] = &node[i];
     }
     if (step->index == 3 && (whole.op == OP_ADD || whole.op == OP_SUB)) {
@@ -41,7 +41,7 @@ static int operate(const struct size_step *step, const int64_t *operands, int64_
         args[1 - step->type] = &node[2];
         whole.count = 2;
     }
-    if (!eval_scalar(&whole, NULL, &out))
+    if (whole.op == OP_REF || !eval_scalar(&whole, NULL, &out)) /* a reference has no value */
         return 0;
     if (out.is_float)
         memcpy(result, &out.f, sizeof *result);

@@ -357,6 +357,50 @@ static void single_expressions(void **state)
     arena_free(&arena);
 }
 
+static struct expr *clipped(struct expr *x, struct expr *least, struct expr *most)
+{
+    struct expr *e = expr_new(kernel, OP_CLIP, x->type, LOC_NONE, 3);
+    e->args[0] = x;
+    e->args[1] = least;
+    e->args[2] = most;
+    return e;
+}
+
+/* Operations that are not binary ones of integers need no more of the stack, either, at any operand. */
+static void deep_operands(void **state)
+{
+    (void)state;
+    enum { DEEP = 3000 };
+    kernel = kernel_of_params();
+    struct expr *n = param(0, DT_I32), *real = param(4, DT_F32);
+    struct expr *unary[] = {n, n, n, n}, *clips[] = {n, n, n};
+    struct expr *floats = real, *products = real, *conditions = expr_cast(kernel, n, DT_BOOL);
+    struct expr *real_clips[] = {real, real, real};
+    const enum op ops[] = {OP_NEG, OP_ABS, OP_SQUARE, OP_INVERT};
+    for (int i = 0; i < DEEP; i++) {
+        for (int j = 0; j < 4; j++)
+            unary[j] = expr_unary(kernel, ops[j], n->type, LOC_NONE, unary[j]);
+        for (int j = 0; j < 3; j++) {
+            clips[j] = clipped(j == 0 ? clips[0] : n, j == 1 ? clips[1] : n, j == 2 ? clips[2] : n);
+            real_clips[j] = clipped(j == 0 ? real_clips[0] : real, j == 1 ? real_clips[1] : real,
+                                    j == 2 ? real_clips[2] : real);
+        }
+        floats = two(OP_SUB, DT_F32, param(4, DT_F32), floats);
+        products = two(OP_SUB, DT_F32, param(4, DT_F32), two(OP_MUL, DT_F32, real, products));
+        conditions = expr_unary(kernel, OP_NOT, type_scalar(DT_BOOL), LOC_NONE, conditions);
+    }
+    for (int j = 0; j < 4; j++)
+        has_value(unary[j], 1, 1);
+    for (int j = 0; j < 3; j++) {
+        has_value(clips[j], 5, 5);
+        has_value(expr_cast(kernel, real_clips[j], DT_I32), 20, 5);
+    }
+    has_value(expr_cast(kernel, floats, DT_I32), 20, 5);
+    has_value(expr_cast(kernel, products, DT_I32), 4, 1);
+    has_value(conditions, 3, 1);
+    arena_free(&arena);
+}
+
 /* A sum that nests to the right needs no more of the stack than one that nests to the left. */
 static void deep_expressions(void **state)
 {
@@ -380,6 +424,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(launches_agree, arena_set_up, arena_tear_down),
         cmocka_unit_test_setup_teardown(single_expressions, arena_set_up, arena_tear_down),
         cmocka_unit_test_setup_teardown(deep_expressions, arena_set_up, arena_tear_down),
+        cmocka_unit_test_setup_teardown(deep_operands, arena_set_up, arena_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
