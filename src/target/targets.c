@@ -42,7 +42,9 @@ const struct target *target_for_gpu(int number)
 
 bool target_runs_on(const struct target *t, int number)
 {
-    return number >= t->ptx.number && (!t->ptx.suffix || number == t->ptx.number);
+    const bool same_family = number / 10 == t->ptx.number / 10;
+    return number == t->ptx.number ||
+           (number > t->ptx.number && t->ptx.suffix != 'a' && (!t->ptx.suffix || same_family));
 }
 
 int32_t target_most_shared(void)

@@ -103,6 +103,10 @@ static void targets_are_found_by_capability(void **state)
     const struct target *own = target_find((struct ptx_target){.number = 90, .suffix = 'a'});
     assert_true(target_runs_on(own, 90));
     assert_false(target_runs_on(own, 100));
+    const struct target *family = target_find((struct ptx_target){.number = 100, .suffix = 'f'});
+    assert_true(target_runs_on(family, 100) && target_runs_on(family, 103));
+    assert_false(target_runs_on(family, 90));
+    assert_false(target_runs_on(family, 110));
     assert_true(target_runs_on(target_for_gpu(80), 100));
     assert_false(target_runs_on(target_for_gpu(90), 80));
     assert_true(gpu_has(90, TARGET_CLUSTERS) && !gpu_has(89, TARGET_CLUSTERS));
