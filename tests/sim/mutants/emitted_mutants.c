@@ -462,6 +462,19 @@ static tw_status lower_it(void *call)
     return c->out ? TW_OK : TW_BAD_PROGRAM;
 }
 
+/* Adds the workspaces of another program to the views whose sizes the launch computes. */
+static void add_rooms(struct variant *v, const struct lowered *lowered)
+{
+    VEC(const struct sym *) all = {.count = 0};
+    for (int i = 1; i < v->sizes.parts; i++)
+        vec_push(&v->arena, &all, v->sized[i - 1]);
+    for (size_t i = 0; i < lowered->params.count; i++)
+        if (lowered->params.data[i].kind == LOWER_WORKSPACE)
+            vec_push(&v->arena, &all, lowered->params.data[i].sym);
+    v->sized = all.data;
+    launch_sizes_compile_all(&v->sizes, &v->arena, v->ir, v->sized, (int)all.count);
+}
+
 /* Runs the launch with another program. */
 static enum outcome judge_lowered(struct subject *s, struct lowered *lowered, const char **what)
 {
@@ -469,7 +482,10 @@ static enum outcome judge_lowered(struct subject *s, struct lowered *lowered, co
     v->lowered = lowered;
     v->ptx = NULL;
     v->read_back = NULL;
+    add_rooms(v, lowered);
     enum outcome outcome = judge(s, TRIALS, what);
+    v->sized = before.sized;
+    v->sizes = before.sizes;
     v->lowered = before.lowered;
     v->ptx = before.ptx;
     v->read_back = before.read_back;
