@@ -11,6 +11,7 @@ struct residue {
     int64_t modulus, rest; /* as in struct facts */
 };
 
+/* As greatest_common_divisor(), of numbers up to 2^64 - 1. */
 static uint64_t common(uint64_t a, uint64_t b)
 {
     while (b) {

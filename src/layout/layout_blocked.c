@@ -43,16 +43,6 @@ static int32_t lanes_along(int32_t units, int vector_bits)
     return power_over(LAYOUT_LANES, units);
 }
 
-static int32_t common(int32_t a, int32_t b)
-{
-    while (b) {
-        int32_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a;
-}
-
 /* The lanes, warps and registers of each axis; left[i]: units not yet distributed. */
 struct deal {
     int32_t lanes[RANK_MAX], warps[RANK_MAX], left[RANK_MAX];
@@ -78,7 +68,7 @@ static void deal_lanes(struct deal *d, int rank, int32_t along)
 static void deal_warps(struct deal *d, int rank, int32_t warps)
 {
     for (int i = 0; i < rank; i++) {
-        d->warps[i] = common(d->left[i], warps);
+        d->warps[i] = (int32_t)greatest_common_divisor(d->left[i], warps);
         d->left[i] /= d->warps[i];
         warps /= d->warps[i];
     }
