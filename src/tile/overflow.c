@@ -119,3 +119,20 @@ const char *overflow_message(struct arena *a, const struct expr *e, const char *
         text_printf(&out, ": write `(i64) %.*s`", shown, code);
     return out.data;
 }
+
+const char *overflow_text(struct arena *a, const struct expr *e)
+{
+    struct text code;
+    size_t length;
+    int64_t value[2];
+    const char *written = expr_written(e, &length);
+    bool known = e->count == 2 && eval_int(e->args[0], NULL, &value[0]) &&
+                 eval_int(e->args[1], NULL, &value[1]);
+    text_init(&code, a);
+    if (!written) {
+        expr_print(&code, e);
+        written = code.data;
+        length = code.length;
+    }
+    return overflow_message(a, e, written, length, known ? value : NULL, NULL);
+}
