@@ -1,4 +1,4 @@
-/* What the files of src/facts share. */
+/* Shared by the files of src/facts. */
 #ifndef TW_FACTS_OWN_H
 #define TW_FACTS_OWN_H
 

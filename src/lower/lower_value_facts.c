@@ -1,4 +1,4 @@
-/* What is known of values: the rules of facts/facts.h, for polynomials and for ops. */
+/* Facts about values: the rules of facts/facts.h, for polynomials and for ops. */
 #include "base/grid.h"
 #include "lower/lower_value_graph.h"
 #include "tile/tile_facts.h"

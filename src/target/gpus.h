@@ -5,7 +5,7 @@
 
 #include "target/targets.h"
 
-/* What was measured of a compute capability's multiprocessors. */
+/* Figures measured on the multiprocessors of a compute capability. */
 struct gpu_capability {
     int number; /* 90 */
     /* 2: L2 has two halves, each of which keeps a copy of the lines that its multiprocessors read */

@@ -6,7 +6,7 @@
 #include "base/dtype.h"
 #include "ptx/ptx.h"
 
-/* What all targets have alike: GPU_REGISTERS, … */
+/* Limits that are equal on all targets: GPU_REGISTERS, … */
 enum {
 #define LIMIT(name, value) GPU_##name = value,
 #include "target/targets.def"
