@@ -675,6 +675,8 @@ static void compile_stmt(struct compiler *c, const struct stmt *s)
     case STMT_BREAK:
     case STMT_CONTINUE: compile_escape(c, s); break;
     case STMT_RETURN: compile_return(c); break;
+    case STMT_ROLE:
+    case STMT_ONE_THREAD: compile_error(c, "roles are not available on the CPU yet"); break;
     case STMT_ENSURES: break;
     }
 }

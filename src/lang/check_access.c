@@ -91,6 +91,13 @@ static bool usable(struct checker *c, const struct sym *s, struct loc at)
         }
         return false;
     }
+    if (s->storage == ST_MBARRIER && !c->wants_mbarrier) {
+        diag_error(c->diag, at, "`%s` is an mbarrier, not a value", s->name);
+        diag_note(c->diag, s->loc,
+                  "only `wait`, `arrive`, `expect` and `async(…)` use it: `wait(%s%s)`", s->name,
+                  s->type.rank > 0 ? "[i]" : "");
+        return false;
+    }
     const struct sym_info *info = sym_info(c, s);
     if (info->freed) {
         diag_error(c->diag, at, "`%s` is used after it was freed", s->name);
@@ -349,7 +356,7 @@ static bool register_part(struct checker *c, const struct access *x, const struc
 static bool indexable(struct checker *c, const struct sym *s, struct loc at)
 {
     if (s->storage == ST_VIEW || s->storage == ST_SHARED || s->storage == ST_REG ||
-        s->storage == ST_ARRAY)
+        s->storage == ST_ARRAY || s->storage == ST_MBARRIER)
         return true;
     diag_error(c->diag, at, "`%s` is %s: it has no elements", s->name, storage_text(s));
     diag_note(c->diag, s->loc, "declared here");
@@ -410,7 +417,7 @@ static struct expr *sym_value(struct checker *c, struct sym *s, const struct nod
     bool reaches;
     if (!usable(c, s, n->loc) || whole_table(c, s, n))
         return NULL;
-    if (s->storage == ST_VIEW || s->storage == ST_SHARED)
+    if (s->storage == ST_VIEW || s->storage == ST_SHARED || s->storage == ST_MBARRIER)
         return make_access(c, s, NULL, n, NULL, &reaches);
     if (c->in_ensures && s->storage == ST_SCALAR && sym_info(c, s)->init)
         return launch_known(c, expr_ref(c->kernel, s, n->loc), "a value in `ensures`");

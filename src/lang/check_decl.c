@@ -196,7 +196,7 @@ static struct sym *check_tile_decl(struct checker *c, const struct node *n, enum
     return s;
 }
 
-static void check_placement(struct checker *c, const struct node *n, struct sym *s)
+void check_placement(struct checker *c, const struct node *n, struct sym *s)
 {
     int64_t offset, size = (int64_t)dtype_size(s->type.dtype);
     if (!n->at || !constant_in(c, n->at, "an offset in shared memory", 0, INT32_MAX, &offset))
@@ -251,8 +251,8 @@ static bool has_extents(struct checker *c, const struct node *n)
 
 static void check_decl(struct checker *c, const struct node *n)
 {
-    if (n->i == DECL_GLOBAL) {
-        check_view(c, n);
+    if (n->i == DECL_GLOBAL || n->i == DECL_MBARRIER) {
+        (n->i == DECL_GLOBAL ? check_view : check_mbarrier)(c, n);
         return;
     }
     if (n->init && n->init->kind == N_BRACES) {

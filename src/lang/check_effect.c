@@ -336,6 +336,13 @@ void check_effect_call(struct checker *c, const struct node *n, enum op op)
     case OP_FREE: check_free(c, n); break;
     case OP_PRINT: check_print(c, n); break;
     case OP_ASSUME: check_assume(c, n); break;
+    case OP_WAIT:
+    case OP_EXPECT:
+    case OP_MBARRIER_ARRIVE:
+    case OP_DOT_ASYNC:
+    case OP_DOT_WAIT:
+    case OP_STORE_WAIT:
+    case OP_FENCE_ASYNC: check_role_call(c, n, op); break;
     default: unknown_call(c, n); break;
     }
 }

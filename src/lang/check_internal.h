@@ -16,6 +16,7 @@
  *   check_return.c   early returns of fns    check_uncalled.c   names in fns that no kernel calls
  *   check_decl.c     declarations         check_view.c     global views
  *   check_stmt.c     statements           check_loop.c     loops and pipelines
+ *   check_role.c     Hopper's constructs: mbarriers, roles
  *   check_ensures.c  ensures              check_assigned.c reads of variables without a value
  *   ensured.c        the ensures of a kernel as text
  *
@@ -241,7 +242,10 @@ struct checker {
     int never; /* number of branches around that the constants exclude; errors of evaluation are
                 * not reported there */
     bool in_ensures;
-    bool any_extent; /* views of any extent may be used whole: in typeof, as arguments by
+    bool wants_mbarrier; /* the operand being checked may be an mbarrier */
+    bool in_role;
+    uint32_t role_warps; /* warps that have a role: bit by number */
+    bool any_extent;     /* views of any extent may be used whole: in typeof, as arguments by
                      * reference */
     const struct sym *wants_static; /* the parameter that was reported last as known too late */
     struct loc axis_like; /* the latest max(t, 1) of a tile: Triton's spelling of an axis */
@@ -534,5 +538,23 @@ void check_ensured_inputs(struct checker *c);
 /* Refuses reads of scalars, arrays and register tiles that no statement gave a value. Runs after
  * the whole body is checked. */
 void check_assigned(struct checker *c);
+
+/* check_decl.c: takes the offset of at(…). */
+void check_placement(struct checker *c, const struct node *n, struct sym *s);
+/* check_shape.c */
+/* Checks dot(a, b) or dot(a, b, c), of a call with these arguments. */
+struct expr *check_dot(struct checker *c, const struct node *n, const struct type *want);
+/* check_role.c */
+void check_mbarrier(struct checker *c, const struct node *n); /* N_DECL */
+bool names_mbarrier(struct checker *c, const struct node *n); /* reports nothing */
+/* Returns the access of one mbarrier; NULL: reported. */
+struct expr *mbarrier_place(struct checker *c, const struct node *n);
+/* Checks a call of wait, expect, arrive on an mbarrier, dot_async, dot_wait, store_wait or
+ * fence_async. */
+void check_role_call(struct checker *c, const struct node *n, enum op op);
+void check_role(struct checker *c, const struct node *n);
+void check_one_thread(struct checker *c, const struct node *n);
+/* Reports a statement of the kernel's own body that follows a role, and is none. */
+bool allowed_after_roles(struct checker *c, const struct node *n);
 
 #endif

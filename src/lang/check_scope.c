@@ -203,6 +203,7 @@ const char *storage_text(const struct sym *s)
     case ST_REG: return "a register tile";
     case ST_SHARED: return "a shared tile";
     case ST_VIEW: return "a view of global memory";
+    case ST_MBARRIER: return "an mbarrier";
     }
     return "a name";
 }

@@ -126,7 +126,7 @@ static bool dot_types(struct checker *c, const struct node *n, struct expr **arg
 }
 
 /* Checks dot(a, b), or dot(a, b, c) = c + a·b. */
-static struct expr *check_dot(struct checker *c, const struct node *n, const struct type *want)
+struct expr *check_dot(struct checker *c, const struct node *n, const struct type *want)
 {
     if (!check_arguments(c, n, 2, 3, NULL, "dot(a, b)` or `dot(a, b, c)"))
         return NULL;

@@ -89,18 +89,37 @@ static const char *check_hint(struct checker *c, const struct node *n)
     return NULL;
 }
 
+/* Checks the places of `async C[…][…] = sc;`, a store in the background. */
+static bool store_places(struct checker *c, const struct node *n, const struct expr *to,
+                         const struct expr *from)
+{
+    if (from->op != OP_ACCESS || from->sym->storage != ST_SHARED) {
+        diag_error(c->diag, n->b->loc, "`async` stores a shared tile, as it is; `%s` is none",
+                   source_snippet(c, n->b->loc));
+        diag_note(c->diag, n->loc, "without `async` any value may be stored");
+        return false;
+    }
+    if (!n->c)
+        return true;
+    diag_error(c->diag, n->c->loc, "a store completes on no mbarrier");
+    diag_note(c->diag, n->loc, "write `async %s = …;`, and wait with `store_wait(n)`",
+              to->sym->name);
+    return false;
+}
+
 static bool async_places(struct checker *c, const struct node *n, const struct expr *to,
                          const struct expr *from)
 {
-    if (to->op != OP_ACCESS || to->sym->storage != ST_SHARED) {
+    bool stores = to->op == OP_ACCESS && to->sym->storage == ST_VIEW;
+    if (stores && !store_places(c, n, to, from))
+        return false;
+    if (!stores && (to->op != OP_ACCESS || to->sym->storage != ST_SHARED)) {
         diag_error(c->diag, n->a->loc, "`async` fills a shared tile; `%s` is %s", to->sym->name,
                    storage_text(to->sym));
-        if (to->sym->storage == ST_VIEW)
-            diag_note(c->diag, n->loc,
-                      "stores in the background belong to Hopper kernels; leave `async` out");
         return false;
     }
-    if (from->op != OP_ACCESS || from->sym->storage != ST_VIEW) {
+    if (stores) {
+    } else if (from->op != OP_ACCESS || from->sym->storage != ST_VIEW) {
         diag_error(c->diag, n->b->loc,
                    "`async` copies from global memory, as it is; `%s` is computed",
                    source_snippet(c, n->b->loc));
@@ -131,15 +150,22 @@ static bool async_places(struct checker *c, const struct node *n, const struct e
 static void check_async(struct checker *c, const struct node *n)
 {
     bool allowed = allowed_in_pipeline(c, n->loc, "async");
+    struct expr *barrier = n->c ? mbarrier_place(c, n->c) : NULL;
     struct expr *to = check_target(c, n->a, "assigned to");
     struct expr *from = check_operand(c, n->b);
     const char *hint = check_hint(c, n);
-    if (!allowed || !to || !from || !async_places(c, n, to, from))
+    if (c->thread_level && to && (n->c || to->sym->storage == ST_VIEW)) {
+        diag_error(c->diag, n->loc, "a tensor copy in a kernel with `threads(…)`");
+        diag_note(c->diag, c->kernel->loc, "tensor copies are for kernels with `warps(n)`");
+        return;
+    }
+    if (!allowed || !to || !from || (n->c && !barrier) || !async_places(c, n, to, from))
         return;
     struct stmt *s = check_emit(c, STMT_ASYNC_COPY, n->loc);
     s->target = to;
     s->value = from;
     s->hint = hint;
+    s->barrier = barrier;
 }
 
 /* --- calls --- */
@@ -160,6 +186,8 @@ static void check_call_statement(struct checker *c, const struct node *n)
 {
     const struct node *call = n->a;
     enum op op = op_by_text(call->text, FORM_CALL, -1);
+    if (op == OP_ARRIVE && names_mbarrier(c, call_argument(call, 0)))
+        op = OP_MBARRIER_ARRIVE;
     if (n->is_added && !may_be_uncredited(op)) {
         diag_error(c->diag, n->loc, "`added` marks a barrier or a wait, and `%s` is neither",
                    call->text);
@@ -261,6 +289,8 @@ static void check_block(struct checker *c, const struct node *n)
 
 void check_statement(struct checker *c, const struct node *n)
 {
+    if (!allowed_after_roles(c, n))
+        return;
     switch (n->kind) {
     case N_DECLS: check_decls(c, n); break;
     case N_DESTRUCT: check_destructure(c, n); break;
@@ -271,6 +301,8 @@ void check_statement(struct checker *c, const struct node *n)
     case N_FOR: check_for(c, n); break;
     case N_WHILE: check_while(c, n); break;
     case N_BLOCK: check_block(c, n); break;
+    case N_ROLE: check_role(c, n); break;
+    case N_ONE_THREAD: check_one_thread(c, n); break;
     case N_BREAK:
     case N_CONTINUE: check_jump(c, n); break;
     case N_RETURN: check_return(c, n); break;

@@ -89,6 +89,7 @@ static void visit(void *user, const struct node *n)
     case N_BLOCK:
     case N_IF:
     case N_FOR:
+    case N_ROLE:
     case N_WHILE: visit_scope(c, n); return;
     case N_DECL:
         visit_children(n, visit, c);

@@ -264,6 +264,27 @@ static void place_do(struct formatter *f, int level)
     pass_through(f, level, TOK_SEMICOLON);
 }
 
+static bool is_word(const struct formatter *f, const struct token *t, const char *word)
+{
+    return t->kind == TOK_NAME && t->length == strlen(word) &&
+           memcmp(f->source->text + t->offset, word, t->length) == 0;
+}
+
+/* Returns true at `warps (` or `one_thread {`. */
+static bool at_role(const struct formatter *f)
+{
+    const struct token *t = &f->scanned.tokens[f->at];
+    return (is_word(f, t, "warps") && t[1].kind == TOK_LPAREN) ||
+           (is_word(f, t, "one_thread") && t[1].kind == TOK_LBRACE);
+}
+
+static void place_role(struct formatter *f, int level)
+{
+    while (kind_here(f) != TOK_LBRACE)
+        pass(f, level);
+    place_body(f, level);
+}
+
 static void place_statement(struct formatter *f, int level)
 {
     piece_here(f)->first = true;
@@ -281,7 +302,11 @@ static void place_statement(struct formatter *f, int level)
         pass(f, level);
         place_body(f, level);
         return;
-    default: pass_through(f, level, TOK_SEMICOLON);
+    default:
+        if (at_role(f))
+            place_role(f, level);
+        else
+            pass_through(f, level, TOK_SEMICOLON);
     }
 }
 

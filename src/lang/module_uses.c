@@ -76,7 +76,7 @@ static void close_scope(struct module_reach *r, size_t locals)
 static bool opens_scope(const struct node *n)
 {
     return n->kind == N_BLOCK || n->kind == N_FOR || n->kind == N_WHILE || n->kind == N_IF ||
-           n->kind == N_ENSURES;
+           n->kind == N_ROLE || n->kind == N_ENSURES;
 }
 
 static void visit_use(void *user, const struct node *n)

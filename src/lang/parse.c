@@ -424,21 +424,12 @@ bool is_type_name(const struct parser *p, const struct token *t)
 
 bool is_future_word(const struct parser *p, const struct token *t)
 {
-    static const char table[] = "mbarrier\0\0"
-                                "one_thread\0\0"
-                                "expect\0\0"
-                                "wait\0\0"
-                                "dot_async\0\0"
-                                "dot_wait\0\0"
-                                "store_wait\0\0"
-                                "tensor\0\0"
+    static const char table[] = "tensor\0\0"
                                 "multicast\0\0"
-                                "fence_async\0\0"
                                 "cluster_sync\0\0"
                                 "peer\0\0"
                                 "next_tile\0\0"
-                                "layout\0\0"
-                                "regs\0\0";
+                                "layout\0\0";
     return word_in(p, t, table);
 }
 
@@ -455,19 +446,12 @@ void report_future(struct parser *p, const struct token *t)
 {
     const char *word = token_text(p, t);
     bool first = p->panic || p->stopped || t->kind != TOK_NAME || first_time(p, t);
-    if (first && strcmp(word, "warps") == 0)
-        complain(p, token_loc(p, t),
-                 "a role, `warps(…) { … }`, belongs to Hopper kernels, which this version "
-                 "does not compile yet");
-    else if (first && strcmp(word, "cluster") == 0)
-        complain(p, token_loc(p, t),
-                 "a cluster of several blocks belongs to Hopper kernels, which this version "
-                 "does not compile yet");
+    if (first && strcmp(word, "cluster") == 0)
+        complain(p, token_loc(p, t), "a cluster of several blocks is not available yet");
     else if (first && strcmp(word, "layout") == 0)
         complain(p, token_loc(p, t), "`layout` cannot be given yet: the compiler chooses layouts");
     else if (first)
-        complain(p, token_loc(p, t),
-                 "`%s` belongs to Hopper kernels, which this version does not compile yet", word);
+        complain(p, token_loc(p, t), "`%s` is not available yet", word);
 }
 
 /* Returns the text "there are f64, f32 … and bool". */

@@ -146,9 +146,9 @@ static void parse_declared_suffix(struct parser *p, struct node *n)
 {
     while (at(p, TOK_NAME) && peek_ahead(p, 1)->kind == TOK_LPAREN && !n->init) {
         uint32_t open = p->pos + 1;
-        bool is_at = at_word(p, "at") && n->i == DECL_SHARED;
+        bool is_at = at_word(p, "at") && (n->i == DECL_SHARED || n->i == DECL_MBARRIER);
         if (at_word(p, "at") && !is_at)
-            complain(p, here(p), "`at` gives a place to `shared` tiles only");
+            complain(p, here(p), "`at` gives a place to `shared` tiles and mbarriers only");
         else if (at_future_suffix(p))
             report_future(p, peek(p));
         else if (!is_at && !at_word(p, "strides"))
@@ -305,6 +305,31 @@ struct node *parse_declaration(struct parser *p)
     do {
         *tail = parse_declared(p, storage, type, is_const);
         tail = &(*tail)->next;
+    } while (accept(p, TOK_COMMA));
+    n->loc = range_from(p, first);
+    return n;
+}
+
+/* "mbarrier" mbarrier { "," mbarrier }, of which
+ * mbarrier = NAME { "[" expr "]" } "(" expr ")" [ "ready" ] [ "at" … ] */
+struct node *parse_mbarriers(struct parser *p)
+{
+    uint32_t first = p->pos;
+    struct node *n = node_new(p, N_DECLS, here(p)), **tail = &n->list;
+    advance(p);
+    do {
+        struct node *d = node_new(p, N_DECL, here(p));
+        *tail = d;
+        tail = &d->next;
+        d->i = DECL_MBARRIER;
+        d->text = expect_name(p, "a name to declare");
+        d->dims = parse_dims(p);
+        uint32_t open = p->pos;
+        if (expect(p, TOK_LPAREN, "and the number of arrivals: `mbarrier full[3](1)`"))
+            d->a = parse_expr(p);
+        expect_close(p, open, "after the number of arrivals");
+        d->is_ready = accept_word(p, "ready");
+        parse_declared_suffix(p, d);
     } while (accept(p, TOK_COMMA));
     n->loc = range_from(p, first);
     return n;

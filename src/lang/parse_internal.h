@@ -150,6 +150,7 @@ struct node *parse_list(struct parser *p,
 /* --- parse_decl.c --- */
 
 bool starts_declaration(struct parser *p);
+struct node *parse_mbarriers(struct parser *p);
 struct node *parse_declaration(struct parser *p); /* without ';': N_DECLS or N_DESTRUCT */
 struct node *parse_type(struct parser *p);
 struct node *parse_toplevel(struct parser *p); /* one or several linked nodes, or NULL */

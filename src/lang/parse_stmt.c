@@ -134,40 +134,75 @@ static struct node *skip_future(struct parser *p)
 static bool at_future_statement(const struct parser *p)
 {
     const struct token *t = peek(p), *next = peek_ahead(p, 1);
-    if (token_is(p, t, "warps"))
-        return next->kind == TOK_LPAREN;
     if (!is_future_word(p, t))
         return false;
     return next->kind == TOK_NAME || next->kind == TOK_LBRACE;
 }
 
-/* async = "async" lvalue "=" expr [ "hint" "(" NAME ")" ] ";" */
+/* async = "async" [ "(" access ")" ] lvalue "=" expr [ "hint" "(" NAME ")" ] ";" */
 static struct node *parse_async(struct parser *p)
 {
-    uint32_t first = p->pos;
-    if (peek_ahead(p, 1)->kind == TOK_LPAREN) {
-        static const char text[] =
-            "`async(…)`, a copy that completes on an mbarrier, belongs to Hopper "
-            "kernels, which this version does not compile yet";
-        if (complain(p, here(p), "%s", text))
-            note(p, here(p), "write `async sa = A[…][…];`, `async_wait(n)`, `sync()`");
-        struct node *n = node_new(p, N_EMPTY, here(p));
-        skip_construct(p);
-        return n;
-    }
+    uint32_t first = p->pos, open = first + 1;
+    struct node *barrier = NULL;
     advance(p);
+    if (accept(p, TOK_LPAREN)) {
+        if (at(p, TOK_NAME))
+            barrier = parse_access(p);
+        else
+            fail_expected(p, "the mbarrier on which the copy completes");
+        expect_close(p, open, "after the mbarrier");
+    }
     struct node *n = parse_assign(p);
+    n->c = barrier;
     if (n->op != OP_COUNT && complain(p, n->loc, "`async` copies; it does not compute"))
         note(p, n->loc, "write `async sa = A[…][…];`");
     n->kind = N_ASYNC;
     if (accept_word(p, "hint")) {
-        uint32_t open = p->pos;
+        open = p->pos;
         expect(p, TOK_LPAREN, "after `hint`");
         n->text = expect_name(p, "the name of a hint (evict_first, …)");
         expect_close(p, open, "after the hint");
     }
     n->loc = range_from(p, first);
     expect_semicolon(p, "after the copy");
+    return n;
+}
+
+/* --- roles --- */
+
+static struct node *parse_over(struct parser *p, const char *of);
+
+/* role = "warps" "(" expr "+:" expr ")" [ over ] [ "regs" "(" expr ")" ] block */
+static struct node *parse_role(struct parser *p)
+{
+    uint32_t first = p->pos, open = first + 1;
+    struct node *n = node_new(p, N_ROLE, here(p));
+    advance(p);
+    advance(p);
+    n->a = parse_expr(p);
+    if (expect(p, TOK_PLUS_COLON, "after the role's first warp: `warps(4 +: 8)`"))
+        n->b = parse_expr(p);
+    expect_close(p, open, "after the warps");
+    if (at(p, TOK_FOR))
+        n->over = parse_over(p, "warps(…)");
+    if (at_word(p, "regs")) {
+        open = p->pos + 1;
+        advance(p);
+        expect(p, TOK_LPAREN, "after `regs`");
+        n->c = parse_expr(p);
+        expect_close(p, open, "after the number of registers");
+    }
+    n->loc = range_from(p, first);
+    n->body = parse_block(p, "the role's body");
+    return n;
+}
+
+/* one_thread = "one_thread" block */
+static struct node *parse_one_thread(struct parser *p)
+{
+    struct node *n = node_new(p, N_ONE_THREAD, here(p));
+    advance(p);
+    n->body = parse_block(p, "the body of `one_thread`");
     return n;
 }
 
@@ -313,20 +348,21 @@ static void note_from_zero(struct parser *p, const char *kind, const char *name,
              name, bound, from, name, from, name);
 }
 
-/* "for" "(" type NAME "<" expr { "," type NAME "<" expr } ")" */
-static struct node *parse_over(struct parser *p)
+/* "for" "(" type NAME "<" expr { "," type NAME "<" expr } ")", which is part of `of` */
+static struct node *parse_over(struct parser *p, const char *of)
 {
     struct node *head = NULL, **tail = &head;
     uint32_t open = p->pos + 1;
     advance(p);
-    if (!expect(p, TOK_LPAREN, "after `ensures for`"))
+    if (!expect(p, TOK_LPAREN, arena_printf(p->arena, "after `%s for`", of)))
         return NULL;
     do {
         const char *kind = token_text(p, peek(p));
         struct node *type = parse_type(p), *n = node_new(p, N_DECL, here(p));
         n->type = type;
         n->text = expect_name(p, "the name of an index");
-        if (at(p, TOK_ASSIGN) && fail(p, here(p), "an index of `ensures` counts from 0"))
+        if (at(p, TOK_ASSIGN) && fail(p, here(p), "an index of `%s` counts from 0", of) &&
+            strcmp(of, "ensures") == 0)
             note_from_zero(p, kind, n->text, here(p));
         expect(p, TOK_LT, "after the name of the index");
         n->init = parse_expr(p);
@@ -344,7 +380,7 @@ static struct node *parse_ensures(struct parser *p)
     struct node *n = node_new(p, N_ENSURES, here(p));
     advance(p);
     if (at(p, TOK_FOR))
-        n->over = parse_over(p);
+        n->over = parse_over(p, "ensures");
     n->list = n->over;
     n->a = node_int(p, 0, here(p));
     if (at(p, TOK_NAME))
@@ -504,6 +540,15 @@ static struct node *parse_name_statement(struct parser *p)
         return skip_foreign(p, way);
     if (at_future_statement(p))
         return skip_future(p);
+    if (at_word(p, "warps") && next->kind == TOK_LPAREN)
+        return parse_role(p);
+    if (at_word(p, "one_thread") && next->kind == TOK_LBRACE)
+        return parse_one_thread(p);
+    if (at_word(p, "mbarrier") && next->kind == TOK_NAME && !next->line_start) {
+        n = parse_mbarriers(p);
+        expect_semicolon(p, "after the declaration");
+        return n;
+    }
     if (slip_launch(p) || slip_bare_call(p))
         return node_new(p, N_EMPTY, here(p));
     const char *near = near_statement(p);

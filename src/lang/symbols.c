@@ -166,11 +166,11 @@ static void visit_all(struct symbol_reader *r, const struct node *list)
 
 static enum lang_symbol_kind kind_of(const struct node *n)
 {
-    return n->i == DECL_GLOBAL   ? SYMBOL_VIEW
-           : n->i == DECL_SHARED ? SYMBOL_SHARED
-           : n->i == DECL_REG    ? SYMBOL_REG
-           : n->is_const         ? SYMBOL_CONST
-                                 : SYMBOL_LOCAL;
+    return n->i == DECL_GLOBAL                            ? SYMBOL_VIEW
+           : n->i == DECL_SHARED || n->i == DECL_MBARRIER ? SYMBOL_SHARED
+           : n->i == DECL_REG                             ? SYMBOL_REG
+           : n->is_const                                  ? SYMBOL_CONST
+                                                          : SYMBOL_LOCAL;
 }
 
 static void visit_declarations(struct symbol_reader *r, const struct node *n)
@@ -287,6 +287,7 @@ static void visit(void *user, const struct node *n)
     case N_FN: visit_function(r, n); return;
     case N_BLOCK:
     case N_FOR:
+    case N_ROLE:
     case N_ENSURES: visit_scope(r, n); return;
     case N_DECLS: visit_declarations(r, n); return;
     case N_DESTRUCT: visit_destruct(r, n); return;

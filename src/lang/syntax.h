@@ -42,12 +42,14 @@ enum node_kind {
     N_DECLS,    /* list of the N_DECLs of one statement */
     N_DESTRUCT, /* type (a, b) = f(t): type, list of N_NAME, a = call */
     N_ASSIGN,   /* a = b, or compound: op (OP_COUNT: plain); x++ is x += 1 */
-    N_ASYNC,    /* async a = b; text = hint or NULL */
+    N_ASYNC,    /* async a = b; text = hint or NULL; c = the mbarrier of async(c), or NULL */
     N_EXPR,     /* a call as a statement: a; is_added: `added` follows it */
     N_IF,       /* a, body, otherwise */
     N_FOR, /* init (N_DECLS or N_ASSIGN list), a = condition or NULL, step (list), body; unroll, stages */
     N_WHILE, /* a, body; is_do */
     N_BLOCK, /* body: list */
+    N_ROLE, /* warps(a +: b); over: the N_DECL of the replica or NULL; c = registers or NULL; body */
+    N_ONE_THREAD, /* body */
     N_BREAK,
     N_CONTINUE,
     N_RETURN,  /* a or NULL; several: N_TUPLE */
@@ -69,7 +71,7 @@ enum node_kind {
 };
 
 enum index_form { INDEX_VALUE, INDEX_SLICE, INDEX_ALL, INDEX_GATHER /* [t[:]] */ };
-enum decl_storage { DECL_PLAIN, DECL_GLOBAL, DECL_SHARED, DECL_REG };
+enum decl_storage { DECL_PLAIN, DECL_GLOBAL, DECL_SHARED, DECL_REG, DECL_MBARRIER };
 
 struct by; /* tile/tile.h */
 
@@ -102,6 +104,7 @@ struct node {
     int height; /* levels of the expression below; the parser limits it so that recursion is safe */
     bool above_i64; /* N_INT above INT64_MAX: i holds the bits of the u64 */
     bool has_unroll, is_do, inside;
+    bool is_ready; /* N_DECL mbarrier, whose `a` is the number of arrivals */
     bool is_clean; /* N_DECL global: `= 0 clean` */
     bool is_added; /* N_EXPR: `sync() added` */
     bool is_pointer, is_const, is_static;

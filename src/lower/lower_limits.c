@@ -135,6 +135,11 @@ bool limits_of_kernel(struct lower *l)
     const struct kernel *k = l->kernel;
     check_target(l);
     check_grid(l);
+    if (kernel_uses_roles(k))
+        lower_error(
+            l, k->loc,
+            "`%s` has roles, mbarriers or tensor copies, which are not compiled for GPUs yet",
+            k->name);
     if (!lower_has(l, TARGET_BYTE_FLOATS))
         stmt_walk(k->body, refuse_statement, l);
     return !l->failed && limits_of_shared(l);

@@ -39,11 +39,11 @@ enum { MOST_REPEATED = 2048 };
 /* At thread level, without being asked. */
 enum { OWN_BODY = 64, OWN_TRIPS = 32, OWN_WHOLE = 512 };
 
-enum role { ROLE_COUNTER, ROLE_CYCLE };
+enum variable_role { ROLE_COUNTER, ROLE_CYCLE };
 
 struct loop_variable {
     struct variable *variable;
-    enum role role;
+    enum variable_role role;
     struct ptx_operand reg;                     /* counter */
     const struct value *start, *step, *base;    /* counter: base is the one in the frame */
     const struct value *constants[MOST_PERIOD]; /* cycle */

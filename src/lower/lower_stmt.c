@@ -584,6 +584,8 @@ void statement_emit(struct lower *l, const struct stmt *s)
     case STMT_BREAK:
     case STMT_CONTINUE:
     case STMT_RETURN: emit_escape(l, s); break;
+    case STMT_ROLE:
+    case STMT_ONE_THREAD: /* refused by limits_of_kernel */
     case STMT_ENSURES: break;
     }
 }

@@ -229,7 +229,9 @@ static void follow_one(struct walk *w, struct stmt *s)
     case STMT_IF: follow_branch(w, s); break;
     case STMT_FOR:
     case STMT_WHILE: follow_loop(w, s); break;
-    case STMT_BLOCK: follow(w, s->body); break;
+    case STMT_BLOCK:
+    case STMT_ROLE:
+    case STMT_ONE_THREAD: follow(w, s->body); break;
     case STMT_BREAK:
     case STMT_CONTINUE: w->jumped = w->undecided == 0; break;
     case STMT_RETURN: w->left = w->undecided == 0; break;

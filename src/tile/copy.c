@@ -68,6 +68,15 @@ static struct sym *copy_sym(struct copier *c, const struct sym *s)
     return copy;
 }
 
+static const struct role *copy_role(struct copier *c, const struct role *role)
+{
+    if (!role || !role->replica)
+        return role;
+    struct role *copy = arena_copy(c->to->arena, role, sizeof *role);
+    copy->replica = sym_of(c, role->replica);
+    return copy;
+}
+
 /* Copies a statement that a copy of a kernel or of a list needs. A symbol that the statement
  * declares gets a copy if it has none yet. */
 static struct stmt *copy_stmt(struct copier *c, const struct stmt *s);
@@ -98,6 +107,8 @@ static struct stmt *copy_stmt(struct copier *c, const struct stmt *s)
         copy->bound[i] = copy_expr(c, s->bound[i]);
     if (s->sym)
         copy->sym = sym_of(c, s->sym);
+    copy->barrier = copy_expr(c, s->barrier);
+    copy->role = copy_role(c, s->role);
     copy->init = copy_list(c, s->init);
     copy->target = copy_expr(c, s->target);
     copy->value = copy_expr(c, s->value);

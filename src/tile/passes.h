@@ -172,8 +172,11 @@ void pass_rows(struct pass_context *c);
  * pass is the last one. sets: stmt->products. */
 void pass_products(struct pass_context *c);
 
+enum pass_kernels { EVERY_KERNEL, WITHOUT_ROLES };
+
 struct pass {
-    const char *name; /* as in `show --after NAME` */
+    enum pass_kernels kernels; /* of others it keeps everything as it is: it does not run */
+    const char *name;          /* as in `show --after NAME` */
     void (*run)(struct pass_context *c);
     const char *summary;
 };

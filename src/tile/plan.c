@@ -19,6 +19,7 @@
 
 enum {
     ALIGNMENT = 128,   /* bytes: required by bulk copies; also a row of all banks */
+    SWIZZLED = 1024,   /* bytes after which the swizzles of tensor copies and products repeat */
     MOST_OVERLAID = 64 /* tiles after the first 64 are kept apart from all others */
 };
 
@@ -34,7 +35,7 @@ struct place {
 
 struct tile {
     struct sym *sym;
-    int64_t bytes;
+    int64_t bytes, alignment;
     bool fixed;                /* at(…) */
     int begin, end;            /* lives in statements begin <= n < end; end 0: still alive */
     const struct place *place; /* its declaration */
@@ -65,6 +66,7 @@ struct plan {
     bool recording;          /* record unordered tiles */
     int statements;          /* number of statements so far */
     bool returns;            /* the kernel has a `return` */
+    bool roles;              /* tiles live as long as the block, because roles run side by side */
 };
 
 static tile_set bit(int tile)
@@ -84,12 +86,18 @@ static bool is_pipeline(const struct stmt *s)
 
 /* --- lives --- */
 
+static int64_t alignment_of(const struct plan *p, const struct sym *s)
+{
+    return p->roles && s->storage == ST_SHARED ? SWIZZLED : ALIGNMENT;
+}
+
 static void begin_life(struct plan *p, const struct place *place)
 {
     struct sym *s = place->stmt->sym;
     bool staged = s->staged && place->outer && is_pipeline(place->outer->stmt);
     struct tile tile = {.sym = s,
                         .bytes = type_bytes(&s->type),
+                        .alignment = alignment_of(p, s),
                         .fixed = s->offset >= 0,
                         .begin = staged ? place->outer->number : place->number,
                         .place = place};
@@ -127,7 +135,8 @@ static void find_lives(struct plan *p, struct stmt **first, const struct place *
         struct stmt *s = *link;
         struct place *place = arena_new(p->kernel->arena, struct place);
         *place = (struct place){s, link, outer, ++p->statements};
-        if (s->kind == STMT_DECL && s->sym->storage == ST_SHARED)
+        if (s->kind == STMT_DECL &&
+            (s->sym->storage == ST_SHARED || s->sym->storage == ST_MBARRIER))
             begin_life(p, place);
         if (freed(s))
             end_freed(p, first_tile, freed(s));
@@ -154,12 +163,13 @@ static bool overlap(const struct tile *a, const struct tile *b)
 static bool may_share(const struct plan *p, int a, int b)
 {
     const struct tile *first = &p->tiles.data[a];
-    return bit(a) && bit(b) && !(first->apart & bit(b)) && !meet(first, &p->tiles.data[b]);
+    return !p->roles && bit(a) && bit(b) && !(first->apart & bit(b)) &&
+           !meet(first, &p->tiles.data[b]);
 }
 
-static int64_t aligned(int64_t offset)
+static int64_t aligned(int64_t offset, int64_t alignment)
 {
-    return (offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return (offset + alignment - 1) / alignment * alignment;
 }
 
 /* Tiles in the order of their offsets. The first `packed` of them leave no bytes free below
@@ -175,14 +185,15 @@ struct placed {
 static int64_t lowest_place(const struct plan *p, int tile, const struct placed *placed)
 {
     bool shares = bit(tile) != 0;
-    int64_t offset = shares ? 0 : placed->packed_end;
+    int64_t alignment = p->tiles.data[tile].alignment;
+    int64_t offset = shares ? 0 : aligned(placed->packed_end, alignment);
     for (int i = shares ? 0 : placed->packed; i < placed->count; i++) {
         const struct tile *other = &p->tiles.data[placed->tiles[i]];
         if (may_share(p, tile, placed->tiles[i]) || other->sym->offset + other->bytes <= offset)
             continue;
         if (offset + p->tiles.data[tile].bytes <= other->sym->offset)
             break;
-        offset = aligned(other->sym->offset + other->bytes);
+        offset = aligned(other->sym->offset + other->bytes, alignment);
     }
     return offset;
 }
@@ -204,7 +215,7 @@ static void count_packed(const struct plan *p, struct placed *placed)
 {
     for (; placed->packed < placed->count; placed->packed++) {
         const struct tile *next = &p->tiles.data[placed->tiles[placed->packed]];
-        int64_t end = aligned(next->sym->offset + next->bytes);
+        int64_t end = aligned(next->sym->offset + next->bytes, ALIGNMENT);
         if (next->sym->offset > placed->packed_end)
             break;
         placed->packed_end = end > placed->packed_end ? end : placed->packed_end;
@@ -597,7 +608,7 @@ static void warn_of_size(const struct plan *p, struct diag *d, int32_t most)
 void pass_plan(struct pass_context *c)
 {
     struct kernel *k = c->kernel;
-    struct plan p = {.kernel = k};
+    struct plan p = {.kernel = k, .roles = kernel_uses_roles(k)};
     p.number_of = arena_array(k->arena, int, k->symbol_count + 1);
     find_lives(&p, &k->body, NULL);
     p.order = arena_array(k->arena, int, p.tiles.count + 1);

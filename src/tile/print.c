@@ -160,7 +160,11 @@ static int literal_want(const struct expr *e, int i, int want)
             return (int)e->args[0]->type.dtype;
         return is_pliable(e->args[1]) ? WANT_CAST : WANT_DEFAULT;
     case OP_PHILOX: return i < 3 ? (int)philox_types[i] : WANT_DEFAULT;
-    case OP_ASYNC_WAIT: return WANT_INTEGER;
+    case OP_ASYNC_WAIT:
+    case OP_DOT_WAIT:
+    case OP_STORE_WAIT:
+    case OP_EXPECT:
+    case OP_WAIT: return WANT_INTEGER;
     case OP_LOCK:
     case OP_UNLOCK: return (int)e->args[0]->type.dtype;
     default: break;
@@ -475,8 +479,21 @@ static void print_declared(struct text *t, const struct stmt *s)
     }
 }
 
+static void print_mbarrier(struct text *t, const struct sym *s)
+{
+    text_printf(t, "mbarrier %s", s->name);
+    print_extents(t, &s->type);
+    text_printf(t, "(%d)%s", s->arrivals, s->ready ? " ready" : "");
+    if (s->offset >= 0)
+        text_printf(t, " at(%lld)", (long long)s->offset);
+}
+
 static void print_decl(struct text *t, const struct stmt *s)
 {
+    if (s->sym->storage == ST_MBARRIER) {
+        print_mbarrier(t, s->sym);
+        return;
+    }
     if (s->sym->storage == ST_VIEW) {
         print_view(t, s->sym);
         return;
@@ -498,8 +515,25 @@ static bool is_compound(const struct stmt *s)
            expr_same(s->target, s->value->args[0]);
 }
 
+static void print_dot_async(struct text *t, const struct stmt *s)
+{
+    text_printf(t, "%s(", op_table[OP_DOT_ASYNC].text);
+    print_expr(t, s->target, PREC_ANY, WANT_DEFAULT);
+    for (int i = 0; i < 2; i++) {
+        text_add(t, ", ");
+        print_expr(t, s->value->args[i], PREC_ANY, WANT_DEFAULT);
+    }
+    text_add_char(t, ')');
+    if (s->value->by)
+        by_print(t, s->value->by);
+}
+
 static void print_assign(struct text *t, const struct stmt *s)
 {
+    if (s->in_background) {
+        print_dot_async(t, s);
+        return;
+    }
     print_expr(t, s->target, PREC_ANY, WANT_DEFAULT);
     if (is_compound(s)) {
         text_printf(t, " %s= ", op_table[s->value->op].text);
@@ -531,7 +565,13 @@ static void print_simple(struct text *t, const struct stmt *s)
     case STMT_DECL: print_decl(t, s); break;
     case STMT_ASSIGN: print_assign(t, s); break;
     case STMT_ASYNC_COPY:
-        text_add(t, "async ");
+        text_add(t, "async");
+        if (s->barrier) {
+            text_add_char(t, '(');
+            print_expr(t, s->barrier, PREC_ANY, WANT_DEFAULT);
+            text_add_char(t, ')');
+        }
+        text_add_char(t, ' ');
         print_expr(t, s->target, PREC_ANY, WANT_DEFAULT);
         text_add(t, " = ");
         print_expr(t, s->value, PREC_ANY, WANT_DEFAULT);
@@ -736,6 +776,15 @@ static void print_while(struct printer *p, const struct stmt *s, int indent, str
         print_body(p, s->body, indent, m);
 }
 
+static void print_role_head(struct text *t, const struct role *r)
+{
+    text_printf(t, "warps(%d +: %d) ", r->first, r->warps);
+    if (r->replica)
+        text_printf(t, "for (i32 %s < %d) ", r->replica->name, r->replicas);
+    if (r->registers > 0)
+        text_printf(t, "regs(%d) ", r->registers);
+}
+
 static void print_row_mark(struct printer *p, const struct row_mark *row, int indent)
 {
     print_indent(p->out, indent);
@@ -758,6 +807,14 @@ static void print_stmt(struct printer *p, const struct stmt *s, int indent, stru
     switch (s->kind) {
     case STMT_IF: print_if(p, s, indent, m); break;
     case STMT_FOR: print_for(p, s, indent, m); break;
+    case STMT_ROLE:
+        print_role_head(p->out, s->role);
+        print_body(p, s->body, indent, m);
+        break;
+    case STMT_ONE_THREAD:
+        text_add(p->out, "one_thread ");
+        print_body(p, s->body, indent, m);
+        break;
     case STMT_WHILE: print_while(p, s, indent, m); break;
     case STMT_BLOCK: print_body(p, s->body, indent, m); break;
     default:

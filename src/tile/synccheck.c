@@ -87,6 +87,10 @@ static enum sync_verdict check(struct sync_check *k, const char **why)
         *why = k->gave_up;
         return SYNC_UNDECIDED;
     }
+    if (kernel_uses_roles(k->kernel))
+        k->gave_up = "roles wait for each other";
+    if (k->gave_up)
+        return verdict(k, NULL, why);
     explore(k, false, false);
     if (k->gave_up) {
         k->findings.count = 0;

@@ -67,6 +67,8 @@ bool relevant_stmt(const struct sync_check *k, const struct stmt *s, bool in_loo
         return (s->target->op == OP_REF && tracked_slot(k, s->target->sym) >= 0) ||
                touches_shared(s->target) || touches_shared(s->value);
     case STMT_ASYNC_COPY:
+    case STMT_ROLE:
+    case STMT_ONE_THREAD:
     case STMT_RETURN: return true;
     case STMT_EFFECT: return relevant_effect(s);
     case STMT_BREAK:

@@ -32,15 +32,16 @@ struct type {
 /* --- symbols --- */
 
 enum storage {
-    ST_PARAM,  /* scalar parameter (is_static: compiled in) or pointer parameter (is_pointer) */
-    ST_CONST,  /* named constant of the module, or a tuned value: `value` holds it */
-    ST_TABLE,  /* constant values, in `table`; has one axis, and only OP_LOOKUP reads it */
-    ST_SCALAR, /* local scalar variable (or const local computed at run time) */
-    ST_ARRAY,  /* `f32 sum[R][R]`: one for each thread at thread level, one for the block in
+    ST_PARAM,   /* scalar parameter (is_static: compiled in) or pointer parameter (is_pointer) */
+    ST_CONST,   /* named constant of the module, or a tuned value: `value` holds it */
+    ST_TABLE,   /* constant values, in `table`; has one axis, and only OP_LOOKUP reads it */
+    ST_SCALAR,  /* local scalar variable (or const local computed at run time) */
+    ST_ARRAY,   /* `f32 sum[R][R]`: one for each thread at thread level, one for the block in
                 * warps kernels */
-    ST_REG,    /* register tile of the block */
-    ST_SHARED, /* shared tile of the block */
-    ST_VIEW    /* `global`: a view of a pointer parameter, or workspace */
+    ST_REG,     /* register tile of the block */
+    ST_SHARED,  /* shared tile of the block */
+    ST_VIEW,    /* `global`: a view of a pointer parameter, or workspace */
+    ST_MBARRIER /* mbarriers of the block: u64, one for each element */
 };
 
 struct literal {
@@ -83,6 +84,9 @@ struct sym {
                      * planning */
     /* ST_SHARED: filled from a const view inside a pipeline body, which stages it */
     bool staged;
+    /* ST_MBARRIER. PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier" */
+    bool ready;       /* a phase counts as complete at first: the first wait does not wait */
+    int arrivals;     /* number of arrivals that complete a phase */
     struct sym *next; /* next symbol of the kernel, in order of declaration */
 };
 
@@ -149,8 +153,9 @@ enum stmt_kind {
     STMT_DECL,       /* sym [= value]; the value may be an ACCESS of shared or global memory: a tile
                 * copy */
     STMT_ASSIGN,     /* target = value; target is a REF or an ACCESS */
-    STMT_ASYNC_COPY, /* async target = value; both ACCESS: target a shared tile (or part), value
-                      * a view's slice */
+    STMT_ASYNC_COPY, /* async target = value; both ACCESS: one is a shared tile (or part), the other a
+                      * view's slice. With `barrier`, a tensor copy that completes on an mbarrier;
+                      * to a view, a tensor copy that store_wait waits for */
     STMT_EFFECT,     /* an op of class EFFECT in `value`, or a call evaluated for its effect
                   * (atomics) */
     STMT_IF,         /* condition, body, otherwise */
@@ -159,12 +164,22 @@ enum stmt_kind {
     STMT_BLOCK,      /* body: a scope */
     STMT_BREAK,
     STMT_CONTINUE,
-    STMT_RETURN, /* leaves the kernel */
-    STMT_ENSURES /* for (over[i] < bound[i]) target == value, over whole views; last in the
+    STMT_RETURN,     /* leaves the kernel */
+    STMT_ROLE,       /* warps(a +: n) { body }: `role` */
+    STMT_ONE_THREAD, /* one_thread { body }: by one thread of the role, always the same one */
+    STMT_ENSURES     /* for (over[i] < bound[i]) target == value, over whole views; last in the
                   * kernel */
 };
 
 enum { UNROLL_NONE = 0, UNROLL_FULL = -1 };
+
+/* Some warps of a block that run a program of their own. */
+struct role {
+    int first, warps; /* numbers of its warps: first … first + warps - 1 */
+    int replicas; /* how many times the body is there, each time for the next `warps` warps; 1: once */
+    struct sym *replica; /* the number of the replica, an i32; NULL: not named */
+    int registers;       /* of each thread; 0: not given */
+};
 
 /* A call of a fn that its body replaces: for messages. */
 struct inlining {
@@ -207,6 +222,9 @@ struct stmt {
     const struct earlier *earlier; /* uses of views before it that no barrier separates from its own
                                 * (barriers.c); NULL: none */
     const char *hint;              /* ASYNC_COPY: hint(evict_first), …; NULL: none */
+    struct expr *barrier;          /* ASYNC_COPY: the mbarrier, an ACCESS; NULL: none */
+    const struct role *role;       /* ROLE */
+    bool in_background;            /* ASSIGN c = dot(a, b, c) that is written dot_async(c, a, b) */
     const struct products *products; /* FOR that only sums products (products.h); NULL: any other */
     const struct row_mark
         *row; /* DECL, ASSIGN: a row and its sum in one pass (rows.h); NULL: none */
@@ -252,6 +270,9 @@ static inline bool kernel_thread_level(const struct kernel *k)
 {
     return k->threads[0] > 0;
 }
+/* Returns true if the kernel has roles, mbarriers, products in the background or tensor copies: a
+ * Hopper kernel, which other passes than those of all GPUs lower. walk.c */
+bool kernel_uses_roles(const struct kernel *k);
 /* Returns the threads of a block: warps × 32, or the product of threads(…). */
 int kernel_block_threads(const struct kernel *k);
 
@@ -318,7 +339,7 @@ bool expr_has_atomic(const struct expr *e);
 /* Returns true for arrive(…) as a statement or as the value of a declaration: a barrier of the
  * block. */
 bool stmt_arrives(const struct stmt *s);
-/* Returns true for sync, async_commit and async_wait: `added` may follow their calls. */
+/* Returns true for sync, async_commit, async_wait and fence_async: `added` may follow their calls. */
 bool may_be_uncredited(enum op op);
 /* Returns true if the value of e is made of register tiles, which the whole block holds: e names one,
  * outside of indices and of values of rank 0. */

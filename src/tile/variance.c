@@ -543,7 +543,9 @@ static struct leaving walk_statement(struct variance *v, struct stmt *s, struct 
     case STMT_IF: return walk_if(v, s, flow);
     case STMT_FOR:
     case STMT_WHILE: return walk_loop(v, s, flow);
-    case STMT_BLOCK: return walk_list(v, s->body, flow);
+    case STMT_BLOCK:
+    case STMT_ROLE:
+    case STMT_ONE_THREAD: return walk_list(v, s->body, flow);
     case STMT_BREAK: leaving.breaks = leave(v, s, SPLIT_BREAK, flow); break;
     case STMT_CONTINUE: leaving.continues = leave(v, s, SPLIT_CONTINUE, flow); break;
     case STMT_RETURN:

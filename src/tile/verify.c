@@ -278,7 +278,7 @@ static bool check_access(struct verifier *v, const struct expr *e)
     if (!check(v, e, visible(v, s), "used where it is not declared") ||
         !check(v, e,
                s->storage == ST_VIEW || s->storage == ST_SHARED || s->storage == ST_ARRAY ||
-                   s->storage == ST_REG,
+                   s->storage == ST_REG || s->storage == ST_MBARRIER,
                "a scalar has no elements") ||
         !check(v, e, e->indices <= s->type.rank, "more indices than axes"))
         return false;
@@ -415,6 +415,16 @@ static bool check_own(struct verifier *v, const struct expr *e)
 
 /* --- expressions --- */
 
+static bool is_part_of(const struct expr *e, enum storage storage)
+{
+    return e->op == OP_ACCESS && e->sym->storage == storage;
+}
+
+static bool is_mbarrier(const struct expr *e)
+{
+    return is_part_of(e, ST_MBARRIER) && e->type.rank == 0;
+}
+
 static bool check_effect(struct verifier *v, const struct expr *e)
 {
     switch (e->op) {
@@ -425,6 +435,15 @@ static bool check_effect(struct verifier *v, const struct expr *e)
     case OP_ASYNC_WAIT:
         return check(v, e, is_int_or_bool(e->args[0]->type.dtype) && e->args[0]->type.rank == 0,
                      "waits for an integer number of groups");
+    case OP_WAIT:
+    case OP_EXPECT:
+    case OP_MBARRIER_ARRIVE:
+        return check(v, e, e->count >= 1 && e->count <= 2 && is_mbarrier(e->args[0]),
+                     "names no mbarrier");
+    case OP_DOT_WAIT:
+    case OP_STORE_WAIT:
+        return check(v, e, e->args[0]->op == OP_LITERAL, "waits for a number that is not known");
+    case OP_DOT_ASYNC: return fail(v, e, "a product in the background is an assignment");
     case OP_ASSUME:
         return check(v, e, is_int_or_bool(e->args[0]->type.dtype), "assumes a truth value");
     case OP_FREE: {
@@ -547,11 +566,25 @@ static bool check_assign(struct verifier *v, const struct stmt *s)
 
 static bool check_async(struct verifier *v, const struct stmt *s)
 {
+    bool stores = is_part_of(s->target, ST_VIEW);
     return check_assign(v, s) &&
-           check(v, s->target, s->target->op == OP_ACCESS && s->target->sym->storage == ST_SHARED,
-                 "a copy in the background fills shared memory") &&
-           check(v, s->value, s->value->op == OP_ACCESS && s->value->sym->storage == ST_VIEW,
-                 "a copy in the background reads global memory");
+           check(v, s->target, stores || is_part_of(s->target, ST_SHARED),
+                 "a copy in the background fills shared memory or a view") &&
+           check(v, s->value, is_part_of(s->value, stores ? ST_SHARED : ST_VIEW),
+                 "a copy in the background reads the other memory") &&
+           check(v, s->target,
+                 !s->barrier ||
+                     (!stores && check_expr(v, s->barrier, false) && is_mbarrier(s->barrier)),
+                 "a copy completes on something else than an mbarrier");
+}
+
+static bool check_product(struct verifier *v, const struct stmt *s)
+{
+    const struct expr *e = s->value;
+    return check(v, e,
+                 e->op == OP_DOT && e->count == 3 && s->target->op == OP_REF &&
+                     s->target->sym->storage == ST_REG && expr_same(s->target, e->args[2]),
+                 "a product in the background is not c = dot(a, b, c)");
 }
 
 static bool check_condition(struct verifier *v, const struct expr *e)
@@ -612,11 +645,23 @@ static bool check_ensures(struct verifier *v, const struct stmt *s)
     return good;
 }
 
+static bool check_role(struct verifier *v, const struct stmt *s, bool top)
+{
+    size_t outer = v->scope.count;
+    if (!top || !s->role)
+        return fail(v, NULL, "a role within a statement");
+    if (s->role->replica)
+        open_symbol(v, s->role->replica);
+    bool good = check_list(v, s->body, false);
+    close_scope(v, outer);
+    return good;
+}
+
 static bool check_statement(struct verifier *v, const struct stmt *s, bool top)
 {
     switch (s->kind) {
     case STMT_DECL: return check_decl(v, s);
-    case STMT_ASSIGN: return check_assign(v, s);
+    case STMT_ASSIGN: return check_assign(v, s) && (!s->in_background || check_product(v, s));
     case STMT_ASYNC_COPY: return check_async(v, s);
     case STMT_EFFECT:
         v->whole = s->value;
@@ -628,7 +673,9 @@ static bool check_statement(struct verifier *v, const struct stmt *s, bool top)
                check_body(v, s->otherwise);
     case STMT_FOR: return check_for(v, s);
     case STMT_WHILE: return check_condition(v, s->condition) && check_loop_body(v, s);
-    case STMT_BLOCK: return check_body(v, s->body);
+    case STMT_BLOCK:
+    case STMT_ONE_THREAD: return check_body(v, s->body);
+    case STMT_ROLE: return check_role(v, s, top);
     case STMT_BREAK:
     case STMT_CONTINUE: return v->loops > 0 || fail(v, NULL, "break or continue outside a loop");
     case STMT_RETURN: return true;
@@ -701,7 +748,7 @@ static bool check_plan(struct verifier *v)
 {
     const struct kernel *k = v->kernel;
     for (const struct sym *s = k->planned ? k->symbols : NULL; s; s = s->next) {
-        if (s->storage != ST_SHARED)
+        if (s->storage != ST_SHARED && s->storage != ST_MBARRIER)
             continue;
         int64_t bytes = type_bytes(&s->type);
         if (s->offset < 0 || s->offset + bytes > k->shared_bytes)

@@ -45,7 +45,7 @@ bool stmt_arrives(const struct stmt *s)
 
 bool may_be_uncredited(enum op op)
 {
-    return op == OP_SYNC || op == OP_ASYNC_COMMIT || op == OP_ASYNC_WAIT;
+    return op == OP_SYNC || op == OP_ASYNC_COMMIT || op == OP_ASYNC_WAIT || op == OP_FENCE_ASYNC;
 }
 
 static bool has_array(const struct expr *e)
@@ -93,6 +93,8 @@ void stmt_expressions(struct stmt *s, void (*visit)(void *user, struct expr **ro
             visit(user, &s->bound[i], false);
     if (s->condition)
         visit(user, &s->condition, false);
+    if (s->barrier)
+        visit(user, &s->barrier, false);
     if (s->value)
         visit(user, &s->value, false);
     if (s->target) /* the memory that `ensures` names was written before it */
@@ -131,6 +133,21 @@ bool kernel_uses(const struct kernel *k, const struct sym *view)
     struct mentions m = {.sym = view};
     stmt_walk(k->body, count_mentions_in, &m);
     return m.count > 0;
+}
+
+static void note_hopper(void *user, struct stmt *s)
+{
+    bool *found = user;
+    *found |= s->kind == STMT_ROLE || s->kind == STMT_ONE_THREAD || s->in_background ||
+              s->barrier || (s->kind == STMT_DECL && s->sym->storage == ST_MBARRIER) ||
+              (s->kind == STMT_ASYNC_COPY && s->target->sym->storage == ST_VIEW);
+}
+
+bool kernel_uses_roles(const struct kernel *k)
+{
+    bool found = false;
+    stmt_walk(k->body, note_hopper, &found);
+    return found;
 }
 
 struct walk {

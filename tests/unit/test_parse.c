@@ -542,7 +542,7 @@ static void test_slips_of_declarations(void **state)
     check_body_messages(
         "f16 *p = x; reg f32 a[4] at(0); i32 v[2] = {1, 2}; i32 w[] = 0;",
         "2:5 there are no pointer variables | a view of a parameter is `global f32 A[m][n] = a;`\n"
-        "2:26 `at` gives a place to `shared` tiles only\n"
+        "2:26 `at` gives a place to `shared` tiles and mbarriers only\n"
         "2:44 a list of values makes a constant table | write `const T NAME[N] = {…};`, or "
         "start from one value (`= 0`) and assign the elements\n"
         "2:58 expected the extent, saw ']' | every axis has an extent: `A[m][k]`\n");
@@ -592,17 +592,18 @@ static void test_later_constructs(void **state)
 {
     (void)state;
     check_body_messages(
-        "mbarrier full[S](1), more[2](1);\nmbarrier x(1);\n"
-        "warps(0 +: 4) regs(40) { x = ; }\nwarps(4 +: 8) { y = ; }\nz = ;",
-        "2:1 `mbarrier` belongs to Hopper kernels, which this version does not compile yet\n"
-        "4:1 a role, `warps(…) { … }`, belongs to Hopper kernels, which this version does not "
-        "compile yet\n"
+        "mbarrier full[S](1), more[2](1) ready;\nmbarrier x(1) at(16);\n"
+        "warps(0 +: 4) regs(40) { x = ; }\nwarps(4 +: 8) for (i32 g < 2) { one_thread { y = ; } }\n"
+        "z = ;",
+        "4:30 expected an expression, saw ';'\n"
+        "5:50 expected an expression, saw ';'\n"
         "6:5 expected an expression, saw ';'\n");
     check_body_messages(
-        "async(full[s]) sa = A[0];",
-        "2:1 `async(…)`, a copy that completes on an mbarrier, belongs to Hopper kernels, which "
-        "this version does not compile yet | write `async sa = A[…][…];`, `async_wait(n)`, "
-        "`sync()`\n");
+        "async(full[s]) sa = A[0];\nasync() sa = A[0];\nmbarrier x;\nwarps(4) { }",
+        "3:7 expected the mbarrier on which the copy completes, saw ')'\n"
+        "4:11 expected '(' and the number of arrivals: `mbarrier full[3](1)`, saw "
+        "';'\n"
+        "5:8 expected '+:' after the role's first warp: `warps(4 +: 8)`, saw ')'\n");
     check_body_messages(
         "shared u4 s[4]; shared u4 t[4];",
         "2:8 `u4`, a type of less than 8 bits, is not available yet | there are f64, f32, "
@@ -610,10 +611,8 @@ static void test_later_constructs(void **state)
     check_messages("fn i32 wait(i32 x) { return x; } kernel k() grid(1) warps(1) cluster(1) { i32 "
                    "y = wait(1); }",
                    "");
-    check_messages(
-        "kernel k() grid(1) warps(1) cluster(2) { }",
-        "1:29 a cluster of several blocks belongs to Hopper kernels, which this version does not "
-        "compile yet\n");
+    check_messages("kernel k() grid(1) warps(1) cluster(2) { }",
+                   "1:29 a cluster of several blocks is not available yet\n");
 }
 
 static void test_lexical(void **state)
