@@ -33,6 +33,7 @@ BELOW = {
     "cpu": {"base", "layout", "tile"},
     "cuda": {"base", "ptx", "target"},
     "tune": {"base", "layout", "tile", "lang"},
+    "driver": {"base", "ptx", "target", "sim"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 PUBLIC = re.compile(r"tilewright(_\w+)?\.h")  # include/

@@ -87,21 +87,77 @@ void sim_release(struct sim *sim, uint64_t address)
 {
     const struct allocator *from = sim->arena->allocator;
     struct sim_allocation *a = &sim->allocations.data[sim_number_of(address)];
-    assert(a->owned && a->host && !sim_offset_of(address));
-    from->resize(from->user, a->host, (size_t)a->size + 32, 0);
-    *a = (struct sim_allocation){.freed = true};
+    assert(a->host && !sim_offset_of(address));
+    if (a->owned)
+        from->resize(from->user, a->host, (size_t)a->size + 32, 0);
+    *a = (struct sim_allocation){.name = a->name, .size = a->size, .freed = true};
 }
 
-void *sim_host(struct sim *sim, uint64_t address, size_t bytes)
+void sim_skip(struct sim *sim, int count)
+{
+    for (int i = 0; i < count; i++)
+        vec_push(sim->arena, &sim->allocations, (struct sim_allocation){0});
+}
+
+bool sim_attach_at(struct sim *sim, uint64_t address, void *data, size_t bytes, const char *name)
+{
+    uint64_t number = sim_number_of(address);
+    if (number < SIM_FIRST_ALLOCATION || number >= sim->allocations.count ||
+        sim_offset_of(address) || bytes >= SIM_MOST_BYTES)
+        return false;
+    struct sim_allocation *a = &sim->allocations.data[number];
+    if (a->host)
+        return false;
+    *a = (struct sim_allocation){.host = data, .size = bytes, .name = name, .initialised = true};
+    return true;
+}
+
+/* Returns the allocation that has the bytes; NULL: none. */
+static struct sim_allocation *allocation_with(const struct sim *sim, uint64_t address, size_t bytes)
 {
     uint64_t number = sim_number_of(address), offset = sim_offset_of(address);
     if (number < SIM_FIRST_ALLOCATION || number >= sim->allocations.count)
         return NULL;
     struct sim_allocation *a = &sim->allocations.data[number];
-    if (!a->host || offset > a->size || bytes > a->size - offset)
+    return a->host && offset <= a->size && bytes <= a->size - offset ? a : NULL;
+}
+
+void *sim_host(struct sim *sim, uint64_t address, size_t bytes)
+{
+    struct sim_allocation *a = allocation_with(sim, address, bytes);
+    if (!a)
         return NULL;
     a->initialised = true; /* the caller may write through the pointer */
-    return a->host + offset;
+    return a->host + sim_offset_of(address);
+}
+
+void *sim_bytes(const struct sim *sim, uint64_t address, size_t bytes)
+{
+    const struct sim_allocation *a = allocation_with(sim, address, bytes);
+    return a ? a->host + sim_offset_of(address) : NULL;
+}
+
+void sim_wrote(struct sim *sim, uint64_t address, size_t bytes)
+{
+    struct sim_allocation *a = allocation_with(sim, address, bytes);
+    assert(a);
+    if (a->initialised)
+        return;
+    if (bytes == a->size) {
+        a->initialised = true;
+        return;
+    }
+    struct sim_allocation_event event = {.space = SIM_GLOBAL,
+                                         .address = address - sim_offset_of(address),
+                                         .bytes = a->size,
+                                         .name = a->name,
+                                         .written = a->written,
+                                         .structs = a->structs};
+    for (struct sim_observer *o = sim->observers; o; o = o->next)
+        if (o->allocated && o->wrote) {
+            o->allocated(o->user, &event);
+            o->wrote(o->user, address, bytes);
+        }
 }
 
 void sim_observe(struct sim *sim, struct sim_observer *observer)

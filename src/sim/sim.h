@@ -33,12 +33,22 @@ void sim_hold(struct sim *sim, uint64_t address, const void *data, size_t bytes,
 void sim_hold_structs(struct sim *sim, uint64_t address);
 /* Makes all bytes of the memory count as never written. */
 void sim_forget(struct sim *sim, uint64_t address);
-/* Frees memory from sim_allocate: from now on an access to it is a fault. */
+/* Frees memory from sim_allocate, or forgets the caller's memory: from now on an access to it is a
+ * fault. */
 void sim_release(struct sim *sim, uint64_t address);
+/* Leaves the addresses of the next `count` allocations unused, for sim_attach_at. */
+void sim_skip(struct sim *sim, int count);
+/* Makes the caller's memory global memory at an address that was left unused: a multiple of
+ * SIM_MOST_BYTES. Returns false if that address is not free. */
+bool sim_attach_at(struct sim *sim, uint64_t address, void *data, size_t bytes, const char *name);
 /* Returns the host address of the machine's memory at `address`, valid for at least `bytes`
  * bytes; NULL: the machine has no such memory. From then on the allocation counts as
  * initialised. */
 void *sim_host(struct sim *sim, uint64_t address, size_t bytes);
+/* Returns the same, but the allocation stays as it is. */
+void *sim_bytes(const struct sim *sim, uint64_t address, size_t bytes);
+/* Tells the machine that the host has written these bytes, which are inside one allocation. */
+void sim_wrote(struct sim *sim, uint64_t address, size_t bytes);
 
 /* --- programs --- */
 
@@ -52,6 +62,9 @@ struct sim_turn {
     int warp;
     int64_t steps; /* 0: until it waits */
 };
+
+/* Gives the address of a global or constant variable of a module. Returns false if it has none. */
+bool sim_variable(struct sim *sim, const struct ptx_variable *v, uint64_t *address);
 
 struct sim_options {
     uint64_t seed; /* seed of the order of warps and blocks; 0: warps in turn */

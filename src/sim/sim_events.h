@@ -289,6 +289,8 @@ struct sim_observer {
     bool (*sync)(void *user, const struct sim_sync_event *event);
     bool (*async)(void *user, const struct sim_async_event *event);
     bool (*allocated)(void *user, const struct sim_allocation_event *event);
+    /* Between launches: the host has written a part of global memory that `allocated` named. */
+    void (*wrote)(void *user, uint64_t address, uint64_t bytes);
     bool (*used)(void *user, const struct sim_use *use);
     bool (*fault)(void *user, const struct sim_fault *fault, bool *go_on);
     /* After a launch, for each instruction: how often a warp reached it, and the sum of the

@@ -106,6 +106,11 @@ bool sim_locate(struct sim *sim, const struct ptx_variable *v, bool generic, uin
     return known;
 }
 
+bool sim_variable(struct sim *sim, const struct ptx_variable *v, uint64_t *address)
+{
+    return (v->space == MOD_GLOBAL || v->space == MOD_CONST) && sim_locate(sim, v, true, address);
+}
+
 static bool is_elsewhere(const struct ptx_variable *v)
 {
     return (v->space == MOD_GLOBAL || v->space == MOD_CONST) &&

@@ -704,6 +704,14 @@ static bool allocated(void *user, const struct sim_allocation_event *e)
     return true;
 }
 
+static void wrote(void *user, uint64_t address, uint64_t bytes)
+{
+    struct sim_memcheck *c = user;
+    struct region *r = region_of(c, address);
+    if (r)
+        make_all_valid(c->arena, &r->bits, address - r->address, bytes);
+}
+
 static void forget_block(void *user, void *block)
 {
     struct sim_memcheck *c = user;
@@ -748,6 +756,7 @@ struct sim_memcheck *sim_memcheck_new(struct arena *arena, struct sim_report *re
                                             .sync = sync_told,
                                             .async = async_told,
                                             .allocated = allocated,
+                                            .wrote = wrote,
                                             .used = used,
                                             .ended = ended,
                                             .fault = fault_told}};

@@ -1,0 +1,26 @@
+# The libraries that run CUDA programs on the simulator (docs/check-your-app.md): stand-ins for NVIDIA's driver and runtime. They
+# have the names that programs look for, in a folder of their own, and export only CUDA's entry points. They need the loader and
+# the calls of Linux; a build for sanitizers has none, because programs that load them were built without.
+if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux" OR TILEWRIGHT_SANITIZE OR NOT CMAKE_EXECUTABLE_FORMAT STREQUAL "ELF")
+    return()
+endif()
+set(driver_folder ${PROJECT_BINARY_DIR}/app)
+set(driver_install ${CMAKE_INSTALL_LIBDIR}/tilewright/app)
+
+# stand_in(TARGET SONAME EXPORTS SOURCES…): a library with that name, which exports the names that the version script EXPORTS lists.
+function(stand_in target soname exports)
+    add_library(${target} SHARED ${ARGN})
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
+    target_link_libraries(${target} PRIVATE tilewright_options ${CMAKE_DL_LIBS})
+    target_link_options(${target} PRIVATE LINKER:--version-script=${exports} LINKER:--gc-sections LINKER:-soname=${soname}
+        LINKER:--no-undefined)
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${exports})
+    set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME ${soname} SUFFIX "" NO_SONAME ON
+        LIBRARY_OUTPUT_DIRECTORY ${driver_folder})
+    install(TARGETS ${target} LIBRARY DESTINATION ${driver_install})
+endfunction()
+
+file(GLOB driver_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/driver/*.c)
+stand_in(tilewright_cuda libcuda.so.1 ${PROJECT_SOURCE_DIR}/cmake/driver.map ${driver_sources})
+target_link_libraries(tilewright_cuda PRIVATE tilewright_internal)

@@ -1,0 +1,173 @@
+/* The lock, the settings, objects and their handles. */
+#include "driver/driver.h"
+
+#include "target/gpus.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct driver driver;
+
+static pthread_mutex_t lock;
+static pthread_once_t lock_once = PTHREAD_ONCE_INIT;
+static _Thread_local const char *call_name;
+static _Thread_local jmp_buf *guard;
+
+/* Calls of the runtime library and callbacks come from within other calls. */
+static void make_lock(void)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&lock, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
+struct driver_entered driver_enter(const char *name)
+{
+    struct driver_entered entered = {.outer = !call_name};
+    pthread_once(&lock_once, make_lock);
+    pthread_mutex_lock(&lock);
+    if (entered.outer)
+        call_name = name;
+    return entered;
+}
+
+void driver_leave(struct driver_entered *entered)
+{
+    if (entered->outer)
+        call_name = NULL;
+    pthread_mutex_unlock(&lock);
+}
+
+const char *driver_call_name(void)
+{
+    return call_name ? driver_plain_name(call_name) : "";
+}
+
+/* An arena jumps to driver.out_of_memory, which is the guard of the call that holds the lock. */
+int driver_guard(int (*function)(void *user), void *user)
+{
+    if (guard)
+        return function(user);
+    guard = &driver.out_of_memory;
+    if (setjmp(driver.out_of_memory)) {
+        guard = NULL;
+        return DRIVER_OUT_OF_MEMORY;
+    }
+    int result = function(user);
+    guard = NULL;
+    return result;
+}
+
+/* --- settings --- */
+
+static int64_t number_setting(const char *name)
+{
+    const char *text = getenv(name);
+    return text && *text ? strtoll(text, NULL, 10) : 0;
+}
+
+static const char *text_setting(const char *name)
+{
+    const char *text = getenv(name);
+    return text && *text ? text : NULL;
+}
+
+/* Returns the first GPU of that capability: "sm_90". */
+static const struct gpu *gpu_of_target(const char *name)
+{
+    int number = strncmp(name, "sm_", 3) == 0 ? atoi(name + 3) : 0;
+    for (int i = 0; number && gpu_at(i); i++)
+        if (gpu_at(i)->capability == number)
+            return gpu_at(i);
+    return gpu_find(name);
+}
+
+static void read_settings(struct driver_settings *s)
+{
+    const char *device = text_setting("TILEWRIGHT_APP_DEVICE");
+    const char *checks = text_setting("TILEWRIGHT_APP_CHECKS");
+    const char *findings = text_setting("TILEWRIGHT_APP_FINDINGS");
+    s->gpu = device ? gpu_of_target(device) : NULL;
+    if (!s->gpu)
+        s->gpu = gpu_of_target("sm_90");
+    s->checks = !checks || strcmp(checks, "0") != 0;
+    s->kernel = text_setting("TILEWRIGHT_APP_KERNEL");
+    s->launch = number_setting("TILEWRIGHT_APP_LAUNCH");
+    s->limit = number_setting("TILEWRIGHT_APP_LIMIT");
+    s->trace = text_setting("TILEWRIGHT_APP_TRACE");
+    s->findings = findings ? fopen(findings, "a") : NULL;
+}
+
+static void at_exit(void)
+{
+    struct driver_entered entered = driver_enter("exit");
+    driver_report_exit();
+    driver_leave(&entered);
+}
+
+static int prepare(void *user)
+{
+    (void)user;
+    return driver_machine() ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
+}
+
+int driver_prepare(void)
+{
+    if (driver.initialised)
+        return DRIVER_SUCCESS;
+    arena_init(&driver.arena, &allocator_libc, &driver.out_of_memory);
+    read_settings(&driver.settings);
+    int result = driver_guard(prepare, NULL);
+    driver.initialised = result == DRIVER_SUCCESS;
+    if (driver.initialised)
+        atexit(at_exit);
+    return result;
+}
+
+/* --- objects --- */
+
+struct new_object {
+    enum driver_kind kind;
+    size_t size;
+    void *made;
+};
+
+static int make_object(void *user)
+{
+    struct new_object *o = user;
+    bool added;
+    o->made = calloc(1, o->size);
+    if (!o->made)
+        return DRIVER_OUT_OF_MEMORY;
+    number_map_entry(&driver.arena, &driver.objects, (uintptr_t)o->made, &added)->value =
+        (uint64_t)o->kind;
+    return DRIVER_SUCCESS;
+}
+
+void *driver_new(enum driver_kind kind, size_t size)
+{
+    struct new_object o = {kind, size, NULL};
+    return driver_guard(make_object, &o) == DRIVER_SUCCESS ? o.made : NULL;
+}
+
+void *driver_object(const void *handle, enum driver_kind kind)
+{
+    const struct number_entry *found = number_map_find(&driver.objects, (uintptr_t)handle);
+    return found && found->value == (uint64_t)kind ? (void *)(uintptr_t)handle : NULL;
+}
+
+void driver_retire(const void *object)
+{
+    struct number_entry *found = number_map_find(&driver.objects, (uintptr_t)object);
+    if (found)
+        found->value = 0;
+}
+
+void driver_delete(void *object)
+{
+    driver_retire(object);
+    free(object);
+}

@@ -1,0 +1,267 @@
+/* A CUDA driver whose device is the simulator: what libcuda.so.1 of this project is made of.
+ *
+ *   driver.c             the lock, the settings, objects and their handles
+ *   driver_results.c     error codes, their names and texts (driver_results.def)
+ *   driver_lookup.c      entry points by name (driver_calls.def)
+ *   driver_device.c      the device and its attributes
+ *   driver_context.c     contexts
+ *   driver_machine.c     the simulator with its checks
+ *   driver_memory.c      memory that programs allocate
+ *   driver_copy.c        copies and fills
+ *   driver_module.c      modules, libraries, kernels; fat_binary.c takes PTX out of images
+ *   driver_stream.c      streams and events
+ *   driver_launch.c      launches
+ *   driver_occupancy.c   how many blocks fit
+ *   driver_findings.c    findings, as lines of JSON; driver_site.c names places in the program
+ *
+ * Work of a stream is done when the program enqueues it. The program cannot tell this from a
+ * device that is fast, because work never waits for later calls. Which work is ordered after
+ * which other work, and which is not, does not depend on when it was done. */
+#ifndef TW_DRIVER_H
+#define TW_DRIVER_H
+
+#include "base/diag.h"
+#include "base/number_map.h"
+#include "ptx/ptx.h"
+#include "sim/sim.h"
+
+#include <stdio.h>
+
+/* CUresult, and cudaError with the same numbers */
+enum driver_result {
+#define RESULT(number, id, driver, runtime, text) DRIVER_##id = number,
+#include "driver/driver_results.def"
+#undef RESULT
+};
+
+/* --- the caller's structs --- */
+
+/* CUDA_MEMCPY2D */
+struct driver_copy_2d {
+    size_t from_x, from_y; /* bytes, rows */
+    int from_kind;         /* enum driver_memory_kind */
+    const void *from_host;
+    uint64_t from_device;
+    void *from_array;
+    size_t from_pitch;
+    size_t to_x, to_y;
+    int to_kind;
+    void *to_host;
+    uint64_t to_device;
+    void *to_array;
+    size_t to_pitch;
+    size_t width, height; /* bytes, rows */
+};
+enum driver_memory_kind {
+    DRIVER_MEMORY_HOST = 1,
+    DRIVER_MEMORY_DEVICE = 2,
+    DRIVER_MEMORY_ARRAY = 3,
+    DRIVER_MEMORY_UNIFIED = 4
+};
+
+/* CUlaunchAttribute, CUlaunchConfig */
+enum { DRIVER_LAUNCH_COOPERATIVE = 2, DRIVER_LAUNCH_CLUSTER = 4 };
+struct driver_launch_attribute {
+    int id, padding;
+    union {
+        unsigned cluster[3];
+        int number;
+        char room[64];
+    } value;
+};
+struct driver_launch_config {
+    unsigned grid[3], block[3], shared;
+    void *stream;
+    const struct driver_launch_attribute *attributes;
+    unsigned count;
+};
+
+#define DRIVER_EXPORT __attribute__((visibility("default")))
+#define CALL(asked, symbol, since, parameters) DRIVER_EXPORT int symbol parameters;
+#include "driver/driver_calls.def"
+#undef CALL
+
+/* --- calls --- */
+
+/* Each entry point begins with one of these. ENTER takes the lock until the function returns and
+ * notes the name of the call; IN_CONTEXT also returns the error of a thread without a context, or
+ * of a context whose kernel failed. */
+struct driver_entered {
+    bool outer;
+};
+struct driver_entered driver_enter(const char *name);
+void driver_leave(struct driver_entered *entered);
+#define ENTER                                                                                      \
+    struct driver_entered entered __attribute__((cleanup(driver_leave))) = driver_enter(__func__); \
+    (void)entered
+#define IN_CONTEXT                                                                                 \
+    ENTER;                                                                                         \
+    if (driver_state())                                                                            \
+    return driver_state()
+
+/* The name of the call in progress, as the program wrote it: "cudaMemcpy". */
+const char *driver_call_name(void);
+/* Returns the name of an entry point without its version: "cuMemAlloc". */
+const char *driver_plain_name(const char *symbol);
+/* Runs a function that allocates from arenas. Returns its result, or DRIVER_OUT_OF_MEMORY. */
+int driver_guard(int (*function)(void *user), void *user);
+
+/* --- the driver --- */
+
+struct gpu;
+struct driver_settings {
+    const struct gpu *gpu; /* the device */
+    bool checks;           /* races, barriers and memory are watched */
+    const char *kernel;    /* only this kernel is watched; NULL: all */
+    int64_t launch;        /* only this launch is watched; 0: all */
+    int64_t limit;         /* warp instructions that are watched in full; 0: the default */
+    const char *trace;     /* folder for --trace; NULL: none */
+    FILE *findings;        /* lines of JSON; NULL: text to standard error */
+};
+
+struct driver {
+    bool initialised;
+    struct arena arena;
+    jmp_buf out_of_memory;
+    struct number_map objects; /* by handle: enum driver_kind; 0: deleted */
+    struct driver_settings settings;
+    int64_t launches; /* so far */
+};
+extern struct driver driver;
+/* Prepares the driver at the first call. Returns DRIVER_OUT_OF_MEMORY if it cannot. */
+int driver_prepare(void);
+
+/* --- objects --- */
+
+enum driver_kind { DRIVER_CONTEXT = 1, DRIVER_MODULE, DRIVER_KERNEL, DRIVER_STREAM, DRIVER_EVENT };
+/* Returns a new zeroed object; NULL: no memory. */
+void *driver_new(enum driver_kind kind, size_t size);
+/* Returns the object of that kind; NULL: the handle is invalid. */
+void *driver_object(const void *handle, enum driver_kind kind);
+void driver_delete(void *object);
+/* Takes an object out of the handles, but keeps its memory. */
+void driver_retire(const void *object);
+
+/* --- device, contexts --- */
+
+enum { DRIVER_VERSION = 13000 };
+int driver_attribute(int attribute, int *value);
+uint64_t driver_total_memory(void);
+int driver_state(void);
+/* Makes an error of a kernel permanent. */
+void driver_fail(int result);
+
+/* --- places in the program --- */
+
+enum { DRIVER_SITE_FRAMES = 12 };
+/* Return addresses of a call, from the library outwards. */
+struct driver_site {
+    void *frames[DRIVER_SITE_FRAMES];
+    int count;
+};
+void driver_site_here(struct driver_site *site);
+/* Returns "main+0x2c in app" of the innermost frame outside of these libraries; in the arena. */
+const char *driver_site_text(struct arena *a, const struct driver_site *site);
+/* Also treats the library that has this address as one of ours. */
+void driver_site_skip(const void *address);
+
+/* --- memory --- */
+
+enum driver_memory_type {
+    DRIVER_DEVICE_MEMORY,
+    DRIVER_PINNED_MEMORY,    /* of the host, by the same address on the device */
+    DRIVER_MANAGED_MEMORY,   /* the same, by cuMemAllocManaged */
+    DRIVER_REGISTERED_MEMORY /* the program's own, at another address on the device */
+};
+struct driver_memory {
+    uint64_t address;
+    size_t bytes;
+    enum driver_memory_type type;
+    void *host; /* not of DRIVER_DEVICE_MEMORY */
+    int number; /* "allocation 3" */
+    const char *name, *call;
+    struct driver_site made, freed;
+    const char *freed_by; /* name of the call; NULL: not freed */
+};
+/* Returns the memory that has the address or had it before it was freed; NULL: none. */
+struct driver_memory *driver_memory_at(uint64_t address);
+/* Returns the registered memory that has this byte of the host; NULL: none. */
+struct driver_memory *driver_registered_at(const void *host);
+/* Returns the next memory in the order of allocation; the first after NULL; NULL: no more. */
+struct driver_memory *driver_memory_next(const struct driver_memory *after);
+/* Returns the host address of the bytes. NULL after a report: they are not in one allocation. */
+void *driver_bytes(uint64_t address, size_t bytes, const char *what);
+
+/* --- streams --- */
+
+struct driver_stream {
+    int number; /* 0: the default stream */
+    unsigned flags;
+    int priority;
+};
+/* Returns the stream of a handle; NULL: it is invalid. */
+struct driver_stream *driver_stream_of(void *handle);
+/* The device's time in microseconds, as it was spent so far. */
+extern double driver_clock;
+
+/* --- modules --- */
+
+struct driver_module {
+    struct arena arena;
+    struct source source;
+    struct diag found; /* errors in parts of the text */
+    struct ptx_module *module;
+    VEC(struct driver_kernel *) kernels;
+    VEC(const struct source *) sources; /* texts that .loc names */
+};
+struct driver_kernel {
+    struct driver_module *from;
+    const struct ptx_function *function;
+    const char *shown;  /* its name in the source */
+    int dynamic_shared; /* allowed */
+    bool large_clusters;
+    int carveout;
+};
+/* Returns the kernel of a function's or a kernel's handle; NULL: it is invalid. */
+struct driver_kernel *driver_kernel_of(const void *handle);
+int64_t driver_static_shared(const struct driver_kernel *k);
+/* Returns how many blocks of that size a multiprocessor takes at the same time. */
+int driver_resident(const struct driver_kernel *k, int64_t threads, size_t shared);
+
+/* --- the machine --- */
+
+struct sim *driver_machine(void);
+/* Makes the module the machine's. Returns false if its variables do not fit. */
+bool driver_machine_load(struct driver_module *m);
+struct driver_launched {
+    const struct driver_kernel *kernel;
+    struct sim_launch launch;
+    const struct driver_stream *stream;
+    bool cooperative;
+    int64_t number; /* of the launch, from 1 */
+    struct driver_site site;
+};
+/* Runs a launch with the checks; reports what they find. Returns the launch's result. */
+int driver_machine_run(struct driver_launched *l);
+
+/* --- findings --- */
+
+/* A fault of the host's calls. */
+struct driver_fault {
+    const char *kind; /* "use-after-free" */
+    bool fails;       /* false: a note */
+    const char *message;
+    const struct driver_memory *memory; /* that it is about; NULL: none */
+};
+void driver_report_fault(const struct driver_fault *fault);
+struct sim_report;
+struct sim_finding;
+/* Reports what a launch found after the finding `after` (NULL: from the first on). */
+void driver_report_launch(const struct sim_report *report, const struct sim_finding *after,
+                          const struct driver_launched *l);
+/* Reports that a launch ended for a reason that is no finding of the checks. */
+void driver_report_end(const char *kind, const char *message, const struct driver_launched *l);
+/* Called at the end of the process: leaks, and how many launches ran. */
+void driver_report_exit(void);
+
+#endif

@@ -1,0 +1,315 @@
+/* Copies and fills. */
+#include "driver/driver.h"
+
+#include "sim/sim_own.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum side { HOST, DEVICE, EITHER };
+
+/* One side of a copy: rows of bytes. */
+struct rows {
+    enum side side;
+    uint64_t address;
+    size_t pitch; /* from row to row */
+};
+
+static const char *const reads = "a copy reads", *const writes = "a copy writes";
+
+static bool is_on_device(uint64_t address)
+{
+    const struct driver_memory *m = driver_memory_at(address);
+    return (m && m->type != DRIVER_PINNED_MEMORY) || address >> SIM_OFFSET_BITS >= 2048 ||
+           sim_bytes(driver_machine(), address, 0);
+}
+
+/* Reports an address of the device that was given as the host's. */
+static int wrong_side(uint64_t address, const char *what)
+{
+    const struct driver_memory *m = driver_memory_at(address);
+    const struct driver_fault fault = {
+        .kind = "wrong-direction",
+        .fails = true,
+        .memory = m,
+        .message =
+            arena_printf(&driver.arena, "%s %s as memory of the host, but it is the device's", what,
+                         m ? m->name : "an address")};
+    driver_report_fault(&fault);
+    return DRIVER_INVALID_VALUE;
+}
+
+/* Finds the host address of one side. Returns an error if it is not there. */
+static int find_side(const struct rows *r, size_t bytes, const char *what, unsigned char **host)
+{
+    const struct driver_memory *m = driver_memory_at(r->address);
+    bool of_device = r->side == DEVICE || (r->side == EITHER && is_on_device(r->address));
+    bool shared = m && m->type != DRIVER_DEVICE_MEMORY;
+    if (r->side == HOST && !shared && is_on_device(r->address))
+        return wrong_side(r->address, what);
+    if (of_device || shared) {
+        *host = driver_bytes(r->address, bytes, what);
+        return *host ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
+    }
+    *host = (unsigned char *)(uintptr_t)r->address;
+    return *host ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
+}
+
+static void note_written(uint64_t address, size_t bytes)
+{
+    if (bytes && sim_bytes(driver_machine(), address, bytes))
+        sim_wrote(driver_machine(), address, bytes);
+}
+
+struct copy {
+    struct rows to, from;
+    size_t width, height;
+    void *stream;
+    bool waits; /* the call returns when the copy is done */
+};
+
+static int do_copy(void *user)
+{
+    enum { BYTES_A_MICROSECOND = 10000 };
+    const struct copy *c = user;
+    unsigned char *to, *from;
+    if (!driver_stream_of(c->stream))
+        return DRIVER_INVALID_HANDLE;
+    if (!c->width || !c->height)
+        return DRIVER_SUCCESS;
+    size_t to_bytes = (c->height - 1) * c->to.pitch + c->width;
+    size_t from_bytes = (c->height - 1) * c->from.pitch + c->width;
+    int result = find_side(&c->from, from_bytes, reads, &from);
+    if (result == DRIVER_SUCCESS)
+        result = find_side(&c->to, to_bytes, writes, &to);
+    if (result != DRIVER_SUCCESS)
+        return result;
+    for (size_t y = 0; y < c->height; y++) {
+        memmove(to + y * c->to.pitch, from + y * c->from.pitch, c->width);
+        note_written(c->to.address + y * c->to.pitch, c->width);
+    }
+    driver_clock += 1 + (double)(c->width * c->height) / BYTES_A_MICROSECOND;
+    return DRIVER_SUCCESS;
+}
+
+static int copy(enum side to_side, uint64_t to, enum side from_side, uint64_t from, size_t bytes,
+                void *stream, bool waits)
+{
+    struct copy c = {.to = {to_side, to, bytes},
+                     .from = {from_side, from, bytes},
+                     .width = bytes,
+                     .height = 1,
+                     .stream = stream,
+                     .waits = waits};
+    return driver_guard(do_copy, &c);
+}
+
+int cuMemcpy(uint64_t to, uint64_t from, size_t bytes)
+{
+    IN_CONTEXT;
+    return copy(EITHER, to, EITHER, from, bytes, NULL, true);
+}
+
+int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *stream)
+{
+    IN_CONTEXT;
+    return copy(EITHER, to, EITHER, from, bytes, stream, false);
+}
+
+int cuMemcpyPeer(uint64_t to, void *to_context, uint64_t from, void *from_context, size_t bytes)
+{
+    IN_CONTEXT;
+    (void)to_context, (void)from_context;
+    return copy(DEVICE, to, DEVICE, from, bytes, NULL, true);
+}
+
+int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context,
+                      size_t bytes, void *stream)
+{
+    IN_CONTEXT;
+    (void)to_context, (void)from_context;
+    return copy(DEVICE, to, DEVICE, from, bytes, stream, false);
+}
+
+int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes)
+{
+    IN_CONTEXT;
+    return copy(DEVICE, to, HOST, (uintptr_t)from, bytes, NULL, true);
+}
+
+int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
+{
+    IN_CONTEXT;
+    return copy(HOST, (uintptr_t)to, DEVICE, from, bytes, NULL, true);
+}
+
+int cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t bytes)
+{
+    IN_CONTEXT;
+    return copy(DEVICE, to, DEVICE, from, bytes, NULL, false);
+}
+
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
+{
+    IN_CONTEXT;
+    return copy(DEVICE, to, HOST, (uintptr_t)from, bytes, stream, false);
+}
+
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
+{
+    IN_CONTEXT;
+    return copy(HOST, (uintptr_t)to, DEVICE, from, bytes, stream, false);
+}
+
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
+{
+    IN_CONTEXT;
+    return copy(DEVICE, to, DEVICE, from, bytes, stream, false);
+}
+
+/* --- copies of rows --- */
+
+static bool rows_of(int kind, uint64_t host, uint64_t device, size_t x, size_t y, size_t pitch,
+                    struct rows *out)
+{
+    static const enum side sides[] = {[DRIVER_MEMORY_HOST] = HOST,
+                                      [DRIVER_MEMORY_DEVICE] = DEVICE,
+                                      [DRIVER_MEMORY_UNIFIED] = EITHER};
+    if (kind < DRIVER_MEMORY_HOST || kind > DRIVER_MEMORY_UNIFIED || kind == DRIVER_MEMORY_ARRAY)
+        return false;
+    uint64_t base = kind == DRIVER_MEMORY_HOST ? host : device;
+    *out = (struct rows){sides[kind], base + y * pitch + x, pitch};
+    return true;
+}
+
+static int copy_rows(const struct driver_copy_2d *p, void *stream, bool waits)
+{
+    if (!p)
+        return DRIVER_INVALID_VALUE;
+    struct copy c = {.width = p->width, .height = p->height, .stream = stream, .waits = waits};
+    if (!rows_of(p->from_kind, (uintptr_t)p->from_host, p->from_device, p->from_x, p->from_y,
+                 p->from_pitch, &c.from) ||
+        !rows_of(p->to_kind, (uintptr_t)p->to_host, p->to_device, p->to_x, p->to_y, p->to_pitch,
+                 &c.to))
+        return DRIVER_NOT_SUPPORTED; /* arrays of textures */
+    if (p->height > 1 && (p->from_pitch < p->width || p->to_pitch < p->width))
+        return DRIVER_INVALID_VALUE;
+    return driver_guard(do_copy, &c);
+}
+
+int cuMemcpy2D_v2(const struct driver_copy_2d *p)
+{
+    IN_CONTEXT;
+    return copy_rows(p, NULL, true);
+}
+
+int cuMemcpy2DUnaligned_v2(const struct driver_copy_2d *p)
+{
+    IN_CONTEXT;
+    return copy_rows(p, NULL, true);
+}
+
+int cuMemcpy2DAsync_v2(const struct driver_copy_2d *p, void *stream)
+{
+    IN_CONTEXT;
+    return copy_rows(p, stream, false);
+}
+
+/* --- fills --- */
+
+struct fill {
+    uint64_t to;
+    size_t pitch, width, height; /* values of a row, rows */
+    unsigned value;
+    int bytes; /* of a value */
+    void *stream;
+};
+
+static void fill_row(unsigned char *to, const struct fill *f)
+{
+    if (f->bytes == 1) {
+        memset(to, (int)f->value, f->width);
+        return;
+    }
+    for (size_t i = 0; i < f->width; i++)
+        memcpy(to + i * (size_t)f->bytes, &f->value, (size_t)f->bytes);
+}
+
+static int do_fill(void *user)
+{
+    const struct fill *f = user;
+    size_t row = f->width * (size_t)f->bytes;
+    if (!driver_stream_of(f->stream))
+        return DRIVER_INVALID_HANDLE;
+    if (f->to % (size_t)f->bytes)
+        return DRIVER_INVALID_VALUE;
+    if (!f->width || !f->height)
+        return DRIVER_SUCCESS;
+    size_t bytes = (f->height - 1) * f->pitch + row;
+    unsigned char *to = driver_bytes(f->to, bytes, "a fill writes");
+    if (!to)
+        return DRIVER_INVALID_VALUE;
+    for (size_t y = 0; y < f->height; y++) {
+        fill_row(to + y * f->pitch, f);
+        sim_wrote(driver_machine(), f->to + y * f->pitch, row);
+    }
+    driver_clock += 1;
+    return DRIVER_SUCCESS;
+}
+
+static int fill(uint64_t to, unsigned value, int bytes, size_t count, void *stream)
+{
+    struct fill f = {
+        .to = to, .width = count, .height = 1, .value = value, .bytes = bytes, .stream = stream};
+    return driver_guard(do_fill, &f);
+}
+
+int cuMemsetD8_v2(uint64_t to, unsigned char value, size_t count)
+{
+    IN_CONTEXT;
+    return fill(to, value, 1, count, NULL);
+}
+
+int cuMemsetD16_v2(uint64_t to, unsigned short value, size_t count)
+{
+    IN_CONTEXT;
+    return fill(to, value, 2, count, NULL);
+}
+
+int cuMemsetD32_v2(uint64_t to, unsigned value, size_t count)
+{
+    IN_CONTEXT;
+    return fill(to, value, 4, count, NULL);
+}
+
+int cuMemsetD8Async(uint64_t to, unsigned char value, size_t count, void *stream)
+{
+    IN_CONTEXT;
+    return fill(to, value, 1, count, stream);
+}
+
+int cuMemsetD16Async(uint64_t to, unsigned short value, size_t count, void *stream)
+{
+    IN_CONTEXT;
+    return fill(to, value, 2, count, stream);
+}
+
+int cuMemsetD32Async(uint64_t to, unsigned value, size_t count, void *stream)
+{
+    IN_CONTEXT;
+    return fill(to, value, 4, count, stream);
+}
+
+int cuMemsetD2D8Async(uint64_t to, size_t pitch, unsigned char value, size_t width, size_t height,
+                      void *stream)
+{
+    IN_CONTEXT;
+    struct fill f = {to, pitch, width, height, value, 1, stream};
+    return driver_guard(do_fill, &f);
+}
+
+int cuMemsetD2D8_v2(uint64_t to, size_t pitch, unsigned char value, size_t width, size_t height)
+{
+    IN_CONTEXT;
+    return cuMemsetD2D8Async(to, pitch, value, width, height, NULL);
+}

@@ -1,0 +1,173 @@
+/* Findings: each is a line of JSON in the file that TILEWRIGHT_APP_FINDINGS names, written at once,
+ * so that nothing is lost if the program dies. Without such a file they go to standard error. */
+#include "driver/driver.h"
+
+#include "sim/sim_report.h"
+
+#include <string.h>
+
+/* Ends a line of JSON, or prints its text. */
+static void say(const struct text *json, const char *text)
+{
+    FILE *out = driver.settings.findings;
+    if (out) {
+        fprintf(out, "%s\n", json->data);
+        fflush(out);
+    } else {
+        fprintf(stderr, "%s", text);
+    }
+}
+
+static void add_key(struct text *out, const char *key, const char *value)
+{
+    text_printf(out, ", \"%s\": ", key);
+    if (value)
+        text_add_json(out, value);
+    else
+        text_add(out, "null");
+}
+
+static void begin(struct text *out, const char *kind, bool fails, const char *message)
+{
+    text_init(out, &driver.arena);
+    text_add(out, "{\"kind\": ");
+    text_add_json(out, kind);
+    text_printf(out, ", \"fails\": %s", fails ? "true" : "false");
+    add_key(out, "message", message);
+}
+
+/* Adds the note of where memory was allocated and freed. */
+static void note_memory(struct text *text, const struct driver_memory *m)
+{
+    struct arena *a = &driver.arena;
+    text_printf(text, "    note: %s is %zu bytes by %s at %s\n", m->name, m->bytes, m->call,
+                driver_site_text(a, &m->made));
+    if (m->freed_by)
+        text_printf(text, "    note: it was freed by %s at %s\n", m->freed_by,
+                    driver_site_text(a, &m->freed));
+}
+
+/* --- faults of the host's calls --- */
+
+static int report_fault(void *user)
+{
+    const struct driver_fault *f = user;
+    struct arena *a = &driver.arena;
+    struct driver_site site;
+    struct text json, text;
+    driver_site_here(&site);
+    const char *place = driver_site_text(a, &site), *call = driver_call_name();
+    text_init(&text, a);
+    text_printf(&text, "%s: %s: %s\n", f->fails ? "error" : "note", f->kind, f->message);
+    if (f->fails)
+        text_printf(&text, "    note: %s was called at %s\n", call, place);
+    if (f->memory)
+        note_memory(&text, f->memory);
+    begin(&json, f->kind, f->fails, f->message);
+    add_key(&json, "call", call);
+    add_key(&json, "site", f->fails ? place : NULL);
+    add_key(&json, "text", text.data);
+    text_add(&json, "}");
+    say(&json, text.data);
+    return DRIVER_SUCCESS;
+}
+
+void driver_report_fault(const struct driver_fault *fault)
+{
+    struct driver_fault copy = *fault;
+    driver_guard(report_fault, &copy);
+}
+
+/* --- findings of launches --- */
+
+static void add_launch(struct text *json, struct text *text, const struct driver_launched *l)
+{
+    const char *place = driver_site_text(&driver.arena, &l->site);
+    text_printf(text, "    note: launch %lld, of %s, in ", (long long)l->number, l->kernel->shown);
+    if (l->stream->number > 0)
+        text_printf(text, "stream %d", l->stream->number);
+    else
+        text_add(text, "the default stream");
+    text_printf(text, ", at %s\n", place);
+    add_key(json, "kernel", l->kernel->shown);
+    text_printf(json, ", \"launch\": %lld, \"stream\": %d", (long long)l->number,
+                l->stream->number);
+    add_key(json, "site", place);
+}
+
+static void add_memory_notes(struct text *text, const struct sim_finding *f)
+{
+    const struct driver_memory *last = NULL;
+    for (int i = 0; i < f->access_count; i++) {
+        const struct sim_finding_access *x = &f->access[i];
+        const struct driver_memory *m =
+            x->memory && x->space == SIM_GLOBAL ? driver_memory_at(x->address) : NULL;
+        if (m && m != last)
+            note_memory(text, m);
+        last = m;
+    }
+}
+
+static void report_one(const struct sim_report *r, const struct sim_finding *f,
+                       const struct driver_launched *l)
+{
+    const struct diagnostic *d = sim_finding_diagnostic(r, f);
+    struct text json, text;
+    text_init(&text, &driver.arena);
+    diagnostic_render(&text, d, false);
+    begin(&json, sim_found_name(f->kind), sim_report_fails(r, f->kind), f->message);
+    add_launch(&json, &text, l);
+    add_memory_notes(&text, f);
+    text_add(&json, ", \"finding\": ");
+    sim_finding_json(&json, r, f);
+    add_key(&json, "text", text.data);
+    text_add(&json, "}");
+    say(&json, text.data);
+}
+
+void driver_report_launch(const struct sim_report *report, const struct sim_finding *after,
+                          const struct driver_launched *l)
+{
+    const struct sim_finding *f = after ? after->next : report->first;
+    for (; f; f = f->next)
+        report_one(report, f, l);
+}
+
+void driver_report_end(const char *kind, const char *message, const struct driver_launched *l)
+{
+    struct text json, text;
+    text_init(&text, &driver.arena);
+    text_printf(&text, "error: %s: %s\n", kind, message);
+    begin(&json, kind, true, message);
+    add_launch(&json, &text, l);
+    add_key(&json, "text", text.data);
+    text_add(&json, "}");
+    say(&json, text.data);
+}
+
+/* --- at the end --- */
+
+static int report_leaks(void *user)
+{
+    (void)user;
+    for (const struct driver_memory *m = driver_memory_next(NULL); m; m = driver_memory_next(m)) {
+        if (m->freed_by || m->type == DRIVER_REGISTERED_MEMORY)
+            continue;
+        const struct driver_fault fault = {
+            .kind = "leak",
+            .message = arena_printf(&driver.arena, "%s was never freed", m->name),
+            .memory = m};
+        driver_report_fault(&fault);
+    }
+    return DRIVER_SUCCESS;
+}
+
+void driver_report_exit(void)
+{
+    FILE *out = driver.settings.findings;
+    if (!out || !driver.settings.checks)
+        return;
+    driver_guard(report_leaks, NULL);
+    fprintf(out, "{\"kind\": \"end\", \"launches\": %lld}\n", (long long)driver.launches);
+    fflush(out);
+}

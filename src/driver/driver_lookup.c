@@ -1,0 +1,130 @@
+/* Entry points by name. */
+#include "driver/driver.h"
+
+#include "driver/driver_private.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef void entry(void);
+
+static const struct {
+    const char *asked, *name;
+    entry *symbol;
+    int since;
+} entries[] = {
+#define CALL(asked, symbol, since, parameters) {#asked, #symbol, (entry *)symbol, since},
+#include "driver/driver_calls.def"
+#undef CALL
+};
+
+enum { FOUND = 0, NO_SUCH_NAME = 1, TOO_OLD = 2 }; /* CUdriverProcAddressQueryResult */
+
+int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags, int *status)
+{
+    ENTER;
+    (void)flags;
+    int found = NO_SUCH_NAME;
+    if (!name || !function)
+        return DRIVER_INVALID_VALUE;
+    *function = NULL;
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+        if (strcmp(entries[i].asked, name) != 0)
+            continue;
+        if (entries[i].since <= version) {
+            *(entry **)function = entries[i].symbol;
+            found = FOUND;
+        } else if (found != FOUND) {
+            found = TOO_OLD;
+        }
+    }
+    if (status)
+        *status = found;
+    return found == FOUND || status ? DRIVER_SUCCESS : DRIVER_NOT_FOUND;
+}
+
+int cuGetProcAddress(const char *name, void **function, int version, uint64_t flags)
+{
+    ENTER;
+    return cuGetProcAddress_v2(name, function, version, flags, NULL);
+}
+
+const char *driver_plain_name(const char *symbol)
+{
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
+        if (strcmp(entries[i].name, symbol) == 0)
+            return entries[i].asked;
+    return symbol;
+}
+
+/* --- private tables --- */
+
+static _Thread_local struct driver_entered held[8];
+static _Thread_local int held_count;
+
+static void enter(const char *name)
+{
+    struct driver_entered entered = driver_enter(name);
+    if (held_count < (int)(sizeof held / sizeof held[0]))
+        held[held_count] = entered;
+    held_count++;
+}
+
+static void leave(void)
+{
+    struct driver_entered none = {.outer = false};
+    held_count--;
+    driver_leave(held_count < (int)(sizeof held / sizeof held[0]) ? &held[held_count] : &none);
+}
+
+static void unseen(const char *what, const char *error, const char *site)
+{
+    ENTER;
+    char message[256];
+    snprintf(message, sizeof message, "%s failed (%s) at %s, and the program never asked", what,
+             error, site);
+    const struct driver_fault fault = {.kind = "api-error", .fails = true, .message = message};
+    driver_report_fault(&fault);
+}
+
+static char *site(void)
+{
+    ENTER;
+    struct driver_site here;
+    driver_site_here(&here);
+    return strdup(driver_site_text(&driver.arena, &here));
+}
+
+static const struct driver_private private_table = {enter, leave, driver_site_skip, unseen, site};
+
+/* A runtime that is linked into the program asks for tables whose layout NVIDIA does not publish. */
+int cuGetExportTable(const void **table, const unsigned char *id)
+{
+    ENTER;
+    if (!table || !id)
+        return DRIVER_INVALID_VALUE;
+    *table = memcmp(id, driver_private_id, sizeof driver_private_id) == 0 ? &private_table : NULL;
+    if (*table)
+        return DRIVER_SUCCESS;
+    const struct driver_fault fault = {
+        .kind = "static-runtime",
+        .fails = true,
+        .message = "the program contains the CUDA runtime itself, which asks the driver for "
+                   "interfaces that are not published; build it with `nvcc -cudart shared`"};
+    if (driver_prepare() == DRIVER_SUCCESS)
+        driver_report_fault(&fault);
+    return DRIVER_NOT_FOUND;
+}
+
+int cuProfilerStart(void)
+{
+    IN_CONTEXT;
+    return DRIVER_SUCCESS;
+}
+
+int cuProfilerStop(void)
+{
+    IN_CONTEXT;
+    return DRIVER_SUCCESS;
+}

@@ -1,0 +1,187 @@
+/* The simulator, with the checks that watch its launches. */
+#include "driver/driver.h"
+
+#include "sim/sim_barrier_check.h"
+#include "sim/sim_faults.h"
+#include "sim/sim_memcheck.h"
+#include "sim/sim_race.h"
+#include "target/gpus.h"
+
+#include <string.h>
+
+enum { SHARED_NUMBERS = 2048 }; /* of driver_memory.c: memory of the device comes after these */
+
+static struct {
+    struct sim *sim;
+    const struct driver_module *loaded;
+    struct sim_report report;
+    struct sim_barrier_check *barriers; /* NULL: nothing is checked */
+    int64_t watched;    /* -1: all blocks of the launch are watched; INT64_MAX: none */
+    uint64_t workspace; /* of cooperative launches; 0: none so far */
+} machine;
+
+static void watch(struct sim_observer *o)
+{
+    o->only = &machine.watched;
+    sim_observe(machine.sim, o);
+}
+
+static void add_checks(struct arena *a)
+{
+    machine.barriers = sim_barrier_check_new(a, &machine.report);
+    watch(sim_races_observer(sim_races_new(a, &machine.report)));
+    watch(sim_memcheck_observer(sim_memcheck_new(a, &machine.report)));
+    watch(sim_barrier_check_observer(machine.barriers));
+}
+
+struct sim *driver_machine(void)
+{
+    struct arena *a = &driver.arena;
+    if (machine.sim)
+        return machine.sim;
+    machine.sim = sim_new(a);
+    sim_skip(machine.sim, SHARED_NUMBERS);
+    sim_report_init(&machine.report, a, NULL);
+    machine.report.plain = true;
+    if (driver.settings.checks)
+        add_checks(a);
+    return machine.sim;
+}
+
+bool driver_machine_load(struct driver_module *m)
+{
+    if (machine.loaded == m)
+        return true;
+    machine.loaded = NULL;
+    machine.report.module = m->module;
+    if (!sim_load(driver_machine(), m->module, &m->source, &m->found))
+        return false;
+    for (size_t i = 0; i < m->sources.count; i++)
+        sim_report_add_source(&machine.report, m->sources.data[i]);
+    m->sources.count = 0;
+    machine.loaded = m;
+    return true;
+}
+
+/* --- a launch --- */
+
+static bool is_watched(const struct driver_launched *l)
+{
+    const struct driver_settings *s = &driver.settings;
+    const char *name = l->kernel->function->name, *shown = l->kernel->shown;
+    return s->checks && (!s->launch || s->launch == l->number) &&
+           (!s->kernel || strcmp(s->kernel, name) == 0 || strcmp(s->kernel, shown) == 0);
+}
+
+/* After a launch that was not watched, it is not known which bytes were written. */
+static void trust_memory(void)
+{
+    for (const struct driver_memory *m = driver_memory_next(NULL); m; m = driver_memory_next(m))
+        if (!m->freed_by)
+            sim_host(machine.sim, m->address, 0);
+}
+
+static bool add_workspace(struct driver_launched *l)
+{
+    static const uint32_t content[2] = {sizeof content, 0}; /* its size, and a counter */
+    struct sim *sim = machine.sim;
+    l->launch.options.resident_blocks =
+        (int)(l->launch.grid[0] * l->launch.grid[1] * l->launch.grid[2]);
+    if (!machine.workspace)
+        machine.workspace = sim_allocate(sim, sizeof content, content, "the grid's workspace");
+    if (!machine.workspace)
+        return false;
+    memcpy(sim_host(sim, machine.workspace, sizeof content), content, sizeof content);
+    l->launch.workspace = machine.workspace;
+    return true;
+}
+
+/* Returns true if the kernel and what it reaches can be simulated; otherwise reports why not. */
+static bool is_sound(const struct driver_launched *l)
+{
+    struct ptx_reach r = {.arena = &driver.arena};
+    ptx_reach(&r, l->kernel->function);
+    for (size_t i = 0; i < r.functions.count; i++) {
+        const struct ptx_function *f = r.functions.data[i];
+        const struct diagnostic *d = l->kernel->from->found.first;
+        if (!f->refused)
+            continue;
+        while (d && !(d->severity == SEV_ERROR && ptx_is_within(f, d->loc)))
+            d = d->next;
+        driver_report_end("not-simulated", d ? d->message : "it has parts that are not known", l);
+        return false;
+    }
+    return true;
+}
+
+struct end_kind {
+    const char *kind;
+    int result;
+};
+
+static struct end_kind kind_of_end(enum sim_end end)
+{
+    switch (end) {
+    case SIM_FAULT: return (struct end_kind){"fault", DRIVER_LAUNCH_FAILED};
+    case SIM_DEADLOCK: return (struct end_kind){"deadlock", DRIVER_LAUNCH_TIMEOUT};
+    case SIM_ENDLESS: return (struct end_kind){"endless", DRIVER_LAUNCH_TIMEOUT};
+    case SIM_UNKNOWN:
+    case SIM_CUT_OFF: return (struct end_kind){"not-simulated", DRIVER_NOT_SUPPORTED};
+    case SIM_STOPPED:
+    case SIM_ASKED: break;
+    case SIM_DONE: return (struct end_kind){NULL, DRIVER_SUCCESS};
+    }
+    return (struct end_kind){"stopped", DRIVER_LAUNCH_FAILED};
+}
+
+/* Reports what the launch found, and makes its failure permanent. */
+static int judge(const struct driver_launched *l, enum sim_end end,
+                 const struct sim_finding *before)
+{
+    struct end_kind k = kind_of_end(end);
+    if (end == SIM_DEADLOCK && machine.barriers)
+        sim_barrier_check_deadlock(machine.barriers, sim_standstill(machine.sim));
+    bool explained = machine.report.last != before;
+    driver_report_launch(&machine.report, before, l);
+    if (k.result == DRIVER_SUCCESS)
+        return DRIVER_SUCCESS;
+    if (!explained || end == SIM_UNKNOWN)
+        driver_report_end(k.kind, sim_why(machine.sim), l);
+    driver_fail(k.result);
+    return k.result;
+}
+
+static void print_output(void)
+{
+    size_t length;
+    const char *text = sim_output(machine.sim, &length);
+    if (length)
+        fwrite(text, 1, length, stdout);
+}
+
+int driver_machine_run(struct driver_launched *l)
+{
+    enum { STEPS_A_MICROSECOND = 1000, OVERHEAD = 2 };
+    struct diag diag;
+    diag_init(&diag, &driver.arena);
+    if (!driver_machine_load(l->kernel->from))
+        return DRIVER_OUT_OF_MEMORY;
+    if (!is_sound(l))
+        return DRIVER_NOT_SUPPORTED;
+    if (l->cooperative && !add_workspace(l))
+        return DRIVER_OUT_OF_MEMORY;
+    l->launch.kernel = l->kernel->function->name;
+    l->launch.shared_most = gpu_target(driver.settings.gpu)->shared_bytes;
+    machine.watched = is_watched(l) ? -1 : INT64_MAX;
+    const struct sim_finding *before = machine.report.last;
+    enum sim_end end = sim_run(machine.sim, &l->launch, &diag);
+    if (machine.watched >= 0)
+        trust_memory();
+    if (diag.errors) { /* it could not be launched */
+        driver_report_end("launch", sim_why(machine.sim), l);
+        return DRIVER_INVALID_VALUE;
+    }
+    print_output();
+    driver_clock += OVERHEAD + (double)sim_steps(machine.sim) / STEPS_A_MICROSECOND;
+    return judge(l, end, before);
+}

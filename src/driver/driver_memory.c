@@ -1,0 +1,413 @@
+/* Memory that programs allocate. Memory of the device has addresses that no host memory can have:
+ * they begin at 2^47, where the host's user addresses end. Memory that host and device share is
+ * mapped at one of the addresses below, so that one pointer serves both. */
+#include "driver/driver.h"
+
+#include "sim/sim_own.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { SHARED_NUMBERS = 2048 }; /* allocations whose addresses are below 2^47 */
+
+static struct {
+    struct driver_memory **list; /* in the order of allocation */
+    int count, room;
+    struct number_map by_number; /* number in the address: index in the list + 1 */
+    int next_shared;             /* number in the address of the next shared memory */
+    uint64_t used;               /* bytes of the device */
+} memory;
+
+struct driver_memory *driver_memory_at(uint64_t address)
+{
+    const struct number_entry *found =
+        number_map_find(&memory.by_number, address >> SIM_OFFSET_BITS);
+    return found ? memory.list[found->value - 1] : NULL;
+}
+
+struct driver_memory *driver_registered_at(const void *host)
+{
+    for (int i = 0; i < memory.count; i++) {
+        struct driver_memory *m = memory.list[i];
+        if (m->type == DRIVER_REGISTERED_MEMORY && !m->freed_by &&
+            (uintptr_t)host - (uintptr_t)m->host < m->bytes)
+            return m;
+    }
+    return NULL;
+}
+
+struct driver_memory *driver_memory_next(const struct driver_memory *after)
+{
+    int next = after ? after->number : 0; /* numbers begin at 1 */
+    return next < memory.count ? memory.list[next] : NULL;
+}
+
+/* --- reports --- */
+
+static void refuse(const char *kind, const struct driver_memory *m, const char *message)
+{
+    const struct driver_fault fault = {
+        .kind = kind, .fails = true, .message = message, .memory = m};
+    driver_report_fault(&fault);
+}
+
+static void *explain_bytes(uint64_t address, size_t bytes, const char *what)
+{
+    const struct driver_memory *m = driver_memory_at(address);
+    struct arena *a = &driver.arena;
+    uint64_t offset = address & (SIM_MOST_BYTES - 1);
+    if (!m)
+        refuse("not-device-memory", NULL,
+               arena_printf(a, "%s 0x%llx, which is not memory of the device", what,
+                            (unsigned long long)address));
+    else if (m->freed_by)
+        refuse("use-after-free", m, arena_printf(a, "%s %s, which was freed", what, m->name));
+    else
+        refuse("outside-copy", m,
+               arena_printf(a, "%s bytes %llu to %llu of %s, which has %zu bytes", what,
+                            (unsigned long long)offset, (unsigned long long)(offset + bytes - 1),
+                            m->name, m->bytes));
+    return NULL;
+}
+
+void *driver_bytes(uint64_t address, size_t bytes, const char *what)
+{
+    void *host = sim_bytes(driver_machine(), address, bytes);
+    return host ? host : explain_bytes(address, bytes, what);
+}
+
+/* --- allocation --- */
+
+struct allocate_call {
+    struct driver_memory asked, *made;
+};
+
+static bool list_has_room(void)
+{
+    if (memory.count < memory.room)
+        return true;
+    int room = memory.room ? 2 * memory.room : 64;
+    void *list = realloc(memory.list, (size_t)room * sizeof(struct driver_memory *));
+    if (!list)
+        return false;
+    memory.list = list;
+    memory.room = room;
+    return true;
+}
+
+/* Maps memory at an address of the machine that the host does not use. Returns the address; 0: no
+ * memory. */
+static uint64_t map_shared(struct driver_memory *m)
+{
+    if (!memory.next_shared)
+        memory.next_shared = SIM_FIRST_ALLOCATION;
+    while (memory.next_shared < SHARED_NUMBERS) {
+        uint64_t address = (uint64_t)memory.next_shared++ << SIM_OFFSET_BITS;
+        void *at = mmap((void *)(uintptr_t)address, m->bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        if (at == MAP_FAILED)
+            continue;
+        m->host = at;
+        if ((uintptr_t)at == address &&
+            sim_attach_at(driver_machine(), address, at, m->bytes, m->name))
+            return address;
+        munmap(at, m->bytes);
+    }
+    return 0;
+}
+
+static uint64_t place(struct driver_memory *m)
+{
+    struct sim *sim = driver_machine();
+    if (m->type == DRIVER_REGISTERED_MEMORY)
+        return sim_attach(sim, m->host, m->bytes, m->name);
+    if (m->type != DRIVER_DEVICE_MEMORY)
+        return map_shared(m);
+    if (m->bytes > driver_total_memory() - memory.used)
+        return 0;
+    uint64_t address = sim_allocate(sim, m->bytes, NULL, m->name);
+    if (address)
+        sim_hold_structs(sim, address); /* its type is not known */
+    return address;
+}
+
+static int allocate(void *user)
+{
+    struct allocate_call *call = user;
+    bool added;
+    if (!list_has_room())
+        return DRIVER_OUT_OF_MEMORY;
+    struct driver_memory *m = arena_copy(&driver.arena, &call->asked, sizeof *m);
+    m->number = memory.count + 1;
+    m->name = arena_printf(&driver.arena, "allocation %d", m->number);
+    m->address = place(m);
+    if (!m->address)
+        return DRIVER_OUT_OF_MEMORY;
+    driver_site_here(&m->made);
+    m->call = driver_call_name();
+    memory.list[memory.count++] = m;
+    if (m->type == DRIVER_DEVICE_MEMORY)
+        memory.used += m->bytes;
+    number_map_entry(&driver.arena, &memory.by_number, m->address >> SIM_OFFSET_BITS, &added)
+        ->value = (uint64_t)memory.count;
+    call->made = m;
+    return DRIVER_SUCCESS;
+}
+
+static int make(enum driver_memory_type type, size_t bytes, void *host, struct driver_memory **out)
+{
+    struct allocate_call call = {.asked = {.bytes = bytes, .type = type, .host = host}};
+    if (!bytes)
+        return DRIVER_INVALID_VALUE;
+    int result = bytes < SIM_MOST_BYTES ? driver_guard(allocate, &call) : DRIVER_OUT_OF_MEMORY;
+    *out = call.made;
+    return result;
+}
+
+/* Gives the address of new memory. */
+static int make_at(enum driver_memory_type type, size_t bytes, uint64_t *address)
+{
+    struct driver_memory *m;
+    int result = address ? make(type, bytes, NULL, &m) : DRIVER_INVALID_VALUE;
+    if (result == DRIVER_SUCCESS)
+        *address = m->address;
+    return result;
+}
+
+/* Frees memory of one of two types at its first byte. */
+static int release(uint64_t address, enum driver_memory_type type, enum driver_memory_type other)
+{
+    struct driver_memory *m = driver_memory_at(address);
+    if (!m || m->address != address || (m->type != type && m->type != other)) {
+        refuse("invalid-free", m,
+               arena_printf(&driver.arena, "0x%llx is freed, which no allocation begins at",
+                            (unsigned long long)address));
+        return DRIVER_INVALID_VALUE;
+    }
+    if (m->freed_by) {
+        refuse("double-free", m, arena_printf(&driver.arena, "%s is freed again", m->name));
+        return DRIVER_INVALID_VALUE;
+    }
+    sim_release(driver_machine(), m->address);
+    if (m->type == DRIVER_PINNED_MEMORY || m->type == DRIVER_MANAGED_MEMORY)
+        munmap(m->host, m->bytes);
+    if (m->type == DRIVER_DEVICE_MEMORY)
+        memory.used -= m->bytes;
+    m->freed_by = driver_call_name();
+    driver_site_here(&m->freed);
+    return DRIVER_SUCCESS;
+}
+
+/* --- calls --- */
+
+int cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
+{
+    IN_CONTEXT;
+    if (!free_bytes || !total)
+        return DRIVER_INVALID_VALUE;
+    *total = (size_t)driver_total_memory();
+    *free_bytes = *total - (size_t)memory.used;
+    return DRIVER_SUCCESS;
+}
+
+int cuMemAlloc_v2(uint64_t *address, size_t bytes)
+{
+    IN_CONTEXT;
+    return make_at(DRIVER_DEVICE_MEMORY, bytes, address);
+}
+
+int cuMemAllocPitch_v2(uint64_t *address, size_t *pitch, size_t width, size_t height,
+                       unsigned element)
+{
+    enum { PITCH = 512 };
+    IN_CONTEXT;
+    if (!pitch || !width || !height || width > SIM_MOST_BYTES || height > SIM_MOST_BYTES / width ||
+        (element != 4 && element != 8 && element != 16))
+        return DRIVER_INVALID_VALUE;
+    *pitch = (width + PITCH - 1) / PITCH * PITCH;
+    return make_at(DRIVER_DEVICE_MEMORY, *pitch * height, address);
+}
+
+int cuMemFree_v2(uint64_t address)
+{
+    IN_CONTEXT;
+    return address ? release(address, DRIVER_DEVICE_MEMORY, DRIVER_MANAGED_MEMORY) : DRIVER_SUCCESS;
+}
+
+int cuMemAllocAsync(uint64_t *address, size_t bytes, void *stream)
+{
+    IN_CONTEXT;
+    if (!driver_stream_of(stream))
+        return DRIVER_INVALID_HANDLE;
+    return make_at(DRIVER_DEVICE_MEMORY, bytes, address);
+}
+
+int cuMemFreeAsync(uint64_t address, void *stream)
+{
+    IN_CONTEXT;
+    if (!driver_stream_of(stream))
+        return DRIVER_INVALID_HANDLE;
+    return address ? release(address, DRIVER_DEVICE_MEMORY, DRIVER_DEVICE_MEMORY) : DRIVER_SUCCESS;
+}
+
+int cuMemGetAddressRange_v2(uint64_t *base, size_t *bytes, uint64_t address)
+{
+    IN_CONTEXT;
+    const struct driver_memory *m = driver_memory_at(address);
+    if (!m || m->freed_by || address - m->address >= m->bytes)
+        return DRIVER_INVALID_VALUE;
+    if (base)
+        *base = m->address;
+    if (bytes)
+        *bytes = m->bytes;
+    return DRIVER_SUCCESS;
+}
+
+int cuMemHostAlloc(void **to, size_t bytes, unsigned flags)
+{
+    enum { PORTABLE = 1, MAPPED = 2, WRITE_COMBINED = 4 };
+    IN_CONTEXT;
+    uint64_t address;
+    if (!to || flags & ~(unsigned)(PORTABLE | MAPPED | WRITE_COMBINED))
+        return DRIVER_INVALID_VALUE;
+    int result = make_at(DRIVER_PINNED_MEMORY, bytes, &address);
+    if (result == DRIVER_SUCCESS)
+        *to = (void *)(uintptr_t)address;
+    return result;
+}
+
+int cuMemAllocHost_v2(void **to, size_t bytes)
+{
+    ENTER;
+    return cuMemHostAlloc(to, bytes, 0);
+}
+
+int cuMemFreeHost(void *host)
+{
+    IN_CONTEXT;
+    return host ? release((uintptr_t)host, DRIVER_PINNED_MEMORY, DRIVER_PINNED_MEMORY)
+                : DRIVER_SUCCESS;
+}
+
+int cuMemHostGetDevicePointer_v2(uint64_t *address, void *host, unsigned flags)
+{
+    IN_CONTEXT;
+    const struct driver_memory *r = driver_registered_at(host);
+    const struct driver_memory *m = driver_memory_at((uintptr_t)host);
+    if (!address || flags)
+        return DRIVER_INVALID_VALUE;
+    if (r)
+        *address = r->address + ((uintptr_t)host - (uintptr_t)r->host);
+    else if (m && m->type == DRIVER_PINNED_MEMORY && !m->freed_by)
+        *address = (uintptr_t)host;
+    else
+        return DRIVER_INVALID_VALUE;
+    return DRIVER_SUCCESS;
+}
+
+int cuMemHostGetFlags(unsigned *flags, void *host)
+{
+    IN_CONTEXT;
+    const struct driver_memory *m = driver_memory_at((uintptr_t)host);
+    if (!flags || !m || m->type != DRIVER_PINNED_MEMORY || m->freed_by)
+        return DRIVER_INVALID_VALUE;
+    *flags = 2; /* mapped */
+    return DRIVER_SUCCESS;
+}
+
+int cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags)
+{
+    IN_CONTEXT;
+    struct driver_memory *m;
+    (void)flags;
+    if (!host)
+        return DRIVER_INVALID_VALUE;
+    if (driver_registered_at(host))
+        return DRIVER_ALREADY_REGISTERED;
+    return make(DRIVER_REGISTERED_MEMORY, bytes, host, &m);
+}
+
+int cuMemHostUnregister(void *host)
+{
+    IN_CONTEXT;
+    const struct driver_memory *m = driver_registered_at(host);
+    if (!m || m->host != host)
+        return DRIVER_NOT_REGISTERED;
+    return release(m->address, DRIVER_REGISTERED_MEMORY, DRIVER_REGISTERED_MEMORY);
+}
+
+int cuMemAllocManaged(uint64_t *address, size_t bytes, unsigned flags)
+{
+    IN_CONTEXT;
+    if (flags != 1 && flags != 2) /* global, host */
+        return DRIVER_INVALID_VALUE;
+    return make_at(DRIVER_MANAGED_MEMORY, bytes, address);
+}
+
+static int is_managed(uint64_t address, size_t bytes)
+{
+    const struct driver_memory *m = driver_memory_at(address);
+    bool inside = m && m->type == DRIVER_MANAGED_MEMORY && !m->freed_by &&
+                  address - m->address <= m->bytes && bytes <= m->bytes - (address - m->address);
+    return inside ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
+}
+
+int cuMemPrefetchAsync(uint64_t address, size_t bytes, int device, void *stream)
+{
+    IN_CONTEXT;
+    if (device > 0)
+        return DRIVER_INVALID_DEVICE;
+    return driver_stream_of(stream) ? is_managed(address, bytes) : DRIVER_INVALID_HANDLE;
+}
+
+int cuMemAdvise(uint64_t address, size_t bytes, int advice, int device)
+{
+    IN_CONTEXT;
+    if (device > 0)
+        return DRIVER_INVALID_DEVICE;
+    return advice >= 1 && advice <= 6 ? is_managed(address, bytes) : DRIVER_INVALID_VALUE;
+}
+
+/* CUpointer_attribute */
+enum pointer_attribute {
+    POINTER_CONTEXT = 1,
+    POINTER_MEMORY_TYPE = 2,
+    POINTER_DEVICE = 3,
+    POINTER_HOST = 4,
+    POINTER_MANAGED = 8,
+    POINTER_ORDINAL = 9,
+    POINTER_START = 11,
+    POINTER_BYTES = 12,
+    POINTER_MAPPED = 13
+};
+
+int cuPointerGetAttribute(void *value, int attribute, uint64_t address)
+{
+    IN_CONTEXT;
+    const struct driver_memory *m = driver_memory_at(address);
+    if (!m)
+        m = driver_registered_at((const void *)(uintptr_t)address);
+    if (!value || !m || m->freed_by)
+        return DRIVER_INVALID_VALUE;
+    bool of_host = m->type == DRIVER_PINNED_MEMORY || m->type == DRIVER_REGISTERED_MEMORY;
+    switch ((enum pointer_attribute)attribute) {
+    case POINTER_CONTEXT: return cuCtxGetCurrent(value);
+    case POINTER_MEMORY_TYPE:
+        *(unsigned *)value = of_host ? DRIVER_MEMORY_HOST : DRIVER_MEMORY_DEVICE;
+        break;
+    case POINTER_DEVICE: *(uint64_t *)value = address; break;
+    case POINTER_HOST:
+        if (m->type == DRIVER_DEVICE_MEMORY)
+            return DRIVER_INVALID_VALUE;
+        *(uint64_t *)value = address;
+        break;
+    case POINTER_MANAGED: *(unsigned *)value = m->type == DRIVER_MANAGED_MEMORY; break;
+    case POINTER_ORDINAL: *(int *)value = 0; break;
+    case POINTER_START: *(uint64_t *)value = m->address; break;
+    case POINTER_BYTES: *(size_t *)value = m->bytes; break;
+    case POINTER_MAPPED: *(int *)value = 1; break;
+    default: return DRIVER_INVALID_VALUE;
+    }
+    return DRIVER_SUCCESS;
+}

@@ -1,0 +1,365 @@
+/* Modules: PTX, or fat binaries that have PTX; their kernels and variables. A library is a module,
+ * and a kernel's handle is a function's. Unloaded modules keep their memory, because findings point
+ * into them. */
+#include "driver/driver.h"
+
+#include "base/platform.h"
+#include "driver/fat_binary.h"
+#include "sim/sim_own.h"
+#include "target/gpus.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_BYTES = 6 }; /* CUjit_option */
+
+/* The caller's options of a load. */
+struct jit {
+    unsigned count;
+    const int *options;
+    void *const *values;
+};
+
+static void tell(const struct jit *jit, const char *text)
+{
+    char *log = NULL;
+    size_t room = 0;
+    for (unsigned i = 0; i < jit->count; i++) {
+        if (jit->options[i] == JIT_ERROR_LOG)
+            log = jit->values[i];
+        if (jit->options[i] == JIT_ERROR_LOG_BYTES)
+            room = (size_t)(uintptr_t)jit->values[i];
+    }
+    if (log && room)
+        snprintf(log, room, "%s", text);
+}
+
+static void refuse(const char *kind, const char *message)
+{
+    const struct driver_fault fault = {.kind = kind, .fails = true, .message = message};
+    driver_report_fault(&fault);
+}
+
+/* --- reading --- */
+
+struct load_call {
+    const void *image;
+    struct jit jit;
+    struct driver_module *made;
+};
+
+/* Returns the image's PTX in the driver's arena; NULL after a report. */
+static const char *ptx_of(const void *image, int *result)
+{
+    struct arena *a = &driver.arena;
+    const char *why, *text;
+    size_t length;
+    switch (fat_image_of(image)) {
+    case FAT_TEXT: return arena_string(a, image, strlen(image));
+    case FAT_MACHINE_CODE:
+        *result = DRIVER_NO_BINARY;
+        refuse("no-ptx", "a module is machine code alone, which cannot be simulated; load its "
+                         "PTX");
+        return NULL;
+    case FAT_BINARY: break;
+    }
+    text = fat_ptx(a, image, driver.settings.gpu->capability, &length, &why);
+    if (text)
+        return text;
+    *result = DRIVER_NO_BINARY;
+    refuse("no-ptx", arena_printf(a, "the program's kernels cannot be simulated: %s", why));
+    return NULL;
+}
+
+/* Parses the text. An error in a function affects only the kernels that need it. */
+static bool read_text(struct driver_module *m)
+{
+    enum { MOST_ERRORS = 1000 };
+    diag_init(&m->found, &m->arena);
+    m->found.limit = MOST_ERRORS;
+    m->module = ptx_parse_most(&m->arena, &m->source, &m->found);
+    if (!m->module || !ptx_refuse(m->module, &m->found) || diag_full(&m->found))
+        return false;
+    ptx_verify(m->module, &m->found);
+    return ptx_refuse(m->module, &m->found) && !diag_full(&m->found);
+}
+
+static void read_sources(struct driver_module *m)
+{
+    for (size_t i = 0; i < m->module->items.count; i++) {
+        const struct ptx_item *item = &m->module->items.data[i];
+        size_t length;
+        const char *why, *text;
+        if (item->kind != PTX_ITEM_FILE || !platform_file_exists(item->file->name))
+            continue;
+        text = platform_read_file(&m->arena, item->file->name, &length, &why);
+        if (!text)
+            continue;
+        struct source *s = arena_new(&m->arena, struct source);
+        *s = (struct source){item->file->name, text, length};
+        vec_push(&m->arena, &m->sources, s);
+    }
+}
+
+static void add_kernels(struct driver_module *m)
+{
+    for (size_t i = 0; i < m->module->items.count; i++) {
+        const struct ptx_item *item = &m->module->items.data[i];
+        if (item->kind != PTX_ITEM_FUNCTION || !item->function->entry || !item->function->defined)
+            continue;
+        struct driver_kernel *k = driver_new(DRIVER_KERNEL, sizeof *k);
+        if (!k)
+            longjmp(driver.out_of_memory, 1);
+        *k = (struct driver_kernel){.from = m,
+                                    .function = item->function,
+                                    .shown = ptx_plain_name(&m->arena, item->function->name),
+                                    .dynamic_shared = GPU_STATIC_SHARED};
+        vec_push(&m->arena, &m->kernels, k);
+    }
+}
+
+static int refuse_text(struct driver_module *m, const struct jit *jit)
+{
+    struct text text;
+    text_init(&text, &m->arena);
+    diag_render(&text, &m->found, false);
+    tell(jit, text.data ? text.data : "");
+    refuse("bad-ptx", text.data ? text.data : "a module is not PTX");
+    return DRIVER_INVALID_PTX;
+}
+
+static int load(void *user)
+{
+    struct load_call *call = user;
+    int result = DRIVER_INVALID_IMAGE;
+    const char *text = ptx_of(call->image, &result);
+    if (!text)
+        return result;
+    struct driver_module *m = driver_new(DRIVER_MODULE, sizeof *m);
+    if (!m)
+        return DRIVER_OUT_OF_MEMORY;
+    arena_init(&m->arena, &allocator_libc, &driver.out_of_memory);
+    m->source = (struct source){"module.ptx", text, strlen(text)};
+    if (!read_text(m)) {
+        driver_retire(m);
+        return refuse_text(m, &call->jit);
+    }
+    if (m->module->target.number > driver.settings.gpu->capability) {
+        driver_retire(m);
+        return DRIVER_NO_BINARY;
+    }
+    read_sources(m);
+    add_kernels(m);
+    call->made = m;
+    return driver_machine_load(m) ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
+}
+
+static int load_image(void **module, const void *image, const struct jit *jit)
+{
+    struct load_call call = {.image = image, .jit = *jit};
+    if (!module || !image)
+        return DRIVER_INVALID_VALUE;
+    int result = driver_guard(load, &call);
+    *module = result == DRIVER_SUCCESS ? call.made : NULL;
+    return result;
+}
+
+int cuModuleLoadDataEx(void **module, const void *image, unsigned count, int *options,
+                       void **values)
+{
+    IN_CONTEXT;
+    return load_image(module, image, &(struct jit){count, options, values});
+}
+
+int cuModuleLoadData(void **module, const void *image)
+{
+    IN_CONTEXT;
+    return load_image(module, image, &(struct jit){0});
+}
+
+int cuModuleLoadFatBinary(void **module, const void *image)
+{
+    IN_CONTEXT;
+    return load_image(module, image, &(struct jit){0});
+}
+
+struct file_call {
+    const char *path, *text;
+};
+
+static int read_file(void *user)
+{
+    struct file_call *call = user;
+    size_t length;
+    const char *why;
+    call->text = platform_read_file(&driver.arena, call->path, &length, &why);
+    return call->text ? DRIVER_SUCCESS : DRIVER_FILE_NOT_FOUND;
+}
+
+int cuModuleLoad(void **module, const char *path)
+{
+    IN_CONTEXT;
+    struct file_call call = {.path = path};
+    if (!module || !path)
+        return DRIVER_INVALID_VALUE;
+    int result = driver_guard(read_file, &call);
+    return result == DRIVER_SUCCESS ? load_image(module, call.text, &(struct jit){0}) : result;
+}
+
+int cuModuleUnload(void *module)
+{
+    IN_CONTEXT;
+    const struct driver_module *m = driver_object(module, DRIVER_MODULE);
+    if (!m)
+        return DRIVER_INVALID_HANDLE;
+    for (size_t i = 0; i < m->kernels.count; i++)
+        driver_retire(m->kernels.data[i]);
+    driver_retire(m);
+    return DRIVER_SUCCESS;
+}
+
+int cuModuleGetLoadingMode(int *mode)
+{
+    IN_CONTEXT;
+    if (!mode)
+        return DRIVER_INVALID_VALUE;
+    *mode = 1; /* eager */
+    return DRIVER_SUCCESS;
+}
+
+/* --- what a module has --- */
+
+struct driver_kernel *driver_kernel_of(const void *handle)
+{
+    return driver_object(handle, DRIVER_KERNEL);
+}
+
+int cuModuleGetFunction(void **function, void *module, const char *name)
+{
+    IN_CONTEXT;
+    const struct driver_module *m = driver_object(module, DRIVER_MODULE);
+    if (!m || !function || !name)
+        return m ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
+    for (size_t i = 0; i < m->kernels.count; i++)
+        if (strcmp(m->kernels.data[i]->function->name, name) == 0) {
+            *function = m->kernels.data[i];
+            return DRIVER_SUCCESS;
+        }
+    return DRIVER_NOT_FOUND;
+}
+
+struct global_call {
+    const struct driver_module *from;
+    const char *name;
+    uint64_t address, bytes;
+};
+
+static int find_global(void *user)
+{
+    struct global_call *call = user;
+    const struct ptx_variable *v = ptx_find_variable(call->from->module, call->name);
+    if (!v || (v->space != MOD_GLOBAL && v->space != MOD_CONST))
+        return DRIVER_NOT_FOUND;
+    call->bytes = ptx_variable_size(v);
+    return sim_variable(driver_machine(), v, &call->address) ? DRIVER_SUCCESS : DRIVER_NOT_FOUND;
+}
+
+int cuModuleGetGlobal_v2(uint64_t *address, size_t *bytes, void *module, const char *name)
+{
+    IN_CONTEXT;
+    struct global_call call = {.from = driver_object(module, DRIVER_MODULE), .name = name};
+    if (!call.from || !name)
+        return name ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
+    int result = driver_guard(find_global, &call);
+    if (result == DRIVER_SUCCESS && address)
+        *address = call.address;
+    if (result == DRIVER_SUCCESS && bytes)
+        *bytes = (size_t)call.bytes;
+    return result;
+}
+
+/* --- libraries --- */
+
+int cuLibraryLoadData(void **library, const void *image, int *jit, void **jit_values,
+                      unsigned jit_count, int *options, void **values, unsigned count)
+{
+    IN_CONTEXT;
+    (void)options, (void)values, (void)count;
+    return load_image(library, image, &(struct jit){jit_count, jit, jit_values});
+}
+
+int cuLibraryLoadFromFile(void **library, const char *path, int *jit, void **jit_values,
+                          unsigned jit_count, int *options, void **values, unsigned count)
+{
+    ENTER;
+    (void)jit, (void)jit_values, (void)jit_count, (void)options, (void)values, (void)count;
+    return cuModuleLoad(library, path);
+}
+
+int cuLibraryUnload(void *library)
+{
+    ENTER;
+    return cuModuleUnload(library);
+}
+
+int cuLibraryGetKernel(void **kernel, void *library, const char *name)
+{
+    ENTER;
+    return cuModuleGetFunction(kernel, library, name);
+}
+
+int cuLibraryGetModule(void **module, void *library)
+{
+    IN_CONTEXT;
+    if (!module || !driver_object(library, DRIVER_MODULE))
+        return module ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
+    *module = library;
+    return DRIVER_SUCCESS;
+}
+
+int cuLibraryGetGlobal(uint64_t *address, size_t *bytes, void *library, const char *name)
+{
+    ENTER;
+    return cuModuleGetGlobal_v2(address, bytes, library, name);
+}
+
+int cuKernelGetFunction(void **function, void *kernel)
+{
+    IN_CONTEXT;
+    if (!function || !driver_kernel_of(kernel))
+        return function ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
+    *function = kernel;
+    return DRIVER_SUCCESS;
+}
+
+int cuFuncGetName(const char **name, void *function)
+{
+    IN_CONTEXT;
+    const struct driver_kernel *k = driver_kernel_of(function);
+    if (!name || !k)
+        return name ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
+    *name = k->function->name;
+    return DRIVER_SUCCESS;
+}
+
+int cuKernelGetName(const char **name, void *kernel)
+{
+    ENTER;
+    return cuFuncGetName(name, kernel);
+}
+
+int cuFuncGetModule(void **module, void *function)
+{
+    IN_CONTEXT;
+    const struct driver_kernel *k = driver_kernel_of(function);
+    if (!module || !k)
+        return module ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
+    *module = k->from;
+    return DRIVER_SUCCESS;
+}
+
+int cuFuncLoad(void *function)
+{
+    IN_CONTEXT;
+    return driver_kernel_of(function) ? DRIVER_SUCCESS : DRIVER_INVALID_HANDLE;
+}

@@ -1,0 +1,89 @@
+/* A program that calls the driver: ./driver_api KERNELS.ptx clean|race|freed|outside. */
+#include <cuda.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(call)                                                                                \
+    do {                                                                                           \
+        CUresult result_ = call;                                                                   \
+        if (result_ != CUDA_SUCCESS) {                                                             \
+            const char *name_;                                                                     \
+            cuGetErrorName(result_, &name_);                                                       \
+            printf("%s: %s\n", #call, name_);                                                      \
+            exit(3);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+enum { N = 100, BYTES = N * sizeof(int) };
+
+static char *read_file(const char *path)
+{
+    static char text[1 << 20];
+    FILE *f = fopen(path, "rb");
+    size_t length = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    text[length] = 0;
+    fclose(f);
+    return text;
+}
+
+static void scale(CUmodule module, CUdeviceptr in, CUdeviceptr out, int n)
+{
+    CUfunction f;
+    CUdeviceptr factor;
+    size_t bytes;
+    int factors[2] = {0, 3};
+    CHECK(cuModuleGetFunction(&f, module, "scale"));
+    CHECK(cuModuleGetGlobal(&factor, &bytes, module, "factor"));
+    CHECK(cuMemcpyHtoD(factor, factors, bytes));
+    void *arguments[] = {&in, &out, &n};
+    CHECK(cuLaunchKernel(f, 2, 1, 1, 64, 1, 1, 0, NULL, arguments, NULL));
+}
+
+static void rotate(CUmodule module, const char *name, CUdeviceptr in, CUdeviceptr out)
+{
+    CUfunction f;
+    CHECK(cuModuleGetFunction(&f, module, name));
+    struct {
+        CUdeviceptr in, out;
+    } packed = {in, out};
+    size_t bytes = sizeof packed;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                     CU_LAUNCH_PARAM_END};
+    CHECK(cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 64 * sizeof(int), NULL, NULL, extra));
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 2 ? argv[2] : "clean";
+    CUdevice device;
+    CUcontext context;
+    CUmodule module;
+    CUdeviceptr in, out;
+    int host[N], sums = 0, major;
+    CHECK(cuInit(0));
+    CHECK(cuDeviceGet(&device, 0));
+    CHECK(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
+    CHECK(cuCtxCreate(&context, NULL, 0, device));
+    CHECK(cuModuleLoadData(&module, read_file(argv[1])));
+    CHECK(cuMemAlloc(&in, BYTES));
+    CHECK(cuMemAlloc(&out, BYTES));
+    for (int i = 0; i < N; i++)
+        host[i] = i;
+    CHECK(cuMemcpyHtoD(in, host, BYTES));
+    CHECK(cuMemsetD32(out, 0, N));
+    scale(module, in, out, strcmp(what, "outside") == 0 ? N + 1 : N);
+    CHECK(cuMemcpyDtoH(host, out, BYTES));
+    for (int i = 0; i < N; i++)
+        sums += host[i];
+    rotate(module, strcmp(what, "race") == 0 ? "rotate" : "rotate_in_order", in, out);
+    CHECK(cuMemcpyDtoH(host, out, BYTES));
+    printf("major %d, sum %d, rotated %d %d\n", major, sums, host[0], host[63]);
+    CHECK(cuMemFree(in));
+    if (strcmp(what, "freed") == 0 && cuMemcpyDtoH(host, in, BYTES) != CUDA_ERROR_INVALID_VALUE)
+        printf("the copy succeeded\n");
+    CHECK(cuMemFree(out));
+    CHECK(cuModuleUnload(module));
+    CHECK(cuCtxDestroy(context));
+    return 0;
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""libcuda.so.1 of this project: what it exports; a program that calls the driver, with its faults and without."""
+import os
+import re
+import sys
+import tempfile
+
+from app_runner import HERE, build, libraries, nvcc, symbols
+from tile_runner import call, expect
+
+EXPECTED = "major 9, sum 14850, rotated 1 0\n"
+
+
+def test_exports(library):
+    """It exports the entry points of the table, and no other name."""
+    with open(os.path.join(HERE, "../../src/driver/driver_calls.def")) as f:
+        listed = set(re.findall(r"^CALL\(\w+,\s*(\w+),", f.read(), re.M))
+    found = symbols(library)
+    expect(len(listed) > 100 and found == listed, f"missing: {listed - found}, not listed: {found - listed}")
+
+
+def test_program(folder, library):
+    kernels = f"{folder}/kernels.ptx"
+    done = call([nvcc(), "-ptx", "-lineinfo", "-o", kernels, "driver_kernels.cu"], cwd=HERE)
+    expect(done.status == 0, done)
+    program = build(folder, "driver_api.c", "-cudart", "none", "-Xlinker", library)
+
+    def run(what):
+        done = call([program, kernels, what], env={"LD_LIBRARY_PATH": os.path.dirname(library)})
+        expect(done.status == 0 and done.out == EXPECTED, done)
+        return done.err
+
+    expect(run("clean") == "", "findings of a program without faults")
+    race = run("race")
+    expect(re.search(r"driver_kernels.cu:18:5: error: race: write and read of element 1 of s", race), race)
+    expect(re.search(r"note: launch 2, of rotate, in the default stream, at rotate\+0x|at main\+0x", race), race)
+    freed = run("freed")
+    expect("error: use-after-free: a copy reads allocation 1, which was freed" in freed, freed)
+    expect("cuMemcpyDtoH was called at main+0x" in freed and "freed by cuMemFree at main+0x" in freed, freed)
+    outside = run("outside")
+    expect("driver_kernels.cu:9:9: error: out-of-bounds: read of 4 bytes" in outside, outside)
+    expect("400 bytes by cuMemAlloc at main+0x" in outside, outside)
+
+
+def main():
+    library = libraries(sys.argv[1], "libcuda.so.1")
+    nvcc()
+    test_exports(library)
+    with tempfile.TemporaryDirectory() as folder:
+        test_program(folder, library)
+
+
+if __name__ == "__main__":
+    main()
