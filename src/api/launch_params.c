@@ -46,6 +46,7 @@ static bool find_param(const tw_launch *l, const struct cpu_argument *given,
         out->bytes = sizeof(uint32_t);
         out->zeroed = out->clean = true; /* the last block's draw makes it 0 */
         return true;
+    case LOWER_MAP: return false; /* no launch encodes one yet */
     case LOWER_WORKSPACE: break;
     }
     out->zeroed = p->sym->zeroed;

@@ -69,7 +69,7 @@ static int alignment_of(const struct lower *l, const struct lower_param *p)
 
 static void add_parameter(struct lower *l, enum lower_param_kind kind, const struct sym *s)
 {
-    struct lower_param p = {kind, s};
+    struct lower_param p = {.kind = kind, .sym = s};
     vec_push(l->arena, &l->out->params, p);
 }
 

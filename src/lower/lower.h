@@ -37,11 +37,21 @@ enum lower_param_kind {
     LOWER_POINTER, /* pointer parameter, .u64 */
     /* .u64: memory of the runtime for a view without a base; zeroed if sym->zeroed */
     LOWER_WORKSPACE,
-    LOWER_TICKET /* .u64: one u32 of the runtime, 0 before each launch: blocks draw their index */
+    LOWER_TICKET, /* .u64: one u32 of the runtime, 0 before each launch: blocks draw their index */
+    LOWER_MAP     /* 128 bytes: a tensor map of the view `sym`, which the launch encodes */
+};
+/* A tensor map: how the copy engine sees a view. Its extents, strides and first element are those of
+ * the view at the launch. CUDA driver API, cuTensorMapEncodeTiled. */
+enum { LOWER_MAP_RANK = 5 };
+struct lower_map {
+    int rank;                /* axes of the view */
+    int box[LOWER_MAP_RANK]; /* elements of a box along each axis of the view; 1 … 256 */
+    int swizzle; /* bytes of a row of the box in shared memory, 32, 64 or 128; 0: rows follow each other plainly */
 };
 struct lower_param {
     enum lower_param_kind kind;
-    const struct sym *sym; /* NULL for a ticket */
+    const struct sym *sym;       /* NULL for a ticket */
+    const struct lower_map *map; /* LOWER_MAP */
 };
 
 /* One kind of instruction on memory, made for one access of the program: for `show --stage layout`
@@ -102,6 +112,7 @@ struct lowered {
     VEC(struct lower_placed) placed;
     VEC(struct lower_held) held;
     int block[3];         /* threads */
+    int cluster;          /* blocks of a cluster along x; 0: none */
     int64_t shared_bytes; /* dynamic shared memory of a block, scratch included */
     int registers;        /* of a thread, estimated */
     enum lower_excess excess;
