@@ -1,6 +1,6 @@
 /* Text → thread IR. The grammar stands above each function; tokens are those of PTX, so line breaks do not
  * matter. The first error ends the parse. */
-#include "thread/thread.h"
+#include "thread/thread_build.h"
 
 #include "ptx/ptx_scan.h"
 
@@ -260,63 +260,13 @@ static void take_operands(struct parser *p, struct thread_operation *o)
     while (take_sign(p, ','));
 }
 
-static struct thread_type operand_type(const struct thread_operand *o)
-{
-    if (o->kind == THREAD_VALUE)
-        return o->value->type;
-    return (struct thread_type){.dtype = o->kind == THREAD_FLOAT ? DT_F64 : DT_I64, .count = 1};
-}
-
 /* --- types of results --- */
-
-static uint16_t longest(const struct thread_operation *o)
-{
-    uint16_t count = 1;
-    for (size_t i = 0; i < o->operands.count; i++) {
-        const struct thread_operand *x = &o->operands.data[i];
-        if (x->kind == THREAD_VALUE && x->value->type.count > count)
-            count = x->value->type.count;
-    }
-    return count;
-}
-
-static uint16_t result_count(struct parser *p, const struct thread_operation *o)
-{
-    int64_t count = 0;
-    switch (o->op) {
-    case THREAD_REDUCE_MAX:
-    case THREAD_REDUCE_ADD: return 1;
-    case THREAD_MMA: return 4;
-    case THREAD_PART:
-        if (o->operands.count > 2 && o->operands.data[2].kind == THREAD_INTEGER)
-            count = o->operands.data[2].integer;
-        break;
-    case THREAD_JOIN:
-    case THREAD_WEAVE:
-        for (size_t i = 0; i < o->operands.count; i++)
-            count += operand_type(&o->operands.data[i]).count;
-        break;
-    default: return longest(o);
-    }
-    if (count < 1 || count > MOST_GROUP)
-        fail(p, o->where, "the result has no element, or more than 256");
-    return (uint16_t)count;
-}
 
 static struct thread_type result_type(struct parser *p, const struct thread_operation *o, char kind)
 {
-    struct thread_type type = {.dtype = o->types[0], .count = 1};
-    switch (kind) {
-    case 'p': type.dtype = DT_BOOL; break;
-    case 'i': type.dtype = DT_U32; break;
-    case 'd': type.dtype = DT_U64; break;
-    case 'w':
-        type.in_flight = true;
-        if (o->operands.count > 0)
-            type.count = operand_type(&o->operands.data[0]).count;
-        break;
-    default: type.count = result_count(p, o); break;
-    }
+    struct thread_type type = thread_result_type(o, kind);
+    if (type.count == 0)
+        fail(p, o->where, "the result has no element, or more than 256");
     return type;
 }
 

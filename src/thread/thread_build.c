@@ -1,0 +1,146 @@
+#include "thread/thread_build.h"
+
+enum { MOST_GROUP = 256 };
+
+void thread_build_start(struct thread_builder *b, struct arena *a, const char *name,
+                        struct ptx_target target)
+{
+    *b = (struct thread_builder){.arena = a, .where = LOC_NONE};
+    b->function = arena_new(a, struct thread_function);
+    b->function->name = name;
+    b->function->target = target;
+    b->function->where = LOC_NONE;
+    b->region = b->function->body = arena_new(a, struct thread_region);
+}
+
+struct thread_value *thread_new_value(struct thread_builder *b, struct thread_type type)
+{
+    struct thread_value *v = arena_new(b->arena, struct thread_value);
+    v->type = type;
+    v->where = b->where;
+    v->number = b->function->values++;
+    v->name = arena_printf(b->arena, "%u", v->number);
+    return v;
+}
+
+struct thread_object *thread_new_object(struct thread_builder *b, const char *name,
+                                        enum dtype dtype, uint32_t count, uint32_t at)
+{
+    struct thread_object *o = arena_new(b->arena, struct thread_object);
+    *o = (struct thread_object){name, dtype, count, at, b->where};
+    vec_push(b->arena, &b->function->objects, o);
+    return o;
+}
+
+/* --- operands --- */
+
+struct thread_operand thread_use(struct thread_value *v)
+{
+    return (struct thread_operand){.kind = THREAD_VALUE, .where = v->where, .value = v};
+}
+
+struct thread_operand thread_integer(int64_t v)
+{
+    return (struct thread_operand){.kind = THREAD_INTEGER, .where = LOC_NONE, .integer = v};
+}
+
+struct thread_operand thread_real(double v)
+{
+    return (struct thread_operand){.kind = THREAD_FLOAT, .where = LOC_NONE, .real = v};
+}
+
+struct thread_operand thread_element(const struct thread_object *object,
+                                     struct thread_operand index, int64_t more)
+{
+    struct thread_operand o = {.kind = THREAD_ELEMENT, .where = LOC_NONE, .object = object};
+    o.value = index.kind == THREAD_VALUE ? index.value : NULL;
+    o.integer = more + (index.kind == THREAD_INTEGER ? index.integer : 0);
+    return o;
+}
+
+/* --- types of results --- */
+
+static uint16_t elements_of(const struct thread_operand *o)
+{
+    return o->kind == THREAD_VALUE ? o->value->type.count : 1;
+}
+
+static uint16_t longest(const struct thread_operation *o)
+{
+    uint16_t count = 1;
+    for (size_t i = 0; i < o->operands.count; i++)
+        if (elements_of(&o->operands.data[i]) > count)
+            count = elements_of(&o->operands.data[i]);
+    return count;
+}
+
+static uint16_t result_count(const struct thread_operation *o)
+{
+    int64_t count = 0;
+    switch (o->op) {
+    case THREAD_REDUCE_MAX:
+    case THREAD_REDUCE_ADD: return 1;
+    case THREAD_MMA: return 4;
+    case THREAD_PART:
+        if (o->operands.count > 2 && o->operands.data[2].kind == THREAD_INTEGER)
+            count = o->operands.data[2].integer;
+        break;
+    case THREAD_JOIN:
+    case THREAD_WEAVE:
+        for (size_t i = 0; i < o->operands.count; i++)
+            count += elements_of(&o->operands.data[i]);
+        break;
+    default: return longest(o);
+    }
+    return count < 1 || count > MOST_GROUP ? 0 : (uint16_t)count;
+}
+
+struct thread_type thread_result_type(const struct thread_operation *o, char kind)
+{
+    struct thread_type type = {.dtype = o->types[0], .count = 1};
+    switch (kind) {
+    case 'p': type.dtype = DT_BOOL; break;
+    case 'i': type.dtype = DT_U32; break;
+    case 'd': type.dtype = DT_U64; break;
+    case 'w':
+        type.in_flight = true;
+        if (o->operands.count > 0)
+            type.count = elements_of(&o->operands.data[0]);
+        break;
+    default: type.count = result_count(o); break;
+    }
+    return type;
+}
+
+/* --- operations --- */
+
+struct thread_operation *thread_add_control(struct thread_builder *b, enum thread_opcode op)
+{
+    struct thread_operation *o = arena_new(b->arena, struct thread_operation);
+    o->op = op;
+    o->types[0] = o->types[1] = DT_NONE;
+    o->where = b->where;
+    vec_push(b->arena, &b->region->operations, o);
+    return o;
+}
+
+struct thread_value *thread_add_counted(struct thread_builder *b, enum thread_opcode op,
+                                        enum dtype t, enum dtype from, uint16_t count_of_result,
+                                        const struct thread_operand *operands, size_t count)
+{
+    struct thread_operation *o = thread_add_control(b, op);
+    o->types[0] = t;
+    o->types[1] = from;
+    for (size_t i = 0; i < count; i++) {
+        vec_push(b->arena, &o->operands, operands[i]);
+        o->operands.data[i].where = b->where;
+    }
+    if (!thread_op_table[op].results[0])
+        return NULL;
+    struct thread_type type = thread_result_type(o, thread_op_table[op].results[0]);
+    if (count_of_result)
+        type.count = count_of_result;
+    struct thread_value *v = thread_new_value(b, type);
+    vec_push(b->arena, &o->results, v);
+    return v;
+}
