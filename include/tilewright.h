@@ -449,7 +449,9 @@ TW_API const char *tw_context_messages(const tw_context *ctx);
     X(TW_CODE_UNSUPPORTED, "unsupported", "an instruction that the simulator lacks")               \
     X(TW_CODE_CUT_OFF, "cut-off", "the end of a kernel of which its compiler left out the rest")   \
     X(TW_CODE_STOPPED, "stopped", "a launch that something else has ended")                        \
-    X(TW_CODE_WARPS_APART, "warps-apart", "warps that meet at different barriers")
+    X(TW_CODE_WARPS_APART, "warps-apart", "warps that meet at different barriers")                 \
+    X(TW_CODE_PRODUCT, "product", "registers of a warpgroup's product, used against its rules")    \
+    X(TW_CODE_PROXY, "proxy", "no fence between a write and an access of the async proxy")
 
 typedef enum tw_code {
 #define TW_CODE_ENUM(name, text, about) name,

@@ -107,6 +107,8 @@ static bool land_arrival(struct sim_warp *w, const struct copy *c, uint32_t mask
     struct sim_mbarriers at;
     memcpy(at.host, c->to, sizeof at.host);
     memcpy(at.offset, c->to_offset, sizeof at.offset);
+    for (int i = 0; i < SIM_LANES; i++)
+        at.block[i] = w->block;
     return sim_mbarrier_land(w, c->op, &c->at, mask, &at);
 }
 

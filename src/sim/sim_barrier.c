@@ -220,6 +220,8 @@ static bool choose_fence(const struct ptx_instruction *ins, struct sim_op *op)
     op->small = SIM_FENCE;
     if (ins->op == PTX_MEMBAR)
         op->order = SIM_SC;
+    else if (ptx_has(ins, MOD_MBARRIER_INIT))
+        op->small = SIM_INIT_FENCE;
     else if (ins->op == PTX_FENCE && op->order == SIM_WEAK)
         op->order = SIM_ACQ_REL;
     else if (ins->op == PTX_FENCE_PROXY || ins->op == PTX_MEMBAR_PROXY)

@@ -61,7 +61,9 @@ found(struct sim_barrier_check *c, enum sim_found kind, const struct sim_place *
     struct sim_finding f = {
         .kind = kind, .message = arena_vprintf(c->arena, format, args), .access_count = b ? 2 : 1};
     va_end(args);
-    const char *does = kind == SIM_FOUND_WARP_SYNC ? "synchronisation of lanes" : "barrier";
+    const char *does = kind == SIM_FOUND_WARP_SYNC ? "synchronisation of lanes"
+                       : kind == SIM_FOUND_PRODUCT ? "access to registers"
+                                                   : "barrier";
     f.access[0] = (struct sim_finding_access){
         .at = *a, .lane = a_mask ? __builtin_ctz(a_mask) : -1, .does = does};
     if (b)
@@ -290,7 +292,8 @@ static bool sync_told(void *user, const struct sim_sync_event *e)
                   e->members);
         break;
     case SIM_FENCE:
-    case SIM_PROXY_FENCE: break;
+    case SIM_PROXY_FENCE:
+    case SIM_INIT_FENCE: break;
     case SIM_MBARRIER_INIT:
     case SIM_MBARRIER_ARRIVE:
     case SIM_MBARRIER_BYTES:
@@ -300,6 +303,10 @@ static bool sync_told(void *user, const struct sim_sync_event *e)
     case SIM_MBARRIER_INVAL:
     case SIM_MBARRIER_NONE:
     case SIM_MBARRIER_BROKEN: sim_mbarrier_check_told(&b->mbarriers, e); break;
+    case SIM_PRODUCT_BROKEN:
+        found(c, SIM_FOUND_PRODUCT, &e->at, e->mask, e->other, e->other ? e->mask : 0, "%s",
+              e->why);
+        break;
     }
     return true;
 }

@@ -1,6 +1,6 @@
 /* Decodes a function once into an array of ops, one for each instruction. Each family is asked
  * in turn whether the instruction is its own. */
-#include "sim/sim_machine.h"
+#include "sim/sim_wgmma.h"
 
 #include <string.h>
 
@@ -28,10 +28,10 @@ extern sim_choose SIM_V3_CHOOSE(integer), SIM_V3_CHOOSE(bits), SIM_V3_CHOOSE(flo
 
 /* The families of the most frequent instructions come first. */
 static sim_choose *const families[][2] = {
-    TWICE(access), TWICE(integer), TWICE(float),    TWICE(move),   TWICE(compare),
-    ONCE(convert), TWICE(bits),    ONCE(half),      ONCE(approx),  TWICE(lanes),
-    TWICE(mma),    ONCE(matrix),   ONCE(control),   ONCE(barrier), ONCE(atomic),
-    ONCE(async),   ONCE(mbarrier), ONCE(mma_quads), ONCE(stack),
+    TWICE(access), TWICE(integer), TWICE(float), TWICE(move),  TWICE(compare), ONCE(convert),
+    TWICE(bits),   ONCE(half),     ONCE(approx), TWICE(lanes), TWICE(mma),     ONCE(matrix),
+    ONCE(control), ONCE(barrier),  ONCE(atomic), ONCE(async),  ONCE(mbarrier), ONCE(mma_quads),
+    ONCE(stack),   ONCE(bulk),     ONCE(wgmma),
 };
 
 static bool machine_is_v3(void)
@@ -139,6 +139,7 @@ struct sim_code *sim_code_of(struct sim *sim, const struct ptx_function *f)
     code->constants = arena_alloc(sim->arena, code->file_bytes - code->zeros + 1);
     if (d.image.count)
         memcpy(code->constants, d.image.data, d.image.count);
+    sim_held_prepare(&d, run_unknown);
     code->registers = d.registers;
     code->carry = d.carry;
     code->fills = d.fills.data;

@@ -95,9 +95,11 @@ struct sim_access {
     enum sim_pattern pattern;
     uint32_t stride; /* SIM_LINEAR: not below `bytes` */
     uint32_t mask;
-    int bytes;      /* of a lane, for the whole vector */
-    int element;    /* bytes of one element of the vector; 0: as `bytes` */
-    uint32_t group; /* number of the asynchronous copy that the access belongs to; 0: none */
+    int bytes;   /* of a lane, for the whole vector */
+    int element; /* bytes of one element of the vector; 0: as `bytes` */
+    uint32_t
+        group; /* number of the asynchronous copy or product that the access belongs to; 0: none */
+    int64_t away; /* SIM_SHARED: 1 + the number of the block whose memory it is; 0: its own */
     /* For a copy: the addresses on its other side (NULL: not known; lanes that read nothing have
      * the target's address). `past_l1`: the copy bypasses L1 (cp.async.cg). */
     const uint64_t *across;
@@ -115,7 +117,23 @@ struct sim_access {
 /* Events of asynchronous copies (cp.async): issued, committed to a group, landed, waited for.
  * Landing reads and writes: two accesses with `group`, in the name of the thread that issued the
  * copy. */
-enum sim_async { SIM_ASYNC_ISSUE, SIM_ASYNC_COMMIT, SIM_ASYNC_LAND, SIM_ASYNC_WAIT };
+enum sim_async {
+    SIM_ASYNC_ISSUE,
+    SIM_ASYNC_COMMIT,
+    SIM_ASYNC_LAND,
+    SIM_ASYNC_WAIT,
+    /* Bulk copies: as above; an issue has `agent` and its mbarrier. */
+    SIM_BULK_ISSUE,
+    SIM_BULK_COMMIT,
+    SIM_BULK_LAND,
+    SIM_BULK_WAIT, /* `reads`: for the reads alone */
+    /* Products of a warpgroup: a warp reaches product `group`; waits for that and all earlier
+     * ones. Their reads of shared memory come after all four warps have reached them. */
+    SIM_PRODUCT_ISSUE,
+    SIM_PRODUCT_WAIT
+};
+/* The parts of the machine that work by themselves, in the async proxy. */
+enum sim_agent { SIM_COPY_IN, SIM_COPY_OUT, SIM_PRODUCT };
 
 enum sim_sync {
     /* Lanes of `mask` arrive at barrier `id` (bar.arrive, and the first half of bar.sync). Sent
@@ -126,6 +144,7 @@ enum sim_sync {
     SIM_WARP_SYNC,
     SIM_FENCE,       /* fence, membar: order, scope */
     SIM_PROXY_FENCE, /* fence.proxy.async */
+    SIM_INIT_FENCE,  /* fence.mbarrier_init: as a releasing fence, and for the async proxy */
     /* Events of mbarriers: the lanes of `mask` are at the same one. */
     SIM_MBARRIER_INIT,   /* `count`: arrivals of a phase; sent before it, lane by lane */
     SIM_MBARRIER_ARRIVE, /* address, order, scope; each lane's count in `count` */
@@ -136,7 +155,9 @@ enum sim_sync {
     SIM_MBARRIER_INVAL,
     SIM_MBARRIER_NONE,   /* an operation without an mbarrier: the machine then stops */
     SIM_MBARRIER_BROKEN, /* an operation against the rules, `why`: the machine also stops */
-    SIM_EXIT             /* lanes of `mask` have exited */
+    /* An access to registers of a warpgroup's product against the rules, `why`; `other` */
+    SIM_PRODUCT_BROKEN,
+    SIM_EXIT /* lanes of `mask` have exited */
 };
 
 struct sim_sync_event {
@@ -161,9 +182,12 @@ struct sim_sync_event {
     enum sim_order order;
     enum sim_scope scope;
     uint64_t address[SIM_LANES]; /* of an mbarrier: offset in shared memory */
+    int64_t away;                /* of an mbarrier: 1 + the number of its block; 0: its own */
+    uint32_t group;              /* SIM_MBARRIER_BYTES: the bulk copy that has landed; 0: none */
     int64_t count;
-    int64_t pending, bytes; /* SIM_MBARRIER_FAILED: that the phase still waits for */
-    const char *why;        /* SIM_MBARRIER_BROKEN */
+    int64_t pending, bytes;        /* SIM_MBARRIER_FAILED: that the phase still waits for */
+    const char *why;               /* SIM_…_BROKEN */
+    const struct sim_place *other; /* SIM_PRODUCT_BROKEN: what it conflicts with; NULL: nothing */
 };
 
 struct sim_async_event {
@@ -171,6 +195,11 @@ struct sim_async_event {
     enum sim_async kind;
     uint32_t mask;
     uint32_t group;       /* ISSUE, LAND: the copy; COMMIT: unused */
+    enum sim_agent agent; /* SIM_BULK_…, SIM_PRODUCT_… */
+    bool reads;           /* SIM_BULK_WAIT: .read */
+    /* SIM_BULK_ISSUE, SIM_COPY_IN: the mbarrier's place, and the number of its block */
+    uint64_t mbarrier;
+    int64_t mbarrier_block;
     const uint8_t *bytes; /* ISSUE: the bytes that each lane's copy reads; NULL: not known */
     int pending;          /* WAIT: groups that may be pending */
     bool all;             /* WAIT: cp.async.wait_all */

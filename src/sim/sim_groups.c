@@ -95,7 +95,7 @@ void sim_groups_see(struct sim_groups *g, const struct sim_async_event *event)
     case SIM_ASYNC_ISSUE: issue(groups_of(g, &event->at), event); break;
     case SIM_ASYNC_COMMIT: commit(groups_of(g, &event->at), event->mask); break;
     case SIM_ASYNC_WAIT: wait(groups_of(g, &event->at), event); break;
-    case SIM_ASYNC_LAND: break; /* landing early or late has no effect here: only waiting counts */
+    default: break; /* landing early or late has no effect here: only waiting counts */
     }
 }
 

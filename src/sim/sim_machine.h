@@ -82,6 +82,7 @@ struct sim_code {
     uint32_t carry;                /* its slot, or SIM_NO_SLOT */
     struct sim_flow **flows;       /* sim_undefined.c, by op; NULL until first needed */
     const struct search *ways;     /* sim_skip.c; NULL until first needed */
+    struct sim_held_code *held;    /* sim_held.c; NULL: no products of warpgroups */
     struct sim_code *next;
 };
 
@@ -194,6 +195,8 @@ struct sim_block {
     int warp_count, threads, alive; /* warps alive */
     struct sim_warp *warps;
     uint8_t *shared;
+    struct sim_bulks *bulks;          /* copies of its threads under way; NULL: none so far */
+    struct sim_warpgroup *warpgroups; /* by number; NULL: no products so far */
     struct sim_barrier barriers[16];
     struct sim_block *next;
 };
@@ -279,6 +282,10 @@ bool sim_warp_can_run(const struct sim_warp *w);
  * `rest`. */
 void sim_split_to(struct sim_warp *w, const struct sim_op *rest, uint32_t mask,
                   const struct sim_op *to);
+/* Makes the lanes of mask wait at op, until their path's `wait` is SIM_WAIT_NOTHING again. Returns
+ * false. */
+bool sim_wait_here(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                   enum sim_pending what);
 /* Exits the lanes of the path's mask. */
 bool sim_leave(struct sim_warp *w, const struct sim_op *op, uint32_t mask);
 struct sim_frame *sim_frame_new(struct sim_warp *w, struct sim_code *code, struct sim_frame *parent,
@@ -322,6 +329,23 @@ bool sim_copies_leave(struct sim_warp *w, uint32_t mask); /* lands those under w
 bool sim_copies_land_due(struct sim_warp *w);             /* lands those due by land_after */
 bool sim_copies_land_all(struct sim_warp *w);             /* returns true if any landed */
 void sim_copies_forget(struct sim_warp *w);               /* drops copies of an earlier launch */
+
+/* sim_bulk.c, as above for the bulk copies of a block */
+bool sim_bulks_land_due(struct sim_block *b);
+bool sim_bulks_land_all(struct sim_block *b);
+void sim_bulks_forget(struct sim_block *b);
+
+/* sim_wgmma.c: called when all lanes of a warp have left, and when a block begins. */
+bool sim_products_leave(struct sim_warp *w, const struct sim_op *op);
+void sim_products_forget(struct sim_block *b);
+
+/* sim_cluster.c: an address in shared memory may have, from bit SIM_RANK_AT on, 1 + the rank of a
+ * block of the cluster; 0 there is the thread's own block. */
+enum { SIM_RANK_AT = 24 };
+/* Returns the block with a rank in the cluster of b; NULL: there is none. */
+struct sim_block *sim_cluster_block(struct sim_block *b, uint32_t rank);
+/* Returns the block whose shared memory an address names, generic or not; NULL: there is none. */
+struct sim_block *sim_shared_block(const struct sim_warp *w, uint64_t address);
 
 /* sim_memory.c */
 /* Returns the host address of `bytes` bytes at an address, generic or in a space; NULL: a fault. */

@@ -34,8 +34,6 @@ static uint64_t make(uint32_t expected, uint32_t pending, int64_t bytes, uint64_
     return expected | (uint64_t)pending << COUNT_BITS | field << BYTES_AT | IS_THERE | parity;
 }
 
-/* Lanes, their instruction and the mbarriers that it accesses. */
-
 /* Lanes of a warp, their instruction and the mbarriers that it accesses. */
 struct visit {
     struct sim_warp *w;
@@ -43,16 +41,17 @@ struct visit {
     const struct sim_place *place; /* NULL: where the warp is */
     const struct sim_mbarriers *at;
     uint32_t mask;
+    uint32_t group; /* the bulk copy that accesses it; 0: none */
 };
 
 /* Returns the lanes of v->mask that have the same mbarrier as the lowest of them. */
 static struct visit next_of(const struct visit *v)
 {
     struct visit one = *v;
-    uint64_t offset = v->at->offset[__builtin_ctz(v->mask)];
+    const uint8_t *host = v->at->host[__builtin_ctz(v->mask)];
     one.mask = 0;
     for (uint32_t rest = v->mask; rest; rest &= rest - 1)
-        if (v->at->offset[__builtin_ctz(rest)] == offset)
+        if (v->at->host[__builtin_ctz(rest)] == host)
             one.mask |= rest & -rest;
     return one;
 }
@@ -73,7 +72,11 @@ static bool tell(const struct visit *v, struct sim_sync_event event)
 {
     if (!v->w->observed)
         return true;
+    const struct sim_block *block = v->at->block[__builtin_ctz(v->mask)];
     event.mask = v->mask;
+    event.group = v->group;
+    if (block && block != v->w->block)
+        event.away = block->number + 1;
     event.order = v->op->order;
     event.scope = v->op->scope;
     if (v->place)
@@ -159,7 +162,7 @@ static bool tell_fault(struct sim_warp *w, const struct sim_op *op, int lane,
     struct sim_want want = {.kind = SIM_UPDATE, .bytes = 8, .alignment = 8};
     uint8_t *host[SIM_LANES];
     struct sim_mbarriers nowhere = {.offset = {0}};
-    struct visit v = {w, op, NULL, &nowhere, UINT32_C(1) << lane};
+    struct visit v = {w, op, NULL, &nowhere, UINT32_C(1) << lane, 0};
     bool fine = sim_reach_untold(w, op, v.mask, address, &want, host);
     if (fine && host[lane] != w->sim->nowhere)
         return broken(&v, "an mbarrier is in shared memory, not at 0x%llx",
@@ -179,6 +182,7 @@ bool sim_mbarrier_reach(struct sim_warp *w, const struct sim_op *op, uint32_t *m
         uint8_t *host =
             sim_resolve(w, lane, op->space, address[lane], 8, &space, &at->offset[lane]);
         at->host[lane] = host;
+        at->block[lane] = sim_shared_block(w, address[lane]);
         if (host && space == SIM_SHARED && at->offset[lane] % 8 == 0)
             continue;
         if (!tell_fault(w, op, lane, address))
@@ -193,7 +197,7 @@ bool sim_mbarrier_reach(struct sim_warp *w, const struct sim_op *op, uint32_t *m
 bool sim_mbarrier_expect(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
                          const struct sim_mbarriers *at)
 {
-    struct visit all = {w, op, NULL, at, mask};
+    struct visit all = {w, op, NULL, at, mask, 0};
     while (all.mask) {
         struct visit v = next_of(&all);
         uint64_t value, pending;
@@ -210,6 +214,33 @@ bool sim_mbarrier_expect(struct sim_warp *w, const struct sim_op *op, uint32_t m
     return true;
 }
 
+/* Bytes may be counted piece by piece: if no arrival is pending, the phase ends as soon as the
+ * bytes that it waits for have come, so no copy may bring more. */
+bool sim_mbarrier_complete(struct sim_warp *w, const struct sim_op *op,
+                           const struct sim_place *place, int lane, struct sim_block *block,
+                           uint64_t offset, int64_t bytes, uint32_t number)
+{
+    struct sim_mbarriers at = {.offset = {0}};
+    struct visit v = {w, op, place, &at, UINT32_C(1) << lane, number};
+    uint64_t value;
+    at.offset[lane] = offset;
+    at.host[lane] = block->shared + offset;
+    at.block[lane] = block;
+    if (!load(&v, &value))
+        return false;
+    int64_t before = bytes_of(value), to_come = before - bytes;
+    if (to_come < 0 && before > 0 && pending_of(value) == 0)
+        return broken(&v,
+                      "%lld bytes arrive at an mbarrier that waits for %lld: the phase ends too "
+                      "early",
+                      (long long)bytes, (long long)before);
+    if (to_come < -MOST_COUNT)
+        return broken(&v, "%lld bytes to come at an mbarrier: -%d to %d", (long long)to_come,
+                      MOST_COUNT, MOST_COUNT);
+    value = make(expected_of(value), pending_of(value), to_come, value & PARITY);
+    return tell_count(&v, SIM_MBARRIER_BYTES, -bytes) && store(&v, value);
+}
+
 /* Returns the next lanes that arrive: together if the phase waits for that number of arrivals,
  * otherwise one lane. */
 static struct visit next_arrival(const struct visit *all, uint32_t count)
@@ -224,7 +255,7 @@ static struct visit next_arrival(const struct visit *all, uint32_t count)
 bool sim_mbarrier_land(struct sim_warp *w, const struct sim_op *op, const struct sim_place *place,
                        uint32_t mask, const struct sim_mbarriers *at)
 {
-    struct visit all = {w, op, place, at, mask};
+    struct visit all = {w, op, place, at, mask, 0};
     while (all.mask) {
         struct visit v = next_arrival(&all, 1);
         if (!arrive_at(&v, 1, 0, 0))
@@ -249,7 +280,7 @@ static bool each(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
     struct sim_mbarriers at;
     if (!sim_mbarrier_reach(w, op, &mask, &at))
         return false;
-    struct visit all = {w, op, NULL, &at, mask};
+    struct visit all = {w, op, NULL, &at, mask, 0};
     for (; all.mask; all.mask &= all.mask - 1) {
         struct visit v = lowest_of(&all);
         if (!act(&v))
@@ -328,7 +359,7 @@ static bool arrive(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     const uint32_t *counts = sim_u32(w->file, op->slot[1]);
     if (!sim_mbarrier_reach(w, op, &mask, &at))
         return false;
-    struct visit all = {w, op, NULL, &at, mask};
+    struct visit all = {w, op, NULL, &at, mask, 0};
     while (all.mask) {
         uint32_t given = counts[__builtin_ctz(all.mask)], count = op->small ? 1 : given;
         struct visit same = all, v;
@@ -354,7 +385,7 @@ static bool wait(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     uint32_t *d = sim_u32(w->file, op->slot[0]), reached = mask, over = 0;
     if (!sim_mbarrier_reach(w, op, &reached, &at))
         return false;
-    struct visit all = {w, op, NULL, &at, reached};
+    struct visit all = {w, op, NULL, &at, reached, 0};
     while (all.mask) {
         struct visit v = next_of(&all), open;
         uint64_t value;

@@ -8,6 +8,7 @@
 struct sim_mbarriers {
     uint8_t *host[SIM_LANES];
     uint64_t offset[SIM_LANES];
+    struct sim_block *block[SIM_LANES]; /* whose shared memory it is */
 };
 /* Removes from *mask the lanes whose addresses cannot be an mbarrier's, and tells observers of
  * them. Returns false if the launch is over. */
@@ -16,6 +17,10 @@ bool sim_mbarrier_reach(struct sim_warp *w, const struct sim_op *op, uint32_t *m
 /* Adds one expected arrival for each lane to this phase. */
 bool sim_mbarrier_expect(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
                          const struct sim_mbarriers *at);
+/* Counts the bytes of bulk copy `number`, which a lane issued, at an mbarrier. */
+bool sim_mbarrier_complete(struct sim_warp *w, const struct sim_op *op,
+                           const struct sim_place *place, int lane, struct sim_block *block,
+                           uint64_t offset, int64_t bytes, uint32_t number);
 /* Lets each lane's copies arrive. */
 bool sim_mbarrier_land(struct sim_warp *w, const struct sim_op *op, const struct sim_place *place,
                        uint32_t mask, const struct sim_mbarriers *at);

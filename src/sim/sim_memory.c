@@ -33,8 +33,17 @@ static uint8_t *in_local(const struct sim_warp *w, int lane, uint64_t offset, ui
     return offset <= top && bytes <= top - offset ? sim_local(w, lane, offset) : NULL;
 }
 
-static uint8_t *in_shared(const struct sim_warp *w, uint64_t offset, uint64_t bytes)
+/* Strips the rank from *told if the address is in another block's memory. */
+static uint8_t *in_shared(const struct sim_warp *w, uint64_t offset, uint64_t bytes, uint64_t *told)
 {
+    if (offset >> SIM_RANK_AT) {
+        const struct sim_block *b = offset >> 32 ? NULL : sim_shared_block(w, offset);
+        if (!b)
+            return NULL;
+        *told = offset &= (UINT64_C(1) << SIM_RANK_AT) - 1;
+        return offset <= w->shared_bytes && bytes <= w->shared_bytes - offset ? b->shared + offset
+                                                                              : NULL;
+    }
     return offset <= w->shared_bytes && bytes <= w->shared_bytes - offset ? w->shared + offset
                                                                           : NULL;
 }
@@ -71,7 +80,7 @@ uint8_t *sim_resolve(struct sim_warp *w, int lane, uint8_t window, uint64_t addr
             *told = address = sim_offset_of(address);
     }
     switch (window) {
-    case SIM_IN_SHARED: *space = SIM_SHARED; return in_shared(w, address, bytes);
+    case SIM_IN_SHARED: *space = SIM_SHARED; return in_shared(w, address, bytes, told);
     case SIM_IN_LOCAL: *space = SIM_LOCAL; return in_local(w, lane, address, bytes);
     case SIM_IN_PARAM: *space = SIM_PARAM; return in_parameters(w, address, bytes);
     default: *space = SIM_GLOBAL; return in_allocation(w->sim, address, bytes, space);
@@ -204,19 +213,30 @@ static bool tell_together(struct sim_warp *w, const struct sim_op *op, uint32_t 
     return sim_tell_access(w, &access);
 }
 
-/* Tells observers of one access for each space: generic addresses may be in several. */
+/* Returns 1 + the number of the block whose shared memory an address is in, 0 for the own. */
+static int64_t away_of(const struct sim_warp *w, enum sim_space space, uint64_t address)
+{
+    const struct sim_block *b = space == SIM_SHARED ? sim_shared_block(w, address) : NULL;
+    return b && b != w->block ? b->number + 1 : 0;
+}
+
+/* Tells observers of one access for each space and each block: generic addresses may be in
+ * several. */
 static bool tell(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
-                 const struct sim_want *want, const enum sim_space space[SIM_LANES],
-                 const uint64_t told[SIM_LANES], uint8_t *const host[SIM_LANES])
+                 const struct sim_want *want, const uint64_t address[SIM_LANES],
+                 const enum sim_space space[SIM_LANES], const uint64_t told[SIM_LANES],
+                 uint8_t *const host[SIM_LANES])
 {
     struct sim_access access = {.mask = 0};
     sim_access_begin(w, op, want, &access);
     while (mask) {
         access.space = space[__builtin_ctz(mask)];
+        access.away = away_of(w, access.space, address[__builtin_ctz(mask)]);
         access.mask = 0;
         for (uint32_t rest = mask; rest; rest &= rest - 1) {
             int lane = __builtin_ctz(rest);
-            if (space[lane] != access.space)
+            if (space[lane] != access.space ||
+                away_of(w, space[lane], address[lane]) != access.away)
                 continue;
             access.mask |= UINT32_C(1) << lane;
             access.address[lane] = told[lane];
@@ -266,7 +286,7 @@ bool sim_reach_at(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
     }
     if (want->kind == SIM_WRITE) /* the instructions that update note changes themselves */
         w->sim->changes++;
-    return !w->watched || !good || tell(w, op, good, want, space, told, host);
+    return !w->watched || !good || tell(w, op, good, want, address, space, told, host);
 }
 
 bool sim_reach_untold(struct sim_warp *w, const struct sim_op *op, uint32_t mask,

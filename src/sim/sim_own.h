@@ -108,7 +108,8 @@ typedef bool sim_choose(struct sim_decoder *d, const struct ptx_instruction *ins
 sim_choose sim_choose_integer, sim_choose_bits, sim_choose_float, sim_choose_half,
     sim_choose_convert, sim_choose_compare, sim_choose_approx, sim_choose_move, sim_choose_access,
     sim_choose_atomic, sim_choose_lanes, sim_choose_control, sim_choose_barrier, sim_choose_async,
-    sim_choose_matrix, sim_choose_mma, sim_choose_mma_quads, sim_choose_mbarrier, sim_choose_stack;
+    sim_choose_matrix, sim_choose_mma, sim_choose_mma_quads, sim_choose_mbarrier, sim_choose_stack,
+    sim_choose_bulk, sim_choose_wgmma;
 
 /* --- memory --- */
 
@@ -184,7 +185,12 @@ struct sim_path {
     uint64_t polled_at;
 };
 
-enum sim_pending { SIM_WAIT_NOTHING, SIM_WAIT_LANES, SIM_WAIT_BARRIER };
+enum sim_pending {
+    SIM_WAIT_NOTHING,
+    SIM_WAIT_LANES,
+    SIM_WAIT_BARRIER,
+    SIM_WAIT_PRODUCT /* for the other warps of its warpgroup */
+};
 
 enum sim_state {
     SIM_RUNS,   /* the handler did not set another state */
@@ -221,6 +227,8 @@ struct sim_warp {
     uint8_t *local;
     size_t local_stride;
     struct sim_copies *copies; /* asynchronous ones under way */
+    struct sim_bulk_groups *bulk_groups;
+    struct sim_held *held; /* registers of products; NULL: none so far */
     /* `undefined`: registers with undefined lanes, of all frames; `switches`: there were none
      * before this instruction; `origins`: the sources of the undefined values. */
     uint32_t undefined;

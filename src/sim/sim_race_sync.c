@@ -548,7 +548,8 @@ bool race_sync(void *user, const struct sim_sync_event *e)
         if (e->orders)
             warp_sync(r, w, e);
         break;
-    case SIM_FENCE: fence(r, w, e); break;
+    case SIM_FENCE:
+    case SIM_INIT_FENCE: fence(r, w, e); break;
     case SIM_MBARRIER_INIT:
         touch_mbarrier(r, e);
         mbarrier_init(r, b, e);
@@ -568,7 +569,8 @@ bool race_sync(void *user, const struct sim_sync_event *e)
     case SIM_PROXY_FENCE:
     case SIM_MBARRIER_FAILED:
     case SIM_MBARRIER_NONE:
-    case SIM_MBARRIER_BROKEN: break;
+    case SIM_MBARRIER_BROKEN:
+    case SIM_PRODUCT_BROKEN: break;
     }
     return true;
 }
@@ -775,7 +777,7 @@ bool race_async(void *user, const struct sim_async_event *e)
             w->commits[__builtin_ctz(m)]++;
         break;
     case SIM_ASYNC_WAIT: wait_for(r, b, w, e); break;
-    case SIM_ASYNC_LAND: break;
+    default: break;
     }
     return true;
 }

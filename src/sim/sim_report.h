@@ -32,7 +32,9 @@
     X(EXITED, "exited-thread", true, "a barrier that waits for threads that left")                 \
     X(DEADLOCK, "deadlock", true, "no thread can go on")                                           \
     X(ENDLESS, "endless", true, "more steps than were allowed")                                    \
-    X(WARPS_APART, "warps-apart", false, "warps that meet at different barriers")
+    X(WARPS_APART, "warps-apart", false, "warps that meet at different barriers")                  \
+    X(PRODUCT, "product", true, "registers of a warpgroup's product, used against its rules")      \
+    X(PROXY, "proxy", true, "no fence between a write and an access of the async proxy")
 
 enum sim_found {
 #define X(id, name, fails, text) SIM_FOUND_##id,

@@ -87,6 +87,8 @@ static void begin_block(struct sim *sim)
     b->id[2] = (uint32_t)(b->number / grid[0] / grid[1]);
     b->alive = b->warp_count;
     b->next = NULL;
+    sim_bulks_forget(b);
+    sim_products_forget(b);
     memset(b->shared, 0, (size_t)sim->shared_bytes + 16);
     for (int i = 0; i < 16; i++) {
         uint32_t *arrived = b->barriers[i].arrived;
@@ -109,6 +111,8 @@ static void end_block(struct sim *sim, struct sim_block *b)
         at = &(*at)->next;
     *at = b->next;
     sim->resident_count--;
+    if (!sim->over)
+        sim_bulks_land_all(b);
     for (int i = 0; i < b->warp_count; i++)
         sim_warp_end(&b->warps[i]);
     b->next = sim->unused_blocks;

@@ -94,6 +94,8 @@ static void find_wait(struct text *out, struct sim_warp *w, const struct sim_pat
         wait->what = SIM_FOR_LANES;
         wait->members = p->members & w->alive;
         text_printf(out, ": waits for lanes 0x%08x", p->members & w->alive);
+    } else if (p->wait == SIM_WAIT_PRODUCT) {
+        text_add(out, ": waits for the other warps of its warpgroup to reach a product");
     } else if (p->poll) {
         wait->what = w->polled_mbarrier ? SIM_FOR_MBARRIER : SIM_FOR_MEMORY;
         find_polled(out, w, p, wait);
@@ -145,10 +147,13 @@ static void rotate_paths(struct sim *sim)
 
 static void land_copies(struct sim *sim)
 {
-    for (struct sim_block *b = sim->resident; b; b = b->next)
+    for (struct sim_block *b = sim->resident; b; b = b->next) {
         for (int i = 0; i < b->warp_count; i++)
             if (b->warps[i].alive && sim_copies_land_all(&b->warps[i]))
                 sim->changes++;
+        if (sim_bulks_land_all(b))
+            sim->changes++;
+    }
 }
 
 /* Makes the waiting loops of all warps that can run end; requires that they all poll. */

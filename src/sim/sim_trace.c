@@ -493,7 +493,8 @@ static bool see_sync(void *user, const struct sim_sync_event *e)
         made.base = e->members;
         break;
     case SIM_FENCE:
-    case SIM_PROXY_FENCE: made.kind = TRACE_FENCE; break;
+    case SIM_PROXY_FENCE:
+    case SIM_INIT_FENCE: made.kind = TRACE_FENCE; break;
     case SIM_MBARRIER_ARRIVE:
     case SIM_MBARRIER_WAIT:
         made.kind = e->kind == SIM_MBARRIER_ARRIVE ? TRACE_ARRIVE : TRACE_RELEASE;

@@ -6,7 +6,7 @@
  * that meet join. A path that only waits in a loop would then starve the others. So when nothing
  * else in the machine goes on, the path that ran longest ago is next (w->rotates), and keeps its
  * turn until it also waits. */
-#include "sim/sim_machine.h"
+#include "sim/sim_wgmma.h"
 
 #include <string.h>
 
@@ -176,6 +176,13 @@ static struct sim_path *split(struct sim_warp *w, const struct sim_op *op, uint3
 {
     sim_split_to(w, op + 1, mask, op);
     return &w->paths[w->path];
+}
+
+bool sim_wait_here(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
+                   enum sim_pending what)
+{
+    split(w, op, mask)->wait = (uint8_t)what;
+    return false;
 }
 
 static bool joins(const struct sim_path *p, const struct sim_path *q)
@@ -410,7 +417,7 @@ enum sim_pause sim_warp_run(struct sim_warp *w)
             pause = SIM_PAUSE_BLOCKED;
             break;
         }
-        if (sim->land_after && !sim_copies_land_due(w))
+        if (sim->land_after && (!sim_copies_land_due(w) || !sim_bulks_land_due(w->block)))
             break;
         const int64_t before = sim->steps;
         pause = w->stepped || w->undefined ? step_path(w) : run_path(w);
@@ -466,6 +473,7 @@ void sim_warp_begin(struct sim_warp *w, struct sim_code *code)
     w->switches = false;
     w->origins = NULL;
     sim_copies_forget(w);
+    sim_held_forget(w);
     w->path_count = 1;
     w->path = 0;
     struct sim_frame *frame = sim_frame_new(w, code, NULL, NULL);
@@ -513,6 +521,8 @@ bool sim_leave(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
         if (w->paths[i].wait == SIM_WAIT_LANES)
             w->paths[i].wait = SIM_WAIT_NOTHING;
     leave_frames(w, frame, mask);
+    if (!w->alive && !sim_products_leave(w, op))
+        return false;
     if (!w->alive)
         w->block->alive--;
     sim_barriers_after_exit(w);

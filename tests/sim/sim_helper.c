@@ -65,16 +65,22 @@ void sim_case_close(struct sim_case *c)
     arena_free(&c->arena);
 }
 
-enum sim_end sim_case_run(struct sim_case *c, const char *kernel, int count, const uint64_t *values)
+enum sim_end sim_case_launch(struct sim_case *c, const char *kernel, int count,
+                             const void *const *arguments)
 {
-    const void *arguments[64];
-    for (int i = 0; i < count; i++)
-        arguments[i] = &values[i];
     c->launch.kernel = kernel;
     c->launch.arguments = arguments;
     c->launch.argument_count = count;
     c->end = sim_run(c->sim, &c->launch, &c->diag);
     return c->end;
+}
+
+enum sim_end sim_case_run(struct sim_case *c, const char *kernel, int count, const uint64_t *values)
+{
+    const void *arguments[64];
+    for (int i = 0; i < count; i++)
+        arguments[i] = &values[i];
+    return sim_case_launch(c, kernel, count, arguments);
 }
 
 void sim_case_done(struct sim_case *c, const char *kernel, int count, const uint64_t *values)

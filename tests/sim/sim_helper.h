@@ -27,7 +27,10 @@ void sim_case_close(struct sim_case *c);
 /* Launches a kernel; values of the parameters by number, each of up to 8 bytes. */
 enum sim_end sim_case_run(struct sim_case *c, const char *kernel, int count,
                           const uint64_t *values);
-/* As above, and checks that the launch ends without a fault. */
+/* Launches a kernel with parameters of any size, such as tensor maps. */
+enum sim_end sim_case_launch(struct sim_case *c, const char *kernel, int count,
+                             const void *const *arguments);
+/* As sim_case_run, and checks that the launch ends without a fault. */
 void sim_case_done(struct sim_case *c, const char *kernel, int count, const uint64_t *values);
 /* Calls sim_allocate with the names b0, b1, … in order. */
 uint64_t sim_case_buffer(struct sim_case *c, size_t bytes, const void *data);
