@@ -34,6 +34,7 @@ BELOW = {
     "cuda": {"base", "ptx", "target"},
     "tune": {"base", "layout", "tile", "lang"},
     "driver": {"base", "ptx", "target", "sim"},
+    "runtime": {"driver"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 PUBLIC = re.compile(r"tilewright(_\w+)?\.h")  # include/

@@ -22,64 +22,11 @@
 
 #include "base/diag.h"
 #include "base/number_map.h"
+#include "driver/driver_api.h"
 #include "ptx/ptx.h"
 #include "sim/sim.h"
 
 #include <stdio.h>
-
-/* CUresult, and cudaError with the same numbers */
-enum driver_result {
-#define RESULT(number, id, driver, runtime, text) DRIVER_##id = number,
-#include "driver/driver_results.def"
-#undef RESULT
-};
-
-/* --- the caller's structs --- */
-
-/* CUDA_MEMCPY2D */
-struct driver_copy_2d {
-    size_t from_x, from_y; /* bytes, rows */
-    int from_kind;         /* enum driver_memory_kind */
-    const void *from_host;
-    uint64_t from_device;
-    void *from_array;
-    size_t from_pitch;
-    size_t to_x, to_y;
-    int to_kind;
-    void *to_host;
-    uint64_t to_device;
-    void *to_array;
-    size_t to_pitch;
-    size_t width, height; /* bytes, rows */
-};
-enum driver_memory_kind {
-    DRIVER_MEMORY_HOST = 1,
-    DRIVER_MEMORY_DEVICE = 2,
-    DRIVER_MEMORY_ARRAY = 3,
-    DRIVER_MEMORY_UNIFIED = 4
-};
-
-/* CUlaunchAttribute, CUlaunchConfig */
-enum { DRIVER_LAUNCH_COOPERATIVE = 2, DRIVER_LAUNCH_CLUSTER = 4 };
-struct driver_launch_attribute {
-    int id, padding;
-    union {
-        unsigned cluster[3];
-        int number;
-        char room[64];
-    } value;
-};
-struct driver_launch_config {
-    unsigned grid[3], block[3], shared;
-    void *stream;
-    const struct driver_launch_attribute *attributes;
-    unsigned count;
-};
-
-#define DRIVER_EXPORT __attribute__((visibility("default")))
-#define CALL(asked, symbol, since, parameters) DRIVER_EXPORT int symbol parameters;
-#include "driver/driver_calls.def"
-#undef CALL
 
 /* --- calls --- */
 
@@ -153,15 +100,16 @@ void driver_fail(int result);
 
 /* --- places in the program --- */
 
-enum { DRIVER_SITE_FRAMES = 12 };
+enum { DRIVER_SITE_FRAMES = 24 };
 /* Return addresses of a call, from the library outwards. */
 struct driver_site {
     void *frames[DRIVER_SITE_FRAMES];
     int count;
 };
 void driver_site_here(struct driver_site *site);
-/* Returns "main+0x2c in app" of the innermost frame outside of these libraries; in the arena. */
-const char *driver_site_text(struct arena *a, const struct driver_site *site);
+/* Returns "main+0x2c in app" of the innermost frame outside of these libraries, of the toolkit's
+ * inline functions, and of the host function of a kernel (its mangled name, or NULL); in the arena. */
+const char *driver_site_text(struct arena *a, const struct driver_site *site, const char *kernel);
 /* Also treats the library that has this address as one of ours. */
 void driver_site_skip(const void *address);
 
@@ -189,6 +137,9 @@ struct driver_memory *driver_memory_at(uint64_t address);
 struct driver_memory *driver_registered_at(const void *host);
 /* Returns the next memory in the order of allocation; the first after NULL; NULL: no more. */
 struct driver_memory *driver_memory_next(const struct driver_memory *after);
+/* Places a managed variable of a module that is about to be loaded. Returns false if there is no
+ * memory. */
+bool driver_place_managed(const struct ptx_variable *v);
 /* Returns the host address of the bytes. NULL after a report: they are not in one allocation. */
 void *driver_bytes(uint64_t address, size_t bytes, const char *what);
 
@@ -252,7 +203,9 @@ struct driver_fault {
     bool fails;       /* false: a note */
     const char *message;
     const struct driver_memory *memory; /* that it is about; NULL: none */
+    const char *call, *site;            /* NULL: the call in progress, and its place */
 };
+/* Reports it, once for each place and message. */
 void driver_report_fault(const struct driver_fault *fault);
 struct sim_report;
 struct sim_finding;

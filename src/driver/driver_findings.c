@@ -41,13 +41,27 @@ static void note_memory(struct text *text, const struct driver_memory *m)
 {
     struct arena *a = &driver.arena;
     text_printf(text, "    note: %s is %zu bytes by %s at %s\n", m->name, m->bytes, m->call,
-                driver_site_text(a, &m->made));
+                driver_site_text(a, &m->made, NULL));
     if (m->freed_by)
         text_printf(text, "    note: it was freed by %s at %s\n", m->freed_by,
-                    driver_site_text(a, &m->freed));
+                    driver_site_text(a, &m->freed, NULL));
 }
 
 /* --- faults of the host's calls --- */
+
+/* Returns false if a fault with these texts was reported before. */
+static bool is_new(const char *kind, const char *message, const char *place)
+{
+    static struct number_map reported; /* by the hash of the texts (FNV-1a) */
+    const char *const texts[] = {kind, message, place};
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    bool added;
+    for (int i = 0; i < 3; i++)
+        for (const char *c = texts[i]; *c; c++)
+            hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    number_map_entry(&driver.arena, &reported, hash, &added);
+    return added;
+}
 
 static int report_fault(void *user)
 {
@@ -56,7 +70,10 @@ static int report_fault(void *user)
     struct driver_site site;
     struct text json, text;
     driver_site_here(&site);
-    const char *place = driver_site_text(a, &site), *call = driver_call_name();
+    const char *place = f->site ? f->site : driver_site_text(a, &site, NULL);
+    const char *call = f->call ? f->call : driver_call_name();
+    if (!is_new(f->kind, f->message, place))
+        return DRIVER_SUCCESS;
     text_init(&text, a);
     text_printf(&text, "%s: %s: %s\n", f->fails ? "error" : "note", f->kind, f->message);
     if (f->fails)
@@ -82,7 +99,7 @@ void driver_report_fault(const struct driver_fault *fault)
 
 static void add_launch(struct text *json, struct text *text, const struct driver_launched *l)
 {
-    const char *place = driver_site_text(&driver.arena, &l->site);
+    const char *place = driver_site_text(&driver.arena, &l->site, l->kernel->function->name);
     text_printf(text, "    note: launch %lld, of %s, in ", (long long)l->number, l->kernel->shown);
     if (l->stream->number > 0)
         text_printf(text, "stream %d", l->stream->number);

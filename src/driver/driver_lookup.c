@@ -82,18 +82,20 @@ static void unseen(const char *what, const char *error, const char *site)
 {
     ENTER;
     char message[256];
-    snprintf(message, sizeof message, "%s failed (%s) at %s, and the program never asked", what,
-             error, site);
-    const struct driver_fault fault = {.kind = "api-error", .fails = true, .message = message};
+    snprintf(message, sizeof message,
+             "%s failed (%s), and the program never called cudaGetLastError", what, error);
+    const struct driver_fault fault = {
+        .kind = "api-error", .fails = true, .message = message, .call = what, .site = site};
     driver_report_fault(&fault);
 }
 
-static char *site(void)
+static char *site(void *kernel)
 {
     ENTER;
+    const struct driver_kernel *k = driver_kernel_of(kernel);
     struct driver_site here;
     driver_site_here(&here);
-    return strdup(driver_site_text(&driver.arena, &here));
+    return strdup(driver_site_text(&driver.arena, &here, k ? k->function->name : NULL));
 }
 
 static const struct driver_private private_table = {enter, leave, driver_site_skip, unseen, site};
@@ -104,6 +106,7 @@ int cuGetExportTable(const void **table, const unsigned char *id)
     ENTER;
     if (!table || !id)
         return DRIVER_INVALID_VALUE;
+    static bool told;
     *table = memcmp(id, driver_private_id, sizeof driver_private_id) == 0 ? &private_table : NULL;
     if (*table)
         return DRIVER_SUCCESS;
@@ -112,8 +115,9 @@ int cuGetExportTable(const void **table, const unsigned char *id)
         .fails = true,
         .message = "the program contains the CUDA runtime itself, which asks the driver for "
                    "interfaces that are not published; build it with `nvcc -cudart shared`"};
-    if (driver_prepare() == DRIVER_SUCCESS)
+    if (!told && driver_prepare() == DRIVER_SUCCESS)
         driver_report_fault(&fault);
+    told = true;
     return DRIVER_NOT_FOUND;
 }
 

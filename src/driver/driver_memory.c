@@ -155,6 +155,17 @@ static int allocate(void *user)
     return DRIVER_SUCCESS;
 }
 
+/* A variable is not in the list of leaks, and keeps its name. */
+bool driver_place_managed(const struct ptx_variable *v)
+{
+    struct driver_memory m = {
+        .bytes = (size_t)ptx_variable_size(v), .type = DRIVER_MANAGED_MEMORY, .name = v->name};
+    m.address = m.bytes ? map_shared(&m) : 0;
+    if (m.address)
+        sim_place(driver_machine(), v, m.address);
+    return m.address;
+}
+
 static int make(enum driver_memory_type type, size_t bytes, void *host, struct driver_memory **out)
 {
     struct allocate_call call = {.asked = {.bytes = bytes, .type = type, .host = host}};

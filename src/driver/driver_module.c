@@ -118,6 +118,19 @@ static void add_kernels(struct driver_module *m)
     }
 }
 
+/* Places the variables that the host names, too: __managed__. */
+static bool place_variables(const struct driver_module *m)
+{
+    for (size_t i = 0; i < m->module->items.count; i++) {
+        const struct ptx_item *item = &m->module->items.data[i];
+        if (item->kind == PTX_ITEM_VARIABLE && item->variable->attribute &&
+            strcmp(item->variable->attribute, ".managed") == 0 &&
+            !driver_place_managed(item->variable))
+            return false;
+    }
+    return true;
+}
+
 static int refuse_text(struct driver_module *m, const struct jit *jit)
 {
     struct text text;
@@ -151,7 +164,7 @@ static int load(void *user)
     read_sources(m);
     add_kernels(m);
     call->made = m;
-    return driver_machine_load(m) ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
+    return place_variables(m) && driver_machine_load(m) ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
 }
 
 static int load_image(void **module, const void *image, const struct jit *jit)

@@ -13,8 +13,9 @@ struct driver_private {
     void (*skip)(const void *address);
     /* Reports an error of a launch by <<<>>> that the program never asked for. */
     void (*unseen)(const char *what, const char *error, const char *site);
-    /* Returns the text of the call site, which the caller frees; NULL: no memory. */
-    char *(*site)(void);
+    /* Returns the text of the call site of a kernel's launch, which the caller frees; NULL: no
+     * memory. */
+    char *(*site)(void *kernel);
 };
 
 #endif

@@ -7,6 +7,7 @@
 #include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -34,8 +35,7 @@ void driver_site_here(struct driver_site *site)
 
 static bool is_ours(const void *base)
 {
-    if (!skipped[0])
-        driver_site_skip((const void *)(uintptr_t)driver_site_here);
+    driver_site_skip((const void *)(uintptr_t)driver_site_here);
     for (int i = 0; i < SKIPPED; i++)
         if (skipped[i] == base)
             return true;
@@ -105,41 +105,86 @@ static const char *search(const struct elf_file *f, uint64_t base, uint64_t addr
 
 /* --- text --- */
 
-static const char *describe(struct arena *a, const Dl_info *info, uintptr_t address)
+/* The function that has the address. */
+struct place {
+    const char *name; /* mangled; NULL: not known */
+    uint64_t offset;
+    Dl_info info;
+};
+
+static void find_place(struct arena *a, uintptr_t address, struct place *p)
 {
-    const char *file = text_base_name(info->dli_fname), *name = info->dli_sname;
-    uint64_t offset = name ? address - (uintptr_t)info->dli_saddr : 0;
     struct elf_file f;
-    if (!name && open_file(info->dli_fname, &f)) {
-        name = search(&f, (uintptr_t)info->dli_fbase, address, &offset);
-        name = name ? arena_string(a, name, strlen(name)) : NULL;
-        munmap((void *)(uintptr_t)f.bytes, f.length);
+    p->name = p->info.dli_sname;
+    p->offset = p->name ? address - (uintptr_t)p->info.dli_saddr : 0;
+    if (p->name || !open_file(p->info.dli_fname, &f))
+        return;
+    p->name = search(&f, (uintptr_t)p->info.dli_fbase, address, &p->offset);
+    p->name = p->name ? arena_string(a, p->name, strlen(p->name)) : NULL;
+    munmap((void *)(uintptr_t)f.bytes, f.length);
+}
+
+/* "void tmpl<64>(float*)" → "tmpl<64>" */
+static const char *without_types(struct arena *a, const char *text)
+{
+    size_t start = 0, end = 0;
+    for (int depth = 0; text[end] && (depth || text[end] != '('); end++) {
+        depth += (text[end] == '<') - (text[end] == '>');
+        if (!depth && text[end] == ' ')
+            start = end + 1;
     }
-    if (!name)
+    return arena_string(a, text + start, end - start);
+}
+
+/* Returns the name as in the source, if the program has the C++ library. */
+static const char *plain_name(struct arena *a, const char *name)
+{
+    char *(*demangle)(const char *, char *, size_t *, int *);
+    int status = 0;
+    *(void **)&demangle = dlsym(RTLD_DEFAULT, "__cxa_demangle");
+    char *text = demangle ? demangle(name, NULL, NULL, &status) : NULL;
+    if (!text)
+        return name;
+    const char *kept = without_types(a, text);
+    free(text);
+    return kept;
+}
+
+static const char *describe(struct arena *a, const struct place *p, uintptr_t address)
+{
+    const char *file = text_base_name(p->info.dli_fname);
+    if (!p->name)
         return arena_printf(a, "%s+0x%llx", file,
-                            (unsigned long long)(address - (uintptr_t)info->dli_fbase));
-    return arena_printf(a, "%s+0x%llx in %s", ptx_plain_name(a, name), (unsigned long long)offset,
+                            (unsigned long long)(address - (uintptr_t)p->info.dli_fbase));
+    return arena_printf(a, "%s+0x%llx in %s", plain_name(a, p->name), (unsigned long long)p->offset,
                         file);
 }
 
-/* A kernel's launch by <<<>>> comes from a stub that nvcc made; its caller is the place. */
-static bool is_stub(const char *text)
+/* Returns true for functions of the toolkit's headers, and for those that nvcc writes to launch a
+ * kernel: their caller is the place. */
+static bool is_between(struct arena *a, const char *name, const char *kernel)
 {
-    return strncmp(text, "__device_stub__", 15) == 0;
+    static const char *const starts[] = {"cuda", "__cuda", "__device_stub__", "__wrapper__device"};
+    const char *plain = plain_name(a, name);
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+        if (strncmp(plain, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return (kernel && strcmp(name, kernel) == 0) || strstr(name, "__device_stub_");
 }
 
-const char *driver_site_text(struct arena *a, const struct driver_site *site)
+const char *driver_site_text(struct arena *a, const struct driver_site *site, const char *kernel)
 {
     const char *first = NULL;
     for (int i = 0; i < site->count; i++) {
         uintptr_t address = (uintptr_t)site->frames[i] - 1; /* inside of the call */
-        Dl_info info;
-        if (!dladdr((void *)address, &info) || is_ours(info.dli_fbase))
+        struct place p;
+        if (!dladdr((void *)address, &p.info) || is_ours(p.info.dli_fbase))
             continue;
-        const char *text = describe(a, &info, address);
-        if (!is_stub(text))
+        find_place(a, address, &p);
+        const char *text = describe(a, &p, address);
+        if (!p.name || !is_between(a, p.name, kernel))
             return text;
-        first = text;
+        first = first ? first : text;
     }
     return first ? first : "an unknown place";
 }

@@ -65,6 +65,8 @@ struct sim_turn {
 
 /* Gives the address of a global or constant variable of a module. Returns false if it has none. */
 bool sim_variable(struct sim *sim, const struct ptx_variable *v, uint64_t *address);
+/* Places a variable, before its module is loaded, in memory of its size that starts at `address`. */
+void sim_place(struct sim *sim, const struct ptx_variable *v, uint64_t address);
 
 struct sim_options {
     uint64_t seed; /* seed of the order of warps and blocks; 0: warps in turn */

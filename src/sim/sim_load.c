@@ -35,14 +35,9 @@ const struct ptx_function *sim_function_at(const struct sim *sim, uint64_t addre
     return sim->functions.data[at / 16 - 1];
 }
 
-/* Gives a global or constant variable memory when its address is first needed. */
-static bool global_address(struct sim *sim, const struct ptx_variable *v, uint64_t *address)
+void sim_place(struct sim *sim, const struct ptx_variable *v, uint64_t address)
 {
-    struct number_entry *known = number_map_find(&sim->variable_numbers, (uintptr_t)v);
-    uint64_t number = known ? known->value : sim_new_allocation(sim, ptx_variable_size(v), v->name);
-    *address = sim_address_of(number, 0);
-    if (known || !number)
-        return number;
+    uint64_t number = sim_number_of(address);
     struct sim_allocation *a = &sim->allocations.data[number];
     bool added;
     a->variable = v;
@@ -51,7 +46,17 @@ static bool global_address(struct sim *sim, const struct ptx_variable *v, uint64
     a->structs = v->type == MOD_B8;
     number_map_entry(sim->arena, &sim->variable_numbers, (uintptr_t)v, &added)->value = number;
     vec_push(sim->arena, &sim->variables, number);
-    return true;
+}
+
+/* Gives a global or constant variable memory when its address is first needed. */
+static bool global_address(struct sim *sim, const struct ptx_variable *v, uint64_t *address)
+{
+    const struct number_entry *known = number_map_find(&sim->variable_numbers, (uintptr_t)v);
+    uint64_t number = known ? known->value : sim_new_allocation(sim, ptx_variable_size(v), v->name);
+    *address = sim_address_of(number, 0);
+    if (!known && number)
+        sim_place(sim, v, *address);
+    return number;
 }
 
 static bool shared_address(const struct sim_program *p, const struct ptx_variable *v,

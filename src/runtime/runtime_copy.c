@@ -1,0 +1,195 @@
+/* Copies and fills. */
+#include "runtime/runtime.h"
+
+/* Where the two sides of each kind of copy are. */
+static const struct {
+    int to, from;
+} sides[] = {
+    [COPY_HOST_TO_HOST] = {DRIVER_MEMORY_HOST, DRIVER_MEMORY_HOST},
+    [COPY_HOST_TO_DEVICE] = {DRIVER_MEMORY_DEVICE, DRIVER_MEMORY_HOST},
+    [COPY_DEVICE_TO_HOST] = {DRIVER_MEMORY_HOST, DRIVER_MEMORY_DEVICE},
+    [COPY_DEVICE_TO_DEVICE] = {DRIVER_MEMORY_DEVICE, DRIVER_MEMORY_DEVICE},
+    [COPY_BY_ADDRESS] = {DRIVER_MEMORY_UNIFIED, DRIVER_MEMORY_UNIFIED},
+};
+
+struct rows {
+    uint64_t address;
+    size_t pitch;
+};
+
+/* stream NULL and `waits`: the call returns when the copy is done. */
+static int copy(struct rows to, struct rows from, size_t width, size_t height, int kind, bool waits,
+                void *stream)
+{
+    if (kind < COPY_HOST_TO_HOST || kind > COPY_BY_ADDRESS)
+        return runtime_done(DRIVER_INVALID_DIRECTION);
+    struct driver_copy_2d c = {.from_kind = sides[kind].from,
+                               .from_host = (const void *)(uintptr_t)from.address,
+                               .from_device = from.address,
+                               .from_pitch = from.pitch,
+                               .to_kind = sides[kind].to,
+                               .to_host = (void *)(uintptr_t)to.address,
+                               .to_device = to.address,
+                               .to_pitch = to.pitch,
+                               .width = width,
+                               .height = height};
+    return runtime_done(waits ? cuMemcpy2DUnaligned_v2(&c) : cuMemcpy2DAsync_v2(&c, stream));
+}
+
+static int copy_bytes(uint64_t to, uint64_t from, size_t bytes, int kind, bool waits, void *stream)
+{
+    return copy((struct rows){to, bytes}, (struct rows){from, bytes}, bytes, 1, kind, waits,
+                stream);
+}
+
+int cudaMemcpy(void *to, const void *from, size_t bytes, int kind)
+{
+    ENTER;
+    return copy_bytes((uintptr_t)to, (uintptr_t)from, bytes, kind, true, NULL);
+}
+
+int cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, void *stream)
+{
+    ENTER;
+    return copy_bytes((uintptr_t)to, (uintptr_t)from, bytes, kind, false, stream);
+}
+
+int cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes)
+{
+    ENTER;
+    if (to_device || from_device)
+        return runtime_done(DRIVER_INVALID_DEVICE);
+    return copy_bytes((uintptr_t)to, (uintptr_t)from, bytes, COPY_DEVICE_TO_DEVICE, true, NULL);
+}
+
+int cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
+                        void *stream)
+{
+    ENTER;
+    if (to_device || from_device)
+        return runtime_done(DRIVER_INVALID_DEVICE);
+    return copy_bytes((uintptr_t)to, (uintptr_t)from, bytes, COPY_DEVICE_TO_DEVICE, false, stream);
+}
+
+int cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                 size_t height, int kind)
+{
+    ENTER;
+    return copy((struct rows){(uintptr_t)to, to_pitch}, (struct rows){(uintptr_t)from, from_pitch},
+                width, height, kind, true, NULL);
+}
+
+int cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                      size_t height, int kind, void *stream)
+{
+    ENTER;
+    return copy((struct rows){(uintptr_t)to, to_pitch}, (struct rows){(uintptr_t)from, from_pitch},
+                width, height, kind, false, stream);
+}
+
+/* --- variables --- */
+
+/* Finds bytes of a variable. */
+static int part_of(const void *symbol, size_t bytes, size_t offset, uint64_t *address)
+{
+    size_t size = 0;
+    int result = runtime_variable_of(symbol, address, &size);
+    if (result != DRIVER_SUCCESS)
+        return result;
+    *address += offset;
+    return offset <= size && bytes <= size - offset ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
+}
+
+static int copy_to(const void *symbol, const void *from, size_t bytes, size_t offset, int kind,
+                   bool waits, void *stream)
+{
+    uint64_t to;
+    int result = part_of(symbol, bytes, offset, &to);
+    if (result != DRIVER_SUCCESS)
+        return runtime_done(result);
+    return copy_bytes(to, (uintptr_t)from, bytes, kind, waits, stream);
+}
+
+static int copy_from(void *to, const void *symbol, size_t bytes, size_t offset, int kind,
+                     bool waits, void *stream)
+{
+    uint64_t from;
+    int result = part_of(symbol, bytes, offset, &from);
+    if (result != DRIVER_SUCCESS)
+        return runtime_done(result);
+    return copy_bytes((uintptr_t)to, from, bytes, kind, waits, stream);
+}
+
+int cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset, int kind)
+{
+    ENTER;
+    return copy_to(symbol, from, bytes, offset, kind, true, NULL);
+}
+
+int cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t bytes, size_t offset,
+                            int kind, void *stream)
+{
+    ENTER;
+    return copy_to(symbol, from, bytes, offset, kind, false, stream);
+}
+
+int cudaMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset, int kind)
+{
+    ENTER;
+    return copy_from(to, symbol, bytes, offset, kind, true, NULL);
+}
+
+int cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t bytes, size_t offset, int kind,
+                              void *stream)
+{
+    ENTER;
+    return copy_from(to, symbol, bytes, offset, kind, false, stream);
+}
+
+int cudaGetSymbolAddress(void **address, const void *symbol)
+{
+    ENTER;
+    uint64_t found;
+    if (!address)
+        return runtime_done(DRIVER_INVALID_VALUE);
+    int result = runtime_variable_of(symbol, &found, NULL);
+    if (result == DRIVER_SUCCESS)
+        *address = (void *)(uintptr_t)found;
+    return runtime_done(result);
+}
+
+int cudaGetSymbolSize(size_t *bytes, const void *symbol)
+{
+    ENTER;
+    uint64_t found;
+    if (!bytes)
+        return runtime_done(DRIVER_INVALID_VALUE);
+    return runtime_done(runtime_variable_of(symbol, &found, bytes));
+}
+
+/* --- fills --- */
+
+int cudaMemset(void *to, int value, size_t bytes)
+{
+    ENTER;
+    return runtime_done(cuMemsetD8_v2((uintptr_t)to, (unsigned char)value, bytes));
+}
+
+int cudaMemsetAsync(void *to, int value, size_t bytes, void *stream)
+{
+    ENTER;
+    return runtime_done(cuMemsetD8Async((uintptr_t)to, (unsigned char)value, bytes, stream));
+}
+
+int cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height)
+{
+    ENTER;
+    return runtime_done(cuMemsetD2D8_v2((uintptr_t)to, pitch, (unsigned char)value, width, height));
+}
+
+int cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, void *stream)
+{
+    ENTER;
+    return runtime_done(
+        cuMemsetD2D8Async((uintptr_t)to, pitch, (unsigned char)value, width, height, stream));
+}

@@ -1,0 +1,160 @@
+/* The state of a thread, errors. */
+#include "runtime/runtime.h"
+
+#include "driver/driver_private.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct driver_private *private_table; /* NULL: another driver is installed */
+static pthread_once_t opened = PTHREAD_ONCE_INIT;
+static int opening_failed;
+static void *primary;
+static _Thread_local bool has_context;
+static _Thread_local int last_error;
+
+/* The first error of a launch that the program has not asked for; of all threads. */
+static struct {
+    pthread_mutex_t lock;
+    int error;
+    char *site;
+} unseen = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void forget_unseen(void)
+{
+    pthread_mutex_lock(&unseen.lock);
+    unseen.error = DRIVER_SUCCESS;
+    free(unseen.site);
+    unseen.site = NULL;
+    pthread_mutex_unlock(&unseen.lock);
+}
+
+static void at_exit(void)
+{
+    const char *text = "";
+    if (unseen.error && private_table && cuGetErrorString(unseen.error, &text) == DRIVER_SUCCESS)
+        private_table->unseen("a launch", text, unseen.site ? unseen.site : "an unknown place");
+    forget_unseen();
+}
+
+static void open_device(void)
+{
+    const void *table;
+    opening_failed = cuInit(0);
+    if (opening_failed == DRIVER_SUCCESS)
+        opening_failed = cuDevicePrimaryCtxRetain(&primary, 0);
+    if (cuGetExportTable(&table, driver_private_id) == DRIVER_SUCCESS)
+        private_table = table;
+    if (private_table)
+        private_table->skip((const void *)(uintptr_t)open_device);
+    atexit(at_exit);
+}
+
+struct runtime_entered runtime_enter(const char *name)
+{
+    void *current = NULL;
+    pthread_once(&opened, open_device);
+    if (!opening_failed && !has_context) {
+        has_context = true;
+        cuCtxGetCurrent(&current);
+        if (!current)
+            cuCtxSetCurrent(primary);
+    }
+    if (private_table)
+        private_table->enter(name);
+    return (struct runtime_entered){opening_failed};
+}
+
+void runtime_leave(struct runtime_entered *entered)
+{
+    (void)entered;
+    if (private_table)
+        private_table->leave();
+}
+
+int runtime_done(int result)
+{
+    if (result != DRIVER_SUCCESS && result != DRIVER_NOT_READY)
+        last_error = result;
+    return result;
+}
+
+int runtime_launched(int result, void *kernel)
+{
+    if (result == DRIVER_SUCCESS || !private_table)
+        return runtime_done(result);
+    pthread_mutex_lock(&unseen.lock);
+    if (!unseen.error) {
+        unseen.error = result;
+        unseen.site = private_table->site(kernel);
+    }
+    pthread_mutex_unlock(&unseen.lock);
+    return runtime_done(result);
+}
+
+int cudaGetLastError(void)
+{
+    int error = last_error;
+    last_error = DRIVER_SUCCESS;
+    forget_unseen();
+    return error;
+}
+
+int cudaPeekAtLastError(void)
+{
+    forget_unseen();
+    return last_error;
+}
+
+static const struct {
+    int number;
+    const char *name, *text;
+} errors[] = {
+#define RESULT(number, id, driver, runtime, text) {number, runtime, text},
+#include "driver/driver_results.def"
+#undef RESULT
+};
+
+enum { ERROR_COUNT = sizeof errors / sizeof errors[0] };
+
+const char *cudaGetErrorName(int error)
+{
+    for (size_t i = 0; i < ERROR_COUNT; i++)
+        if (errors[i].number == error)
+            return errors[i].name;
+    return "unrecognized error code";
+}
+
+const char *cudaGetErrorString(int error)
+{
+    for (size_t i = 0; i < ERROR_COUNT; i++)
+        if (errors[i].number == error)
+            return errors[i].text;
+    return "unrecognized error code";
+}
+
+int cudaDriverGetVersion(int *version)
+{
+    return runtime_done(cuDriverGetVersion(version));
+}
+
+int cudaRuntimeGetVersion(int *version)
+{
+    if (!version)
+        return runtime_done(DRIVER_INVALID_VALUE);
+    *version = RUNTIME_VERSION * 1000;
+    return DRIVER_SUCCESS;
+}
+
+int cudaProfilerStart(void)
+{
+    ENTER;
+    return runtime_done(cuProfilerStart());
+}
+
+int cudaProfilerStop(void)
+{
+    ENTER;
+    return runtime_done(cuProfilerStop());
+}

@@ -1,0 +1,123 @@
+/* Streams and events. */
+#include "runtime/runtime.h"
+
+int cudaStreamAddCallback(void *stream, void (*function)(void *, int, void *), void *user,
+                          unsigned flags)
+{
+    ENTER;
+    return runtime_done(cuStreamAddCallback(stream, function, user, flags));
+}
+
+int cudaLaunchHostFunc(void *stream, void (*function)(void *), void *user)
+{
+    ENTER;
+    return runtime_done(cuLaunchHostFunc(stream, function, user));
+}
+
+int cudaStreamCreateWithFlags(void **stream, unsigned flags)
+{
+    ENTER;
+    return runtime_done(cuStreamCreate(stream, flags));
+}
+
+int cudaStreamCreateWithPriority(void **stream, unsigned flags, int priority)
+{
+    ENTER;
+    return runtime_done(cuStreamCreateWithPriority(stream, flags, priority));
+}
+
+int cudaStreamCreate(void **stream)
+{
+    ENTER;
+    return runtime_done(cuStreamCreate(stream, 0));
+}
+
+int cudaStreamDestroy(void *stream)
+{
+    ENTER;
+    return runtime_done(cuStreamDestroy_v2(stream));
+}
+
+int cudaStreamSynchronize(void *stream)
+{
+    ENTER;
+    return runtime_done(cuStreamSynchronize(stream));
+}
+
+int cudaStreamQuery(void *stream)
+{
+    ENTER;
+    return runtime_done(cuStreamQuery(stream));
+}
+
+int cudaStreamWaitEvent(void *stream, void *event, unsigned flags)
+{
+    ENTER;
+    return runtime_done(cuStreamWaitEvent(stream, event, flags));
+}
+
+int cudaStreamGetFlags(void *stream, unsigned *flags)
+{
+    ENTER;
+    return runtime_done(cuStreamGetFlags(stream, flags));
+}
+
+int cudaStreamGetPriority(void *stream, int *priority)
+{
+    ENTER;
+    return runtime_done(cuStreamGetPriority(stream, priority));
+}
+
+int cudaStreamIsCapturing(void *stream, int *status)
+{
+    ENTER;
+    return runtime_done(cuStreamIsCapturing(stream, status));
+}
+
+int cudaEventCreateWithFlags(void **event, unsigned flags)
+{
+    ENTER;
+    return runtime_done(cuEventCreate(event, flags));
+}
+
+int cudaEventCreate(void **event)
+{
+    ENTER;
+    return runtime_done(cuEventCreate(event, 0));
+}
+
+int cudaEventDestroy(void *event)
+{
+    ENTER;
+    return runtime_done(cuEventDestroy_v2(event));
+}
+
+int cudaEventRecord(void *event, void *stream)
+{
+    ENTER;
+    return runtime_done(cuEventRecord(event, stream));
+}
+
+int cudaEventRecordWithFlags(void *event, void *stream, unsigned flags)
+{
+    ENTER;
+    return runtime_done(cuEventRecordWithFlags(event, stream, flags));
+}
+
+int cudaEventSynchronize(void *event)
+{
+    ENTER;
+    return runtime_done(cuEventSynchronize(event));
+}
+
+int cudaEventQuery(void *event)
+{
+    ENTER;
+    return runtime_done(cuEventQuery(event));
+}
+
+int cudaEventElapsedTime(float *ms, void *from, void *to)
+{
+    ENTER;
+    return runtime_done(cuEventElapsedTime(ms, from, to));
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""libcudart.so.13 and .12 of this project: what they export; a program that compares what the calls give, from PTX plain and compressed; programs
+without PTX, and with the runtime linked in, are refused with the way out."""
+import os
+import re
+import sys
+import tempfile
+
+from app_runner import HERE, build, libraries, nvcc, symbols
+from tile_runner import call, expect
+
+
+def listed(version):
+    """Returns the names in the table of entry points for a version of the library."""
+    with open(os.path.join(HERE, "../../src/runtime/runtime_calls.def")) as f:
+        return set(re.findall(rf"^(?:CALL|OF_{version})\((\w+),", f.read(), re.M))
+
+
+def main():
+    library = libraries(sys.argv[1], "libcudart.so.13")
+    nvcc()
+    for version in (12, 13):
+        found = symbols(library.replace("13", str(version))) - {f"libcudart.so.{version}"}
+        expect(len(found) > 90 and found == listed(version), f"libcudart.so.{version}: {found ^ listed(version)}")
+    there = {"LD_LIBRARY_PATH": os.path.dirname(library)}
+    with tempfile.TemporaryDirectory() as folder:
+        for options in (["-arch=sm_80"], ["-no-compress"]):
+            program = build(folder, "runtime_api.cu", "-cudart", "shared", *options)
+            done = call([program], env=there)
+            expect(done.status == 0 and done.out.startswith("0 of ") and done.err == "", done)
+        bare = build(folder, "stray_launch.cu", "-cudart", "shared", "-gencode", "arch=compute_90,code=sm_90", name="bare")
+        done = call([bare], env=there)
+        expect(done.status == 3 and "error: no-ptx: " in done.err and "nvcc adds PTX with -arch=sm_90" in done.err, done)
+        static = build(folder, "stray_launch.cu", name="static")
+        done = call([static], env=there)
+        expect(done.status == 3 and done.err.count("error: static-runtime: ") == 1 and "`nvcc -cudart shared`" in done.err, done)
+        stray = build(folder, "stray_launch.cu", "-cudart", "shared", name="stray")
+        done = call([stray], env=there)
+        expect(done.status == 0 and "error: api-error: a launch failed (invalid configuration argument)" in done.err, done)
+        expect("a launch was called at main+0x" in done.err, done)
+
+
+if __name__ == "__main__":
+    main()
