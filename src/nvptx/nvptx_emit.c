@@ -23,32 +23,6 @@ void nvptx_fail(struct nvptx *n, const struct thread_operation *op)
 
 /* --- operands --- */
 
-/* Returns a constant as a word; elements of 8 and 16 bits fill it. */
-static struct ptx_operand constant(const struct thread_operand *o, enum dtype t)
-{
-    const double real = o->kind == THREAD_FLOAT ? o->real : (double)o->integer;
-    switch (t) {
-    case DT_F32: return ptx_f32((float)real);
-    case DT_F64: return ptx_f64(real);
-    case DT_F16: return ptx_int((int64_t)f64_to_f16(real) * 0x10001);
-    case DT_BF16: return ptx_int((int64_t)f64_to_bf16(real) * 0x10001);
-    case DT_I16:
-    case DT_U16: return ptx_int((o->integer & 0xffff) * 0x10001);
-    case DT_I8:
-    case DT_U8: return ptx_int((o->integer & 0xff) * 0x1010101);
-    default: return ptx_int(o->integer);
-    }
-}
-
-struct ptx_operand nvptx_word(struct nvptx *n, const struct thread_operand *o, enum dtype t,
-                              uint16_t i)
-{
-    if (o->kind != THREAD_VALUE)
-        return constant(o, t);
-    const struct nvptx_registers *r = nvptx_registers_of(n, o->value);
-    return r->word[r->words == 1 ? 0 : i];
-}
-
 static struct ptx_operand all(struct nvptx *n, const struct ptx_operand *word, uint16_t words)
 {
     return words == 1 ? word[0] : ptx_vector(&n->build, word, words);
@@ -62,7 +36,7 @@ struct ptx_operand nvptx_all_of(struct nvptx *n, const struct thread_value *v)
 
 struct ptx_operand nvptx_all_words(struct nvptx *n, const struct thread_operand *o, enum dtype t)
 {
-    return o->kind == THREAD_VALUE ? nvptx_all_of(n, o->value) : constant(o, t);
+    return o->kind == THREAD_VALUE ? nvptx_all_of(n, o->value) : nvptx_word(n, o, t, 0);
 }
 
 struct ptx_operand nvptx_element(struct nvptx *n, const struct thread_operand *o)
@@ -81,15 +55,6 @@ void nvptx_guarded(struct nvptx *n, struct ptx_instruction *ins)
 {
     if (n->guard.kind == PTX_REGISTER)
         ptx_when(ins, n->guard);
-}
-
-static void move(struct nvptx *n, enum dtype t, struct ptx_operand to, struct ptx_operand from)
-{
-    if (t == DT_BOOL && from.kind == PTX_IMMEDIATE) {
-        ptx_emit(&n->build, "setp.ne.u32", to, ptx_int((int64_t)from.bits), ptx_int(0));
-        return;
-    }
-    ptx_emit_for(&n->build, PTX_TYPES((uint16_t)nvptx_word_type(t)), "mov.*", to, from);
 }
 
 static bool has_registers_of(struct nvptx *n, const struct thread_operand *o,
@@ -113,8 +78,8 @@ static struct ptx_operand *copy_words(struct nvptx *n, const struct thread_value
     const struct nvptx_registers *r = nvptx_registers_of(n, v);
     struct ptx_operand *copy = arena_array(n->arena, struct ptx_operand, r->words);
     for (uint16_t w = 0; w < r->words; w++) {
-        copy[w] = ptx_reg(&n->build, nvptx_word_type(v->type.dtype));
-        move(n, v->type.dtype, copy[w], r->word[w]);
+        copy[w] = ptx_reg(&n->build, nvptx_register_type(v->type));
+        nvptx_move(n, nvptx_register_type(v->type), copy[w], r->word[w]);
     }
     return copy;
 }
@@ -139,13 +104,16 @@ static void pass(struct nvptx *n, const struct thread_operand *from, struct thre
             copies[i] = copy_words(n, from[i].value);
     for (size_t i = 0; i < count; i++) {
         const struct nvptx_registers *r = nvptx_registers_of(n, to[i]);
-        const enum dtype t = to[i]->type.dtype;
+        const struct thread_type t = to[i]->type;
         if (has_registers_of(n, &from[i], to[i]))
             continue;
         if (to[i]->type.in_flight)
             refuse_move(n, from[i].where);
         for (uint16_t w = 0; w < r->words; w++)
-            move(n, t, r->word[w], copies[i] ? copies[i][w] : nvptx_word(n, &from[i], t, w));
+            nvptx_move(n, nvptx_register_type(t), r->word[w],
+                       copies[i]      ? copies[i][w]
+                       : t.count == 1 ? nvptx_scalar(n, &from[i], t.dtype)
+                                      : nvptx_word(n, &from[i], t.dtype, w));
     }
 }
 
@@ -177,7 +145,7 @@ static bool can_guard(const struct thread_operation *op)
 
 static void emit_if(struct nvptx *n, const struct thread_operation *op)
 {
-    struct ptx_operand condition = nvptx_word(n, &op->operands.data[0], DT_BOOL, 0);
+    struct ptx_operand condition = nvptx_scalar(n, &op->operands.data[0], DT_BOOL);
     if (can_guard(op)) {
         n->guard = condition;
         region(n, op->regions.data[0]);
@@ -247,7 +215,7 @@ static void emit_roles(struct nvptx *n, const struct thread_operation *op)
 static void emit_break_if(struct nvptx *n, const struct thread_operation *op)
 {
     struct thread_value *const *to = n->loop->operation->results.data;
-    struct ptx_operand condition = nvptx_word(n, &op->operands.data[0], DT_BOOL, 0);
+    struct ptx_operand condition = nvptx_scalar(n, &op->operands.data[0], DT_BOOL);
     bool moves = false;
     for (size_t i = 1; i < op->operands.count; i++)
         moves |= !has_registers_of(n, &op->operands.data[i], to[i - 1]);
@@ -305,7 +273,8 @@ static bool on_target(struct ptx_target t, const struct thread_operation *op)
     case THREAD_PRODUCT_COMMIT:
     case THREAD_PRODUCT_WAIT: return t.number == 90 && t.suffix == 'a';
     case THREAD_ROLES: return !sets_registers(op) || (t.number >= 90 && t.suffix);
-    case THREAD_CONVERT: return t.number >= 80 || !nvptx_is_half(op->types[0]);
+    case THREAD_CONVERT:
+        return t.number >= 80 || (op->types[0] != DT_BF16 && op->types[1] != DT_BF16);
     case THREAD_COPY_ASYNC:
     case THREAD_COPY_ASYNC_COMMIT:
     case THREAD_COPY_ASYNC_WAIT:

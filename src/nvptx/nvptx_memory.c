@@ -3,11 +3,6 @@
 
 #include <assert.h>
 
-static struct ptx_operand scalar(struct nvptx *n, const struct thread_operand *o, enum dtype t)
-{
-    return nvptx_word(n, o, t, 0);
-}
-
 /* Returns the address of an element, as a u32. */
 static struct ptx_operand address(struct nvptx *n, const struct thread_operand *o)
 {
@@ -19,16 +14,83 @@ static struct ptx_operand address(struct nvptx *n, const struct thread_operand *
 
 /* --- loads and stores of one element --- */
 
-static struct ptx_operand global(struct nvptx *n, const struct thread_operation *op)
+/* Returns [address] of element index + constant of an array in global memory. */
+static struct ptx_operand global(struct nvptx *n, const struct thread_operand *o, int64_t bytes)
 {
-    const struct thread_operand *o = op->operands.data;
-    const int64_t bytes = (int64_t)dtype_size(op->types[0]);
-    struct ptx_operand at = ptx_reg(&n->build, MOD_U64), index = scalar(n, &o[1], DT_U32);
-    ptx_emit(&n->build, "mad.wide.u32", at, index, ptx_int(bytes), scalar(n, &o[0], DT_U64));
+    const struct thread_operand *index = &o[1];
+    const bool wide = index->kind == THREAD_VALUE && index->value->type.dtype != DT_U32;
+    struct ptx_operand base = nvptx_scalar(n, &o[0], DT_U64);
+    if (index->kind == THREAD_INTEGER && index->integer == 0)
+        return ptx_at(base, o[2].integer * bytes);
+    struct ptx_operand at = ptx_reg(&n->build, MOD_U64);
+    ptx_emit(&n->build, wide ? "mad.lo.u64" : "mad.wide.u32", at, nvptx_scalar(n, index, DT_U32),
+             ptx_int(bytes), base);
     return ptx_at(at, o[2].integer * bytes);
 }
 
-/* One instruction moves 1, 2 or 4 words; words of 16-bit elements are moved as they are. */
+/* The type that an instruction moves: words, or, of fewer bytes, a part of one. A scalar in a .b32 is extended. */
+static enum ptx_mod moved_type(struct thread_type t)
+{
+    const size_t bytes = t.count * dtype_size(t.dtype);
+    if (bytes >= 4)
+        return nvptx_word_type(t.dtype == DT_BOOL ? DT_U8 : t.dtype);
+    if (nvptx_register_type(t) == MOD_B16)
+        return MOD_B16;
+    const bool is_signed = t.count == 1 && dtype_table[t.dtype].kind == DK_SINT;
+    return bytes == 2 ? (is_signed ? MOD_S16 : MOD_U16) : is_signed ? MOD_S8 : MOD_U8;
+}
+
+/* Returns the words that a store writes. Predicates are bytes in memory: 0 or 1. */
+static struct ptx_operand *stored_words(struct nvptx *n, const struct thread_operand *o,
+                                        struct thread_type t)
+{
+    const uint16_t words = nvptx_words(t);
+    struct ptx_operand *e = NULL, *word = arena_array(n->arena, struct ptx_operand, words);
+    const bool is_bool = o->kind == THREAD_VALUE && o->value->type.dtype == DT_BOOL;
+    if (is_bool)
+        e = nvptx_elements(n, o, DT_BOOL, t.count);
+    for (uint16_t i = 0; is_bool && i < t.count; i++) {
+        struct ptx_operand byte = ptx_reg(&n->build, MOD_B32);
+        ptx_emit(&n->build, "selp.b32", byte, ptx_int(1), ptx_int(0), e[i]);
+        e[i] = byte;
+    }
+    for (uint16_t w = 0; w < words; w++)
+        if (is_bool)
+            word[w] = t.count == 1 ? e[0] : nvptx_packed(n, t, e, w);
+        else
+            word[w] = t.count == 1 ? nvptx_scalar(n, o, t.dtype) : nvptx_word(n, o, t.dtype, w);
+    return word;
+}
+
+/* Makes predicates of the bytes that were loaded. */
+static void put_bools(struct nvptx *n, const struct thread_value *to,
+                      const struct ptx_operand *word)
+{
+    const struct nvptx_registers *r = nvptx_registers_of(n, to);
+    struct ptx_operand byte[4] = {word[0]};
+    for (uint16_t i = 0; i < r->words; i++) {
+        if (i % 4 == 0 && r->words > 1)
+            nvptx_unpack(n, DT_U8, word[i / 4], byte);
+        ptx_emit(&n->build, "setp.ne.b32", r->word[i], byte[i % 4], ptx_int(0));
+    }
+}
+
+static void load(struct nvptx *n, const struct thread_operation *op, const char *text,
+                 struct thread_type t, struct ptx_operand at)
+{
+    const struct thread_value *v = op->results.data[0];
+    const uint16_t type = (uint16_t)moved_type(t), words = nvptx_words(t);
+    struct ptx_operand byte[4];
+    const bool is_bool = v->type.dtype == DT_BOOL;
+    for (uint16_t w = 0; is_bool && w < words; w++)
+        byte[w] = ptx_reg(&n->build, MOD_B32);
+    const struct ptx_operand *to = is_bool ? byte : nvptx_registers_of(n, v)->word;
+    ptx_emit_for(&n->build, &type, text, words == 1 ? to[0] : ptx_vector(&n->build, to, words), at);
+    if (is_bool)
+        put_bools(n, v, byte);
+}
+
+/* One instruction moves 1, 2 or 4 words, or a part of one. */
 static void load_or_store(struct nvptx *n, const struct thread_operation *op)
 {
     static const char *const mnemonic[2][2][3] = {
@@ -36,7 +98,6 @@ static void load_or_store(struct nvptx *n, const struct thread_operation *op)
          {"st.global.*", "st.global.v2.*", "st.global.v4.*"}},
         {{"ld.shared.*", "ld.shared.v2.*", "ld.shared.v4.*"},
          {"st.shared.*", "st.shared.v2.*", "st.shared.v4.*"}}};
-    const uint16_t type = (uint16_t)nvptx_word_type(op->types[0]);
     const bool shared = op->op == THREAD_LOAD_SHARED || op->op == THREAD_STORE_SHARED;
     const bool stores = op->results.count == 0;
     const struct thread_operand *last = &op->operands.data[op->operands.count - 1];
@@ -45,18 +106,23 @@ static void load_or_store(struct nvptx *n, const struct thread_operation *op)
         t = op->results.data[0]->type;
     else if (last->kind == THREAD_VALUE)
         t = last->value->type;
-    uint16_t words = nvptx_words(t);
-    if (words > 4 || words == 3 || t.count * dtype_size(t.dtype) < 4) {
+    t.dtype = t.dtype == DT_BOOL ? DT_U8 : t.dtype;
+    const uint16_t type = (uint16_t)moved_type(t), words = nvptx_words(t);
+    if (words > 4 || words == 3) {
         nvptx_fail(n, op);
         return;
     }
     const char *text = mnemonic[shared][stores][words / 2];
-    struct ptx_operand at = shared ? nvptx_element(n, &op->operands.data[0]) : global(n, op);
-    if (stores)
-        nvptx_guarded(
-            n, ptx_emit_for(&n->build, &type, text, at, nvptx_all_words(n, last, op->types[0])));
-    else
-        ptx_emit_for(&n->build, &type, text, nvptx_all_of(n, op->results.data[0]), at);
+    struct ptx_operand at = shared
+                                ? nvptx_element(n, &op->operands.data[0])
+                                : global(n, op->operands.data, (int64_t)dtype_size(op->types[0]));
+    if (!stores) {
+        load(n, op, text, t, at);
+        return;
+    }
+    const struct ptx_operand *word = stored_words(n, last, t);
+    nvptx_guarded(n, ptx_emit_for(&n->build, &type, text, at,
+                                  words == 1 ? word[0] : ptx_vector(&n->build, word, words)));
 }
 
 static void load_matrix(struct nvptx *n, const struct thread_operation *op)
@@ -84,13 +150,10 @@ static void copy_async(struct nvptx *n, const struct thread_operation *op)
 {
     const struct thread_operand *o = op->operands.data;
     const int64_t bytes = thread_element_bytes(o[0].object);
-    struct ptx_operand from = ptx_reg(&n->build, MOD_U64), to = nvptx_element(n, &o[0]);
-    ptx_emit(&n->build, "mad.wide.u32", from, scalar(n, &o[2], DT_U32), ptx_int(bytes),
-             scalar(n, &o[1], DT_U64));
+    struct ptx_operand to = nvptx_element(n, &o[0]), from = global(n, &o[1], bytes);
     const char *text =
         o[4].integer == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
-    nvptx_guarded(n, ptx_emit(&n->build, text, to, ptx_at(from, o[3].integer * bytes),
-                              ptx_int(o[4].integer)));
+    nvptx_guarded(n, ptx_emit(&n->build, text, to, from, ptx_int(o[4].integer)));
 }
 
 static void mma(struct nvptx *n, const struct thread_operation *op)
@@ -107,7 +170,7 @@ static void mma(struct nvptx *n, const struct thread_operation *op)
 
 static void barrier(struct nvptx *n, const struct thread_operation *op)
 {
-    struct ptx_operand number = scalar(n, &op->operands.data[0], DT_U32);
+    struct ptx_operand number = nvptx_scalar(n, &op->operands.data[0], DT_U32);
     int64_t threads = op->operands.data[1].integer;
     if (op->op == THREAD_BARRIER_ARRIVE)
         ptx_emit(&n->build, "bar.arrive", number, ptx_int(threads));
@@ -120,7 +183,7 @@ static void barrier(struct nvptx *n, const struct thread_operation *op)
 static void wait(struct nvptx *n, const struct thread_operation *op)
 {
     struct ptx_operand at = nvptx_element(n, &op->operands.data[0]);
-    struct ptx_operand parity = scalar(n, &op->operands.data[1], DT_U32),
+    struct ptx_operand parity = nvptx_scalar(n, &op->operands.data[1], DT_U32),
                        done = ptx_reg(&n->build, MOD_PRED);
     struct ptx_label *again = ptx_new_label(&n->build, "wait");
     ptx_place(&n->build, again);
@@ -147,10 +210,10 @@ static void on_mbarrier(struct nvptx *n, const struct thread_operation *op)
 
 static struct ptx_operand box(struct nvptx *n, const struct thread_operation *op, size_t from)
 {
-    struct ptx_operand at[5], map = scalar(n, &op->operands.data[0], DT_NONE);
+    struct ptx_operand at[5], map = nvptx_scalar(n, &op->operands.data[0], DT_NONE);
     size_t count = op->operands.count - from;
     for (size_t i = 0; i < count && i < 5; i++)
-        at[i] = scalar(n, &op->operands.data[from + i], DT_U32);
+        at[i] = nvptx_scalar(n, &op->operands.data[from + i], DT_U32);
     return ptx_at_tensor(&n->build, map, at, count);
 }
 
@@ -220,8 +283,8 @@ static void product(struct nvptx *n, const struct thread_operation *op)
     const char *mnemonic = arena_printf(
         n->arena, "wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s", 2 * sums->words, type, type);
     struct ptx_operand out = ptx_vector(&n->build, sums->word, sums->words),
-                       b = scalar(n, &o[2], DT_U64);
-    struct ptx_operand adds = scalar(n, &o[3], DT_BOOL), one = ptx_int(1),
+                       b = nvptx_scalar(n, &o[2], DT_U64);
+    struct ptx_operand adds = nvptx_scalar(n, &o[3], DT_BOOL), one = ptx_int(1),
                        across = ptx_int(o[4].integer);
     assert(nvptx_registers_of(n, o[0].value) == sums &&
            "sums are live after a product has taken them");
@@ -230,8 +293,8 @@ static void product(struct nvptx *n, const struct thread_operation *op)
                  ptx_vector(&n->build, nvptx_registers_of(n, o[1].value)->word, 4), b, adds, one,
                  one, across);
     else
-        ptx_emit(&n->build, mnemonic, out, scalar(n, &o[1], DT_U64), b, adds, one, one, ptx_int(0),
-                 across);
+        ptx_emit(&n->build, mnemonic, out, nvptx_scalar(n, &o[1], DT_U64), b, adds, one, one,
+                 ptx_int(0), across);
 }
 
 static const char *plain(enum thread_opcode op)
@@ -285,7 +348,7 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
     case THREAD_MBARRIER_EXPECT:
     case THREAD_MBARRIER_ARRIVE: on_mbarrier(n, op); break;
     case THREAD_PREFETCH_MAP:
-        ptx_emit(&n->build, "prefetch.tensormap", ptx_at(scalar(n, &o[0], DT_NONE), 0));
+        ptx_emit(&n->build, "prefetch.tensormap", ptx_at(nvptx_scalar(n, &o[0], DT_NONE), 0));
         break;
     case THREAD_COPY_IN: copy_in(n, op); break;
     case THREAD_COPY_OUT: copy_out(n, op); break;

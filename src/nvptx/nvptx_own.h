@@ -35,9 +35,29 @@ const struct nvptx_registers *nvptx_registers_of(struct nvptx *n, const struct t
 uint16_t nvptx_words(struct thread_type type);
 enum ptx_mod nvptx_word_type(enum dtype t);
 
-/* Returns word `i` of an operand of that type: of a scalar or a constant always the same. */
+/* --- nvptx_words.c --- */
+
+/* Returns the elements that share a word in a group: 1, 2 or 4. */
+uint16_t nvptx_per_word(enum dtype t);
+/* Returns the type of the registers of a value; nvptx_word_type: of a word in a group. */
+enum ptx_mod nvptx_register_type(struct thread_type t);
+/* Returns an operand that is a scalar or a constant of type t. */
+struct ptx_operand nvptx_scalar(struct nvptx *n, const struct thread_operand *o, enum dtype t);
+/* Returns word `i` of an operand of a group's operation; a scalar or a constant fills it. */
 struct ptx_operand nvptx_word(struct nvptx *n, const struct thread_operand *o, enum dtype t,
                               uint16_t i);
+/* Returns `count` elements of an operand as scalars; those of a scalar or a constant are all the same. */
+struct ptx_operand *nvptx_elements(struct nvptx *n, const struct thread_operand *o, enum dtype t,
+                                   uint16_t count);
+/* Takes a word apart; nvptx_packed: makes word w of a group of its elements. */
+void nvptx_unpack(struct nvptx *n, enum dtype t, struct ptx_operand word,
+                  struct ptx_operand *elements);
+struct ptx_operand nvptx_packed(struct nvptx *n, struct thread_type t,
+                                const struct ptx_operand *elements, uint16_t w);
+/* Makes the value of its elements, which are scalars. */
+void nvptx_put(struct nvptx *n, const struct thread_value *v, const struct ptx_operand *elements);
+void nvptx_move(struct nvptx *n, enum ptx_mod type, struct ptx_operand to, struct ptx_operand from);
+
 /* Returns the words of a value or a constant, as an instruction takes them: one register, or {…}. */
 struct ptx_operand nvptx_all_words(struct nvptx *n, const struct thread_operand *o, enum dtype t);
 struct ptx_operand nvptx_all_of(struct nvptx *n, const struct thread_value *v);

@@ -36,9 +36,8 @@ struct exits {
 
 uint16_t nvptx_words(struct thread_type type)
 {
-    if (type.dtype == DT_NONE || type.dtype == DT_BOOL || dtype_size(type.dtype) >= 4)
-        return type.count;
-    return (uint16_t)((type.count * dtype_size(type.dtype) + 3) / 4);
+    const uint16_t each = nvptx_per_word(type.dtype);
+    return (uint16_t)((type.count + each - 1) / each);
 }
 
 enum ptx_mod nvptx_word_type(enum dtype t)
@@ -50,7 +49,8 @@ enum ptx_mod nvptx_word_type(enum dtype t)
     case DT_I32: return MOD_S32;
     case DT_U64: return MOD_U64;
     case DT_I64: return MOD_S64;
-    case DT_F32: return MOD_F32;
+    case DT_F32:
+    case DT_TF32: return MOD_F32;
     case DT_F64: return MOD_F64;
     default: return MOD_B32;
     }
@@ -63,7 +63,7 @@ const struct nvptx_registers *nvptx_registers_of(struct nvptx *n, const struct t
         r->words = nvptx_words(v->type);
         r->word = arena_array(n->arena, struct ptx_operand, r->words);
         for (uint16_t i = 0; i < r->words; i++)
-            r->word[i] = ptx_reg(&n->build, nvptx_word_type(v->type.dtype));
+            r->word[i] = ptx_reg(&n->build, nvptx_register_type(v->type));
     }
     return r;
 }

@@ -79,6 +79,7 @@ static uint16_t result_count(const struct thread_operation *o)
     int64_t count = 0;
     switch (o->op) {
     case THREAD_REDUCE_MAX:
+    case THREAD_REDUCE_MIN:
     case THREAD_REDUCE_ADD: return 1;
     case THREAD_MMA: return 4;
     case THREAD_PART:
@@ -99,7 +100,10 @@ struct thread_type thread_result_type(const struct thread_operation *o, char kin
 {
     struct thread_type type = {.dtype = o->types[0], .count = 1};
     switch (kind) {
-    case 'p': type.dtype = DT_BOOL; break;
+    case 'c':
+        type.dtype = DT_BOOL;
+        type.count = longest(o);
+        break;
     case 'i': type.dtype = DT_U32; break;
     case 'd': type.dtype = DT_U64; break;
     case 'w':

@@ -32,14 +32,16 @@ static bool takes_constant(const struct thread_operation *op, size_t i)
     case THREAD_WEAVE:
     case THREAD_PART:
     case THREAD_REDUCE_MAX:
-    case THREAD_REDUCE_ADD:
-    case THREAD_SHUFFLE_XOR: return false;
+    case THREAD_REDUCE_MIN:
+    case THREAD_REDUCE_ADD: return false;
+    case THREAD_SHUFFLE:
+    case THREAD_SHUFFLE_XOR: return i > 0;
     default: break;
     }
     const char *pattern = thread_op_table[op->op].operands;
     if (i >= strlen(pattern) || pattern[i] == '+')
         return strchr(pattern, '+') && pattern[strlen(pattern) - 2] != 'b';
-    return pattern[i] == 'v' || pattern[i] == 'i' || pattern[i] == 'q';
+    return pattern[i] == 'v' || pattern[i] == 'i' || pattern[i] == 'x' || pattern[i] == 'q';
 }
 
 static void replace(struct numbering *g, const struct thread_operation *op, size_t i)

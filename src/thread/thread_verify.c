@@ -130,8 +130,10 @@ static const char *const expected[] = {
     ['a'] = "expected a group of sums of the operation's type",
     ['w'] = "expected a group in flight",
     ['p'] = "expected a predicate (bool)",
+    ['c'] = "expected a predicate (bool), or a group of them",
     ['q'] = "expected a predicate (bool), or 0 or 1",
     ['i'] = "expected a u32",
+    ['x'] = "expected an index: a u32, a u64 or an i64",
     ['d'] = "expected a u64",
     ['n'] = "expected a constant that is not negative",
     ['m'] = "expected a tensor map",
@@ -149,7 +151,11 @@ static bool takes(const struct thread_operation *op, char kind, const struct thr
     case 'w':
         return is_value(o) && o->value->type.in_flight && o->value->type.dtype == op->types[0];
     case 'p': return is_value(o) && is_scalar_of(o, DT_BOOL);
+    case 'c': return is_value(o) && o->value->type.dtype == DT_BOOL;
     case 'q': return is_scalar_of(o, DT_BOOL);
+    case 'x':
+        return is_scalar_of(o, DT_U32) ||
+               (is_value(o) && (is_scalar_of(o, DT_U64) || is_scalar_of(o, DT_I64)));
     case 'i': return is_scalar_of(o, DT_U32);
     case 'd': return is_value(o) && is_scalar_of(o, DT_U64);
     case 'n': return o->kind == THREAD_INTEGER && o->integer >= 0;
@@ -284,9 +290,8 @@ static void check_lengths(struct checks *c, const struct thread_operation *op)
     for (size_t i = 0; i < op->operands.count; i++) {
         const struct thread_operand *o = &op->operands.data[i];
         char kind = letter(thread_op_table[op->op].operands, i);
-        if (thread_op_table[op->op].results[0] == 'p' && is_value(o) && o->value->type.count > 1)
-            fault(c, o->where, "a comparison has scalars, not groups");
-        if (is_value(o) && (kind == 'v' || (kind == 'f' && op->op == THREAD_CONVERT)) &&
+        if (is_value(o) &&
+            (kind == 'v' || kind == 'c' || (kind == 'f' && op->op == THREAD_CONVERT)) &&
             o->value->type.count > 1 && type.count > 1 && o->value->type.count != type.count)
             fault(c, o->where, "the groups have different lengths");
     }
@@ -327,7 +332,7 @@ static void check_mma(struct checks *c, const struct thread_operation *op)
                   "a thread has 4 sums, 8 elements of the left factor and 4 of the right one");
 }
 
-/* A vector of 4, 8 or 16 bytes; a lane's part of 1, 2 or 4 matrices. */
+/* A scalar, or a vector of 2, 4, 8 or 16 bytes; a lane's part of 1, 2 or 4 matrices. */
 static void check_vector(struct checks *c, const struct thread_operation *op)
 {
     const struct thread_operand *last = &op->operands.data[op->operands.count - 1];
@@ -336,9 +341,12 @@ static void check_vector(struct checks *c, const struct thread_operation *op)
         t = op->results.data[0]->type;
     else if (is_value(last))
         t = last->value->type;
-    size_t bytes = t.dtype == DT_BOOL ? 0 : t.count * dtype_size(t.dtype);
-    if (bytes != 4 && bytes != 8 && bytes != 16)
-        fault(c, op->where, "one instruction moves 4, 8 or 16 bytes");
+    const size_t bytes = t.count * dtype_size(t.dtype);
+    const bool matrices = op->op == THREAD_LOAD_MATRIX || op->op == THREAD_STORE_MATRIX;
+    if (bytes != 4 && bytes != 8 && bytes != 16 && (matrices || (bytes != 1 && bytes != 2)))
+        fault(c, op->where,
+              matrices ? "one instruction moves 4, 8 or 16 bytes of a lane"
+                       : "one instruction moves 1, 2, 4, 8 or 16 bytes");
 }
 
 static void check_copy(struct checks *c, const struct thread_operation *op)

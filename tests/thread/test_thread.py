@@ -81,9 +81,9 @@ CASES = [
               "%k = product_commit.f32 %s2\n %w = product_wait.f32 %c, 1\n %v = product_wait.f32 %k, 0", None),
     (FLYING + "loop () { %s2 = product_commit.f32 %s1 continue }", "would be taken in each turn of the loop"),
     ("%g = load.f32 %out, %n, 0 * 4\n store.f32 %out, %n, 4, %g", None),
-    ("%g = load.f32 %out, %n, 0 * 3", "one instruction moves 4, 8 or 16 bytes"),
+    ("%g = load.f32 %out, %n, 0 * 3", "one instruction moves 1, 2, 4, 8 or 16 bytes"),
     ("shared f16 a[64] at 0\n %g = load_matrix.f16 a[%n], 1 * 8\n store_shared.f16 a[%n], %g", None),
-    ("shared f16 a[64] at 0\n %g = load_matrix.f16 a[%n], 1 * 16", "one instruction moves 4, 8 or 16 bytes"),
+    ("shared f16 a[64] at 0\n %g = load_matrix.f16 a[%n], 1 * 16", "one instruction moves 4, 8 or 16 bytes of a lane"),
     ("shared f16 a[64] at 0\n copy_async a[%n], %out, %n, 0, 12", "one copy has 4, 8 or 16 bytes"),
     # alignment in shared memory, where it is known
     ("shared f32 a[64] at 0\n %i = mul.u32 %n, 4\n %g = load_shared.f32 a[%i + 8] * 4\n store_shared.f32 a[%i + 4], %g", None),
@@ -136,10 +136,25 @@ CASES = [
     ("%g = undefined.f32 * 8 %x = part.f32 %g, 0.5, 2, 1", "expected a constant"),
     ("%a = neg.i64 - 9223372036854775808 %b = neg.f32 0f7FC00000", None),
     # types
-    ("%g = undefined.f32 * 8 %p = eq.f32 %g, 1.0", "a comparison has scalars"),
+    ("%g = undefined.f32 * 8 %p = eq.f32 %g, 1.0 %h = select.f32 %p, %g, 0.0 store.bool %out, %n, 0, %p", None),
+    ("%g = undefined.f32 * 8 %p = eq.f32 %g, 1.0 if %p { }", "expected a predicate (bool)"),
+    ("%g = undefined.f32 * 8 %p = eq.f32 %g, 1.0 %k = undefined.f32 * 4 %h = select.f32 %p, %k, 0.0", "the groups have different lengths"),
+    ("%h = select.f32 %n, 1.0, 0.0", "expected a predicate (bool), or a group of them"),
+    # elements of 1 and 2 bytes
+    ("shared bool p[8] at 0\n shared i8 x[64] at 16\n shared f16 h[64] at 128\n %i = convert.i64.u32 %n\n"
+     "%a = load.i8 %out, %i, 1 store_shared.i8 x[%n], %a %b = load_shared.i8 x[%n] store.i8 %out, %i, 3, %b store.i8 %out, %n, 0, -2\n"
+     "%c = load.bf16 %out, %n, 1 %d = convert.f32.bf16 %c store.f32 %out, %n, 0, %d store.f16 %out, %i, 0, 1.5\n"
+     "%e = load_shared.f16 h[%n] %f = shuffle_xor.f16 %e, 1 %g = join.f16 %e, %f, %f store_shared.f16 h[0], %f\n"
+     "%j = load_shared.bool p[%n] %k = shuffle.bool %j, %n store_shared.bool p[1], %k %l = load.u8 %out, %n, 0 * 2 store_shared.i8 x[5], 100\n"
+     "%o = part.f16 %g, 1, 2, 1 store.f16 %out, %n, 2, %o store.u8 %out, %n, 6, %l", None),
+    ("%a = load.i64 %out, 5, 1 %b = shuffle_xor.i64 %a, 16 %c = shuffle.i64 %b, 3 store.i64 %out, %a, 0, %c %d = load.f64 %out, %a, 0 * 2\n"
+     "%e = shuffle_xor.f64 %d, 1 %f = reduce_min.i64 %a store.f64 %out, %c, 0, %e store.i64 %out, %f, 0, %f", None),
+    ("%i = convert.i32.u32 %n %a = load.f32 %out, %i, 0", "expected an index: a u32, a u64 or an i64"),
+    ("shared f16 a[64] at 0\n %i = convert.u64.u32 %n copy_async a[0], %out, %i, 8, 16", None),
+    ("%a = load.u8 %out, %n, 0 * 3", "one instruction moves 1, 2, 4, 8 or 16 bytes"),
     ("shared f16 x[4] at 0\n %v = load_shared.f32 x[0]", "of the operation's type"),
-    ("%g = undefined.f16 * 3 %h = join.f16 %g, %g", None, "no instruction"),
-    ("%g = undefined.u8 * 8 %h = part.u8 %g, 2, 4, 1", None, "no instruction"),
+    ("%g = undefined.f16 * 3 %h = join.f16 %g, %g", None),
+    ("%g = undefined.u8 * 8 %h = part.u8 %g, 2, 4, 1", None),
     ("%g = undefined.u8 * 8 %h = part.u8 %g, 4, 4, 1 loop (%k: u8*8 = 7) { break }", None),
     ("%g = undefined.f32 * 0", "from 1 to 256"),
     ("shared map x[4] at 0", "expected a type"),

@@ -435,24 +435,25 @@ static uint64_t converted(const struct ptx_instruction *ins, uint64_t x)
 
 static bool load_or_store(struct ptx_thread *t, const struct ptx_instruction *ins)
 {
-    bool stores = ins->op == PTX_ST;
-    const struct ptx_operand *at = &ins->operands[stores ? 0 : 1], *o = &ins->operands[!stores];
-    enum ptx_mod type = ptx_type(ins, 0);
-    size_t bytes = ptx_mods[type].bits / 8;
-    uint64_t x = 0;
-    if (stores) {
-        x = value_of(t, &ins->operands[1]);
-        memcpy((void *)(uintptr_t)(t->registers[at->reg] + (uint64_t)at->offset), &x, bytes);
-        return true;
+    const bool stores = ins->op == PTX_ST;
+    const struct ptx_operand *at = &ins->operands[stores ? 0 : 1], *o = &ins->operands[stores];
+    const enum ptx_mod type = ptx_type(ins, 0);
+    const size_t bytes = ptx_mods[type].bits / 8, count = o->kind == PTX_VECTOR ? o->count : 1;
+    for (size_t i = 0; i < count; i++) {
+        const struct ptx_operand *each = o->kind == PTX_VECTOR ? &o->elements[i] : o;
+        const uint64_t address = t->registers[at->reg] + (uint64_t)at->offset + i * bytes;
+        uint64_t x = stores ? value_of(t, each) : 0;
+        if (stores)
+            memcpy((void *)(uintptr_t)address, &x, bytes);
+        else if (ptx_has(ins, MOD_PARAM))
+            x = cut(argument(t, at->variable), ptx_mods[type].bits);
+        else if (ptx_has(ins, MOD_CONST))
+            x = read_constant(t, address, bytes);
+        else
+            memcpy(&x, (void *)(uintptr_t)address, bytes);
+        if (!stores)
+            write(t, each, is_signed(type) ? (uint64_t)extended(x, ptx_mods[type].bits) : x);
     }
-    o = &ins->operands[0];
-    if (ptx_has(ins, MOD_PARAM))
-        x = cut(argument(t, at->variable), ptx_mods[type].bits);
-    else if (ptx_has(ins, MOD_CONST))
-        x = read_constant(t, t->registers[at->reg] + (uint64_t)at->offset, bytes);
-    else
-        memcpy(&x, (void *)(uintptr_t)(t->registers[at->reg] + (uint64_t)at->offset), bytes);
-    write(t, o, is_signed(type) ? (uint64_t)extended(x, ptx_mods[type].bits) : x);
     return true;
 }
 

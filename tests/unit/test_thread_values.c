@@ -104,6 +104,41 @@ static const struct example {
      "store.f32 %out, 0, 0, %e0 store.f32 %out, 0, 1, %k1 store.f32 %out, 0, 2, %s1\n",
      {0x3f800000, 0x40000000},
      {0x40400000, 0x40400000, 0x40000000}}, /* 3, 3, 2 */
+    {"groups of predicates",
+     "%a = load.u32 %in, 0, 0 * 4 %b = load.u32 %in, 0, 4 * 4\n"
+     "%p = lt.u32 %a, %b %q = ge.u32 %a, 3 %r = and.bool %p, %q\n"
+     "%x = select.u32 %r, %a, %b store.u32 %out, 0, 0, %x\n"
+     "%y = select.u32 %p, 1, 0 %n = reduce_add.u32 %y store.u32 %out, 0, 4, %n\n"
+     "%least = reduce_min.u32 %x store.u32 %out, 0, 5, %least\n"
+     "store.bool %out, 0, 24, %p %z = load.bool %out, 0, 24 * 4\n"
+     "%w = select.u32 %z, 1, 0 %m = reduce_add.u32 %w store.u32 %out, 0, 7, %m\n",
+     {1, 2, 3, 4, 9, 1, 7, 5},
+     {9, 1, 3, 4, 3, 1, 0x01010001, 3}},
+    {"halves and f32",
+     "%a = load.f16 %in, 0, 0 * 4 %b = convert.f32.f16 %a %s = reduce_add.f32 %b\n"
+     "store.f32 %out, 0, 0, %s\n"
+     "%c = part.f16 %a, 1, 2, 2 %d = part.f16 %a, 2, 1, 1 %e = join.f16 %d, %c, 0.5\n"
+     "store.f16 %out, 0, 2, %e\n"
+     "%f = part.f32 %b, 0, 3, 1 %g = convert.bf16.f32 %f %h = part.bf16 %g, 2, 1, 1\n"
+     "store.bf16 %out, 0, 6, %h store.f16 %out, 0, 7, 2.0\n"
+     "%w = weave.f16 %c, %c store.f16 %out, 0, 8, %w\n"
+     "%i = load.f16 %in, 0, 1 %j = convert.f32.f16 %i store.f32 %out, 0, 6, %j\n",
+     {0x40003c00, 0x44004200}, /* 1, 2, 3, 4 */
+     {0x41200000, 0x40004200, 0x38004400, 0x40004040, 0x40004000, 0x44004400, 0x40000000}},
+    {"bytes and half words",
+     "%a = load.u8 %in, 0, 0 * 4 %b = part.u8 %a, 1, 2, 2 %c = part.u8 %a, 2, 1, 1\n"
+     "%d = join.u8 %b, %c, 7 store.u8 %out, 0, 0, %d store.u8 %out, 0, 4, %c\n"
+     "store.u8 %out, 0, 6, %b\n"
+     "%e = load.i16 %in, 0, 2 %f = part.i16 %e, 0, 1, 1 %g = join.i16 %f, -2\n"
+     "store.i16 %out, 0, 4, %g store.i16 %out, 0, 6, %e\n"
+     "%h = load.u8 %in, 0, 5 * 2 store.u8 %out, 0, 16, %h store.u8 %out, 0, 20, 200\n",
+     {0x04030201, 0xff80fffe},
+     {0x07030402, 0x04020003, 0xfffefffe, 0xfffe, 0x80ff, 200}},
+    {"indices of 64 bits",
+     "%i = load.u64 %in, 0, 0 %a = load.u32 %in, %i, 1 store.u32 %out, %i, 0, %a\n"
+     "%j = load.i64 %in, 0, 1 %b = load.u32 %in, %j, 6 store.u32 %out, %j, 6, %b\n",
+     {2, 0, 0xfffffffe, 0xffffffff, 5},
+     {0, 0, 0xffffffff, 0, 5}},
 };
 
 static void values(void **state)
