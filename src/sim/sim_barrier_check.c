@@ -302,7 +302,12 @@ static bool sync_told(void *user, const struct sim_sync_event *e)
     case SIM_MBARRIER_FAILED:
     case SIM_MBARRIER_INVAL:
     case SIM_MBARRIER_NONE:
-    case SIM_MBARRIER_BROKEN: sim_mbarrier_check_told(&b->mbarriers, e); break;
+    case SIM_MBARRIER_BROKEN:
+        if (e->away)
+            b = sim_blocks_find(&c->blocks, e->away - 1);
+        if (b) /* otherwise the block whose mbarrier it is has ended */
+            sim_mbarrier_check_told(&b->mbarriers, e);
+        break;
     case SIM_PRODUCT_BROKEN:
         found(c, SIM_FOUND_PRODUCT, &e->at, e->mask, e->other, e->other ? e->mask : 0, "%s",
               e->why);
@@ -430,6 +435,15 @@ static bool block_begins(void *user, const struct sim_block_event *e)
     return true;
 }
 
+static bool block_ends(void *user, const struct sim_block_event *e)
+{
+    struct sim_barrier_check *c = user;
+    struct watched_block *b = sim_blocks_find(&c->blocks, e->block);
+    if (b)
+        sim_mbarrier_check_ends(&b->mbarriers);
+    return sim_blocks_ended(user, e);
+}
+
 struct sim_barrier_check *sim_barrier_check_new(struct arena *arena, struct sim_report *report)
 {
     struct sim_barrier_check *c = arena_new(arena, struct sim_barrier_check);
@@ -439,7 +453,7 @@ struct sim_barrier_check *sim_barrier_check_new(struct arena *arena, struct sim_
     c->observer = (struct sim_observer){.user = c,
                                         .launch = sim_blocks_launch,
                                         .block_begins = block_begins,
-                                        .block_ends = sim_blocks_ended,
+                                        .block_ends = block_ends,
                                         .sync = sync_told};
     return c;
 }

@@ -241,6 +241,33 @@ bool sim_bulks_land_all(struct sim_block *b)
     return any;
 }
 
+static bool is_this(const struct sim_bulk *c, const void *number)
+{
+    return c->number == *(const uint32_t *)number;
+}
+
+bool sim_bulks_land_one(struct sim *sim)
+{
+    const struct sim_bulk *first = NULL;
+    struct sim_block *of = NULL;
+    uint32_t count = 0, number;
+    bool any = false;
+    for (struct sim_block *b = sim->resident; b; b = b->next)
+        for (size_t i = 0; b->bulks && i < b->bulks->list.count; i++) {
+            const struct sim_bulk *c = &b->bulks->list.data[i];
+            bool before = !first || c->number < first->number;
+            if (sim->launch->options.seed ? sim_random(sim, ++count) == 0 : before) {
+                first = c;
+                of = b;
+            }
+        }
+    if (!first)
+        return false;
+    number = first->number;
+    land_those(of, is_this, &number, &any);
+    return true;
+}
+
 static bool is_old(const struct sim_bulk *c, const void *sim)
 {
     const struct sim *s = sim;

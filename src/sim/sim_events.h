@@ -114,6 +114,12 @@ struct sim_access {
     const uint8_t *value[SIM_LANES];  /* write: the new bytes; NULL: not known */
 };
 
+/* Returns the number of the block whose shared memory an access is of. */
+static inline int64_t sim_home(const struct sim_access *a)
+{
+    return a->away ? a->away - 1 : a->at.block;
+}
+
 /* Events of asynchronous copies (cp.async): issued, committed to a group, landed, waited for.
  * Landing reads and writes: two accesses with `group`, in the name of the thread that issued the
  * copy. */

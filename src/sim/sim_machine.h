@@ -333,6 +333,9 @@ void sim_copies_forget(struct sim_warp *w);               /* drops copies of an 
 /* sim_bulk.c, as above for the bulk copies of a block */
 bool sim_bulks_land_due(struct sim_block *b);
 bool sim_bulks_land_all(struct sim_block *b);
+/* Lands one bulk copy of the running blocks: the oldest, with a seed any. Returns false if none is
+ * under way. */
+bool sim_bulks_land_one(struct sim *sim);
 void sim_bulks_forget(struct sim_block *b);
 
 /* sim_wgmma.c: called when all lanes of a warp have left, and when a block begins. */

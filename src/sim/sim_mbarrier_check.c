@@ -14,6 +14,10 @@ struct sim_seen_mbarrier {
     bool waited;            /* a thread waited for the previous phase; true in the first phase */
     int64_t phase;          /* from 0 */
     int64_t pending, bytes; /* at the last wait that failed */
+    /* 1 + the last phase to which a bulk copy brought bytes, and that a thread waited for. */
+    int64_t copied_in, waited_for;
+    struct sim_place copy; /* the last of these copies */
+    uint32_t copied_by;
     struct sim_place made, unmade; /* the last initialisation, the last invalidation */
     struct sim_place over, wait;   /* end of the last phase; last wait that failed */
     uint32_t made_by, unmade_by, over_by;
@@ -118,7 +122,7 @@ static void init(struct sim_mbarrier_check *c, const struct sim_sync_event *e, u
         found(c, e, &m->made, m->made_by, "mbarrier.init",
               "an mbarrier is initialised where there is one: mbarrier.inval must come first");
     m->valid = m->waited = true;
-    m->phase = 0;
+    m->phase = m->copied_in = m->waited_for = 0;
     m->made = e->at;
     m->made_by = e->mask;
 }
@@ -148,6 +152,33 @@ static void phase(struct sim_seen_mbarrier *m, const struct sim_sync_event *e)
     m->over_by = e->mask;
 }
 
+static void bytes(struct sim_seen_mbarrier *m, const struct sim_sync_event *e)
+{
+    if (!e->group)
+        return;
+    m->copied_in = m->phase + 1;
+    m->copy = e->at;
+    m->copied_by = e->mask;
+}
+
+void sim_mbarrier_check_ends(struct sim_mbarrier_check *c)
+{
+    for (const struct sim_seen_mbarrier *m = c->first; m; m = m->next) {
+        if (m->copied_in <= m->waited_for ||
+            sim_report_again(c->report, SIM_FOUND_ASYNC_PENDING, &m->copy, NULL))
+            continue;
+        struct sim_finding f = {
+            .kind = SIM_FOUND_ASYNC_PENDING,
+            .message = "the block ends, and no thread has waited for the mbarrier's phase in which "
+                       "a copy arrives",
+            .access_count = 1};
+        f.access[0] = side(c, &m->copy, m->copied_by, "asynchronous copy", m->address);
+        f.steps[f.step_count++] = "the copy may still write to shared memory that already belongs "
+                                  "to another block";
+        sim_report_add(c->report, &f);
+    }
+}
+
 void sim_mbarrier_check_leave(struct sim_mbarrier_check *c, int warp, uint32_t mask)
 {
     for (struct sim_seen_mbarrier *m = c->first; m; m = m->next)
@@ -172,9 +203,11 @@ static void used(struct sim_mbarrier_check *c, const struct sim_sync_event *e,
     case SIM_MBARRIER_ARRIVE: arrive(c, e, m); break;
     case SIM_MBARRIER_PHASE: phase(m, e); break;
     case SIM_MBARRIER_INVAL: inval(m, e); break;
+    case SIM_MBARRIER_BYTES: bytes(m, e); break;
     case SIM_MBARRIER_FAILED: failed(c, e, m); break;
     case SIM_MBARRIER_WAIT:
         m->waited = true;
+        m->waited_for = m->phase;
         sim_mbarrier_check_leave(c, e->at.warp, e->mask);
         break;
     case SIM_MBARRIER_BROKEN: found(c, e, &m->made, m->made_by, "mbarrier.init", e->why); break;
@@ -230,8 +263,10 @@ static bool explain(struct sim_mbarrier_check *c, const struct sim_seen_mbarrier
     if (m->pending)
         text_printf(&message, "%lld arrival%s%s", (long long)m->pending, m->pending > 1 ? "s" : "",
                     m->bytes ? " and " : "");
-    if (m->bytes)
+    if (m->bytes > 0)
         text_printf(&message, "%lld bytes", (long long)m->bytes);
+    if (m->bytes < 0)
+        text_printf(&message, "an expectation of %lld bytes that arrived", -(long long)m->bytes);
     text_add(&message, " to come");
     struct sim_finding f = {.kind = SIM_FOUND_DEADLOCK, .message = message.data, .access_count = 2};
     f.access[0] = side(c, &at, m->waiting[first], "wait", m->address);

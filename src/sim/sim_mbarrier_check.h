@@ -15,6 +15,8 @@ struct sim_mbarrier_check {
 };
 
 void sim_mbarrier_check_told(struct sim_mbarrier_check *c, const struct sim_sync_event *event);
+/* Reports copies whose phase no thread has waited for when the block ends. */
+void sim_mbarrier_check_ends(struct sim_mbarrier_check *c);
 /* Notes that lanes of a warp wait for something else, or have exited. */
 void sim_mbarrier_check_leave(struct sim_mbarrier_check *c, int warp, uint32_t mask);
 /* Reports the mbarriers that threads wait for; returns false if there are none. */

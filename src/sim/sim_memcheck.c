@@ -47,7 +47,7 @@ struct checked_block {
     int warps;
     struct bits shared;
     struct bits *local;      /* by thread; NULL: none so far */
-    struct pending *pending; /* by warp; NULL: none so far */
+    struct pending *pending; /* by warp: of cp.async, of bulk copies; NULL: none so far */
     struct held *mbarriers;
     struct bits held; /* for every 8 bytes of shared memory: true if they are an mbarrier */
 };
@@ -448,33 +448,44 @@ static bool fault_told(void *user, const struct sim_fault *fault, bool *go_on)
 
 /* --- asynchronous copies --- */
 
-static struct pending *pending_of(struct sim_memcheck *c, const struct sim_place *at, bool make)
+static size_t pending_bytes(const struct checked_block *b)
+{
+    return 2 * (size_t)b->warps * sizeof *b->pending;
+}
+
+static struct pending *pending_of(struct sim_memcheck *c, const struct sim_place *at, bool bulk,
+                                  bool make)
 {
     struct checked_block *b = sim_blocks_find(&c->blocks, at->block);
     if (!b || (!b->pending && !make))
         return NULL;
     if (!b->pending)
-        b->pending = sim_heap_new(c->arena, (size_t)b->warps * sizeof *b->pending);
-    return &b->pending[at->warp];
+        b->pending = sim_heap_new(c->arena, pending_bytes(b));
+    return &b->pending[2 * at->warp + bulk];
 }
 
 static bool async_told(void *user, const struct sim_async_event *e)
 {
     struct sim_memcheck *c = user;
-    struct pending *p = pending_of(c, &e->at, true);
+    bool bulk = e->kind >= SIM_BULK_ISSUE;
+    if (bulk && e->agent != SIM_COPY_OUT)
+        return true;
+    struct pending *p = pending_of(c, &e->at, bulk, true);
     if (!p)
         return true;
-    if (e->kind == SIM_ASYNC_ISSUE)
+    bool issues = e->kind == SIM_ASYNC_ISSUE || e->kind == SIM_BULK_ISSUE;
+    bool commits = e->kind == SIM_ASYNC_COMMIT || e->kind == SIM_BULK_COMMIT;
+    bool waits = e->kind == SIM_ASYNC_WAIT || e->kind == SIM_BULK_WAIT;
+    if (issues)
         p->at = e->at;
     for (uint32_t m = e->mask; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         uint32_t open = e->pending > 0 ? (uint32_t)e->pending : 0;
-        if (e->kind == SIM_ASYNC_ISSUE)
+        if (issues)
             p->last[l] = p->commits[l] + 1;
-        else if (e->kind == SIM_ASYNC_COMMIT)
+        else if (commits)
             p->commits[l]++;
-        else if (e->kind == SIM_ASYNC_WAIT &&
-                 (e->all || (uint64_t)p->last[l] + open <= p->commits[l]))
+        else if (waits && (e->all || (uint64_t)p->last[l] + open <= p->commits[l]))
             p->last[l] = 0;
     }
     return true;
@@ -579,11 +590,16 @@ static void copy_valid(struct sim_memcheck *c, struct checked_block *b, const st
     }
 }
 
+static int64_t home_of(const struct sim_access *a)
+{
+    return a->space == SIM_SHARED ? sim_home(a) : a->at.block;
+}
+
 static bool access_told(void *user, const struct sim_access *a)
 {
     struct sim_memcheck *c = user;
     if (a->kind == SIM_WRITE && a->undefined && a->space <= SIM_LOCAL) {
-        struct checked_block *b = sim_blocks_find(&c->blocks, a->at.block);
+        struct checked_block *b = sim_blocks_find(&c->blocks, home_of(a));
         check_valid(c, b, a);
         stored_undefined(c, b, a);
         return true;
@@ -597,7 +613,7 @@ static bool access_told(void *user, const struct sim_access *a)
         return true;
     struct checked_block *b = a->space == SIM_GLOBAL || a->space == SIM_PARAM
                                   ? NULL
-                                  : sim_blocks_find(&c->blocks, a->at.block);
+                                  : sim_blocks_find(&c->blocks, home_of(a));
     if (a->space == SIM_SHARED && b && b->held.valid)
         look_for_mbarriers(c, b, a);
     return check_valid(c, b, a);
@@ -640,12 +656,14 @@ static bool sync_told(void *user, const struct sim_sync_event *e)
         make_invalid(c->arena, &b->held, e->address[__builtin_ctz(e->mask)] / MBARRIER_BYTES);
     if (e->kind != SIM_EXIT && !arrives)
         return true;
-    struct pending *p = pending_of(c, &e->at, false);
-    for (uint32_t m = e->mask; p && m; m &= m - 1) {
-        int l = __builtin_ctz(m);
-        if (p->last[l] && !arrives)
-            left_pending(c, e, p, l);
-        p->last[l] = 0;
+    for (int bulk = 0; bulk < (arrives ? 1 : 2); bulk++) {
+        struct pending *p = pending_of(c, &e->at, bulk, false);
+        for (uint32_t m = e->mask; p && m; m &= m - 1) {
+            int l = __builtin_ctz(m);
+            if (p->last[l] && !arrives)
+                left_pending(c, e, p, l);
+            p->last[l] = 0;
+        }
     }
     return true;
 }
@@ -726,7 +744,7 @@ static void forget_block(void *user, void *block)
     for (size_t i = 0; b->local && i < threads; i++)
         bits_free(c->arena, &b->local[i]);
     sim_heap_free(c->arena, b->local, b->local ? threads * sizeof *b->local : 0);
-    sim_heap_free(c->arena, b->pending, b->pending ? (size_t)b->warps * sizeof *b->pending : 0);
+    sim_heap_free(c->arena, b->pending, b->pending ? pending_bytes(b) : 0);
     sim_heap_free(c->arena, b, sizeof *b);
 }
 

@@ -41,8 +41,8 @@
  * race with the second. A thread that waits for a group of its copies is taken to wait for all
  * that arrived at mbarriers. Threads that exited count as having arrived at the barriers of the
  * whole block. fence.sc orders no more than .acq_rel. Lanes of ldmatrix and stmatrix are taken
- * to read and write all rows. Clusters are blocks, and there is one proxy (cp.async is of the
- * generic one). */
+ * to read and write all rows. The only fences of proxies that are missed are those between generic
+ * writes and the async proxy (sim_race_agent.c). */
 #include "sim/sim_race_own.h"
 
 void *race_resize(struct sim_races *r, void *old, size_t old_size, size_t size)
@@ -121,6 +121,7 @@ static void forget_block(void *user, void *block)
         for (int l = 0; l < SIM_LANES; l++)
             race_vc_drop(r, warp->view.vc[l]);
     }
+    race_agents_free(r, b);
     race_resize(r, b->warp, (size_t)b->warps * sizeof *b->warp, 0);
     race_block_sync_free(r, b);
     race_pool_leave(r, &b->pool);

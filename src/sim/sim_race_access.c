@@ -138,10 +138,9 @@ static enum result meet_at(struct race_try *t, const struct race_clash *at, uint
 
 /* Checks this access against a record. After two writes of one value the search goes on: other
  * lanes or bytes may have different values. */
-static enum result check(struct race_try *t, uint32_t record, enum race_past past, uint64_t address,
-                         int bytes)
+static enum result check_order(struct race_try *t, const struct race_record *old,
+                               enum race_past past, uint64_t address, int bytes)
 {
-    const struct race_record *old = &t->pool->records[record];
     if (known_to_all(t, old))
         return KNOWN_TO_ALL;
     if (old->pattern == RACE_LISTED && t->self.pattern == RACE_LISTED && morally_strong(t, old) &&
@@ -168,6 +167,17 @@ static enum result check(struct race_try *t, uint32_t record, enum race_past pas
     if (same.old_lanes)
         race_found(t, &same);
     return same.old_lanes ? RACED : worst;
+}
+
+static enum result check(struct race_try *t, uint32_t record, enum race_past past, uint64_t address,
+                         int bytes)
+{
+    const struct race_record *old = &t->pool->records[record];
+    enum result result = check_order(t, old, past, address, bytes);
+    if (t->agent && result != RACED && old->kind == SIM_WRITE && !old->by &&
+        !(old->id & RACE_COPIES) && !race_is_fenced(t, old))
+        race_found_unfenced(t, old, address);
+    return result;
 }
 
 static enum race_past past_of(const struct race_node *node)
@@ -207,7 +217,8 @@ static race_time newest_of(struct race_pool *p, uint32_t list)
     race_time newest = 0;
     for (uint32_t n = list; n; n = p->nodes[n].next) {
         const struct race_record *record = &p->records[p->nodes[n].record];
-        race_time epoch = record->pending || record->id & RACE_COPIES ? RACE_NEVER : record->epoch;
+        race_time epoch =
+            record->pending || record->by || record->id & RACE_COPIES ? RACE_NEVER : record->epoch;
         newest = epoch > newest ? epoch : newest;
     }
     return head->newest = newest;
@@ -585,7 +596,7 @@ static void whole_words(struct race_try *t, struct race_cell *cells, size_t coun
 /* Makes room for the block's shared memory, at least up to `end`. */
 static void need_shared(struct race_try *t, uint64_t end)
 {
-    struct race_block *b = t->block;
+    struct race_block *b = t->home;
     size_t words = (size_t)(end + 3) / 4;
     if (b->cells && words <= b->words)
         return;
@@ -598,8 +609,8 @@ static void need_shared(struct race_try *t, uint64_t end)
 static struct race_cell *cells_at(struct race_try *t, uint64_t word, size_t *count)
 {
     if (t->a->space == SIM_SHARED) {
-        *count = t->block->words - (size_t)(word / 4);
-        return &t->block->cells[word / 4];
+        *count = t->home->words - (size_t)(word / 4);
+        return &t->home->cells[word / 4];
     }
     size_t i = (size_t)(word / 4 % RACE_PAGE_WORDS);
     *count = RACE_PAGE_WORDS - i;
@@ -700,8 +711,8 @@ static void set_pattern(struct race_record *self, const struct sim_access *a)
 
 static void set_minima(struct race_try *t)
 {
-    t->block_min = t->warp->block_min;
-    t->warp_min = t->warp->warp_min;
+    t->block_min = t->agent ? 0 : t->warp->block_min;
+    t->warp_min = t->agent ? 0 : t->warp->warp_min;
     if (!t->copy)
         return;
     t->block_min = t->warp_min = RACE_NEVER;
@@ -716,7 +727,7 @@ static void set_minima(struct race_try *t)
 static uint8_t *old_at(struct race_try *t, uint64_t address)
 {
     if (t->a->space == SIM_SHARED)
-        return t->block->old + address;
+        return t->home->old + address;
     struct race_page *page = race_page_of(t->r, address);
     if (!page->old)
         page->old = race_resize(t->r, NULL, 0, RACE_PAGE);
@@ -781,6 +792,13 @@ static void describe(struct race_try *t)
         .scope = (uint8_t)(a->order == SIM_VOLATILE ? SIM_SYS : a->scope),
         .async = t->copy != NULL,
     };
+    if (t->agent) {
+        t->self.id = t->agent->id[a->space == SIM_GLOBAL && a->kind == SIM_WRITE];
+        t->self.by = t->agent->by;
+        t->self.by_lane = t->agent->lane;
+        t->self.epoch = t->agent->epoch;
+        t->self.async = true;
+    }
     set_pattern(&t->self, a);
 }
 
@@ -799,14 +817,20 @@ bool race_access(void *user, const struct sim_access *a)
         return true;
     t.warp = &t.block->warp[a->at.warp];
     t.copy = a->group ? race_copy_of(t.warp, a->group) : NULL;
-    t.view = t.copy ? &t.copy->view : &t.warp->view;
-    t.pool = a->space == SIM_SHARED ? &t.block->pool : &r->pool;
+    t.agent = a->group && !t.copy ? race_agent_of(t.block, a->group) : NULL;
+    if (t.agent)
+        race_agent_begins(r, t.agent);
+    t.view = t.copy ? &t.copy->view : t.agent ? &t.agent->view : &t.warp->view;
+    t.home = a->away ? sim_blocks_find(&r->blocks, sim_home(a)) : t.block;
+    if (!t.home) /* the block whose memory it is has ended */
+        return true;
+    t.pool = a->space == SIM_SHARED ? &t.home->pool : &r->pool;
     t.strong = a->order != SIM_WEAK;
     t.from = t.others_ok = UINT32_MAX;
     if (t.pool->record_used > t.pool->record_limit || t.pool->node_used > t.pool->node_limit)
-        race_collect(r, a->space == SIM_SHARED ? t.block : NULL);
+        race_collect(r, a->space == SIM_SHARED ? t.home : NULL);
     describe(&t);
-    if (t.strong)
+    if (t.strong && !t.agent)
         race_acquire(&t);
     set_minima(&t);
     if (a->kind & SIM_WRITE)
@@ -814,7 +838,7 @@ bool race_access(void *user, const struct sim_access *a)
     ranges(&t);
     if (a->kind & SIM_WRITE)
         keep_old(&t);
-    if (t.strong && (a->kind & SIM_WRITE))
+    if (t.strong && !t.agent && (a->kind & SIM_WRITE))
         race_release(&t);
     return true;
 }

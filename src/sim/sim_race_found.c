@@ -29,8 +29,9 @@ static const char *does(const struct race_record *record)
 
 static struct sim_place place_of(const struct race_try *t, const struct race_record *record)
 {
-    return (struct sim_place){.block = (int64_t)((record->id & ~RACE_COPIES) >> 6),
-                              .warp = (int)(record->id & 63) - 1,
+    uint64_t id = record->by ? record->by : record->id & ~RACE_COPIES;
+    return (struct sim_place){.block = (int64_t)(id >> 6),
+                              .warp = (int)(id & 63) - 1,
                               .warps = t->a->at.warps,
                               .threads = t->a->at.threads,
                               .ins = record->site->ins,
@@ -38,11 +39,17 @@ static struct sim_place place_of(const struct race_try *t, const struct race_rec
                               .where = record->site->where};
 }
 
+/* Returns the lane that made, or issued, an access of the record; -1: the whole warp. */
+static int lane_of(const struct race_record *record, int lane)
+{
+    return record->by ? record->by_lane : lane;
+}
+
 static struct sim_finding_access side(const struct race_try *t, const struct race_record *record,
                                       int lane)
 {
     struct sim_finding_access a = {.at = place_of(t, record),
-                                   .lane = lane,
+                                   .lane = lane_of(record, lane),
                                    .does = does(record),
                                    .memory = true,
                                    .space = t->a->space,
@@ -83,8 +90,8 @@ static struct meeting meet(const struct race_try *t, uint64_t byte, int bytes, i
     if ((t->a->kind & SIM_WRITE) && t->a->value[lane])
         m.will = t->a->value[lane] + offset;
     if (t->a->space == SIM_SHARED) {
-        if (t->block->old)
-            m.was = t->block->old + byte;
+        if (t->home->old)
+            m.was = t->home->old + byte;
     } else {
         const struct race_page *page = race_page_of(t->r, byte);
         if (page->old)
@@ -196,14 +203,33 @@ static bool met_apart(const struct race_record *a, const struct race_record *b)
            a->barrier->ins != b->barrier->ins;
 }
 
+static bool is_product(const struct race_record *record)
+{
+    return record->site->ins && record->site->ins->op == PTX_WGMMA_MMA_ASYNC;
+}
+
 static const char *why(const struct race_record *a, int lane, const struct race_record *b)
 {
     if (a->pending >> lane & 1)
         return "the copy is under way until its thread has waited for its group "
                "(cp.async.wait_group, then a barrier for the other threads)";
+    if (a->by)
+        return is_product(a) ? "the product may read until a warp has waited for its group "
+                               "(wgmma.wait_group)"
+               : a->site->ins && ptx_has(a->site->ins, MOD_BULK_GROUP)
+                   ? "the copy is under way until its thread has waited for its group "
+                     "(cp.async.bulk.wait_group, .read for what it reads)"
+                   : "the copy arrives at an mbarrier: only a thread that waits there for its "
+                     "phase knows that it is done";
     if (a->id & RACE_COPIES)
         return "the copy arrives at an mbarrier: only a thread that waits there, even the one that "
                "issued it, knows that it is done";
+    if (b->by && is_product(b))
+        return "nothing orders it before the product, which may read at any time from its "
+               "instruction on";
+    if (b->by)
+        return "nothing orders it before the copy, which may read and write at any time from its "
+               "instruction on";
     if (b->async)
         return "the copy was issued before: it may read and write at any time until it is waited "
                "for";
@@ -335,7 +361,8 @@ static const char *outcome(const struct race_try *t, const struct race_clash *c,
  * writes. */
 static bool is_of_copy(const struct race_try *t, const struct race_clash *c)
 {
-    return c->old && (t->self.async || c->old->pending & c->old_lanes || c->old->id & RACE_COPIES);
+    return c->old && (t->self.async || c->old->pending & c->old_lanes || c->old->by ||
+                      c->old->id & RACE_COPIES);
 }
 
 static enum sim_found kind_of(const struct race_try *t, const struct race_clash *c)
@@ -451,8 +478,8 @@ static void describe(struct race_try *t, enum sim_found kind, const struct race_
                  "volatile promises that each access is made, as ld.relaxed.sys and "
                  "st.relaxed.sys are (PTX ISA, \"volatile Operation\"), and no order: a barrier, "
                  "or an atomic operation with fences, makes one");
-    const char *first = sim_thread_text(t->r->report, &f.access[0].at, old_lane);
-    const char *second = sim_thread_text(t->r->report, &f.access[1].at, lane);
+    const char *first = sim_thread_text(t->r->report, &f.access[0].at, f.access[0].lane);
+    const char *second = sim_thread_text(t->r->report, &f.access[1].at, f.access[1].lane);
     if (!same)
         add_step(&f, outcome(t, c, m, first, second));
     sim_report_add(t->r->report, &f);
@@ -489,4 +516,28 @@ void race_found(struct race_try *t, const struct race_clash *clash)
     struct meeting m = meet(t, c.byte, common, c.lane);
     m.type = type_of(t, &c, &m);
     describe(t, kind, &c, &m);
+}
+
+void race_found_unfenced(struct race_try *t, const struct race_record *old, uint64_t byte)
+{
+    struct sim_place first = place_of(t, old);
+    if (sim_report_again(t->r->report, SIM_FOUND_PROXY, &first, &t->a->at))
+        return;
+    struct sim_finding f = {.kind = SIM_FOUND_PROXY, .access_count = 2};
+    uint32_t lanes = race_lanes_at(t->pool, old, byte, NULL);
+    f.access[0] = side(t, old, __builtin_ctz(lanes ? lanes : old->mask));
+    f.access[1] = side(t, &t->self, __builtin_ctz(t->a->mask));
+    bool init = old->site->ins && old->site->ins->op == PTX_MBARRIER_INIT;
+    f.message = init ? "an mbarrier is initialised, and a copy arrives there, without a fence "
+                       "between them"
+                     : arena_printf(t->r->arena,
+                                    "a write, and %s of the same bytes by the async proxy, without "
+                                    "a fence between them",
+                                    t->self.kind == SIM_READ ? "a read" : "a write");
+    add_step(&f, init ? "the thread that initialises it has to execute fence.mbarrier_init (or "
+                        "fence.proxy.async) after that, before the barrier"
+                      : "copies of the copy engine, and wgmma, access memory by the async proxy: "
+                        "the thread that writes has to execute fence.proxy.async after its write, "
+                        "before the barrier");
+    sim_report_add(t->r->report, &f);
 }

@@ -17,6 +17,8 @@ typedef uint32_t race_time;
  * names the warp's copies that arrived at an mbarrier: their own thread knows no more of them
  * than others do. */
 #define RACE_COPIES (UINT64_C(1) << 63)
+/* RACE_AGENT | … names an agent of the async proxy (sim_race_agent.c). */
+#define RACE_AGENT (UINT64_C(1) << 62)
 static inline uint64_t race_id(int64_t block, int warp)
 {
     return (uint64_t)block << 6 | (uint64_t)(warp + 1);
@@ -76,6 +78,7 @@ struct race_site {
 /* An access of a warp, as the shadow memory keeps it. */
 struct race_record {
     uint64_t id; /* of the warp */
+    uint64_t by; /* of an agent's access: the warp that issued it; 0: of a thread */
     uint64_t address;
     const struct race_site *site, *barrier; /* the barrier passed last; NULL: none */
     race_time epoch; /* RACE_NEVER: an asynchronous copy that no lane has waited for yet */
@@ -90,6 +93,7 @@ struct race_record {
     uint16_t bytes, element;
     uint8_t kind, order, scope, pattern;
     bool whole_warp; /* ldmatrix: each row is read by all lanes */
+    int8_t by_lane;  /* of an agent's access: the lane that issued it; -1: all */
     bool async, mark;
 };
 
@@ -160,6 +164,34 @@ struct race_copy {
     const struct race_site *barrier;
 };
 
+/* A bulk copy or a product of a warpgroup, from its issue on. */
+struct race_agent {
+    struct race_agent *next;
+    uint32_t group; /* its number */
+    enum sim_agent kind;
+    uint64_t id[2]; /* of its accesses; copies to global memory: of its reads, of its writes */
+    uint64_t by;
+    int8_t lane;
+    race_time epoch;       /* of its accesses */
+    struct race_vc *known; /* by its threads, when they issued it */
+    struct race_view view; /* the same */
+    uint32_t index;        /* copies to global memory: their group */
+    bool lands, landed;    /* it has begun to land; it has landed */
+    uint8_t waited;        /* products: warps that have waited */
+};
+/* fence.proxy.async and fence.mbarrier_init of a warp. */
+struct race_proxy {
+    race_time time;
+    uint32_t mask;
+    bool init, global, shared;
+};
+enum { RACE_PROXIES = 128 };
+struct race_proxies {
+    int count;
+    race_time forgotten; /* older fences are not listed */
+    struct race_proxy fence[RACE_PROXIES];
+};
+
 struct race_warp {
     struct race_view view;
     race_time epoch;
@@ -175,6 +207,8 @@ struct race_warp {
     /* `waited`: the lane has waited for its copies in epochs below. `arrived`: its copies in
      * epochs below arrived at an mbarrier (RACE_COPIES). */
     race_time waited[SIM_LANES], arrived[SIM_LANES];
+    uint32_t bulk_commits[SIM_LANES];
+    struct race_proxies *proxies; /* NULL: no fence so far */
 };
 
 struct race_barrier {
@@ -212,6 +246,7 @@ struct race_block {
     struct race_warp *warp;
     struct race_barrier barrier[RACE_BARRIERS];
     struct race_mbarrier *mbarriers;
+    struct race_agent *agents;
     struct race_locations locations;
     struct race_pool pool;
     size_t words; /* of shared memory */
@@ -273,10 +308,11 @@ uint32_t race_lanes_at(const struct race_pool *p, const struct race_record *reco
 struct race_try {
     struct sim_races *r;
     const struct sim_access *a;
-    struct race_block *block;
+    struct race_block *block, *home; /* of the thread; of the shared memory */
     struct race_warp *warp;
     struct race_view *view;
     struct race_copy *copy;
+    struct race_agent *agent;
     struct race_pool *pool;
     race_time block_min, warp_min;
     struct race_record self;
@@ -311,6 +347,8 @@ bool race_volatile_clash(const struct race_try *t, const struct race_clash *c);
 /* Returns true if both write the same value. */
 bool race_same_value(const struct race_try *t, const struct race_clash *c);
 void race_found(struct race_try *t, const struct race_clash *c);
+/* Reports a write and an access of the async proxy without a fence. */
+void race_found_unfenced(struct race_try *t, const struct race_record *old, uint64_t byte);
 /* Returns true if this write leaves the bytes as they are. */
 bool race_leaves_value(const struct race_try *t, uint64_t address, int bytes);
 bool race_access(void *user, const struct sim_access *a);
@@ -330,6 +368,18 @@ void race_update_minima(struct race_warp *w);
 void race_acquire(struct race_try *t);
 void race_release(struct race_try *t);
 bool race_sync(void *user, const struct sim_sync_event *e);
+/* sim_race_agent.c */
+struct race_agent *race_agent_of(const struct race_block *b, uint32_t group);
+void race_agent_told(struct sim_races *r, struct race_block *b, const struct sim_async_event *e);
+/* Notes that a copy begins to land. */
+void race_agent_begins(struct sim_races *r, struct race_agent *a);
+/* Passes the copy's accesses, and all that is before them, on to the clock of its mbarrier. */
+void race_agent_completes(struct sim_races *r, struct race_agent *a, struct race_vc **clock);
+void race_agents_free(struct sim_races *r, struct race_block *b);
+void race_proxy_fence(struct sim_races *r, struct race_warp *w, const struct sim_sync_event *e);
+/* Returns true if a fence of the thread that wrote `old` is between the write and this access of
+ * the async proxy. */
+bool race_is_fenced(const struct race_try *t, const struct race_record *old);
 bool race_async(void *user, const struct sim_async_event *e);
 struct race_copy *race_copy_of(struct race_warp *w, uint32_t group);
 void race_copy_free(struct sim_races *r, struct race_copy *c);

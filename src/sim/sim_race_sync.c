@@ -78,7 +78,7 @@ void race_locations_free(struct sim_races *r, struct race_locations *l)
 
 static struct race_locations *locations_of(struct race_try *t)
 {
-    return t->a->space == SIM_SHARED ? &t->block->locations : &t->r->locations;
+    return t->a->space == SIM_SHARED ? &t->home->locations : &t->r->locations;
 }
 
 /* Returns the location of an address, if its last write is the one that the location is about.
@@ -426,8 +426,10 @@ static void touch_mbarrier(struct sim_races *r, const struct sim_sync_event *e)
                            .space = SIM_SHARED,
                            .kind = plain ? SIM_WRITE : SIM_UPDATE,
                            .order = plain ? SIM_WEAK : SIM_RELAXED,
-                           .scope = SIM_CTA,
+                           .scope = SIM_GPU,
                            .mask = e->mask,
+                           .group = e->group,
+                           .away = e->away,
                            .bytes = 8};
     memcpy(a.address, e->address, sizeof a.address);
     race_access(r, &a);
@@ -466,17 +468,26 @@ static struct race_vc *copies_arrive(struct sim_races *r, struct race_block *b, 
                                      uint64_t id, uint32_t mask);
 
 /* Handles an arrival; all lanes are at the same mbarrier. */
-static void mbarrier_arrive(struct sim_races *r, struct race_block *b,
+static void mbarrier_arrive(struct sim_races *r, struct race_block *b, struct race_block *home,
                             const struct sim_sync_event *e)
 {
     struct race_warp *w = &b->warp[e->at.warp];
-    struct race_mbarrier *bar = mbarrier_of(r, b, e->address[__builtin_ctz(e->mask)]);
+    struct race_mbarrier *bar = mbarrier_of(r, home, e->address[__builtin_ctz(e->mask)]);
     uint64_t id = race_id(b->of.number, e->at.warp);
     bool copies = e->at.ins && e->at.ins->op == PTX_CP_ASYNC_MBARRIER_ARRIVE;
     struct race_vc *out = copies ? copies_arrive(r, b, w, id, e->mask)
                                  : arrival(r, w, id, e->mask, e->order == SIM_RELAXED);
     race_vc_add(r, &bar->clock, out);
     race_vc_drop(r, out);
+}
+
+/* Handles bytes that arrive with a bulk copy of block `from`. */
+static void mbarrier_bytes(struct sim_races *r, struct race_block *from, struct race_block *b,
+                           const struct sim_sync_event *e)
+{
+    struct race_agent *a = e->group ? race_agent_of(from, e->group) : NULL;
+    if (a)
+        race_agent_completes(r, a, &mbarrier_of(r, b, e->address[__builtin_ctz(e->mask)])->clock);
 }
 
 /* Handles a completed phase. */
@@ -534,7 +545,10 @@ bool race_sync(void *user, const struct sim_sync_event *e)
     if (r->over || !b || e->at.warp >= b->warps)
         return true;
     struct race_warp *w = &b->warp[e->at.warp];
+    struct race_block *home = e->away ? sim_blocks_find(&r->blocks, e->away - 1) : b;
     bool named = e->id >= 0 && e->id < RACE_BARRIERS;
+    if (!home) /* the block whose mbarrier it is has ended */
+        return true;
     switch (e->kind) {
     case SIM_BARRIER_ARRIVE:
         if (named)
@@ -548,25 +562,31 @@ bool race_sync(void *user, const struct sim_sync_event *e)
         if (e->orders)
             warp_sync(r, w, e);
         break;
-    case SIM_FENCE:
-    case SIM_INIT_FENCE: fence(r, w, e); break;
+    case SIM_FENCE: fence(r, w, e); break;
+    case SIM_INIT_FENCE:
+        fence(r, w, e);
+        race_proxy_fence(r, w, e);
+        break;
+    case SIM_PROXY_FENCE: race_proxy_fence(r, w, e); break;
     case SIM_MBARRIER_INIT:
         touch_mbarrier(r, e);
         mbarrier_init(r, b, e);
         break;
-    case SIM_MBARRIER_INVAL:
-    case SIM_MBARRIER_BYTES: touch_mbarrier(r, e); break;
+    case SIM_MBARRIER_INVAL: touch_mbarrier(r, e); break;
+    case SIM_MBARRIER_BYTES:
+        touch_mbarrier(r, e);
+        mbarrier_bytes(r, b, home, e);
+        break;
     case SIM_MBARRIER_ARRIVE:
         touch_mbarrier(r, e);
-        mbarrier_arrive(r, b, e);
+        mbarrier_arrive(r, b, home, e);
         break;
     case SIM_MBARRIER_WAIT:
         touch_mbarrier(r, e);
         mbarrier_wait(r, b, e);
         break;
-    case SIM_MBARRIER_PHASE: mbarrier_phase(r, b, e); break;
+    case SIM_MBARRIER_PHASE: mbarrier_phase(r, home, e); break;
     case SIM_EXIT: leave_for_good(r, b, w, e->mask); break;
-    case SIM_PROXY_FENCE:
     case SIM_MBARRIER_FAILED:
     case SIM_MBARRIER_NONE:
     case SIM_MBARRIER_BROKEN:
@@ -777,7 +797,7 @@ bool race_async(void *user, const struct sim_async_event *e)
             w->commits[__builtin_ctz(m)]++;
         break;
     case SIM_ASYNC_WAIT: wait_for(r, b, w, e); break;
-    default: break;
+    default: race_agent_told(r, b, e); break;
     }
     return true;
 }

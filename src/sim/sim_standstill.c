@@ -151,9 +151,9 @@ static void land_copies(struct sim *sim)
         for (int i = 0; i < b->warp_count; i++)
             if (b->warps[i].alive && sim_copies_land_all(&b->warps[i]))
                 sim->changes++;
-        if (sim_bulks_land_all(b))
-            sim->changes++;
     }
+    if (sim_bulks_land_one(sim))
+        sim->changes++;
 }
 
 /* Makes the waiting loops of all warps that can run end; requires that they all poll. */

@@ -38,7 +38,6 @@ static void every_program(void **state)
             for (int late = 0; late < 2; late++)
                 for (uint64_t seed = 0; seed < (s == 1 ? 3u : 1u); seed++) {
                     struct hopper_run run = {.blocks = 2,
-                                             .unchecked = true,
                                              .options = {.seed = seed, .async_late = late}};
                     memcpy(run.size, sizes[p->kind][s], sizeof run.size);
                     runs_clean(p, text, run);
