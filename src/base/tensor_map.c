@@ -82,6 +82,46 @@ uint64_t tensor_map_box_bytes(const struct tensor_map *map)
     return bytes;
 }
 
+int tensor_map_type(enum dtype t)
+{
+    switch (t) { /* cuda.h. A copy keeps all bits, so one number serves several types. */
+    case DT_BOOL:
+    case DT_I8:
+    case DT_U8:
+    case DT_E4M3:
+    case DT_E5M2: return 0;
+    case DT_I16:
+    case DT_U16: return 1;
+    case DT_U32: return 2;
+    case DT_I32: return 3;
+    case DT_U64: return 4;
+    case DT_I64: return 5;
+    case DT_F16: return 6;
+    case DT_F32:
+    case DT_TF32: return 7;
+    case DT_F64: return 8;
+    case DT_BF16: return 9;
+    case DT_COUNT:
+    case DT_NONE: break;
+    }
+    return -1;
+}
+
+struct tensor_map tensor_map_of(const struct map_request *r, enum dtype t)
+{
+    struct tensor_map map = {.address = r->address,
+                             .type = t == DT_BOOL ? DT_U8 : t,
+                             .rank = r->rank,
+                             .swizzle = (enum tensor_swizzle)r->swizzle};
+    for (int axis = 0; axis < r->rank && axis < TENSOR_MAP_AXES; axis++) {
+        map.extents[axis] = r->extent[axis];
+        map.strides[axis] = r->stride[axis];
+        map.box[axis] = r->box[axis];
+        map.steps[axis] = 1;
+    }
+    return map;
+}
+
 /* --- the simulator's encoding --- */
 
 static const char mark[8] = "tw-map1";

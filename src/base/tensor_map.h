@@ -8,6 +8,7 @@
 #define TW_TENSOR_MAP_H
 
 #include "base/dtype.h"
+#include "base/view_map.h"
 
 enum { TENSOR_MAP_AXES = 5, TENSOR_MAP_BYTES = 128, TENSOR_MAP_ALIGNMENT = 64 };
 
@@ -49,6 +50,11 @@ bool tensor_map_check(const struct tensor_map *map, char why[TENSOR_MAP_MESSAGE]
 void tensor_map_encode(const struct tensor_map *map, uint8_t *bytes);
 /* Reads such bytes. Returns false if they are none. */
 bool tensor_map_decode(const uint8_t *bytes, struct tensor_map *map);
+
+/* Returns the driver's number of a type of elements, a CUtensorMapDataType; -1: it has none. */
+int tensor_map_type(enum dtype t);
+/* Returns the map that a launch asks for; its elements are of type t. */
+struct tensor_map tensor_map_of(const struct map_request *r, enum dtype t);
 
 /* Returns the number of elements that a copy takes along an axis. */
 static inline uint32_t tensor_map_count(const struct tensor_map *map, int axis)
