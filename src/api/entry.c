@@ -13,7 +13,7 @@
  * For this, an entry has a context of its own with its own compiled copy of the module, so calls
  * on the context that made it never interfere. */
 #include "api/entry_table.h"
-#include "api/objects.h"
+#include "api/launch_params.h"
 
 #include "base/grid.h"
 #include "base/platform.h"
@@ -35,6 +35,17 @@ struct entry_param {
     uint64_t preset; /* the default */
 };
 
+/* A tensor map of a variant, whose view starts at the address of an argument. */
+struct entry_map {
+    struct map_form form;
+    enum dtype type;
+    unsigned char base; /* the parameter */
+};
+enum {
+    ENTRY_MAPS = 16,         /* of a variant that starts quickly */
+    FROM_MAPS = ENTRY_PARAMS /* `from` of the first map */
+};
+
 struct entry_variant {
     struct entry_item item; /* first: the table holds its address */
     struct entry_variant *next;
@@ -43,8 +54,12 @@ struct entry_variant {
     bool quick;                        /* the driver's launch is all that is needed */
     const struct cpu_program *program; /* the host's */
     struct cuda_quick launch;
-    int passed;                       /* arguments that the kernel gets, */
-    unsigned char from[ENTRY_PARAMS]; /* by parameter */
+    struct cuda_encoder encoder;
+    int passed;                                    /* arguments that the kernel gets, */
+    unsigned char from[ENTRY_PARAMS + ENTRY_MAPS]; /* by parameter, then by map */
+    int map_count;
+    struct entry_map map[ENTRY_MAPS];
+    struct launch_sizes map_sizes; /* of the maps' views */
     /* Arrays that must not share memory, the first of which is written; NULL: all may. */
     int pairs;
     unsigned char (*pair)[2];
@@ -190,6 +205,39 @@ static inline const unsigned char *shared_pair(const struct entry_variant *v, co
     return NULL;
 }
 
+/* Makes the code of map i. Returns false if it has none, and the slow path says why. */
+static bool make_code(const struct entry_variant *v, const struct given *g, int i, uint64_t *code)
+{
+    const struct entry_map *m = &v->map[i];
+    struct view_sizes sizes;
+    struct map_request request;
+    struct map_refusal why;
+    int result;
+    if (!launch_sizes_view(&v->map_sizes, i, g->value, &sizes))
+        return false;
+    switch (map_find(&m->form, g->value[m->base], sizes.offset, sizes.extent, sizes.stride,
+                     &request, &why)) {
+    case MAP_READY: return launch_map_code(&v->encoder, &request, m->type, &result, code);
+    case MAP_EMPTY: memset(code, 0, MAP_WORDS * sizeof *code); return true;
+    case MAP_REFUSED: break;
+    }
+    return false;
+}
+
+static bool start_with_maps(const struct entry_variant *v, struct given *g, const int64_t grid[3],
+                            void *stream)
+{
+    _Alignas(MAP_ALIGNMENT) uint64_t code[ENTRY_MAPS][MAP_WORDS];
+    void *passed[ENTRY_PARAMS + ENTRY_MAPS];
+    for (int i = 0; i < v->map_count; i++)
+        if (!make_code(v, g, i, code[i]))
+            return false;
+    for (int i = 0; i < v->passed; i++)
+        passed[i] = v->from[i] < FROM_MAPS ? (void *)&g->value[v->from[i]]
+                                           : (void *)code[v->from[i] - FROM_MAPS];
+    return cuda_quick_start(&v->launch, grid, stream, passed);
+}
+
 static bool start_quickly(tw_entry *e, const tw_value *arguments, int count, void *stream)
 {
     struct given g;
@@ -202,6 +250,8 @@ static bool start_quickly(tw_entry *e, const tw_value *arguments, int count, voi
         return false;
     if (grid[0] <= 0 || grid[1] <= 0 || grid[2] <= 0)
         return true; /* no blocks */
+    if (v->map_count)
+        return start_with_maps(v, &g, grid, stream);
     for (int i = 0; i < v->passed; i++)
         passed[i] = &g.value[v->from[i]];
     return cuda_quick_start(&v->launch, grid, stream, passed);
@@ -368,9 +418,13 @@ static void trim(struct variant *v)
     const struct lowered *whole = v->lowered;
     struct lowered *kept = arena_new(&v->arena, struct lowered);
     kept->shared_bytes = whole->shared_bytes;
+    kept->cluster = whole->cluster;
     memcpy(kept->block, whole->block, sizeof kept->block);
-    for (size_t i = 0; i < whole->params.count; i++)
-        vec_push(&v->arena, &kept->params, whole->params.data[i]);
+    for (size_t i = 0; i < whole->params.count; i++) {
+        struct lower_param p = whole->params.data[i];
+        p.map = p.map ? arena_copy(&v->arena, p.map, sizeof *p.map) : NULL;
+        vec_push(&v->arena, &kept->params, p);
+    }
     v->lowered = kept;
 }
 
@@ -386,6 +440,32 @@ static void find_pairs(struct entry_variant *out, struct arena *a, const struct 
     out->pair = arena_copy(a, all, (size_t)out->pairs * sizeof *all);
 }
 
+/* Lists what the kernel gets. A kernel with workspace, or with more maps than a start makes quickly, has
+ * no quick starts. */
+static void describe_passed(struct entry_variant *out, struct variant *v)
+{
+    const struct sym *views[ENTRY_MAPS];
+    for (size_t i = 0; i < v->lowered->params.count && out->quick; i++) {
+        const struct lower_param *p = &v->lowered->params.data[i];
+        unsigned char *from = &out->from[out->passed++];
+        if (p->kind == LOWER_MAP && p->sym->base && out->map_count < ENTRY_MAPS) {
+            enum dtype t = p->sym->type.dtype;
+            *from = (unsigned char)(FROM_MAPS + out->map_count);
+            views[out->map_count] = p->sym;
+            out->map[out->map_count++] =
+                (struct entry_map){.form = lower_map_form(p, tensor_map_type(t)),
+                                   .type = t,
+                                   .base = (unsigned char)p->sym->base->index};
+        } else if (p->kind == LOWER_SCALAR || p->kind == LOWER_POINTER) {
+            *from = (unsigned char)p->sym->index;
+        } else {
+            out->quick = false;
+        }
+    }
+    if (out->map_count)
+        launch_sizes_compile_all(&out->map_sizes, &v->arena, v->ir, views, out->map_count);
+}
+
 static struct entry_variant *describe(tw_entry *e, struct variant *v, const struct entry_key *key)
 {
     struct entry_variant *out = arena_new(&v->arena, struct entry_variant);
@@ -398,15 +478,11 @@ static struct entry_variant *describe(tw_entry *e, struct variant *v, const stru
         return out;
     trim(v);
     out->quick = !v->ir->cooperative;
-    for (size_t i = 0; i < v->lowered->params.count; i++) {
-        const struct lower_param *p = &v->lowered->params.data[i];
-        if (p->kind == LOWER_SCALAR || p->kind == LOWER_POINTER)
-            out->from[out->passed++] = (unsigned char)p->sym->index;
-        else
-            out->quick = false;
-    }
+    describe_passed(out, v);
     launch_sizes_compile(&out->sizes, &v->arena, v->ir);
-    out->launch = cuda_quick(e->ctx->cuda, v->module, v->lowered->block, v->lowered->shared_bytes);
+    out->launch = cuda_quick(e->ctx->cuda, v->module, v->lowered->block, v->lowered->shared_bytes,
+                             v->lowered->cluster);
+    out->encoder = cuda_encoder(e->ctx->cuda);
     return out;
 }
 

@@ -59,7 +59,7 @@ static tw_status place(struct counting *c, struct launch_param *p)
     const tw_launch *l = c->e->launch;
     const char *name = p->sym ? p->sym->name : "ticket";
     bool given = p->kind == LOWER_POINTER && p->data && !p->on_device;
-    if (p->kind == LOWER_SCALAR)
+    if (p->kind == LOWER_SCALAR || p->kind == LOWER_MAP)
         return TW_OK;
     if (p->kind == LOWER_POINTER && !given) {
         int64_t bytes = launch_array_bytes(l, p->sym->index);
@@ -130,16 +130,18 @@ static tw_status set_up(struct counting *c)
         status = simulation_load(c->simulation, l->variant->read_back, l->variant->ptx);
     accesses_init(&c->out->accesses, &c->simulation->arena);
     const void **arguments = arena_array(&l->ctx->scratch, const void *, params.count + 1);
-    for (int i = 0; i < params.count && status == TW_OK; i++) {
-        arguments[i] = &params.list[i].value;
+    for (int i = 0; i < params.count; i++)
+        arguments[i] = launch_argument(&params.list[i]);
+    for (int i = 0; i < params.held && status == TW_OK; i++)
         status = place(c, &params.list[i]);
-    }
+    if (status == TW_OK)
+        status = launch_maps_simulated(l, &params);
     if (status != TW_OK)
         return status;
     observe(c);
     const struct lowered *lowered = l->variant->lowered;
     c->launch = (struct sim_launch){.kernel = lowered->function->name,
-                                    .cluster = {1, 1, 1},
+                                    .cluster = {lowered_cluster(lowered), 1, 1},
                                     .dynamic_shared = lowered->shared_bytes,
                                     .arguments = arguments,
                                     .argument_count = params.count};

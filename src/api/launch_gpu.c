@@ -107,11 +107,11 @@ static size_t place_after(size_t *bytes, const struct launch_param *p)
 /* Lays out the workspace, zeroed pieces first, so that one fill suffices. */
 static void lay_out_workspace(struct gpu_launch *g)
 {
-    for (int i = 0; i < g->params.count; i++)
+    for (int i = 0; i < g->params.held; i++)
         if (is_workspace(&g->params.list[i]) && g->params.list[i].clean)
             g->offset[i] = place_after(&g->clean_bytes, &g->params.list[i]);
     for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < g->params.count; i++) {
+        for (int i = 0; i < g->params.held; i++) {
             const struct launch_param *p = &g->params.list[i];
             if (is_workspace(p) && !p->clean && p->zeroed == (pass == 0))
                 g->offset[i] = place_after(&g->workspace_bytes, p);
@@ -127,14 +127,16 @@ static void configure(struct gpu_launch *g, const struct variant *v, struct aren
     g->config.shared_bytes = v->lowered->shared_bytes;
     g->config.cooperative = v->ir->cooperative;
     g->config.arguments = arena_array(a, void *, g->params.count + 1);
-    g->offset = arena_array(a, size_t, g->params.count + 1);
+    g->offset = arena_array(a, size_t, g->params.held + 1);
+    g->config.cluster[0] = v->lowered->cluster;
     for (int i = 0; i < 3; i++) {
         g->config.grid[i] = g->params.grid[i];
         g->config.block[i] = v->lowered->block[i];
     }
-    for (int i = 0; i < g->params.count; i++) {
+    for (int i = 0; i < g->params.count; i++)
+        g->config.arguments[i] = launch_argument(&g->params.list[i]);
+    for (int i = 0; i < g->params.held; i++) {
         struct launch_param *p = &g->params.list[i];
-        g->config.arguments[i] = &p->value;
         if (p->kind == LOWER_POINTER && p->on_device)
             p->value = (uintptr_t)p->data;
     }
@@ -180,7 +182,7 @@ static tw_status make_ready(struct gpu_call *c)
     if (!cuda_workspace(c->cuda, c->stream, g->workspace_bytes, false, &base, c->why) ||
         !cuda_workspace(c->cuda, c->stream, g->clean_bytes, true, &clean, c->why))
         return say(c, TW_NO_MEMORY);
-    for (int i = 0; i < g->params.count; i++) {
+    for (int i = 0; i < g->params.held; i++) {
         struct launch_param *p = &g->params.list[i];
         if (is_workspace(p))
             p->value = (p->clean ? clean : base) + g->offset[i];
@@ -190,11 +192,31 @@ static tw_status make_ready(struct gpu_call *c)
     return TW_OK;
 }
 
+static tw_status encode_map(void *user, const struct map_request *map, enum dtype type,
+                            uint64_t code[MAP_WORDS])
+{
+    struct gpu_call *c = user;
+    const struct cuda_encoder e = cuda_encoder(c->cuda);
+    const struct tensor_map whole = tensor_map_of(map, type);
+    int result;
+    if (launch_map_code(&e, map, type, &result, code))
+        return TW_OK;
+    cuda_say_map(c->cuda, &whole, result, c->why);
+    return refuse(c, gpu_run_status(c->cuda));
+}
+
+/* Encodes the maps of a launch whose arrays and workspace have addresses. */
+static tw_status encode_maps(struct gpu_call *c)
+{
+    return launch_maps_encode(c->launch, &c->gpu->params, encode_map, c);
+}
+
 static struct cuda_launch with_attributes(const struct gpu_call *c)
 {
     const tw_launch_attributes *a = c->attributes;
     struct cuda_launch config = c->gpu->config;
-    memcpy(config.cluster, a->cluster, sizeof config.cluster);
+    if (!config.cluster[0])
+        memcpy(config.cluster, a->cluster, sizeof config.cluster);
     config.priority = a->priority;
     /* Earlier launches of the stream may still use the workspace. */
     config.overlap = a->overlap && !c->gpu->workspace_bytes && !c->gpu->clean_bytes;
@@ -224,7 +246,7 @@ static bool is_staged(const struct launch_param *p)
 static bool stage(struct gpu_call *c)
 {
     struct launch_params *params = &c->gpu->params;
-    for (int i = 0; i < params->count; i++) {
+    for (int i = 0; i < params->held; i++) {
         struct launch_param *p = &params->list[i];
         if (!is_staged(p))
             continue;
@@ -239,7 +261,7 @@ static bool stage(struct gpu_call *c)
 
 static bool copy_back(struct gpu_call *c)
 {
-    for (int i = 0; i < c->gpu->params.count; i++) {
+    for (int i = 0; i < c->gpu->params.held; i++) {
         const struct launch_param *p = &c->gpu->params.list[i];
         if (is_staged(p) && p->written &&
             !cuda_copy_out(c->cuda, p->data, p->value, (size_t)p->bytes, c->stream, c->why))
@@ -251,7 +273,7 @@ static bool copy_back(struct gpu_call *c)
 static void free_staged(struct gpu_call *c)
 {
     char why[CUDA_WHY]; /* the first error was reported */
-    for (int i = 0; i < c->gpu->params.count; i++)
+    for (int i = 0; i < c->gpu->params.held; i++)
         if (c->staged[i])
             cuda_free(c->cuda, c->staged[i], why);
 }
@@ -278,7 +300,7 @@ static bool report_dirty(struct gpu_call *c, const char *data)
 {
     struct diag *d = &c->launch->ctx->diag;
     char message[CLEAN_TEXT];
-    for (int i = 0; i < c->gpu->params.count; i++) {
+    for (int i = 0; i < c->gpu->params.held; i++) {
         const struct launch_param *p = &c->gpu->params.list[i];
         if (!p->sym || !p->clean || !p->bytes ||
             !clean_is_dirty(p->sym, p->shape, data + c->gpu->offset[i], message))
@@ -335,11 +357,14 @@ tw_status launch_on_gpu(tw_launch *l, int runs, double *milliseconds)
     *milliseconds = 0;
     if (status != TW_OK)
         return status;
-    c.staged = arena_array(&l->ctx->scratch, uint64_t, c.gpu->params.count + 1);
-    bool done = stage(&c) && start_all(&c) && copy_back(&c);
+    c.staged = arena_array(&l->ctx->scratch, uint64_t, c.gpu->params.held + 1);
+    tw_status encoded = TW_OK;
+    bool done = stage(&c) && (encoded = encode_maps(&c)) == TW_OK && start_all(&c) && copy_back(&c);
     status = done ? TW_OK : gpu_status(c.cuda, TW_FAULT);
     free_staged(&c); /* first: a message may need the memory */
     *milliseconds = done ? c.milliseconds / runs : 0;
+    if (encoded != TW_OK) /* reported */
+        return encoded;
     return done ? check_clean(&c) : refuse(&c, status);
 }
 
@@ -353,6 +378,8 @@ tw_status launch_enqueue(tw_launch *l, void *stream, bool now)
 {
     struct gpu_call c = {.launch = l, .stream = stream};
     tw_status status = make_ready(&c);
+    if (status == TW_OK && now)
+        status = encode_maps(&c);
     if (status == TW_OK && now && !start(&c))
         status = say(&c, TW_FAULT);
     return status;
@@ -379,7 +406,7 @@ tw_status launch_fetch(tw_launch *l, struct cpu_argument *given)
 
 static tw_status on_device(struct gpu_call *c)
 {
-    for (int i = 0; i < c->gpu->params.count; i++) {
+    for (int i = 0; i < c->gpu->params.held; i++) {
         const struct launch_param *p = &c->gpu->params.list[i];
         if (!is_staged(p))
             continue;
@@ -396,7 +423,9 @@ static tw_status ready_call(void *user)
 {
     struct gpu_call *c = user;
     tw_status status = make_ready(c);
-    return status == TW_OK ? on_device(c) : status;
+    if (status == TW_OK)
+        status = on_device(c);
+    return status == TW_OK ? encode_maps(c) : status;
 }
 
 tw_status launch_not_captured(tw_launch *l, void *stream, const char *refusal)
@@ -414,6 +443,22 @@ tw_status launch_not_captured(tw_launch *l, void *stream, const char *refusal)
     return refuse(&c, TW_BAD_ARGUMENT);
 }
 
+/* Refuses clusters of another size than those that the kernel was compiled for. */
+static tw_status check_cluster(struct gpu_call *c)
+{
+    const tw_launch_attributes *a = c->attributes;
+    int own = c->gpu->config.cluster[0];
+    bool none = !a || (a->cluster[0] <= 1 && a->cluster[1] <= 1 && a->cluster[2] <= 1);
+    if (!own || none || (a->cluster[0] == own && a->cluster[1] <= 1 && a->cluster[2] <= 1))
+        return TW_OK;
+    snprintf(
+        c->why, sizeof c->why,
+        "it is to run in clusters of %d x %d x %d blocks, and was compiled for %d x 1 x 1: leave "
+        "`cluster` 0",
+        a->cluster[0], a->cluster[1], a->cluster[2], own);
+    return refuse(c, TW_BAD_ARGUMENT);
+}
+
 static tw_status start_call(void *user)
 {
     struct gpu_call *c = user;
@@ -424,6 +469,8 @@ static tw_status start_call(void *user)
                                      "captured: call tw_launch_ready before the capture");
     if (status == TW_OK)
         status = ready_call(c);
+    if (status == TW_OK)
+        status = check_cluster(c);
     if (status == TW_OK && !start(c))
         status = refuse(c, gpu_run_status(c->cuda));
     if (status == TW_OK)

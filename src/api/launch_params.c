@@ -28,7 +28,22 @@ static uint64_t scalar_bytes(enum dtype t, struct literal v)
     return out;
 }
 
-static bool find_param(const tw_launch *l, const struct cpu_argument *given,
+static uint64_t *aligned_code(struct arena *a)
+{
+    char *room = arena_alloc(a, MAP_WORDS * sizeof(uint64_t) + MAP_ALIGNMENT);
+    return (uint64_t *)(void *)(room + (MAP_ALIGNMENT - (uintptr_t)room % MAP_ALIGNMENT));
+}
+
+static bool find_map(const tw_launch *l, struct arena *a, const struct lower_param *p,
+                     struct launch_param *out)
+{
+    struct launch_map *m = out->map = arena_new(a, struct launch_map);
+    m->form = lower_map_form(p, tensor_map_type(p->sym->type.dtype));
+    m->code = aligned_code(a);
+    return launch_view(l, p->sym, &m->sizes);
+}
+
+static bool find_param(const tw_launch *l, struct arena *a, const struct cpu_argument *given,
                        const struct lower_param *p, struct launch_param *out)
 {
     *out = (struct launch_param){.kind = p->kind, .sym = p->sym};
@@ -46,7 +61,7 @@ static bool find_param(const tw_launch *l, const struct cpu_argument *given,
         out->bytes = sizeof(uint32_t);
         out->zeroed = out->clean = true; /* the last block's draw makes it 0 */
         return true;
-    case LOWER_MAP: return false; /* no launch encodes one yet */
+    case LOWER_MAP: return find_map(l, a, p, out);
     case LOWER_WORKSPACE: break;
     }
     out->zeroed = p->sym->zeroed;
@@ -70,19 +85,49 @@ bool launch_find_grid(const tw_launch *l, int64_t grid[3], char why[CUDA_WHY])
     return true;
 }
 
+/* Returns the list's index of the memory that a view is in; -1: the list does not have it. */
+static int memory_of(const struct launch_params *params, const struct sym *view)
+{
+    const struct sym *memory = view->base ? view->base : view;
+    for (int i = 0; i < params->held; i++)
+        if (params->list[i].kind != LOWER_MAP && params->list[i].sym == memory)
+            return i;
+    return -1;
+}
+
+/* Adds the memory of views that only maps reach. */
+static bool find_map_memory(const tw_launch *l, struct arena *a, const struct cpu_argument *given,
+                            struct launch_params *out)
+{
+    bool known = true;
+    for (int i = 0; i < out->count && known; i++) {
+        const struct launch_param *p = &out->list[i];
+        if (p->kind != LOWER_MAP)
+            continue;
+        p->map->memory = memory_of(out, p->sym);
+        if (p->map->memory >= 0)
+            continue;
+        struct lower_param memory = {.kind = p->sym->base ? LOWER_POINTER : LOWER_WORKSPACE,
+                                     .sym = p->sym->base ? p->sym->base : p->sym};
+        known = find_param(l, a, given, &memory, &out->list[out->held]);
+        p->map->memory = out->held++;
+    }
+    return known;
+}
+
 bool launch_params_find(tw_launch *l, struct arena *a, const struct cpu_argument *given,
                         struct launch_params *out, char why[CUDA_WHY])
 {
     const struct lowered *lowered = l->variant->lowered;
+    bool known = true;
     why[0] = '\0';
     if (!launch_find_grid(l, out->grid, why))
         return false;
-    out->count = (int)lowered->params.count;
-    out->list = arena_array(a, struct launch_param, out->count + 1);
+    out->count = out->held = (int)lowered->params.count;
+    out->list = arena_array(a, struct launch_param, 2 * out->count + 1);
     for (int i = 0; i < out->count; i++)
-        if (!find_param(l, given, &lowered->params.data[i], &out->list[i])) {
-            strcpy(why, "the extents of its workspace cannot be known before it runs");
-            return false;
-        }
-    return true;
+        known = known && find_param(l, a, given, &lowered->params.data[i], &out->list[i]);
+    if (!known || !find_map_memory(l, a, given, out))
+        strcpy(why, "the extents of its workspace cannot be known before it runs");
+    return !why[0];
 }

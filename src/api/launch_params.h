@@ -3,6 +3,17 @@
 #define TW_LAUNCH_PARAMS_H
 
 #include "api/objects.h"
+#include "base/tensor_map.h"
+
+/* A tensor map that a launch encodes. */
+struct launch_map {
+    struct map_form form;
+    struct view_sizes sizes;
+    int memory;       /* the list's index of the view's array, or of its workspace */
+    uint64_t address; /* of that memory when the map was encoded */
+    bool encoded;
+    uint64_t *code; /* the parameter: MAP_WORDS words, aligned to MAP_ALIGNMENT bytes */
+};
 
 struct launch_param {
     enum lower_param_kind kind;
@@ -16,13 +27,29 @@ struct launch_param {
     bool clean;              /* … and each launch leaves it zero */
     bool written;            /* the kernel may write the caller's array */
     bool on_device;          /* LOWER_POINTER: `data` is a device address, or there is no array */
+    struct launch_map *map;  /* LOWER_MAP */
 };
 
+/* The list has a parameter for each of the lowered kernel, in order. After them, it has the arrays and
+ * the workspace that the kernel reaches through maps alone. */
 struct launch_params {
     int64_t grid[3];
-    int count;
-    struct launch_param *list; /* by lowered parameter */
+    int count; /* parameters of the kernel, */
+    int held;  /* and with the memory that only maps use */
+    struct launch_param *list;
 };
+
+/* Returns the blocks of a cluster along x. */
+static inline unsigned lowered_cluster(const struct lowered *l)
+{
+    return l->cluster > 1 ? (unsigned)l->cluster : 1;
+}
+
+/* Returns the bytes of a parameter as the kernel gets them. */
+static inline void *launch_argument(struct launch_param *p)
+{
+    return p->kind == LOWER_MAP ? (void *)p->map->code : &p->value;
+}
 
 /* Finds the grid of a launch whose program is known. Returns false and fills `why` if no GPU takes it. */
 bool launch_find_grid(const tw_launch *l, int64_t grid[3], char why[CUDA_WHY]);
@@ -31,5 +58,20 @@ bool launch_find_grid(const tw_launch *l, int64_t grid[3], char why[CUDA_WHY]);
  * of the kernel. The list lives in arena a. Returns false with the reason in `why`. */
 bool launch_params_find(tw_launch *l, struct arena *a, const struct cpu_argument *given,
                         struct launch_params *out, char why[CUDA_WHY]);
+
+/* Encodes the maps whose views are at another address than before, once the list has the addresses
+ * of all memory. Reports a view that the copy engine does not take; `encode` reports what it
+ * refuses. */
+typedef tw_status launch_encode(void *user, const struct map_request *map, enum dtype type,
+                                uint64_t code[MAP_WORDS]);
+tw_status launch_maps_encode(tw_launch *l, struct launch_params *params, launch_encode *encode,
+                             void *user);
+/* Encodes for the simulator. */
+tw_status launch_maps_simulated(tw_launch *l, struct launch_params *params);
+
+/* Encodes a map for the GPU, or takes the code from the thread's cache. For any thread. Returns false
+ * if cuda_encode_map does. */
+bool launch_map_code(const struct cuda_encoder *e, const struct map_request *map, enum dtype type,
+                     int *result, uint64_t code[MAP_WORDS]);
 
 #endif

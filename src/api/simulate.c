@@ -219,9 +219,9 @@ static tw_status place_params(struct simulate_call *call, struct launch_params *
     struct diag *d = &call->launch->ctx->diag;
     struct sim *sim = call->simulation.sim;
     const struct lowered *lowered = call->launch->variant->lowered;
-    for (int i = 0; i < params->count; i++) {
+    for (int i = 0; i < params->held; i++) {
         struct launch_param *p = &params->list[i];
-        if (p->kind == LOWER_SCALAR)
+        if (p->kind == LOWER_SCALAR || p->kind == LOWER_MAP)
             continue;
         if (p->kind == LOWER_POINTER && p->data && p->on_device) {
             diag_error(d, LOC_NONE, "`%s` is on a GPU; the simulator takes arrays of the host",
@@ -246,7 +246,7 @@ static tw_status place_params(struct simulate_call *call, struct launch_params *
         if (p->sym)
             name_elements(call, p);
     }
-    return TW_OK;
+    return launch_maps_simulated(call->launch, params);
 }
 
 static tw_status run_simulation(struct simulate_call *call, const struct launch_params *params)
@@ -255,9 +255,9 @@ static tw_status run_simulation(struct simulate_call *call, const struct launch_
     const struct lowered *lowered = call->lowered;
     const void **arguments = arena_array(&l->ctx->scratch, const void *, params->count + 1);
     for (int i = 0; i < params->count; i++)
-        arguments[i] = &params->list[i].value;
+        arguments[i] = launch_argument(&params->list[i]);
     struct sim_launch launch = {.kernel = lowered->function->name,
-                                .cluster = {1, 1, 1},
+                                .cluster = {lowered_cluster(lowered), 1, 1},
                                 .dynamic_shared = lowered->shared_bytes,
                                 .arguments = arguments,
                                 .argument_count = params->count};
@@ -278,7 +278,7 @@ static tw_status check_clean(struct simulate_call *call, const struct launch_par
 {
     struct diag *d = &call->launch->ctx->diag;
     char message[CLEAN_TEXT];
-    for (int i = 0; i < params->count; i++) {
+    for (int i = 0; i < params->held; i++) {
         const struct launch_param *p = &params->list[i];
         if (!p->sym || !p->clean || !p->bytes ||
             !clean_is_dirty(p->sym, p->shape,

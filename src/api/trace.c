@@ -233,8 +233,9 @@ void trace_launch(struct simulation *s, const tw_launch *l, const struct launch_
     const struct lowered *lowered = l->variant->lowered;
     const struct ptx_function *f = ptx_find_function(s->module, lowered->function->name);
     sim_trace_settings(s->trace)->lines_before = look_lines_before(l);
-    for (int i = 0; i < params->count; i++)
-        if (params->list[i].kind != LOWER_SCALAR && params->list[i].sym)
+    for (int i = 0; i < params->held; i++)
+        if (params->list[i].kind != LOWER_SCALAR && params->list[i].kind != LOWER_MAP &&
+            params->list[i].sym)
             name_array(s, l, &params->list[i]);
     trace_loops(s, l);
     for (size_t i = 0; i < lowered->held.count; i++)

@@ -8,6 +8,7 @@
  *   cuda_assemble.c  PTX to machine code; cuda_cache.c stores that on disk
  *   cuda_memory.c  memory, streams and events; one workspace per stream
  *   cuda_launch.c  launches
+ *   cuda_map.c     tensor maps
  *
  * One struct cuda is one device of one process, in its primary context, so it shares memory and
  * streams with everything else in the process that uses the device. If a thread has no current
@@ -20,6 +21,7 @@
 #ifndef TW_CUDA_H
 #define TW_CUDA_H
 
+#include "base/tensor_map.h"
 #include "cuda/cuda_cache.h"
 
 #include <stddef.h>
@@ -141,6 +143,22 @@ bool cuda_event_record(struct cuda *c, void *event, void *stream, char why[CUDA_
 bool cuda_event_elapsed(struct cuda *c, void *from, void *to, double *milliseconds,
                         char why[CUDA_WHY]);
 
+/* --- tensor maps --- */
+
+/* The driver's encoder of maps, for any thread; NULL: the driver is too old for them. */
+struct cuda_encoder {
+    int (*tensor_map)(void *code, int type, unsigned rank, uint64_t address,
+                      const uint64_t *extents, const uint64_t *strides, const unsigned *box,
+                      const unsigned *steps, int interleave, int swizzle, int promotion, int fill);
+};
+struct cuda_encoder cuda_encoder(const struct cuda *c);
+/* Encodes a map, without interleaving; elements beyond the edge are read as zero, and L2 reads 256
+ * bytes at a time. Returns false if tensor_map_check or the driver refuses it with *result. */
+bool cuda_encode_map(const struct cuda_encoder *e, const struct tensor_map *map, int *result,
+                     uint64_t code[MAP_WORDS]);
+/* Writes why cuda_encode_map returned false. */
+void cuda_say_map(struct cuda *c, const struct tensor_map *map, int result, char why[CUDA_WHY]);
+
 /* --- launches --- */
 
 struct cuda_launch {
@@ -155,22 +173,30 @@ struct cuda_launch {
     int priority;   /* as for streams: a smaller number goes first */
     bool overlap;   /* need not wait for earlier work in the stream */
 };
+struct cuda_launch_config;
 /* A prepared launch, for any thread: only grid, stream and arguments are missing. It takes one
  * call of the driver. */
 struct cuda_quick {
     int (*launch)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                   unsigned bz, unsigned shared, void *stream, void **params, void **extra);
+    int (*launch_with)(const struct cuda_launch_config *config, void *function, void **params,
+                       void **extra); /* NULL: the driver has no clusters */
     void *function;
-    unsigned block[3], shared_bytes;
+    unsigned block[3], shared_bytes, cluster; /* blocks of a cluster along x */
 };
+/* cluster: 0 counts as 1 */
 struct cuda_quick cuda_quick(const struct cuda *c, const struct cuda_module *m, const int block[3],
-                             int64_t shared_bytes);
+                             int64_t shared_bytes, int cluster);
+bool cuda_quick_start_cluster(const struct cuda_quick *q, const int64_t grid[3], void *stream,
+                              void **arguments);
 /* Starts the kernel. The grid is at least 1 along each axis and within grid_limits. Returns
  * false if nothing was started: then cuda_start gives the reason, or starts it if only the
  * thread's context was missing. */
 static inline bool cuda_quick_start(const struct cuda_quick *q, const int64_t grid[3], void *stream,
                                     void **arguments)
 {
+    if (q->cluster > 1)
+        return cuda_quick_start_cluster(q, grid, stream, arguments);
     return q->launch(q->function, (unsigned)grid[0], (unsigned)grid[1], (unsigned)grid[2],
                      q->block[0], q->block[1], q->block[2], q->shared_bytes, stream, arguments,
                      NULL) == 0;

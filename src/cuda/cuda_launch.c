@@ -148,11 +148,30 @@ bool cuda_start(struct cuda *c, struct cuda_module *m, const struct cuda_launch 
 }
 
 struct cuda_quick cuda_quick(const struct cuda *c, const struct cuda_module *m, const int block[3],
-                             int64_t shared_bytes)
+                             int64_t shared_bytes, int cluster)
 {
-    struct cuda_quick q = {.function = m->function, .shared_bytes = (unsigned)shared_bytes};
+    struct cuda_quick q = {.function = m->function,
+                           .cluster = (unsigned)at_least_1(cluster),
+                           .shared_bytes = (unsigned)shared_bytes};
     q.launch = c->driver.launch;
+    q.launch_with = c->driver.launch_with;
     for (int i = 0; i < 3; i++)
         q.block[i] = (unsigned)block[i];
     return q;
+}
+
+bool cuda_quick_start_cluster(const struct cuda_quick *q, const int64_t grid[3], void *stream,
+                              void **arguments)
+{
+    struct cuda_launch_attribute cluster = {.id = LAUNCH_CLUSTER,
+                                            .value.cluster = {q->cluster, 1, 1}};
+    struct cuda_launch_config to = {
+        .shared_bytes = q->shared_bytes, .stream = stream, .attributes = &cluster, .count = 1};
+    if (!q->launch_with || grid[0] % q->cluster)
+        return false;
+    for (int i = 0; i < 3; i++) {
+        to.grid[i] = (unsigned)grid[i];
+        to.block[i] = q->block[i];
+    }
+    return q->launch_with(&to, q->function, arguments, NULL) == 0;
 }

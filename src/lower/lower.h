@@ -18,6 +18,7 @@
 #ifndef TW_LOWER_H
 #define TW_LOWER_H
 
+#include "base/view_map.h"
 #include "layout/layout.h"
 #include "ptx/ptx.h"
 #include "target/targets.h"
@@ -117,6 +118,10 @@ struct lowered {
     int registers;        /* of a thread, estimated */
     enum lower_excess excess;
 };
+
+/* Returns the form of the map of a LOWER_MAP parameter; `type` is the caller's number of its elements'
+ * type. lower_map_form.c */
+struct map_form lower_map_form(const struct lower_param *p, int type);
 
 /* The registers of a thread, estimated, of PTX from anywhere. */
 int lower_registers_of(struct arena *a, const struct ptx_function *f);

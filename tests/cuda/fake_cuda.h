@@ -6,6 +6,7 @@
  *   fake_stream.c  streams, events, captures, graphs
  *   fake_module.c  modules
  *   fake_launch.c  launches, on the simulator
+ *   fake_map.c     tensor maps, as the simulator reads them
  *
  * Work in a stream is done when a call waits for it, not before, so a caller that does not wait
  * notices. The library refuses what the real driver refuses, with its codes: calls without a

@@ -1,0 +1,23 @@
+#include "lower/lower.h"
+
+#include <assert.h>
+
+_Static_assert(LOWER_MAP_RANK == (int)MAP_AXES, "a map has five axes at most");
+
+struct map_form lower_map_form(const struct lower_param *p, int type)
+{
+    enum { LEAST_SPAN = 32 };
+    const struct sym *view = p->sym;
+    const struct lower_map *map = p->map;
+    assert(p->kind == LOWER_MAP && map->rank == view->type.rank && map->rank <= MAP_AXES);
+    struct map_form f = {.view = view->name,
+                         .type = type,
+                         .element = (int32_t)dtype_size(view->type.dtype),
+                         .rank = map->rank,
+                         .strided = view->strides[0] != NULL};
+    for (int span = LEAST_SPAN; span <= map->swizzle; span *= 2)
+        f.swizzle++;
+    for (int axis = 0; axis < map->rank; axis++)
+        f.box[axis] = (uint32_t)map->box[axis];
+    return f;
+}
