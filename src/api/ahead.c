@@ -241,6 +241,15 @@ static tw_status compile_for_cpu(struct add_call *c, struct kernel *ir,
 {
     struct arena *a = &c->launch->ctx->scratch;
     VEC(struct aot_program) programs = {0};
+    if (kernel_uses_roles(ir)) {
+        diag_error(diag_of(c), ir->loc,
+                   "kernel `%s` has roles, mbarriers or tensor copies, and programs for the cpu "
+                   "that are shipped cannot have them",
+                   ir->name);
+        diag_note(diag_of(c), ir->loc,
+                  "`tilewright run --device cpu` and tw_load run it; ship a kernel without them");
+        return TW_UNSUPPORTED;
+    }
     const struct routine_set *set;
     for (int i = 0; (set = routine_set_listed(i)); i++) {
         const char *why = NULL;

@@ -21,6 +21,7 @@ static void report_fault(tw_context *ctx, const struct cpu_fault *f)
         [CPU_ENDLESS] = CODE_ENDLESS,       [CPU_ASSUME] = CODE_ASSUME,
         [CPU_DIVIDE] = CODE_FAULT,          [CPU_CANCELLED] = CODE_CANCELLED,
         [CPU_NO_MEMORY] = CODE_OTHER,       [CPU_DIRTY] = CODE_FAULT,
+        [CPU_MBARRIER] = CODE_MBARRIER,
     };
     struct diag *d = &ctx->diag;
     diag_error(d, f->loc, "%s", f->message);

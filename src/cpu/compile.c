@@ -331,7 +331,7 @@ static void survey_stmt(void *user, struct stmt *st)
     }
     s->is_effect = st->kind == STMT_EFFECT;
     stmt_expressions(st, survey_root, s);
-    if (st->kind != STMT_ASYNC_COPY)
+    if (st->kind != STMT_ASYNC_COPY || st->target->sym->storage == ST_VIEW)
         return;
     slot_of(s->c, st->target->sym)->async = true;
     int64_t bytes = type_elements(&st->value->type) * (int64_t)dtype_size(st->value->type.dtype);

@@ -62,6 +62,7 @@ struct slot {
     struct value value; /* the value, if it is in the frame and was declared */
     int view;           /* ST_VIEW */
     uint32_t shared_at; /* ST_SHARED */
+    uint32_t waited_at; /* ST_MBARRIER: struct mbarrier_detail.waited */
     bool async;         /* ST_SHARED: some async copy writes the tile */
     uint32_t mask;      /* the mask under which it was declared */
     bool assigned;      /* assigned again after its declaration */
@@ -174,7 +175,10 @@ struct compiler {
     const struct stmt *list;          /* first statement of the list that contains the statement
                                        * compiled now */
     VEC(struct pending_seen) pending;
-    int seen_budget; /* number of statements that surveys may still visit */
+    struct roles_detail *roles; /* NULL: the kernel has neither roles nor mbarriers */
+    int role;                   /* the one that is compiled now; 0: the block before its roles */
+    int arrivals;               /* by which arrive() in it counts */
+    int seen_budget;            /* number of statements that surveys may still visit */
     VEC(struct cpu_slow_path) slow;
 };
 
@@ -452,7 +456,22 @@ bool slow_is_sum_of_products(const struct stmt *loop);
 /* Notes the texts of extents and grid that their source does not give (struct size_text). */
 void compile_sizes(struct compiler *c);
 
+/* --- compile_role.c --- */
+
+/* Prepares a kernel with roles, before its statements are compiled. */
+void roles_open(struct compiler *c);
+void roles_close(struct compiler *c); /* after them */
+void compile_mbarrier(struct compiler *c, const struct sym *s);
+/* Compiles wait, expect or arrive. */
+void compile_phase(struct compiler *c, const struct expr *e);
+/* Describes one mbarrier; its index stays on the stack. */
+struct mbarrier_detail *mbarrier_new(struct compiler *c, const struct expr *e);
+void compile_role(struct compiler *c, const struct stmt *s);
+void compile_one_thread(struct compiler *c, const struct stmt *s);
+
 /* --- compile_stmt.c --- */
 void compile_body(struct compiler *c);
+/* Compiles statements in a scope of their own. */
+void compile_scope(struct compiler *c, const struct stmt *body);
 
 #endif

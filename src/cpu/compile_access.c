@@ -424,11 +424,18 @@ void compile_async(struct compiler *c, const struct stmt *s)
 {
     uint32_t top = c->top;
     struct async_detail *d = arena_new(c->arena, struct async_detail);
+    if (s->target->sym->storage == ST_VIEW) { /* a store in the background is done at once */
+        compile_store(c, s->target, s->value);
+        return;
+    }
+    if (s->barrier)
+        d->barrier = mbarrier_new(c, s->barrier);
+    step_fn *step = s->barrier ? step_tensor_copy : step_async_copy;
     if (packed_tile_of(c, s->target)) {
         d->packed = packed_fill_new(c, s->target, s->value);
         d->from = d->packed->from;
         d->to = d->packed->to;
-        emit_step(c, step_async_copy)->detail = d;
+        emit_step(c, step)->detail = d;
         c->top = top;
         return;
     }
@@ -448,7 +455,7 @@ void compile_async(struct compiler *c, const struct stmt *s)
     if (d->dtype != s->target->sym->type.dtype || from->elements != to->elements)
         compile_error(c, "an asynchronous copy into %s changes type or shape",
                       s->target->sym->name);
-    struct instr *in = emit_step(c, step_async_copy);
+    struct instr *in = emit_step(c, step);
     in->detail = d;
     c->top = top;
 }
@@ -531,7 +538,8 @@ void compile_lock(struct compiler *c, const struct expr *e)
                       op_table[e->op].text);
     if (dtype_size(d->dtype) < 4 || dtype_is_float(d->dtype))
         compile_error(c, "%s needs an i32, u32 or i64 element", op_table[e->op].text);
-    struct instr *in = emit_step(c, e->op == OP_LOCK ? step_lock : step_unlock);
+    step_fn *lock = c->roles ? step_role_lock : step_lock;
+    struct instr *in = emit_step(c, e->op == OP_LOCK ? lock : step_unlock);
     in->detail = d;
     c->top = top;
 }

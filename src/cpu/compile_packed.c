@@ -384,9 +384,20 @@ static void lay_tile(struct compiler *c, struct slot *slot)
     slot->packed.tile = t;
 }
 
+/* Refuses a tile that each replica of a role declares: a tile is packed in one place. */
+static void refuse_declared(void *user, struct stmt *st)
+{
+    if (st->kind == STMT_DECL)
+        refuse(user, st->sym, CPU_SLOW_REPLICATED, st->loc);
+}
+
 void packed_survey(struct compiler *c)
 {
-    struct survey s = {.c = c, .changed = !c->plain && c->lanes == 1};
+    struct survey s = {.c = c};
+    for (const struct stmt *st = c->kernel->body; st; st = st->next)
+        if (st->kind == STMT_ROLE && st->role->replicas > 1)
+            stmt_walk(st->body, refuse_declared, &s);
+    s.changed = !c->plain && c->lanes == 1;
     while (s.changed) {
         s.changed = false;
         stmt_walk(c->kernel->body, survey_stmt, &s);

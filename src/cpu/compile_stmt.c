@@ -103,7 +103,7 @@ static void scope_end(struct compiler *c, struct scope *scope, uint32_t top)
     c->top = top;
 }
 
-static void compile_scope(struct compiler *c, const struct stmt *body)
+void compile_scope(struct compiler *c, const struct stmt *body)
 {
     struct scope scope;
     uint32_t top = c->top;
@@ -148,6 +148,8 @@ static void compile_decl(struct compiler *c, const struct stmt *s)
         compile_decl_shared(c, s);
         return;
     }
+    if (sym->storage == ST_MBARRIER)
+        compile_mbarrier(c, sym);
     if (sym->storage != ST_SCALAR && sym->storage != ST_ARRAY && sym->storage != ST_REG)
         return;
     if (compile_packed_decl(c, s))
@@ -366,7 +368,13 @@ static void compile_effect(struct compiler *c, const struct expr *e)
 {
     uint32_t top = c->top;
     switch (e->op) {
-    case OP_SYNC: break; /* all lanes of a frame run together */
+    case OP_SYNC: /* all lanes of a frame run together, and products and stores are done at once */
+    case OP_DOT_WAIT:
+    case OP_STORE_WAIT:
+    case OP_FENCE_ASYNC: break;
+    case OP_WAIT:
+    case OP_EXPECT:
+    case OP_MBARRIER_ARRIVE: compile_phase(c, e); break;
     case OP_ASYNC_COMMIT: emit_step(c, step_async_commit); break;
     case OP_ASYNC_WAIT: compile_wait(c, e); break;
     case OP_LOCK:
@@ -675,8 +683,8 @@ static void compile_stmt(struct compiler *c, const struct stmt *s)
     case STMT_BREAK:
     case STMT_CONTINUE: compile_escape(c, s); break;
     case STMT_RETURN: compile_return(c); break;
-    case STMT_ROLE:
-    case STMT_ONE_THREAD: compile_error(c, "roles are not available on the CPU yet"); break;
+    case STMT_ROLE: compile_role(c, s); break;
+    case STMT_ONE_THREAD: compile_one_thread(c, s); break;
     case STMT_ENSURES: break;
     }
 }
@@ -703,7 +711,9 @@ void compile_body(struct compiler *c)
         c->region = &root;
         mask_start(c, root.mask, NO_SLOT);
     }
+    roles_open(c);
     compile_list(c, c->kernel->body);
+    roles_close(c);
     label_place(c, &end);
     c->loc = c->kernel->loc;
     emit_step(c, step_end);

@@ -44,12 +44,13 @@ enum cpu_fault_kind {
                        * large */
     CPU_BOUNDS,       /* an element access, or an `inside` slice, outside its view or tile */
     CPU_ASYNC,        /* a tile touched, or its scope left, while a copy into it is under way */
-    CPU_DEADLOCK,     /* a lock that no running block can release */
-    CPU_ENDLESS,      /* a loop that waits for memory that no block changes */
-    CPU_ASSUME,       /* a condition of assume() does not hold */
-    CPU_DIVIDE,       /* integer division by zero */
-    CPU_DIRTY,        /* `clean` workspace that is not 0 after the launch */
-    CPU_CANCELLED,    /* the caller cancelled the launch; no fault is described */
+    CPU_DEADLOCK,  /* a lock that no running block can release, or roles that wait for each other */
+    CPU_MBARRIER,  /* an arrival, a copy or a wait that does not fit the phase of an mbarrier */
+    CPU_ENDLESS,   /* a loop that waits for memory that no block changes */
+    CPU_ASSUME,    /* a condition of assume() does not hold */
+    CPU_DIVIDE,    /* integer division by zero */
+    CPU_DIRTY,     /* `clean` workspace that is not 0 after the launch */
+    CPU_CANCELLED, /* the caller cancelled the launch; no fault is described */
     CPU_NO_MEMORY
 };
 
@@ -59,7 +60,7 @@ struct cpu_fault {
     struct loc loc;
     int64_t block[3];
     int thread[3]; /* -1 in all: the fault belongs to no single thread */
-    char message[256];
+    char message[512];
     char way_out[192]; /* "": there is none */
 };
 
@@ -184,6 +185,9 @@ struct cpu_options {
     void (*progress)(void *user, const char *doing, int64_t done, int64_t total);
     void *progress_user;
     struct cpu_profile *profile; /* NULL: the launch is not profiled */
+    /* The role that runs whenever it can, from 1 on; the others take turns after it. 0: all take
+     * turns from the first one on. Results do not depend on it, unless a wait is missing. */
+    int first_role;
 };
 
 /* Runs the grid and blocks until it is done. `args` has kernel->param_count entries. Returns

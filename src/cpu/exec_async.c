@@ -76,9 +76,10 @@ static void touched(struct frame *f, const struct copy_under_way *copy, const st
     if (copy->loc.source)
         loc_line_column(copy->loc, &line, &column);
     frame_fault(f, CPU_ASYNC, loc, lane,
-                "%s is used while the copy into %s that line %d started is under way; async_wait "
+                "%s is used while the copy into %s that line %d started is under way; %s "
                 "must come first",
-                a->sym->name, copy->detail->to->sym->name, line);
+                a->sym->name, copy->detail->to->sym->name, line,
+                copy->detail->barrier ? "a wait for its mbarrier" : "async_wait");
 }
 
 bool async_leaves_box(struct frame *f, const struct access *a, const struct box *box,
@@ -173,20 +174,26 @@ static bool keep_indices(struct frame *f, struct copy_under_way *copy)
     return true;
 }
 
-void step_async_copy(struct frame *f, const struct instr *in)
+struct copy_under_way *async_begin(struct frame *f, const struct instr *in)
 {
     const struct async_detail *d = in->detail;
-    struct copy_under_way copy = {.detail = d, .loc = in->loc, .group = f->group};
+    struct copy_under_way copy = {.detail = d, .loc = in->loc, .group = f->group, .role = f->role};
     if (!access_box(f, d->from, in->loc, &copy.from) || !access_box(f, d->to, in->loc, &copy.to) ||
         !async_leaves_box(f, d->to, &copy.to, in->loc))
-        return;
+        return NULL;
     if (d->from->otherwise != NO_SLOT)
         memcpy(&copy.otherwise, frame_at(f, d->from->otherwise), d->from->size);
     if (!queue_room(f) || !keep_indices(f, &copy)) {
         frame_fault(f, CPU_NO_MEMORY, in->loc, -1, "out of memory for copies under way");
-        return;
+        return NULL;
     }
-    f->copies[f->copy_count++] = copy;
+    f->copies[f->copy_count] = copy;
+    return &f->copies[f->copy_count++];
+}
+
+void step_async_copy(struct frame *f, const struct instr *in)
+{
+    async_begin(f, in);
 }
 
 void step_async_commit(struct frame *f, const struct instr *in)
@@ -207,14 +214,23 @@ static void copy_perform(struct frame *f, const struct copy_under_way *copy)
     box_store(f, d->to, &copy->to, buffer, NULL);
 }
 
-/* Executes copies. in->n: number of the latest groups that may stay under way; 0: executes all
- * copies, committed or not. */
+void async_complete(struct frame *f, size_t index)
+{
+    copy_perform(f, &f->copies[index]);
+    copy_release(f, &f->copies[index]);
+    f->copy_count--;
+    memmove(&f->copies[index], &f->copies[index + 1],
+            (f->copy_count - index) * sizeof f->copies[index]);
+}
+
+/* Executes copies of the role that waits, without tensor copies. in->n: number of the latest groups
+ * that may stay under way; 0: executes all copies, committed or not. */
 void step_async_wait(struct frame *f, const struct instr *in)
 {
     int64_t before = in->n == 0 ? INT64_MAX : f->group - (int64_t)in->n;
     size_t kept = 0;
     for (size_t i = 0; i < f->copy_count; i++) {
-        if (f->copies[i].group >= before) {
+        if (f->copies[i].group >= before || f->copies[i].role != f->role) {
             f->copies[kept++] = f->copies[i];
             continue;
         }
@@ -232,8 +248,10 @@ void step_scope_leave(struct frame *f, const struct instr *in)
             if (f->copies[i].detail->to->sym == d->tile[t]) {
                 frame_fault(f, CPU_ASYNC, f->copies[i].loc, -1,
                             "%s goes out of scope while this copy into it is under way; "
-                            "async_wait must come first",
-                            d->tile[t]->name);
+                            "%s must come first",
+                            d->tile[t]->name,
+                            f->copies[i].detail->barrier ? "a wait for its mbarrier"
+                                                         : "async_wait");
                 return;
             }
 }

@@ -21,9 +21,9 @@ void step_end(struct frame *f, const struct instr *in)
         const struct copy_under_way *copy = &f->copies[0];
         loc_line_column(copy->loc, &line, &column);
         frame_fault(f, CPU_ASYNC, copy->loc.source ? copy->loc : in->loc, -1,
-                    "the kernel ends while this copy into %s is under way; async_wait(0) must "
-                    "come first",
-                    copy->detail->to->sym->name);
+                    "the kernel ends while this copy into %s is under way; %s must come first",
+                    copy->detail->to->sym->name,
+                    copy->detail->barrier ? "a wait for its mbarrier" : "async_wait(0)");
         return;
     }
     f->state = FRAME_DONE;

@@ -131,7 +131,7 @@ void frame_run(struct frame *f)
         const struct instr *in = &code[f->pc++];
         in->step(f, in);
     }
-    f->progressed = steps > 1 || f->state != FRAME_WAITING;
+    f->progressed = (steps > 1 && !f->stuck) || f->state != FRAME_WAITING;
 }
 
 void frame_poll(struct frame *f)

@@ -7,6 +7,7 @@
 
 const struct image_step image_steps[] = {
 #define STEP(name, kind, detail) {step_##name, IMAGE_##detail},
+#define ROLE_STEP(name, kind, detail)
 #include "cpu/steps.def"
 };
 const size_t image_step_count = sizeof image_steps / sizeof *image_steps;

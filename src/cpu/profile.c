@@ -184,7 +184,7 @@ static void run(struct frame *f)
         settle_unread(p);
     p->blocks += f->state == FRAME_DONE;
     switch_to(p, &p->between);
-    f->progressed = steps > 1 || f->state != FRAME_WAITING;
+    f->progressed = (steps > 1 && !f->stuck) || f->state != FRAME_WAITING;
 }
 
 /* --- a launch --- */

@@ -290,10 +290,12 @@ struct box_detail {
     struct box_test test[];
 };
 
+struct mbarrier_detail;
 struct async_detail {
     const struct access *from, *to;
-    const struct packed_fill *packed; /* NULL: an ordinary tile */
-    uint32_t buffer;                  /* memory for the elements while they are copied */
+    const struct mbarrier_detail *barrier; /* of a tensor copy: it completes on this; else NULL */
+    const struct packed_fill *packed;      /* NULL: an ordinary tile */
+    uint32_t buffer;                       /* memory for the elements while they are copied */
     enum dtype dtype;
 };
 
@@ -336,6 +338,46 @@ struct print_detail {
 struct scope_detail { /* shared tiles whose scope is left */
     int count;
     const struct sym *tile[];
+};
+
+/* --- roles (exec_roles.c) --- */
+
+/* One mbarrier of a block, in the frame's memory. */
+struct mbarrier {
+    int64_t phases;           /* complete ones; the first of a `ready` one counts */
+    int64_t bytes;            /* announced for the phase under way, and not copied yet */
+    int64_t missing;          /* arrivals of that phase that have not come */
+    const struct instr *last; /* the latest arrival; NULL: none */
+};
+
+/* One or several mbarriers of a name, or one of them that `access` selects. */
+struct mbarrier_detail {
+    const struct access *access;
+    uint32_t at;     /* struct mbarrier, one for each element */
+    uint32_t waited; /* uint32_t [role][element]: phases that the role has waited for */
+    uint32_t elements;
+    int arrivals; /* that complete a phase */
+    bool ready;
+    uint32_t value; /* wait: i32, the parity, or NO_SLOT; expect: i32, bytes */
+};
+
+/* The roles of a block: role 0 is the whole block, before the roles begin; each replica is a role. */
+struct roles_detail {
+    int count;
+    uint32_t at;  /* struct role_state, one for each */
+    uint32_t end; /* the step after all roles */
+    struct role_start {
+        uint32_t pc;
+        const char *name; /* "warps(4 +: 8)" */
+    } role[];
+};
+
+/* A role in the frame's memory. A role that waits continues with the step that waits. */
+struct role_state {
+    uint32_t pc;
+    bool live;
+    bool locks; /* it waits for a lock */
+    int64_t group;
 };
 
 /* --- the program --- */
@@ -394,6 +436,7 @@ struct cpu_program {
                                          * worker */
     bool streams; /* stores may bypass the caches, because blocks do not wait for each other */
     uint32_t row_prefetch_count;
+    const struct roles_detail *roles; /* NULL: the kernel has no roles and no mbarriers */
     bool has_locks;
     bool shares;     /* some dot_detail does */
     bool by_columns; /* order of turns (struct launch_state): blocks along y follow each other,
@@ -490,6 +533,8 @@ struct copy_under_way {
     const struct async_detail *detail;
     struct loc loc;
     int64_t group;
+    int role;        /* that started it */
+    int64_t element; /* of a tensor copy: the mbarrier's */
     struct box from, to;
     uint64_t otherwise; /* bits of the value beyond the edge */
     int64_t *gathered;  /* indices that the frame owns, or NULL */
@@ -563,7 +608,12 @@ struct frame {
     size_t copy_count, copy_capacity;
     int64_t group;   /* group of the copies issued now */
     bool progressed; /* the latest frame_run made progress */
-    int until_poll;  /* turns of loops until the next poll */
+    /* The role that runs, in a kernel with roles; the number of roles that were tried since any of
+     * them went on; whether any went on since the frame last waited for other blocks, and whether
+     * none did before that. */
+    int role, tried;
+    bool moved, stuck;
+    int until_poll; /* turns of loops until the next poll */
     struct row_prefetch row_prefetch[MOST_ROW_PREFETCHES];
     struct tile_prefetch packed_prefetch[MOST_TILE_PREFETCHES]; /* indexed by cache */
     struct tile_prefetch store_prefetch;
@@ -726,5 +776,9 @@ bool async_leaves_box(struct frame *f, const struct access *a, const struct box 
 bool async_leaves_lanes(struct frame *f, const struct access *a, const struct lane_offsets *lanes,
                         struct loc loc);
 void async_drop(struct frame *f); /* forgets all copies */
+/* Adds the copy of the instruction to those under way. NULL: a fault was noted. */
+struct copy_under_way *async_begin(struct frame *f, const struct instr *in);
+/* Executes a copy under way, and removes it. */
+void async_complete(struct frame *f, size_t index);
 
 #endif

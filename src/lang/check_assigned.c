@@ -212,7 +212,9 @@ static void walk(struct assigned *w, const struct stmt *first)
         case STMT_IF: walk_if(w, s); break;
         case STMT_FOR:
         case STMT_WHILE: walk_loop(w, s); break;
-        case STMT_BLOCK: walk(w, s->body); break;
+        case STMT_BLOCK:
+        case STMT_ROLE:
+        case STMT_ONE_THREAD: walk(w, s->body); break;
         case STMT_ENSURES: break; /* reads only parameters and views */
         default:
             read_values(w, s->value);

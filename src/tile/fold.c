@@ -399,6 +399,8 @@ static struct stmt *fold_statement(struct folder *f, struct stmt *s)
     case STMT_FOR: return fold_for(f, s);
     case STMT_WHILE: return fold_while(f, s);
     case STMT_BLOCK: fold_list(f, &s->body); return s->body ? s : NULL;
+    case STMT_ROLE:
+    case STMT_ONE_THREAD: fold_list(f, &s->body); return s;
     default: return s;
     }
 }
@@ -439,6 +441,8 @@ static void note_declared(void *user, struct stmt *s)
 {
     struct folder *f = user;
     int number = s->kind == STMT_DECL ? numbering_of(&f->numbers, s->sym) : -1;
+    if (s->kind == STMT_ROLE && s->role->replica)
+        number = numbering_of(&f->numbers, s->role->replica);
     if (number >= 0)
         f->declared[number] = true;
     for (int i = 0; i < s->overs; i++)

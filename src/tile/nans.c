@@ -187,7 +187,9 @@ static void walk(struct nans *g, struct stmt *first)
         case STMT_DECL: assign(g, s->sym, s->value); break;
         case STMT_ASSIGN:
         case STMT_ASYNC_COPY: assign(g, s->target->sym, s->value); break;
-        case STMT_BLOCK: walk(g, s->body); break;
+        case STMT_BLOCK:
+        case STMT_ROLE:
+        case STMT_ONE_THREAD: walk(g, s->body); break;
         case STMT_IF:
         case STMT_FOR:
         case STMT_WHILE: walk_nested(g, s); break;

@@ -253,6 +253,25 @@ def test_errors(tool, folder):
         run(["g++", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I", "include", "-c", f"{folder}/x.cc", "-o", f"{folder}/x.o"])
 
 
+ROLES = """
+kernel waits(i32 n, i32 *x) grid(1) warps(4) target(sm_90a)
+{
+    global i32 X[n] = x;
+    mbarrier full(1);
+    arrive(full);
+    X[0] = n;
+}
+"""
+
+
+def test_roles(tool, folder):
+    """A kernel with mbarriers runs in the engine, and is refused with the way out here."""
+    open(f"{folder}/roles.tile", "w").write(ROLES)
+    result = run([tool, "build", f"{folder}/roles.tile", "--device", "cpu", "--out", folder], status=2)
+    if "has roles, mbarriers or tensor copies" not in result.err or "`tilewright run --device cpu` and tw_load run it" not in result.err:
+        fail(f"a kernel with mbarriers: {result}")
+
+
 def test_object(tool, folder):
     """--object finds tilewright_cpu.h, from any folder."""
     run([tool, "build", os.path.abspath("kernels/fused/softmax.tile"), "--device", "cpu", "--set", "cols=64", "--object"], cwd=folder)
@@ -303,7 +322,7 @@ def test_either_without_library(tool, folder):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    tests = [test_errors, test_object, test_symbols, test_either, test_either_without_library, test_kernels]
+    tests = [test_errors, test_roles, test_object, test_symbols, test_either, test_either_without_library, test_kernels]
     if any("-fsanitize" in flag for flag in FLAGS):  # this Python cannot load a library with sanitizers
         tests = [test_either]
     with tempfile.TemporaryDirectory() as folder:

@@ -119,7 +119,7 @@ static void open_kernel(struct cpu_run *r, const char *text, const struct given 
         r->args[param_named(r, g->name)->sym->index].scalar.i = g->value;
     r->program = cpu_compile_with(&r->arena, r->kernel, set ? set : routine_set_choose(false),
                                   plain, &r->why);
-    if (r->program && getenv("TW_TEST_IMAGES"))
+    if (r->program && getenv("TW_TEST_IMAGES") && !kernel_uses_roles(r->kernel))
         cpu_take_image(r);
 }
 
