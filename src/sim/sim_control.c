@@ -111,7 +111,6 @@ bool sim_choose_control(struct sim_decoder *d, const struct ptx_instruction *ins
     case PTX_NANOSLEEP: op->run = sleeps; return true;
     case PTX_PMEVENT:
     case PTX_BRKPT:
-    case PTX_SETMAXNREG:
     case PTX_GRIDDEPCONTROL: op->run = nothing; return true;
     default: return false;
     }

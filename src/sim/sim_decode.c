@@ -28,10 +28,10 @@ extern sim_choose SIM_V3_CHOOSE(integer), SIM_V3_CHOOSE(bits), SIM_V3_CHOOSE(flo
 
 /* The families of the most frequent instructions come first. */
 static sim_choose *const families[][2] = {
-    TWICE(access), TWICE(integer), TWICE(float), TWICE(move),  TWICE(compare), ONCE(convert),
-    TWICE(bits),   ONCE(half),     ONCE(approx), TWICE(lanes), TWICE(mma),     ONCE(matrix),
-    ONCE(control), ONCE(barrier),  ONCE(atomic), ONCE(async),  ONCE(mbarrier), ONCE(mma_quads),
-    ONCE(stack),   ONCE(bulk),     ONCE(wgmma),
+    TWICE(access), TWICE(integer), TWICE(float), TWICE(move),     TWICE(compare), ONCE(convert),
+    TWICE(bits),   ONCE(half),     ONCE(approx), TWICE(lanes),    TWICE(mma),     ONCE(matrix),
+    ONCE(control), ONCE(barrier),  ONCE(atomic), ONCE(async),     ONCE(mbarrier), ONCE(mma_quads),
+    ONCE(stack),   ONCE(bulk),     ONCE(wgmma),  ONCE(registers),
 };
 
 static bool machine_is_v3(void)

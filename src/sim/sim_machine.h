@@ -195,6 +195,7 @@ struct sim_block {
     int warp_count, threads, alive; /* warps alive */
     struct sim_warp *warps;
     uint8_t *shared;
+    int registers_left;               /* a thread, that no warp has now (sim_registers.c) */
     struct sim_bulks *bulks;          /* copies of its threads under way; NULL: none so far */
     struct sim_warpgroup *warpgroups; /* by number; NULL: no products so far */
     struct sim_barrier barriers[16];
@@ -341,6 +342,11 @@ void sim_bulks_forget(struct sim_block *b);
 /* sim_wgmma.c: called when all lanes of a warp have left, and when a block begins. */
 bool sim_products_leave(struct sim_warp *w, const struct sim_op *op);
 void sim_products_forget(struct sim_block *b);
+
+/* sim_registers.c: gives the warps their registers at the launch. */
+void sim_registers_begin(struct sim_block *b, const struct ptx_function *kernel);
+/* Prints that a warp waits for registers. */
+void sim_describe_registers(struct text *out, const struct sim_warp *w, const struct sim_op *op);
 
 /* sim_cluster.c: an address in shared memory may have, from bit SIM_RANK_AT on, 1 + the rank of a
  * block of the cluster; 0 there is the thread's own block. */

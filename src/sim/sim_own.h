@@ -109,7 +109,7 @@ sim_choose sim_choose_integer, sim_choose_bits, sim_choose_float, sim_choose_hal
     sim_choose_convert, sim_choose_compare, sim_choose_approx, sim_choose_move, sim_choose_access,
     sim_choose_atomic, sim_choose_lanes, sim_choose_control, sim_choose_barrier, sim_choose_async,
     sim_choose_matrix, sim_choose_mma, sim_choose_mma_quads, sim_choose_mbarrier, sim_choose_stack,
-    sim_choose_bulk, sim_choose_wgmma;
+    sim_choose_bulk, sim_choose_wgmma, sim_choose_registers;
 
 /* --- memory --- */
 
@@ -229,6 +229,7 @@ struct sim_warp {
     struct sim_copies *copies; /* asynchronous ones under way */
     struct sim_bulk_groups *bulk_groups;
     struct sim_held *held; /* registers of products; NULL: none so far */
+    int registers;         /* that each thread has: setmaxnreg */
     /* `undefined`: registers with undefined lanes, of all frames; `switches`: there were none
      * before this instruction; `origins`: the sources of the undefined values. */
     uint32_t undefined;

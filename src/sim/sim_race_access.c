@@ -802,6 +802,17 @@ static void describe(struct race_try *t)
     set_pattern(&t->self, a);
 }
 
+/* Checks a product's reads with the knowledge of another of its warps. */
+static void again(struct race_try *t, int issuer)
+{
+    if (!t->agent->known[issuer])
+        return;
+    t->view = &t->agent->view[issuer];
+    t->from = t->others_ok = UINT32_MAX;
+    t->write_ok[0] = t->write_ok[1] = 0;
+    ranges(t);
+}
+
 bool race_access(void *user, const struct sim_access *a)
 {
     struct sim_races *r = user;
@@ -820,7 +831,7 @@ bool race_access(void *user, const struct sim_access *a)
     t.agent = a->group && !t.copy ? race_agent_of(t.block, a->group) : NULL;
     if (t.agent)
         race_agent_begins(r, t.agent);
-    t.view = t.copy ? &t.copy->view : t.agent ? &t.agent->view : &t.warp->view;
+    t.view = t.copy ? &t.copy->view : t.agent ? &t.agent->view[0] : &t.warp->view;
     t.home = a->away ? sim_blocks_find(&r->blocks, sim_home(a)) : t.block;
     if (!t.home) /* the block whose memory it is has ended */
         return true;
@@ -836,6 +847,8 @@ bool race_access(void *user, const struct sim_access *a)
     if (a->kind & SIM_WRITE)
         own_record(&t);
     ranges(&t);
+    for (int i = 1; t.agent && i < RACE_ISSUERS; i++)
+        again(&t, i);
     if (a->kind & SIM_WRITE)
         keep_old(&t);
     if (t.strong && !t.agent && (a->kind & SIM_WRITE))

@@ -1,7 +1,7 @@
 /* Work of the async proxy: bulk copies and products of warpgroups, as agents of their own.
  *
- * A copy or product knows what its threads knew when they issued it; a product has the knowledge
- * of its four warps. Its accesses belong to an agent, which others know by bounds as they know
+ * A copy knows what its thread knew when it issued it. A product starts for each of its four warps
+ * when that warp reaches it, so all four have to know what it must not race with. Its accesses belong to an agent, which others know by bounds as they know
  * warps:
  *   a copy to shared memory   the agent of its mbarrier, in the epoch in which it lands; the
  *                             mbarrier's clock passes it on to the threads that wait there,
@@ -20,7 +20,7 @@
 #include "ptx/ptx.h"
 
 /* Numbers of agents in a block: 1 + the mbarrier's offset / 8; then warpgroups; then threads. */
-enum { OF_WARPGROUPS = 0x8000, OF_THREADS = 0x20000, NUMBER_AT = 40, WARPGROUP = 4 };
+enum { OF_WARPGROUPS = 0x8000, OF_THREADS = 0x20000, NUMBER_AT = 40, WARPGROUP = RACE_ISSUERS };
 #define LAST_BLOCK ((UINT64_C(1) << 34) - 1)
 
 static uint64_t agent_id(int64_t block, uint64_t number)
@@ -52,7 +52,8 @@ static void drop(struct sim_races *r, struct race_block *b, struct race_agent *a
     while (*at != a)
         at = &(*at)->next;
     *at = a->next;
-    race_vc_drop(r, a->known);
+    for (int i = 0; i < RACE_ISSUERS; i++)
+        race_vc_drop(r, a->known[i]);
     race_resize(r, a, sizeof *a, 0);
 }
 
@@ -66,7 +67,7 @@ void race_agents_free(struct sim_races *r, struct race_block *b)
 
 /* --- issuing --- */
 
-/* Lets the agent know what the lanes of a warp know, and their accesses so far. */
+/* Lets the agent know, once, what the lanes of a warp know, and their accesses so far. */
 static void inform(struct sim_races *r, struct race_block *b, struct race_agent *a,
                    const struct sim_async_event *e)
 {
@@ -74,10 +75,10 @@ static void inform(struct sim_races *r, struct race_block *b, struct race_agent 
     w->epoch = race_tick(r); /* it is not ordered after the threads' later accesses */
     struct race_vc *known = race_knowledge(r, race_id(b->of.number, e->at.warp), w->view.block_base,
                                            w->view.warp_base, w->view.vc, e->mask, w->epoch);
-    race_vc_add(r, &a->known, known);
-    race_vc_drop(r, known);
+    int i = a->kind == SIM_PRODUCT ? e->at.warp % WARPGROUP : 0;
+    a->known[i] = known;
     for (int l = 0; l < SIM_LANES; l++)
-        a->view.vc[l] = a->known;
+        a->view[i].vc[l] = known;
     a->epoch = w->epoch;
 }
 
@@ -116,7 +117,7 @@ void race_agent_completes(struct sim_races *r, struct race_agent *a, struct race
     struct race_vc *known = race_vc_of(r, &own, 1);
     race_tick(r);
     race_vc_add(r, clock, known);
-    race_vc_add(r, clock, a->known);
+    race_vc_add(r, clock, a->known[0]);
     race_vc_drop(r, known);
 }
 

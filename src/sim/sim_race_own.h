@@ -165,6 +165,7 @@ struct race_copy {
 };
 
 /* A bulk copy or a product of a warpgroup, from its issue on. */
+enum { RACE_ISSUERS = 4 };
 struct race_agent {
     struct race_agent *next;
     uint32_t group; /* its number */
@@ -172,12 +173,13 @@ struct race_agent {
     uint64_t id[2]; /* of its accesses; copies to global memory: of its reads, of its writes */
     uint64_t by;
     int8_t lane;
-    race_time epoch;       /* of its accesses */
-    struct race_vc *known; /* by its threads, when they issued it */
-    struct race_view view; /* the same */
-    uint32_t index;        /* copies to global memory: their group */
-    bool lands, landed;    /* it has begun to land; it has landed */
-    uint8_t waited;        /* products: warps that have waited */
+    race_time epoch; /* of its accesses */
+    /* Known by its threads when they issued it: for a product, by each of its warps. */
+    struct race_vc *known[RACE_ISSUERS];
+    struct race_view view[RACE_ISSUERS]; /* the same */
+    uint32_t index;                      /* copies to global memory: their group */
+    bool lands, landed;                  /* it has begun to land; it has landed */
+    uint8_t waited;                      /* products: warps that have waited */
 };
 /* fence.proxy.async and fence.mbarrier_init of a warp. */
 struct race_proxy {

@@ -89,6 +89,7 @@ static void begin_block(struct sim *sim)
     b->next = NULL;
     sim_bulks_forget(b);
     sim_products_forget(b);
+    sim_registers_begin(b, sim->program->kernel);
     memset(b->shared, 0, (size_t)sim->shared_bytes + 16);
     for (int i = 0; i < 16; i++) {
         uint32_t *arrived = b->barriers[i].arrived;
