@@ -448,6 +448,9 @@ static void note_declared(void *user, struct stmt *s)
     for (int i = 0; i < s->overs; i++)
         if ((number = numbering_of(&f->numbers, s->over[i])) >= 0)
             f->declared[number] = true;
+    if (s->kind == STMT_ROLE && s->role->replica &&
+        (number = numbering_of(&f->numbers, s->role->replica)) >= 0)
+        f->declared[number] = true;
 }
 
 /* Removes symbols that were declared only in dead code. */

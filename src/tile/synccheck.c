@@ -1,6 +1,6 @@
 /* The static synchronisation check (docs/language.md, "Synchronisation"). synccheck_core.h
  * explains how it works. */
-#include "tile/synccheck_core.h"
+#include "tile/synccheck_roles.h"
 
 #include "base/text.h"
 
@@ -81,16 +81,14 @@ static enum sync_verdict check(struct sync_check *k, const char **why)
     interner_init(&k->pairs, k->arena);
     interner_init(&k->solved, k->arena);
     k->tries_left = TRIES;
+    if (kernel_uses_roles(k->kernel))
+        return sync_check_roles(k, why);
     if (!skeleton_make(k))
         return SYNC_CLEAN;
     if (k->gave_up) {
         *why = k->gave_up;
         return SYNC_UNDECIDED;
     }
-    if (kernel_uses_roles(k->kernel))
-        k->gave_up = "roles wait for each other";
-    if (k->gave_up)
-        return verdict(k, NULL, why);
     explore(k, false, false);
     if (k->gave_up) {
         k->findings.count = 0;

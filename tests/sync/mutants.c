@@ -41,6 +41,19 @@ static bool line_has(const char *text, struct loc at, const char *word)
     return false;
 }
 
+/* Returns true if the error is about a line that uses the tile or mbarrier it names, or about waits
+ * that are all noted. */
+static bool role_lines_fit(struct arena *a, const char *text, const struct diagnostic *e)
+{
+    const char *open = strchr(e->message, '`');
+    if (!e->notes)
+        return false;
+    if (!open)
+        return true;
+    char *name = arena_string(a, open + 1, strcspn(open + 1, "[`"));
+    return line_has(text, e->loc, name);
+}
+
 /* Returns true if the error is about lines that use the tile it names. */
 static bool lines_fit(struct arena *a, const char *text, const struct diagnostic *e,
                       const struct mutant *m)
@@ -98,7 +111,8 @@ static enum outcome judge_text(struct arena *a, const struct judge *j, const cha
     if (verdict != SYNC_RACE)
         return verdict == SYNC_CLEAN ? OUT_SILENT : OUT_UNDECIDED;
     for (const struct diagnostic *e = d.first; e; e = e->next)
-        if (e->severity == SEV_ERROR && lines_fit(a, text, e, m))
+        if (e->severity == SEV_ERROR &&
+            (kernel_uses_roles(kernel) ? role_lines_fit(a, text, e) : lines_fit(a, text, e, m)))
             return OUT_CAUGHT;
     return OUT_WRONG_LINES;
 }

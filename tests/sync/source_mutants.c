@@ -88,6 +88,10 @@ static size_t read_statement(struct outline *o, size_t i, int list, int outer)
         if (t[at] == '(')
             at = skip_blank(t, skip_brackets(t, at));
     }
+    if (source_word_at(t, at, "warps") || source_word_at(t, at, "one_thread")) { /* a role's body */
+        while (t[at] != '{')
+            at = t[at] == '(' ? skip_brackets(t, at) : skip_blank(t, at + 1);
+    }
     bool compound = source_word_at(t, at, "for") || source_word_at(t, at, "while") ||
                     source_word_at(t, at, "if");
     if (compound) {
@@ -186,6 +190,23 @@ static void mutate_wait(struct mutants *m, struct span at)
     add_mutant(m, "wait-more", at.begin, replaced(m, m->text, (struct span){open, close}, more));
 }
 
+/* Removes a statement, and has it twice. */
+static void mutate_whole(struct mutants *m, const char *removed, const char *repeated,
+                         struct span at)
+{
+    add_mutant(m, removed, at.begin, replaced(m, m->text, at, ";"));
+    char *again = arena_printf(m->arena, " %.*s", (int)(at.end - at.begin), m->text + at.begin);
+    add_mutant(m, repeated, at.begin, replaced(m, m->text, (struct span){at.end, at.end}, again));
+}
+
+/* Adds a number to the last argument of a call. */
+static void mutate_argument(struct mutants *m, const char *kind, struct span at, int change)
+{
+    size_t open = at.begin + strcspn(m->text + at.begin, "("), close = skip_brackets(m->text, open);
+    char *more = arena_printf(m->arena, " + (%d)", change);
+    add_mutant(m, kind, at.begin, replaced(m, m->text, (struct span){close - 1, close - 1}, more));
+}
+
 static bool calls(const char *text, struct span at, const char *name)
 {
     return source_word_at(text, at.begin, name) &&
@@ -203,8 +224,10 @@ static size_t skip_subscript(const char *t, size_t i)
     return i;
 }
 
-/* Changes every use of a shared tile of three axes or more, from its declaration on. */
-static void mutate_stages(struct mutants *m, const char *name, const char *stages, struct span body)
+/* Changes the first index in every use of a tile or mbarrier, from its declaration on. tile: the name
+ * of a tile that is then concerned, or NULL. */
+static void mutate_stages(struct mutants *m, const char *kind, const char *name, const char *stages,
+                          const char *tile, struct span body)
 {
     const char *t = m->text;
     size_t n = strlen(name);
@@ -215,7 +238,7 @@ static void mutate_stages(struct mutants *m, const char *name, const char *stage
         struct span at = {i + n, skip_subscript(t, i + n)};
         char *other = arena_printf(m->arena, "[((%.*s) + 1) %% (%s)]", (int)(at.end - at.begin - 2),
                                    t + at.begin + 1, stages);
-        add_mutant(m, "stage", i, replaced(m, t, at, other))->tile = name;
+        add_mutant(m, kind, i, replaced(m, t, at, other))->tile = tile;
     }
 }
 
@@ -239,10 +262,74 @@ static void find_tiles(struct mutants *m, struct span declaration, size_t end)
             i = close;
         }
         if (axes > 2)
-            mutate_stages(m, tile, stages, (struct span){declaration.end, end});
+            mutate_stages(m, "stage", tile, stages, tile, (struct span){declaration.end, end});
         while (t[i] && t[i] != ',' && t[i] != ';')
             i++;
         i++;
+    }
+}
+
+/* Returns true if the kernel has mbarriers or work in the background. */
+static bool uses_roles(const char *text, struct span body)
+{
+    for (size_t i = body.begin + 1; i < body.end; i++)
+        if (!isalnum((unsigned char)text[i - 1]) && text[i - 1] != '_' &&
+            (source_word_at(text, i, "mbarrier") || source_word_at(text, i, "dot_async") ||
+             source_word_at(text, i, "store_wait")))
+            return true;
+    return false;
+}
+
+/* Changes the arrivals of mbarriers, whether they are ready, and the indices of their uses. */
+static void mutate_mbarriers(struct mutants *m, struct span declaration, size_t end)
+{
+    const char *t = m->text;
+    size_t i = declaration.begin + strlen("mbarrier");
+    while (i < declaration.end) {
+        i = skip_blank(t, i);
+        size_t name = i;
+        while (isalnum((unsigned char)t[i]) || t[i] == '_')
+            i++;
+        char *barrier = arena_string(m->arena, t + name, i - name);
+        if (t[i] == '[') {
+            size_t close = skip_subscript(t, i);
+            char *stages = arena_string(m->arena, t + i + 1, close - i - 2);
+            mutate_stages(m, "mbarrier-stage", barrier, stages, NULL,
+                          (struct span){declaration.end, end});
+            i = close;
+        }
+        size_t close = skip_brackets(t, i);
+        struct span after = {close - 1, close - 1};
+        add_mutant(m, "arrivals-more", name, replaced(m, t, after, " + 1"));
+        if (strtol(t + i + 1, NULL, 10) > 1)
+            add_mutant(m, "arrivals-fewer", name, replaced(m, t, after, " - 1"));
+        i = skip_blank(t, close);
+        bool ready = source_word_at(t, i, "ready");
+        struct span word = {i, ready ? i + strlen("ready") : i};
+        add_mutant(m, "ready", name, replaced(m, t, word, ready ? "" : " ready"));
+        i = skip_blank(t, word.end) + 1; /* past the comma or semicolon */
+    }
+}
+
+/* Mutates a statement that waits for work in the background, or that mbarriers have. */
+static void mutate_role_call(struct mutants *m, struct span at)
+{
+    if (calls(m->text, at, "wait"))
+        mutate_whole(m, "phase-wait-removed", "phase-wait-repeated", at);
+    if (calls(m->text, at, "arrive"))
+        mutate_whole(m, "arrive-removed", "arrive-repeated", at);
+    if (calls(m->text, at, "expect")) {
+        mutate_whole(m, "expect-removed", "expect-repeated", at);
+        mutate_argument(m, "bytes-more", at, 16);
+        mutate_argument(m, "bytes-fewer", at, -16);
+    }
+    if (calls(m->text, at, "dot_wait")) {
+        mutate_whole(m, "dot-wait-removed", "dot-wait-repeated", at);
+        mutate_argument(m, "dot-wait-more", at, 1);
+    }
+    if (calls(m->text, at, "store_wait")) {
+        mutate_whole(m, "store-wait-removed", "store-wait-repeated", at);
+        mutate_argument(m, "store-wait-more", at, 1);
     }
 }
 
@@ -261,6 +348,10 @@ static void mutate_statements(struct mutants *m, struct span body)
             add_mutant(m, "commit-removed", at.begin, replaced(m, m->text, at, ";"));
         else if (source_word_at(m->text, at.begin, "shared"))
             find_tiles(m, at, body.end);
+        else if (source_word_at(m->text, at.begin, "mbarrier"))
+            mutate_mbarriers(m, at, body.end);
+        else if (uses_roles(m->text, body))
+            mutate_role_call(m, at);
     }
 }
 

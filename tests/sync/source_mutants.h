@@ -5,6 +5,16 @@
  *   commit-removed
  *   stage                              (sa[e] of a tile of several axes -> sa[(e + 1) % stages])
  *
+ * and in kernels with mbarriers or work in the background
+ *
+ *   phase-wait-removed, phase-wait-repeated   (wait(full[s]))
+ *   arrive-removed, arrive-repeated
+ *   expect-removed, expect-repeated, bytes-more, bytes-fewer   (by 16)
+ *   dot-wait-removed, dot-wait-repeated, dot-wait-more         (n -> n + 1)
+ *   store-wait-removed, store-wait-repeated, store-wait-more
+ *   arrivals-more, arrivals-fewer, ready      (of a declaration; `ready` added or removed)
+ *   mbarrier-stage                            (full[e] -> full[(e + 1) % stages])
+ *
  * Mutations of a kind are numbered from 1 in the order of the text; lines keep their numbers. */
 #ifndef TW_SOURCE_MUTANTS_H
 #define TW_SOURCE_MUTANTS_H

@@ -1,0 +1,193 @@
+/* The choices of the check of roles: numbers of trips and conditions that no fact decides. Each
+ * combination is one run. */
+#include "tile/synccheck_roles.h"
+
+void give_up(struct roles_check *r, const char *why)
+{
+    if (!r->k->gave_up)
+        r->k->gave_up = why;
+}
+
+/* --- choices --- */
+
+/* Returns the next decision of this run, from 0 to options - 1. */
+static int decide(struct roles_check *r, int options)
+{
+    if (r->choice == r->choices.count)
+        vec_push(r->k->arena, &r->choices, ((struct role_choice){0, options}));
+    return r->choices.data[r->choice++].value;
+}
+
+int choose(struct roles_check *r, const void *at, int options)
+{
+    struct role_chosen *c = NULL;
+    for (size_t i = 0; i < r->chosen.count && !c; i++)
+        if (r->chosen.data[i].at == at)
+            c = &r->chosen.data[i];
+    if (!c) {
+        vec_push(r->k->arena, &r->chosen, ((struct role_chosen){.at = at}));
+        c = &r->chosen.data[r->chosen.count - 1];
+    }
+    if (c->count < CHOSEN_MOST)
+        return c->value[c->count++] = decide(r, options);
+    return c->value[c->next++ % c->count];
+}
+
+int choose_trips(struct roles_check *r, const struct expr *condition)
+{
+    return r->trips.data[choose(r, condition, (int)r->trips.count)];
+}
+
+/* Goes on to the next combination of choices. Returns false after the last. */
+static bool next_choices(struct roles_check *r)
+{
+    while (r->choices.count) {
+        struct role_choice *last = &r->choices.data[r->choices.count - 1];
+        if (++last->value < last->options)
+            return true;
+        r->choices.count--;
+    }
+    return false;
+}
+
+/* --- findings --- */
+
+static bool same_finding(const struct role_finding *a, const struct role_finding *b)
+{
+    return a->kind == b->kind && a->early.stmt == b->early.stmt && a->late.stmt == b->late.stmt;
+}
+
+void add_finding(struct roles_check *r, const struct role_finding *f)
+{
+    for (size_t i = 0; i < r->findings.count; i++)
+        if (same_finding(&r->findings.data[i], f))
+            return;
+    vec_push(r->k->arena, &r->findings, *f);
+}
+
+/* Judges the findings of a run: they count if there are inputs that lead to its choices. */
+static void judge_run(struct roles_check *r)
+{
+    static const char related[] = "it depends on values that only one role knows, such as a loop's "
+                                  "bound that it loads";
+    static const char unknown[] = "it depends on values that are not known here";
+    if (r->doubtful)
+        r->why = unknown;
+    if (!r->findings.count)
+        return;
+    if (r->unrelated)
+        r->why = related;
+    else if (r->state->unsure || !sync_solve(r->k, r->state, NULL, 0))
+        r->why = unknown;
+    else
+        r->confirmed = true;
+}
+
+/* --- the kernel --- */
+
+static void track_scalars(struct sync_check *k)
+{
+    struct tracked all = {0};
+    vec_push(k->arena, &k->code.slots, all);
+    for (const struct sym *s = k->kernel->symbols; s; s = s->next) {
+        struct tracked scalar = {.sym = s, .indexes = true};
+        if (s->storage == ST_SCALAR)
+            vec_push(k->arena, &k->code.slots, scalar);
+    }
+}
+
+static void note_product_tile(struct roles_check *r, const struct expr *e)
+{
+    const struct expr *tile = e->op == OP_TRANS ? e->args[0] : e;
+    if (tile->sym->storage != ST_REG)
+        return;
+    for (size_t i = 0; i < r->products.count; i++)
+        if (r->products.data[i] == tile->sym)
+            return;
+    vec_push(r->k->arena, &r->products, tile->sym);
+}
+
+static void find_products(void *user, struct stmt *s)
+{
+    if (!s->in_background)
+        return;
+    note_product_tile(user, s->target);
+    note_product_tile(user, s->value->args[0]);
+    note_product_tile(user, s->value->args[1]);
+}
+
+static void number_barriers(struct roles_check *r)
+{
+    for (const struct sym *s = r->k->kernel->symbols; s; s = s->next) {
+        if (s->storage != ST_MBARRIER)
+            continue;
+        vec_push(r->k->arena, &r->barriers, s);
+        vec_push(r->k->arena, &r->first_barrier, r->barrier_count);
+        r->barrier_count += (int)type_elements(&s->type);
+    }
+}
+
+/* Lists the numbers of trips to try: around the number of stages S, the usual ones first. */
+static void list_trips(struct roles_check *r)
+{
+    int stages = 1;
+    for (size_t i = 0; i < r->barriers.count; i++) {
+        const struct type *type = &r->barriers.data[i]->type;
+        if (type->rank > 0 && type->extent[0] > stages)
+            stages = (int)type->extent[0];
+    }
+    const int all[] = {stages + 1, 2 * stages + 1, stages, stages - 1, 1, 0};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        bool listed = false;
+        for (size_t j = 0; j < r->trips.count; j++)
+            listed |= r->trips.data[j] == all[i];
+        if (!listed)
+            vec_push(r->k->arena, &r->trips, all[i]);
+    }
+}
+
+static void run_once(struct roles_check *r)
+{
+    r->choice = 0;
+    r->chosen.count = 0;
+    r->findings.count = 0;
+    r->unrelated = r->doubtful = r->impossible = false;
+    state_begin(r->k, r->state);
+    eval_grid_facts(r->k, r->state);
+    make_traces(r);
+    if (r->k->gave_up || r->impossible)
+        return;
+    run_traces(r);
+    if (!r->k->gave_up)
+        judge_run(r);
+}
+
+static enum sync_verdict run_all(struct roles_check *r, const char **why)
+{
+    do {
+        run_once(r);
+    } while (!r->confirmed && !r->k->gave_up && next_choices(r));
+    if (r->confirmed) {
+        report_role_findings(r);
+        return SYNC_RACE;
+    }
+    *why = r->k->gave_up ? r->k->gave_up : r->why;
+    return *why ? SYNC_UNDECIDED : SYNC_CLEAN;
+}
+
+enum sync_verdict sync_check_roles(struct sync_check *k, const char **why)
+{
+    struct roles_check *r = arena_new(k->arena, struct roles_check);
+    r->k = k;
+    r->state = arena_new(k->arena, struct state);
+    k->exact = true;
+    track_scalars(k);
+    number_barriers(r);
+    list_trips(r);
+    stmt_walk(k->kernel->body, find_products, r);
+    if (k->code.slots.count > MAX_SLOTS) {
+        *why = "the kernel is very large";
+        return SYNC_UNDECIDED;
+    }
+    return run_all(r, why);
+}

@@ -1,0 +1,279 @@
+/* The static synchronisation check of kernels with roles, mbarriers and work in the background.
+ * Private to synccheck_roles*.c.
+ *
+ *   synccheck_roles.c         chooses trip counts and undecided conditions, runs every choice
+ *   synccheck_roles_trace.c   control flow of a role -> its trace, for one choice
+ *   synccheck_roles_emit.c    a statement -> steps of the trace; sums and factors of products
+ *   synccheck_roles_run.c     runs the traces against each other
+ *   synccheck_roles_barrier.c mbarriers: phases, arrivals, bytes
+ *   synccheck_roles_report.c  findings -> diagnostics
+ *
+ * How it works. Scalars decide the control flow of a role, and no role sees a scalar of another. So
+ * once the trip counts are chosen, each role is a list of steps: its trace. A condition on values
+ * that are not known is a fact about a form of them (synccheck_eval.c). All roles share the facts,
+ * so loops over the same expression make the same number of trips in each role.
+ *
+ * The traces run once, with vector clocks, and that run decides all orders of their steps. Waits are
+ * the only steps that wait, and each waits for one phase. If the arrivals at every phase are the
+ * same in all orders, an order cannot change which waits return, or what they order. The run
+ * checks this premise: each arrival at a phase must come after all arrivals and copies of the phase
+ * before, by an order that the program has. If one does not, there is an order in which it counts
+ * for the earlier phase, and that is reported. So no interleaving needs to be tried; the random
+ * programs of tests/sync compare the verdicts with all of them.
+ *
+ * Agents. A warpgroup of a role is an agent, and so is the one thread of a role that starts copies.
+ * A clock has a component for the accesses of each agent, for the products of each warpgroup, for
+ * the stores of each thread, and for the phases of each mbarrier. The threads of a warpgroup are
+ * not ordered: its clock has its own accesses only up to the last barrier. An arrival counts once
+ * all threads of the warpgroup have come, so it releases all accesses before it.
+ *
+ * Two accesses race if they meet, one of them writes, and the clock of the later one does not cover
+ * the earlier. Work in the background is an access that is covered once a wait for it is. */
+#ifndef TW_SYNCCHECK_ROLES_H
+#define TW_SYNCCHECK_ROLES_H
+
+#include "base/number_map.h"
+#include "tile/synccheck_core.h"
+
+/* --- traces --- */
+
+enum step_kind {
+    STEP_TOUCH,    /* access, by the threads of the role (thread: by one) */
+    STEP_COPY,     /* starts a copy of `number` bytes into `access`, which completes on `barrier` */
+    STEP_STORE,    /* starts a copy out of `access` */
+    STEP_DOT,      /* a product that reads `access` begins; it is the number-th of its role */
+    STEP_DOT_WAIT, /* products up to the number-th are done */
+    STEP_STORE_WAIT, /* waits until at most `number` stores are under way */
+    STEP_LOAD,       /* starts a copy by all threads into `access`, which async_wait waits for */
+    STEP_LOAD_COMMIT,
+    STEP_LOAD_WAIT, /* `number` groups stay */
+    STEP_SYNC,
+    STEP_ARRIVE,
+    STEP_EXPECT, /* an arrival that announces `number` bytes */
+    STEP_WAIT,   /* for the role's next phase of `barrier`; number >= 0: of that parity */
+    STEP_GONE    /* the scope of `access` ends, or it is freed */
+};
+
+struct role_step {
+    enum step_kind kind;
+    bool thread; /* by the one thread of the role */
+    bool common; /* before the roles: by all warps of the block */
+    int barrier; /* number of the mbarrier */
+    int access;
+    int statement; /* number of the statement's execution */
+    int64_t number;
+    const struct stmt *stmt;
+};
+
+struct role_trace {
+    const struct stmt *role; /* NULL: warps without a role, or the whole block */
+    int groups;              /* warpgroups; 1 if there are fewer than 4 warps */
+    int dots;
+    VEC(struct role_step) steps;
+};
+
+/* --- findings --- */
+
+enum role_finding_kind {
+    ROLE_RACE,       /* two accesses, one of which may be in the background */
+    ROLE_PENDING,    /* a copy, store or product is under way at an end */
+    ROLE_SUM,        /* the sum of a product is used before a wait */
+    ROLE_FACTOR,     /* a register factor is changed before a wait */
+    ROLE_BYTES,      /* bytes announced and bytes copied differ */
+    ROLE_STUCK,      /* waits that never end */
+    ROLE_EARLY,      /* an arrival may count for the phase before */
+    ROLE_EARLY_COPY, /* a copy may count for the phase before */
+    ROLE_OVERTAKEN   /* a phase that is waited for may be over already, and the next one, too */
+};
+
+/* Work in the background, or none. */
+enum role_work { WORK_NONE, WORK_COPY, WORK_STORE, WORK_DOT, WORK_LOAD };
+
+/* A place in the program that a finding is about. */
+struct role_place {
+    const struct stmt *stmt;
+    struct loc loc;
+    enum role_work work;
+    enum touch_kind kind;
+    int role; /* number of the trace */
+    bool thread;
+};
+
+/* A role that waits forever. */
+struct role_waiting {
+    struct role_place place;
+    int barrier; /* -1: it waits for the other warps at sync() */
+    int64_t phase;
+    int64_t arrivals; /* of the phase, so far */
+};
+
+enum { MOST_WAITING = 8 };
+struct role_finding {
+    enum role_finding_kind kind;
+    struct role_place early, late;
+    const struct sym *tile;   /* RACE, PENDING, SUM, FACTOR */
+    int barrier;              /* BYTES, EARLY, OVERTAKEN */
+    int64_t announced, bytes; /* BYTES */
+    bool at_scope;            /* PENDING: its scope ends, not its role */
+    int waiting;              /* STUCK */
+    struct role_waiting waits[MOST_WAITING];
+};
+
+/* --- the check --- */
+
+/* A decision of a run that the facts leave open. */
+struct role_choice {
+    int value, options;
+};
+
+/* Choices for a loop or an `if` whose conditions are open; its later runs repeat the first ones. */
+enum { CHOSEN_MOST = 2 };
+struct role_chosen {
+    const void *at; /* its condition */
+    int count, next;
+    int value[CHOSEN_MOST];
+};
+
+struct roles_check {
+    struct sync_check *k;
+    struct state *state; /* scalars and facts */
+    VEC(struct role_trace) traces;
+    VEC(struct role_trace) spare;     /* traces of earlier runs, for their storage */
+    VEC(const struct sym *) barriers; /* symbols; the elements of each are numbered on */
+    VEC(int) first_barrier;
+    int barrier_count;
+    VEC(const struct sym *) products; /* register tiles that products use */
+    VEC(struct role_choice) choices;
+    size_t choice;
+    VEC(struct role_chosen) chosen;
+    VEC(int) trips;   /* numbers of trips to try */
+    int fresh_before; /* number of unknowns that the statements before the roles made */
+    bool unrelated;   /* this run decided on values that no other role knows */
+    bool doubtful;    /* this run has a finding that may not happen */
+    bool impossible;  /* this run contradicts an assume */
+    const char *why;  /* the reason of doubts */
+    int64_t steps;    /* of all runs */
+    bool confirmed;   /* there are inputs that lead to the findings of this run */
+    VEC(struct role_finding) findings; /* of this run */
+};
+
+/* synccheck_roles.c */
+/* Returns the number of trips that the loop with this condition makes, if the facts leave it open. */
+int choose_trips(struct roles_check *r, const struct expr *condition);
+/* Returns one of `options` for this run. */
+int choose(struct roles_check *r, const void *at, int options);
+void add_finding(struct roles_check *r, const struct role_finding *f);
+/* Stops the check as undecided; the first reason counts. */
+void give_up(struct roles_check *r, const char *why);
+
+/* synccheck_roles_trace.c */
+void make_traces(struct roles_check *r);
+
+/* synccheck_roles_emit.c */
+/* The trace that a walk adds to, and what it knows of the role's products. */
+struct product_use {
+    int sum, factor; /* number of the latest product that adds to it, or reads it; 0: none */
+    const struct stmt *sum_at, *factor_at;
+};
+struct tracer {
+    struct roles_check *r;
+    struct role_trace *trace;
+    int number; /* of the trace */
+    int statement;
+    bool thread, common;
+    int dots_done;            /* products up to this one are waited for */
+    struct product_use *uses; /* by number in r->products */
+};
+/* Adds the steps of a statement without a body. */
+void emit_role_statement(struct tracer *t, const struct stmt *s);
+void emit_role_reads(struct tracer *t, const struct stmt *s, const struct expr *e);
+/* Adds the end of the scope of what s declares. */
+void emit_role_scope_end(struct tracer *t, const struct stmt *s);
+/* Notes products that the role has not waited for at its end. */
+void note_products_left(struct tracer *t);
+/* Returns true if the statements do anything that a trace has. */
+bool role_list_matters(const struct roles_check *r, const struct stmt *s);
+
+/* --- the run --- */
+
+struct role_group {
+    int trace, number; /* number within the role */
+    size_t at;         /* its next step */
+    int *clock;
+    int own, dots; /* components */
+    int now;       /* number of its latest step */
+    int loads;     /* groups of copies committed */
+    int *waits;    /* by mbarrier: waits so far */
+};
+struct role_thread {
+    int *clock;
+    int own, stores, now, issued;
+    int *waits;
+};
+
+/* An access before, the latest of its place by its agent. */
+struct role_record {
+    int access, component, time;
+    int trace, statement; /* trace -1: all warps */
+    int load;             /* group of a load under way; 0: none */
+    struct role_place place;
+};
+
+/* A step at a phase: an arrival, an announcement, a copy, or a wait. */
+struct phase_step {
+    int component, time;
+    struct role_place place;
+};
+struct phase {
+    int64_t announced, bytes, arrivals;
+    VEC(struct phase_step) arrived, copies, waited;
+    int *clock; /* joined from its arrivals */
+};
+struct barrier_state {
+    int completed; /* number of phases */
+    int component;
+    int64_t wanted; /* arrivals of a phase */
+    bool failed;    /* a finding is noted, and no more are */
+    struct phase phase, before;
+};
+
+struct roles_run {
+    struct roles_check *r;
+    int components;
+    VEC(struct role_group) groups;
+    struct role_thread *threads;     /* by trace */
+    struct barrier_state *barriers;  /* by number */
+    VEC(struct role_record) * tiles; /* by number */
+};
+
+/* synccheck_roles_run.c */
+void run_traces(struct roles_check *r);
+void clock_join(const struct roles_run *u, int *to, const int *from);
+struct role_place role_place_of(int trace, const struct role_step *s, const struct touch *touch);
+
+/* synccheck_roles_barrier.c */
+void barriers_init(struct roles_run *u, int first_component);
+/* Returns false if the phase has all its arrivals, but is not complete, so that one more is too many.
+ * `clock` is that of the agent with all that it releases; component and time are those of the step. */
+bool barrier_arrive(struct roles_run *u, const struct role_step *s, const int *clock,
+                    const struct phase_step *step);
+void barrier_copy(struct roles_run *u, const struct role_step *s, const int *clock,
+                  const struct phase_step *step);
+/* Returns the phase for which the next wait of an agent waits: *waits is the number of its waits. */
+int barrier_phase_awaited(const struct roles_run *u, const struct role_step *s, int waits,
+                          const int *clock);
+/* Passes a wait for a phase that is complete. */
+void barrier_pass(struct roles_run *u, const struct role_step *s, int phase, int *clock,
+                  const struct phase_step *step);
+/* Notes mbarriers whose bytes cannot come out right. Returns true if there are any. */
+bool barriers_explain(struct roles_run *u);
+
+/* synccheck_roles_report.c */
+void report_role_findings(struct roles_check *r);
+/* Returns `full[1]`. It lives in the check's arena. */
+const char *barrier_text(const struct roles_check *r, int barrier);
+
+/* Checks a kernel that uses roles: reports findings, and returns the verdict. */
+enum sync_verdict sync_check_roles(struct sync_check *k, const char **why);
+
+#endif

@@ -1,0 +1,413 @@
+/* Findings about roles as diagnostics: the fault at the later of the two places, the earlier place,
+ * and the way out. */
+#include "tile/synccheck_roles.h"
+
+/* --- texts --- */
+
+const char *barrier_text(const struct roles_check *r, int barrier)
+{
+    size_t i = r->barriers.count - 1;
+    while (r->first_barrier.data[i] > barrier)
+        i--;
+    const struct sym *sym = r->barriers.data[i];
+    int64_t at = barrier - r->first_barrier.data[i], below = type_elements(&sym->type);
+    struct text t;
+    text_init(&t, r->k->arena);
+    text_add(&t, sym->name);
+    for (int axis = 0; axis < sym->type.rank; axis++) {
+        below /= sym->type.extent[axis];
+        text_printf(&t, "[%lld]", (long long)(at / below));
+        at %= below;
+    }
+    return t.data;
+}
+
+static int64_t arrivals_of(const struct roles_check *r, int barrier)
+{
+    size_t i = r->barriers.count - 1;
+    while (r->first_barrier.data[i] > barrier)
+        i--;
+    return r->barriers.data[i]->arrivals;
+}
+
+/* Notes the calls through which the place, in the body of a fn, is reached. */
+static void note_calls(struct roles_check *r, const struct role_place *p)
+{
+    const struct inlining *i = p->stmt->inlined;
+    while (i && (p->loc.source != i->body.source || p->loc.offset < i->body.offset ||
+                 p->loc.offset >= i->body.offset + i->body.length))
+        i = i->outer;
+    for (; i; i = i->outer)
+        diag_note(r->k->diag, i->call, "in this call of `%s`", i->name);
+}
+
+static void note_place(struct roles_check *r, const struct role_place *p, const char *what)
+{
+    diag_note(r->k->diag, p->loc, "%s", what);
+    note_calls(r, p);
+}
+
+/* --- accesses that race --- */
+
+static void add_access(struct roles_check *r, const struct role_place *p, const struct sym *tile)
+{
+    static const char *const what[] = {"read", "write", "update", "copy"};
+    struct diag_access access = {
+        .at = p->loc, .what = what[p->kind], .variable = tile->name, .thread = -1};
+    diag_access(r->k->diag, &access);
+}
+
+/* Returns what the later access does: "is read here". */
+static const char *does(const struct role_place *p, bool overwrites)
+{
+    if (p->work == WORK_COPY || p->work == WORK_LOAD)
+        return "is the target of a copy that begins here";
+    if (p->work == WORK_STORE)
+        return "is the source of a store that begins here";
+    if (p->work == WORK_DOT)
+        return "is a factor of a product that begins here";
+    return p->kind == TOUCH_READ     ? "is read here"
+           : p->kind == TOUCH_ATOMIC ? "is updated here"
+           : overwrites              ? "is overwritten here"
+                                     : "is written here";
+}
+
+/* Returns what may still go on: "the copy into it may still be under way". */
+static const char *goes_on(const struct role_place *early, const struct role_place *late)
+{
+    if (early->work == WORK_COPY || early->work == WORK_LOAD)
+        return "the copy into it may still be under way";
+    if (early->work == WORK_STORE)
+        return "the store of it may still be reading it";
+    if (early->work == WORK_DOT)
+        return "a product may still be reading it";
+    bool other = early->role != late->role;
+    if (early->kind == TOUCH_READ)
+        return other ? "another role may still be reading it"
+                     : "other threads may still be reading it";
+    return other ? "another role may still be writing it" : "other threads may still be writing it";
+}
+
+static const char *begins(const struct role_place *p)
+{
+    if (p->work == WORK_COPY || p->work == WORK_LOAD)
+        return "the copy begins here";
+    if (p->work == WORK_STORE)
+        return "the store begins here";
+    if (p->work == WORK_DOT)
+        return "the product begins here";
+    return p->kind == TOUCH_READ     ? "read here"
+           : p->kind == TOUCH_ATOMIC ? "updated here"
+                                     : "written here";
+}
+
+/* Returns the text of the mbarrier of a copy, as the program writes it. */
+static const char *copy_barrier(struct roles_check *r, const struct role_place *p)
+{
+    struct text t;
+    text_init(&t, r->k->arena);
+    expr_print(&t, p->stmt->barrier);
+    return t.data;
+}
+
+static void race_way_out(struct roles_check *r, const struct role_finding *f)
+{
+    struct diag *d = r->k->diag;
+    const struct role_place *early = &f->early, *late = &f->late;
+    if (early->work == WORK_COPY)
+        diag_note(d, late->loc, "the copy completes on `%s`: put `wait(%s)` before this",
+                  copy_barrier(r, early), copy_barrier(r, early));
+    else if (early->work == WORK_LOAD)
+        diag_note(d, late->loc, "put `async_wait(0)` and `sync()` before this");
+    else if (early->work == WORK_STORE)
+        diag_note(d, late->loc,
+                  early->role == late->role && late->thread
+                      ? "put `store_wait(0)` before this"
+                      : "put `store_wait(0)` and then `sync()` before this");
+    else if (early->work == WORK_DOT && early->role == late->role)
+        diag_note(d, late->loc, "put `dot_wait(0)` and then `sync()` before this");
+    else if (early->work == WORK_DOT)
+        diag_note(d, late->loc,
+                  "let the role of the product `dot_wait` and then `arrive` at an mbarrier that "
+                  "this role waits for before this");
+    else if (early->role == late->role)
+        diag_note(d, late->loc, "put `sync()` between the two");
+    else
+        diag_note(d, late->loc,
+                  "let that role `arrive` at an mbarrier afterwards, and this one wait for it "
+                  "before this");
+}
+
+static bool in_background(const struct role_place *p)
+{
+    return p->work != WORK_NONE;
+}
+
+static void report_race(struct roles_check *r, const struct role_finding *f)
+{
+    diag_error(r->k->diag, f->late.loc, "`%s` %s while %s", f->tile->name,
+               does(&f->late, f->early.kind == TOUCH_READ), goes_on(&f->early, &f->late));
+    diag_code(r->k->diag,
+              in_background(&f->early) || in_background(&f->late) ? CODE_ASYNC_RACE : CODE_RACE);
+    add_access(r, &f->late, f->tile);
+    add_access(r, &f->early, f->tile);
+    note_calls(r, &f->late);
+    if (f->early.stmt != f->late.stmt || f->early.loc.offset != f->late.loc.offset)
+        note_place(r, &f->early, begins(&f->early));
+    race_way_out(r, f);
+}
+
+/* --- ends --- */
+
+static void report_pending(struct roles_check *r, const struct role_finding *f)
+{
+    struct diag *d = r->k->diag;
+    const char *when = f->at_scope ? "when its scope ends" : "when the kernel ends";
+    const char *name = f->tile->name;
+    switch (f->early.work) {
+    case WORK_STORE:
+        diag_error(d, f->early.loc, "the store of `%s` may still be reading it %s", name, when);
+        diag_note(d, f->early.loc, "put `store_wait(0)` at the end of the %s",
+                  f->at_scope ? "scope" : "role");
+        break;
+    case WORK_DOT:
+        if (f->tile->storage == ST_REG)
+            diag_error(d, f->early.loc, "a product may still be adding to `%s` %s", name,
+                       f->at_scope ? when : "when the role ends");
+        else
+            diag_error(d, f->early.loc, "a product may still be reading `%s` %s", name, when);
+        diag_note(d, f->early.loc, "put `dot_wait(0)` at the end of the %s",
+                  f->at_scope ? "scope" : "role");
+        break;
+    default:
+        diag_error(d, f->early.loc, "the copy into `%s` may still be under way %s", name, when);
+        if (f->early.work == WORK_COPY)
+            diag_note(d, f->early.loc,
+                      "no role waits for this phase of `%s`: wait for each phase that has copies",
+                      copy_barrier(r, &f->early));
+        else
+            diag_note(d, f->early.loc, "put `async_wait(0)` at the end of the %s",
+                      f->at_scope ? "scope" : "role");
+        break;
+    }
+    diag_code(d, CODE_ASYNC_PENDING);
+    add_access(r, &f->early, f->tile);
+    note_calls(r, &f->early);
+}
+
+/* --- registers of products --- */
+
+static void report_register(struct roles_check *r, const struct role_finding *f)
+{
+    struct diag *d = r->k->diag;
+    const char *name = f->tile->name;
+    const char *what = f->late.kind == TOUCH_READ ? "read" : "changed";
+    if (f->kind == ROLE_SUM)
+        diag_error(d, f->late.loc, "`%s` is %s here while a product may still be adding to it",
+                   name, what);
+    else
+        diag_error(d, f->late.loc,
+                   "`%s` is changed here while a product may still be reading it as a factor",
+                   name);
+    diag_code(d, CODE_ASYNC_RACE);
+    add_access(r, &f->late, f->tile);
+    add_access(r, &f->early, f->tile);
+    note_calls(r, &f->late);
+    note_place(r, &f->early, "the product begins here");
+    diag_note(d, f->late.loc, "put `dot_wait(0)` before this");
+}
+
+/* --- mbarriers --- */
+
+static bool is_arrive(const struct role_place *p)
+{
+    return p->stmt->kind == STMT_EFFECT && p->stmt->value->op == OP_MBARRIER_ARRIVE;
+}
+
+static void report_bytes(struct roles_check *r, const struct role_finding *f)
+{
+    struct diag *d = r->k->diag;
+    const char *name = barrier_text(r, f->barrier);
+    diag_error(d, f->early.loc,
+               "a phase of `%s` never completes: %lld bytes are announced, and copies bring %lld",
+               name, (long long)f->announced, (long long)f->bytes);
+    diag_code(d, CODE_MBARRIER);
+    note_calls(r, &f->early);
+    if (f->late.stmt != f->early.stmt && f->bytes > 0)
+        note_place(r, &f->late, "the last copy of the phase begins here");
+    diag_note(d, f->early.loc,
+              "announce the bytes of all copies of the phase, those beyond the edge of a view too: "
+              "`expect(%s, %lld)`",
+              name, (long long)f->bytes);
+}
+
+static const char *warps_text(struct roles_check *r, const struct role_place *p)
+{
+    const struct stmt *s = p->role >= 0 ? r->traces.data[p->role].role : NULL;
+    if (!s)
+        return "the block";
+    int first = s->role->first;
+    for (int i = p->role - 1; i >= 0 && r->traces.data[i].role == s; i--)
+        first += s->role->warps;
+    if (s->role->warps == 1)
+        return arena_printf(r->k->arena, "warp %d", first);
+    return arena_printf(r->k->arena, "warps %d to %d", first, first + s->role->warps - 1);
+}
+
+static void note_waiting(struct roles_check *r, const struct role_waiting *w)
+{
+    int64_t wanted = w->barrier >= 0 ? arrivals_of(r, w->barrier) : 0;
+    if (w->barrier >= 0)
+        diag_note(r->k->diag, w->place.loc,
+                  "%s wait%s here for `%s`, of whose phase %lld of %lld arrival%s came",
+                  warps_text(r, &w->place), w->place.role < 0 ? "s" : "",
+                  barrier_text(r, w->barrier), (long long)w->arrivals, (long long)wanted,
+                  wanted == 1 ? "" : "s");
+    else
+        diag_note(r->k->diag, w->place.loc, "%s wait here for each other",
+                  warps_text(r, &w->place));
+}
+
+static void report_stuck(struct roles_check *r, const struct role_finding *f)
+{
+    struct diag *d = r->k->diag;
+    bool single = f->waiting == 1;
+    diag_error(d, f->late.loc, "%s",
+               single ? "this waits forever" : "roles wait for each other forever");
+    diag_code(d, CODE_DEADLOCK);
+    for (int i = 0; i < f->waiting; i++)
+        note_waiting(r, &f->waits[i]);
+    diag_note(d, f->late.loc,
+              "each `wait` takes one phase: a role waits as often as phases complete, and each "
+              "phase gets all of its arrivals");
+}
+
+static void report_early(struct roles_check *r, const struct role_finding *f)
+{
+    struct diag *d = r->k->diag;
+    const char *name = barrier_text(r, f->barrier);
+    int64_t wanted = arrivals_of(r, f->barrier);
+    if (f->kind == ROLE_EARLY_COPY)
+        diag_error(d, f->late.loc,
+                   "this copy may complete in the phase of `%s` before the one that is meant",
+                   name);
+    else
+        diag_error(d, f->late.loc,
+                   "this may arrive at `%s` before its last phase completes: the phase takes %lld "
+                   "arrival%s",
+                   name, (long long)wanted, wanted == 1 ? "" : "s");
+    diag_code(d, CODE_MBARRIER);
+    note_calls(r, &f->late);
+    if (f->early.stmt != f->late.stmt)
+        note_place(r, &f->early,
+                   f->early.work == WORK_COPY ? "that phase waits for this copy"
+                                              : "that phase waits for this arrival");
+    diag_note(d, f->late.loc,
+              "let this role know that the phase is over: wait for it, or for an mbarrier at which "
+              "a role arrives after it has waited; or change the number of arrivals");
+}
+
+static void report_overtaken(struct roles_check *r, const struct role_finding *f)
+{
+    struct diag *d = r->k->diag;
+    const char *name = barrier_text(r, f->barrier);
+    diag_error(d, f->late.loc,
+               "`%s` may be two phases ahead of this wait, which then waits forever: a wait sees "
+               "only whether a phase is even or odd",
+               name);
+    diag_code(d, CODE_MBARRIER);
+    note_calls(r, &f->late);
+    if (f->early.stmt != f->late.stmt)
+        note_place(r, &f->early, "the next phase can complete here without the wait");
+    diag_note(
+        d, f->late.loc,
+        is_arrive(&f->early)
+            ? "arrive once for each phase, and only after this role has had the chance to wait"
+            : "let this role `arrive` at an mbarrier after the wait, and wait for that before "
+              "the next phase");
+}
+
+/* --- findings that are reported --- */
+
+static bool is_order(const struct role_finding *f)
+{
+    return f->kind == ROLE_EARLY || f->kind == ROLE_EARLY_COPY || f->kind == ROLE_OVERTAKEN;
+}
+
+static bool has_kind(const struct roles_check *r, enum role_finding_kind kind)
+{
+    for (size_t i = 0; i < r->findings.count; i++)
+        if (r->findings.data[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* Returns true for a copy that begins too early into a part that is in use. */
+static bool copies_early(const struct role_finding *f)
+{
+    return f->kind == ROLE_RACE && f->late.work == WORK_COPY;
+}
+
+/* Returns true if an arrival that comes too early is the cause: some role arrives too often, and
+ * no role reads what it has not waited for. */
+static bool arrives_too_often(const struct roles_check *r)
+{
+    bool too_often = false;
+    for (size_t i = 0; i < r->findings.count; i++) {
+        const struct role_finding *f = &r->findings.data[i];
+        too_often |= f->kind == ROLE_EARLY && is_arrive(&f->late);
+        too_often |= f->kind == ROLE_OVERTAKEN && is_arrive(&f->early);
+        if (f->kind == ROLE_RACE && !copies_early(f))
+            return false;
+    }
+    return too_often;
+}
+
+/* Returns true if a finding before it has the same cause: one missing wait lets an access race
+ * with several others. */
+static bool said_before(const struct roles_check *r, size_t number)
+{
+    const struct role_finding *f = &r->findings.data[number];
+    for (size_t i = 0; i < number; i++) {
+        const struct role_finding *other = &r->findings.data[i];
+        if (is_order(f) && is_order(other))
+            return true;
+        if (f->kind == other->kind && f->kind != ROLE_BYTES &&
+            (f->early.stmt == other->early.stmt || f->late.stmt == other->late.stmt))
+            return true;
+    }
+    return false;
+}
+
+static bool is_reported(const struct roles_check *r, size_t number)
+{
+    const struct role_finding *f = &r->findings.data[number];
+    if (has_kind(r, ROLE_BYTES))
+        return f->kind == ROLE_BYTES;
+    if (arrives_too_often(r))
+        return (is_order(f) || !copies_early(f)) && !said_before(r, number);
+    bool data = false;
+    for (size_t i = 0; i < r->findings.count; i++)
+        data |= !is_order(&r->findings.data[i]);
+    return !(is_order(f) && data) && !said_before(r, number);
+}
+
+void report_role_findings(struct roles_check *r)
+{
+    for (size_t i = 0; i < r->findings.count; i++) {
+        const struct role_finding *f = &r->findings.data[i];
+        if (!is_reported(r, i))
+            continue;
+        switch (f->kind) {
+        case ROLE_RACE: report_race(r, f); break;
+        case ROLE_PENDING: report_pending(r, f); break;
+        case ROLE_SUM:
+        case ROLE_FACTOR: report_register(r, f); break;
+        case ROLE_BYTES: report_bytes(r, f); break;
+        case ROLE_STUCK: report_stuck(r, f); break;
+        case ROLE_EARLY:
+        case ROLE_EARLY_COPY: report_early(r, f); break;
+        case ROLE_OVERTAKEN: report_overtaken(r, f); break;
+        }
+    }
+}

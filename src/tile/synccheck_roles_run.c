@@ -1,0 +1,398 @@
+/* Runs the traces of all roles against each other, with vector clocks. */
+#include "tile/synccheck_roles.h"
+
+#include <string.h>
+
+void clock_join(const struct roles_run *u, int *to, const int *from)
+{
+    for (int i = 0; i < u->components; i++)
+        to[i] = from[i] > to[i] ? from[i] : to[i];
+}
+
+static const struct access *access_at(const struct sync_check *k, int a)
+{
+    return k->accesses.item.data[a];
+}
+
+struct role_place role_place_of(int trace, const struct role_step *s, const struct touch *touch)
+{
+    static const enum role_work work[] = {[STEP_COPY] = WORK_COPY,
+                                          [STEP_STORE] = WORK_STORE,
+                                          [STEP_DOT] = WORK_DOT,
+                                          [STEP_LOAD] = WORK_LOAD,
+                                          [STEP_GONE] = WORK_NONE};
+    return (struct role_place){.stmt = s->stmt,
+                               .loc = touch ? touch->loc : s->stmt->loc,
+                               .work = work[s->kind],
+                               .kind = touch ? touch->kind : TOUCH_READ,
+                               .role = s->common ? -1 : trace,
+                               .thread = s->thread};
+}
+
+/* --- accesses --- */
+
+static void note_race(struct roles_run *u, const struct role_record *a, struct role_place late,
+                      int tile, bool gone)
+{
+    struct role_finding f = {.kind = gone ? ROLE_PENDING : ROLE_RACE,
+                             .early = a->place,
+                             .late = late,
+                             .tile = u->r->k->code.tiles.data[tile],
+                             .at_scope = gone};
+    add_finding(u->r, &f);
+}
+
+static bool kinds_conflict(int a, int b)
+{
+    return (a != TOUCH_READ || b != TOUCH_READ) && !(a == TOUCH_ATOMIC && b == TOUCH_ATOMIC);
+}
+
+/* Checks an access against those before that the clock does not cover. A tile that goes may have
+ * no work in the background left. */
+static void check_access(struct roles_run *u, const struct role_record *b, const int *clock,
+                         bool gone)
+{
+    struct sync_check *k = u->r->k;
+    const struct access *late = access_at(k, b->access);
+    for (size_t i = 0; i < u->tiles[late->tile].count; i++) {
+        const struct role_record *a = &u->tiles[late->tile].data[i];
+        const struct access *early = access_at(k, a->access);
+        struct meeting_at where;
+        if (clock[a->component] >= a->time || (gone && a->place.work == WORK_NONE) ||
+            (a->trace == b->trace && a->statement == b->statement) ||
+            (!gone && !kinds_conflict(early->kind, late->kind)))
+            continue;
+        enum meeting met = access_meet(k, u->r->state, a->access, b->access, true, &where);
+        if (met == MEET_SURE && where.constraints &&
+            !sync_solve(k, u->r->state, where.constraint, where.constraints))
+            met = MEET_MAYBE;
+        if (met == MEET_MAYBE)
+            u->r->doubtful = true;
+        if (met == MEET_SURE)
+            note_race(u, a, b->place, late->tile, gone);
+    }
+}
+
+static void keep_record(struct roles_run *u, const struct role_record *b)
+{
+    int tile = access_at(u->r->k, b->access)->tile;
+    for (size_t i = 0; i < u->tiles[tile].count; i++) {
+        struct role_record *a = &u->tiles[tile].data[i];
+        if (a->access == b->access && a->component == b->component) {
+            *a = *b;
+            return;
+        }
+    }
+    vec_push(u->r->k->arena, &u->tiles[tile], *b);
+}
+
+/* --- agents --- */
+
+static struct role_thread *thread_of(const struct roles_run *u, const struct role_group *g)
+{
+    return &u->threads[g->trace];
+}
+
+/* Copies to `to` what an agent of the group releases: all that its threads did before. */
+static void release_clock(const struct roles_run *u, const struct role_group *g, bool thread,
+                          int *to)
+{
+    const struct role_thread *t = thread_of(u, g);
+    memset(to, 0, sizeof *to * (size_t)u->components);
+    if (!thread) {
+        clock_join(u, to, g->clock);
+        to[g->own] = g->now;
+    }
+    if (thread || g->number == 0) {
+        clock_join(u, to, t->clock);
+        to[t->own] = t->now;
+    }
+}
+
+static struct role_record record_of(struct roles_run *u, const struct role_group *g,
+                                    const struct role_step *s)
+{
+    const struct role_thread *t = thread_of(u, g);
+    struct sync_check *k = u->r->k;
+    const struct touch *touch = &k->code.touches.data[access_at(k, s->access)->site];
+    return (struct role_record){.access = s->access,
+                                .component = s->thread ? t->own : g->own,
+                                .time = s->thread ? t->now : g->now,
+                                .trace = s->common ? -1 : g->trace,
+                                .statement = s->statement,
+                                .place = role_place_of(g->trace, s, touch)};
+}
+
+/* --- steps --- */
+
+static void step_access(struct roles_run *u, struct role_group *g, const struct role_step *s,
+                        int *released)
+{
+    struct role_thread *t = thread_of(u, g);
+    struct role_record b = record_of(u, g, s);
+    struct phase_step step = {b.component, b.time, b.place};
+    if (s->thread) { /* what the other threads know, this one knows, too */
+        clock_join(u, t->clock, g->clock);
+        t->clock[t->own] = t->now;
+    }
+    check_access(u, &b, s->thread ? t->clock : g->clock, s->kind == STEP_GONE);
+    switch (s->kind) {
+    case STEP_COPY:
+        b.component = u->barriers[s->barrier].component;
+        b.time = u->barriers[s->barrier].completed + 1;
+        keep_record(u, &b);
+        release_clock(u, g, true, released);
+        barrier_copy(u, s, released, &step);
+        return;
+    case STEP_STORE:
+        b.component = t->stores;
+        b.time = ++t->issued;
+        break;
+    case STEP_DOT:
+        b.component = g->dots;
+        b.time = (int)s->number;
+        break;
+    case STEP_LOAD:
+        b.load = g->loads + 1;
+        b.time = INT32_MAX;
+        break;
+    case STEP_GONE: return;
+    default: break;
+    }
+    keep_record(u, &b);
+}
+
+static bool step_arrive(struct roles_run *u, struct role_group *g, const struct role_step *s,
+                        int *released)
+{
+    const struct role_thread *t = thread_of(u, g);
+    struct phase_step step = {s->thread ? t->own : g->own, s->thread ? t->now : g->now,
+                              role_place_of(g->trace, s, NULL)};
+    release_clock(u, g, s->thread, released);
+    return barrier_arrive(u, s, released, &step);
+}
+
+static int *waits_of(const struct roles_run *u, const struct role_group *g,
+                     const struct role_step *s)
+{
+    return s->thread ? &thread_of(u, g)->waits[s->barrier] : &g->waits[s->barrier];
+}
+
+static bool step_wait(struct roles_run *u, struct role_group *g, const struct role_step *s)
+{
+    struct role_thread *t = thread_of(u, g);
+    struct phase_step step = {s->thread ? t->own : g->own, s->thread ? t->now : g->now,
+                              role_place_of(g->trace, s, NULL)};
+    int *waits = waits_of(u, g, s);
+    int phase = barrier_phase_awaited(u, s, *waits, s->thread ? t->clock : g->clock);
+    if (phase >= u->barriers[s->barrier].completed)
+        return false;
+    barrier_pass(u, s, phase, s->thread ? t->clock : g->clock, &step);
+    if (!s->thread && g->number == 0)
+        clock_join(u, t->clock, g->clock);
+    ++*waits;
+    return true;
+}
+
+/* Makes the copies of groups up to `groups` writes of the threads that waited. */
+static void land_loads(struct roles_run *u, const struct role_group *g, int64_t groups)
+{
+    for (size_t tile = 0; tile < u->r->k->code.tiles.count; tile++)
+        for (size_t i = 0; i < u->tiles[tile].count; i++) {
+            struct role_record *a = &u->tiles[tile].data[i];
+            if (a->component != g->own || !a->load || (a->load > groups && groups >= 0))
+                continue;
+            a->load = 0;
+            a->time = g->now;
+            a->place.work = WORK_NONE;
+        }
+}
+
+/* Joins the clocks of all groups that meet at a barrier, once they are there. */
+static bool step_sync(struct roles_run *u, const struct role_group *g, const struct role_step *s,
+                      int *released)
+{
+    int *joined = arena_array(u->r->k->arena, int, u->components);
+    for (size_t i = 0; i < u->groups.count; i++) {
+        const struct role_group *other = &u->groups.data[i];
+        if (!s->common && other->trace != g->trace)
+            continue;
+        if (other->at != g->at)
+            return false;
+        release_clock(u, other, false, released);
+        clock_join(u, joined, released);
+    }
+    for (size_t i = 0; i < u->groups.count; i++) {
+        struct role_group *other = &u->groups.data[i];
+        if (!s->common && other->trace != g->trace)
+            continue;
+        memcpy(other->clock, joined, sizeof *joined * (size_t)u->components);
+        memcpy(thread_of(u, other)->clock, joined, sizeof *joined * (size_t)u->components);
+        other->at++;
+    }
+    return true;
+}
+
+/* Runs the next step of the group. Returns false if it has to wait. */
+static bool step(struct roles_run *u, struct role_group *g, const struct role_step *s,
+                 int *released)
+{
+    struct role_thread *t = thread_of(u, g);
+    if (s->kind == STEP_SYNC)
+        return step_sync(u, g, s, released);
+    if (s->thread && g->number > 0) {
+        g->at++;
+        return true;
+    }
+    g->now++;
+    if (g->number == 0)
+        t->now++;
+    switch (s->kind) {
+    case STEP_ARRIVE:
+    case STEP_EXPECT:
+        if (!step_arrive(u, g, s, released))
+            return false;
+        break;
+    case STEP_WAIT:
+        if (!step_wait(u, g, s))
+            return false;
+        break;
+    case STEP_DOT_WAIT: g->clock[g->dots] = (int)s->number; break;
+    case STEP_STORE_WAIT:
+        if (t->issued - (int)s->number > t->clock[t->stores])
+            t->clock[t->stores] = t->issued - (int)s->number;
+        break;
+    case STEP_LOAD_COMMIT: g->loads++; break;
+    case STEP_LOAD_WAIT: land_loads(u, g, s->number ? g->loads - s->number : -1); break;
+    default: step_access(u, g, s, released); break;
+    }
+    g->at++;
+    return true;
+}
+
+/* --- the end --- */
+
+static const struct role_step *next_step(const struct roles_run *u, const struct role_group *g)
+{
+    const struct role_trace *t = &u->r->traces.data[g->trace];
+    return g->at < t->steps.count ? &t->steps.data[g->at] : NULL;
+}
+
+/* Notes the groups that wait, one of each role. */
+static void note_stuck(struct roles_run *u)
+{
+    struct role_finding f = {.kind = ROLE_STUCK};
+    int last = -1;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < u->groups.count && f.waiting < MOST_WAITING; i++) {
+            const struct role_group *g = &u->groups.data[i];
+            const struct role_step *s = next_step(u, g);
+            if (!s || (s->kind == STEP_SYNC) != (pass == 1) || (pass == 0 && g->trace == last) ||
+                (pass == 1 && f.waiting))
+                continue;
+            last = g->trace;
+            struct role_waiting w = {.place = role_place_of(g->trace, s, NULL),
+                                     .barrier = s->barrier};
+            if (s->barrier >= 0) {
+                const struct barrier_state *b = &u->barriers[s->barrier];
+                w.phase = b->completed;
+                w.arrivals = b->phase.arrivals;
+            }
+            f.waits[f.waiting++] = w;
+        }
+    f.late = f.early = f.waits[0].place;
+    f.barrier = f.waits[0].barrier;
+    add_finding(u->r, &f);
+}
+
+/* Returns true if an agent that the end of the kernel waits for knows that the work is done. */
+static bool is_over(const struct roles_run *u, const struct role_record *a)
+{
+    for (size_t i = 0; i < u->groups.count; i++)
+        if (u->groups.data[i].clock[a->component] >= a->time)
+            return true;
+    for (size_t i = 0; i < u->r->traces.count; i++)
+        if (u->threads[i].clock[a->component] >= a->time)
+            return true;
+    return false;
+}
+
+static void note_left(struct roles_run *u)
+{
+    for (size_t tile = 0; tile < u->r->k->code.tiles.count; tile++)
+        for (size_t i = 0; i < u->tiles[tile].count; i++) {
+            const struct role_record *a = &u->tiles[tile].data[i];
+            bool work = a->place.work == WORK_COPY || a->place.work == WORK_STORE ||
+                        a->place.work == WORK_LOAD;
+            if (!work || is_over(u, a))
+                continue;
+            struct role_finding f = {.kind = ROLE_PENDING,
+                                     .early = a->place,
+                                     .late = a->place,
+                                     .tile = u->r->k->code.tiles.data[tile]};
+            add_finding(u->r, &f);
+        }
+}
+
+/* --- the whole --- */
+
+static void run_init(struct roles_run *u)
+{
+    struct roles_check *r = u->r;
+    struct arena *a = r->k->arena;
+    int next = 0;
+    for (size_t i = 0; i < r->traces.count; i++)
+        u->components += 2 + 2 * r->traces.data[i].groups;
+    int first_barrier = u->components;
+    u->components += r->barrier_count;
+    u->threads = arena_array(a, struct role_thread, r->traces.count + 1);
+    u->tiles = (void *)arena_alloc_array(a, r->k->code.tiles.count + 1, sizeof *u->tiles);
+    barriers_init(u, first_barrier);
+    for (size_t i = 0; i < r->traces.count; i++) {
+        struct role_thread *t = &u->threads[i];
+        t->own = next++;
+        t->stores = next++;
+        t->clock = arena_array(a, int, u->components);
+        t->waits = arena_array(a, int, r->barrier_count + 1);
+        for (int j = 0; j < r->traces.data[i].groups; j++) {
+            struct role_group g = {.trace = (int)i, .number = j};
+            g.own = next++;
+            g.dots = next++;
+            g.clock = arena_array(a, int, u->components);
+            g.waits = arena_array(a, int, r->barrier_count + 1);
+            vec_push(a, &u->groups, g);
+        }
+    }
+    for (int i = 0; i < r->barrier_count; i++) /* a phase that is complete at first is known */
+        for (size_t j = 0; j < u->groups.count; j++) {
+            const struct barrier_state *b = &u->barriers[i];
+            u->groups.data[j].clock[b->component] = b->completed;
+            thread_of(u, &u->groups.data[j])->clock[b->component] = b->completed;
+        }
+}
+
+void run_traces(struct roles_check *r)
+{
+    struct roles_run u = {.r = r};
+    run_init(&u);
+    int *released = arena_array(r->k->arena, int, u.components + 1);
+    bool stuck = false;
+    for (bool moved = true; moved;) {
+        moved = false;
+        stuck = false;
+        for (size_t i = 0; i < u.groups.count; i++) {
+            struct role_group *g = &u.groups.data[i];
+            const struct role_step *s;
+            while ((s = next_step(&u, g)) && step(&u, g, s, released))
+                moved = true;
+            stuck |= s != NULL;
+            if (r->k->gave_up)
+                return;
+        }
+    }
+    bool explained = barriers_explain(&u);
+    if (stuck && !explained)
+        note_stuck(&u);
+    if (!stuck)
+        note_left(&u);
+}

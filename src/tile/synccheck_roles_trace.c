@@ -1,0 +1,302 @@
+/* The trace of each role for one choice: its loops and conditions are followed. */
+#include "tile/synccheck_roles.h"
+
+#include <string.h>
+
+/* Limit on the statements of all runs; each takes about a microsecond. */
+enum { MOST_STEPS = 2000000 };
+
+enum flow { FLOW_ON, FLOW_BREAK, FLOW_CONTINUE, FLOW_END };
+
+/* A loop that is being followed. */
+struct rounds {
+    const struct expr *condition;
+    int round; /* number of evaluations of the condition before */
+    int trips; /* evaluations that are true, if the facts leave them open; -1: not chosen */
+};
+
+static enum flow walk_list(struct tracer *t, const struct stmt *s);
+
+/* --- conditions --- */
+
+/* Returns true if the value depends on an unknown that a role made, so that no other role has it. */
+static bool is_own(const struct sync_check *k, int v, int fresh)
+{
+    const struct value *x = value_at(k, v);
+    if (x->kind != VALUE_SUM)
+        return true;
+    for (int i = 0; i < x->terms; i++) {
+        const struct atom *a = atom_at(k, x->atom[i]);
+        if (a->kind == ATOM_FRESH && a->count >= fresh)
+            return true;
+        for (int j = 0; (a->kind == ATOM_OP || a->kind == ATOM_LOAD) && j < a->count; j++)
+            if (is_own(k, a->arg[j], fresh))
+                return true;
+    }
+    return false;
+}
+
+static bool choose_truth(struct tracer *t, const struct expr *e, struct rounds *rounds,
+                         bool negated)
+{
+    if (!rounds)
+        return choose(t->r, e, 2) == 0;
+    if (rounds->trips < 0)
+        rounds->trips = choose_trips(t->r, rounds->condition);
+    return (rounds->round < rounds->trips) != negated;
+}
+
+/* Returns whether a single condition holds. */
+static bool holds_alone(struct tracer *t, const struct expr *e, struct rounds *rounds, bool negated)
+{
+    struct roles_check *r = t->r;
+    struct split split;
+    eval_condition(r->k, r->state, e, &split);
+    if (split.decided)
+        return split.truth;
+    bool truth = choose_truth(t, e, rounds, negated);
+    if (split.form < 0) {
+        r->unrelated = true;
+        return truth;
+    }
+    if (is_own(r->k, split.form, t->common ? INT32_MAX : r->fresh_before))
+        r->unrelated = true;
+    for (int other = 0; other < 2; other++, truth = !truth) {
+        int parts = truth ? split.true_parts : split.false_parts;
+        for (int i = 0; i < parts; i++)
+            if (fact_add(r->k, r->state, split.form, truth ? split.true_low[i] : split.false_low[i],
+                         truth ? split.true_high[i] : split.false_high[i]))
+                return truth;
+    }
+    r->impossible = true;
+    return truth;
+}
+
+static bool holds(struct tracer *t, const struct stmt *s, const struct expr *e,
+                  struct rounds *rounds, bool negated)
+{
+    if (e->op == OP_NOT)
+        return !holds(t, s, e->args[0], rounds, !negated);
+    if (e->op == OP_LAND || e->op == OP_LOR) {
+        bool left = holds(t, s, e->args[0], rounds, negated);
+        return left == (e->op == OP_LOR) ? left : holds(t, s, e->args[1], rounds, negated);
+    }
+    emit_role_reads(t, s, e);
+    return holds_alone(t, e, rounds, negated);
+}
+
+/* --- statements that have no steps --- */
+
+/* Forgets the scalars that statements assign. */
+static void forget_assigned(struct tracer *t, const struct stmt *s)
+{
+    for (; s; s = s->next) {
+        const struct sym *sym = s->kind == STMT_DECL                                ? s->sym
+                                : s->kind == STMT_ASSIGN && s->target->op == OP_REF ? s->target->sym
+                                                                                    : NULL;
+        int slot = sym && sym->storage == ST_SCALAR ? tracked_slot(t->r->k, sym) : -1;
+        if (slot >= 0)
+            t->r->state->slot[slot] = -1;
+        forget_assigned(t, s->init);
+        forget_assigned(t, s->body);
+        forget_assigned(t, s->otherwise);
+        forget_assigned(t, s->step);
+    }
+}
+
+static bool jumps(const struct stmt *s)
+{
+    for (; s; s = s->next)
+        if (s->kind == STMT_BREAK || s->kind == STMT_CONTINUE || s->kind == STMT_RETURN ||
+            jumps(s->body) || jumps(s->otherwise))
+            return true;
+    return false;
+}
+
+/* --- control flow --- */
+
+static enum flow walk_scope(struct tracer *t, const struct stmt *first)
+{
+    enum flow flow = walk_list(t, first);
+    for (const struct stmt *s = first; s && flow != FLOW_END; s = s->next)
+        emit_role_scope_end(t, s);
+    return flow;
+}
+
+static enum flow walk_if(struct tracer *t, const struct stmt *s)
+{
+    bool matters = role_list_matters(t->r, s->body) || role_list_matters(t->r, s->otherwise) ||
+                   jumps(s->body) || jumps(s->otherwise);
+    if (!matters) {
+        emit_role_reads(t, s, s->condition);
+        forget_assigned(t, s->body);
+        forget_assigned(t, s->otherwise);
+        return FLOW_ON;
+    }
+    return walk_scope(t, holds(t, s, s->condition, NULL, false) ? s->body : s->otherwise);
+}
+
+static enum flow walk_rounds(struct tracer *t, const struct stmt *s)
+{
+    struct rounds rounds = {.condition = s->condition, .trips = -1, .round = s->is_do ? 1 : 0};
+    bool first = s->is_do;
+    for (;;) {
+        if (s->condition && !first) {
+            if (!holds(t, s, s->condition, &rounds, false))
+                return FLOW_ON;
+            rounds.round++;
+        }
+        first = false;
+        enum flow flow = walk_scope(t, s->body);
+        if (flow == FLOW_END)
+            return flow;
+        if (flow == FLOW_BREAK)
+            return FLOW_ON;
+        walk_list(t, s->step);
+        if (++t->r->steps > MOST_STEPS)
+            give_up(t->r, "the roles take too many steps");
+        if (t->r->k->gave_up)
+            return FLOW_END;
+    }
+}
+
+static enum flow walk_loop(struct tracer *t, const struct stmt *s)
+{
+    if (s->stages > 0) {
+        give_up(t->r, "a pipeline in a kernel with roles");
+        return FLOW_END;
+    }
+    bool matters = role_list_matters(t->r, s->body) || jumps(s->body);
+    if (!matters) {
+        emit_role_reads(t, s, s->condition);
+        forget_assigned(t, s->init);
+        forget_assigned(t, s->body);
+        forget_assigned(t, s->step);
+        return FLOW_ON;
+    }
+    walk_list(t, s->init);
+    return walk_rounds(t, s);
+}
+
+static enum flow walk_one_thread(struct tracer *t, const struct stmt *s)
+{
+    t->thread = true;
+    enum flow flow = walk_scope(t, s->body);
+    t->thread = false;
+    return flow;
+}
+
+static enum flow walk_stmt(struct tracer *t, const struct stmt *s)
+{
+    switch (s->kind) {
+    case STMT_IF: return walk_if(t, s);
+    case STMT_FOR:
+    case STMT_WHILE: return walk_loop(t, s);
+    case STMT_BLOCK: return walk_scope(t, s->body);
+    case STMT_ONE_THREAD: return walk_one_thread(t, s);
+    case STMT_BREAK: return FLOW_BREAK;
+    case STMT_CONTINUE: return FLOW_CONTINUE;
+    case STMT_RETURN: return FLOW_END;
+    case STMT_ROLE: /* make_traces walks their bodies */
+    case STMT_ENSURES: return FLOW_ON;
+    case STMT_DECL:
+    case STMT_ASSIGN:
+    case STMT_ASYNC_COPY:
+    case STMT_EFFECT: emit_role_statement(t, s); return FLOW_ON;
+    }
+    return FLOW_ON;
+}
+
+static enum flow walk_list(struct tracer *t, const struct stmt *s)
+{
+    for (; s; s = s->next) {
+        enum flow flow = walk_stmt(t, s);
+        if (++t->r->steps > MOST_STEPS)
+            give_up(t->r, "the roles take too many steps");
+        arena_poll(t->r->k->arena);
+        if (t->r->k->gave_up)
+            return FLOW_END;
+        if (flow != FLOW_ON)
+            return flow;
+    }
+    return FLOW_ON;
+}
+
+/* --- roles --- */
+
+enum { WARPGROUP = 4 };
+
+static int groups_of(int warps)
+{
+    return warps < WARPGROUP ? 1 : warps / WARPGROUP;
+}
+
+/* Adds a trace that begins as `before` does. */
+static struct role_trace *add_trace(struct roles_check *r, const struct role_trace *before,
+                                    const struct stmt *role, int warps)
+{
+    struct role_trace fresh = {.role = role, .groups = groups_of(warps), .dots = before->dots};
+    if (r->spare.count) {
+        fresh.steps = r->spare.data[--r->spare.count].steps;
+        fresh.steps.count = 0;
+    }
+    for (size_t i = 0; i < before->steps.count; i++)
+        vec_push(r->k->arena, &fresh.steps, before->steps.data[i]);
+    vec_push(r->k->arena, &r->traces, fresh);
+    return &r->traces.data[r->traces.count - 1];
+}
+
+/* Walks the role for one replica, from the scalars after the statements before the roles. */
+static void trace_role(struct roles_check *r, const struct tracer *before, const struct stmt *role,
+                       int replica)
+{
+    struct tracer t = *before;
+    t.number = (int)r->traces.count;
+    t.trace = add_trace(r, before->trace, role, role->role->warps);
+    t.common = false;
+    size_t size = sizeof *t.uses * r->products.count;
+    t.uses = arena_copy(r->k->arena, before->uses, size ? size : 1);
+    if (role->role->replica) {
+        int slot = tracked_slot(r->k, role->role->replica);
+        if (slot >= 0)
+            r->state->slot[slot] = sync_value_int(r->k, replica);
+    }
+    walk_list(&t, role->body);
+    note_products_left(&t);
+}
+
+/* Returns true if there are roles. */
+static bool trace_roles(struct roles_check *r, const struct tracer *before)
+{
+    struct state *s = r->state;
+    int *slots = arena_copy(r->k->arena, s->slot, sizeof s->slot), warps = 0;
+    for (const struct stmt *role = r->k->kernel->body; role; role = role->next)
+        for (int i = 0; role->kind == STMT_ROLE && i < role->role->replicas; i++) {
+            memcpy(s->slot, slots, sizeof s->slot);
+            trace_role(r, before, role, i);
+            warps += role->role->warps;
+            if (r->k->gave_up)
+                return true;
+        }
+    if (warps < r->k->kernel->warps)
+        add_trace(r, before->trace, NULL, r->k->kernel->warps - warps);
+    return warps > 0;
+}
+
+void make_traces(struct roles_check *r)
+{
+    struct role_trace block = {0};
+    for (size_t i = 0; i < r->traces.count; i++)
+        vec_push(r->k->arena, &r->spare, r->traces.data[i]);
+    r->traces.count = 0;
+    struct tracer t = {.r = r, .trace = &block, .common = true};
+    t.uses = arena_array(r->k->arena, struct product_use, r->products.count + 1);
+    enum flow flow = walk_list(&t, r->k->kernel->body);
+    r->fresh_before = r->state->fresh;
+    if (r->k->gave_up)
+        return;
+    if (flow == FLOW_END)
+        add_trace(r, &block, NULL, r->k->kernel->warps);
+    if (flow == FLOW_END || !trace_roles(r, &t))
+        note_products_left(&t);
+}
