@@ -31,9 +31,10 @@ foreach(part module.h module.c choice.c)
     embed_file(${PROJECT_SOURCE_DIR}/src/aot/aot_${part}.in ${array} ${PROJECT_BINARY_DIR}/${array}.c)
     list(APPEND library_sources ${PROJECT_BINARY_DIR}/${array}.c)
 endforeach()
-foreach(part size_step size_run) # and the evaluator of sizes
-    embed_file(${PROJECT_SOURCE_DIR}/src/tile/${part}.h aot_${part}_h ${PROJECT_BINARY_DIR}/aot_${part}_h.c)
-    list(APPEND library_sources ${PROJECT_BINARY_DIR}/aot_${part}_h.c)
+foreach(part tile/size_step tile/size_run base/view_map) # and the evaluators of sizes and of tensor maps
+    get_filename_component(header ${part} NAME)
+    embed_file(${PROJECT_SOURCE_DIR}/src/${part}.h aot_${header}_h ${PROJECT_BINARY_DIR}/aot_${header}_h.c)
+    list(APPEND library_sources ${PROJECT_BINARY_DIR}/aot_${header}_h.c)
 endforeach()
 
 # The part that runs programs of the CPU engine, without the compiler; libtilewright_cpu.a has no other (docs/build.md).

@@ -107,6 +107,9 @@ struct aot_sizes {
     int rooms;                 /* of the workspace */
     uint64_t zeroed;           /* by bit: the rooms that are zero before each launch */
     uint64_t compiled_in; /* by bit: the parameters that the kernel does not take, in a family */
+    /* Tensor maps, and what the kernel takes in its order (parameters, rooms, maps): as initialisers of C. */
+    const char *maps, *passed;
+    int map_count, passed_count;
 };
 
 struct aot_version {
@@ -115,6 +118,7 @@ struct aot_version {
     int block[3];
     int64_t shared_bytes;
     bool cooperative;
+    int cluster;   /* blocks along x; 0: none */
     int alignment; /* as of its rows */
     struct aot_sizes sizes;
 };
@@ -182,6 +186,8 @@ extern const struct target *const aot_cpu;
 /* Returns whether some image is for the CPU, and whether some is for a GPU. */
 bool aot_has_cpu(const struct aot_build *b);
 bool aot_has_gpu(const struct aot_build *b);
+/* Returns whether some kernel has tensor maps or clusters. */
+bool aot_has_hopper(const struct aot_build *b);
 
 /* Returns true if names of files and of C may start with it. */
 bool aot_name_good(const char *name);
@@ -208,8 +214,8 @@ bool aot_sizes(struct arena *a, const struct aot_given *given, struct aot_sizes 
 void aot_steps(struct text *out, const struct launch_sizes *s);
 /* Prints the sizes of all versions. */
 void aot_write_sizes(struct text *out, const struct aot_build *b);
-/* Prints the text that runs the programs. */
-void aot_evaluator(struct text *out);
+/* Prints the text that runs the programs, and the one that finds tensor maps if the build has some. */
+void aot_evaluator(struct text *out, const struct aot_build *b);
 /* Returns true if the function takes a workspace. That of a family for a GPU always does, so that
  * other variants do not change its parameters. On a CPU the engine makes it. */
 bool aot_takes_workspace(const struct aot_function *f);
@@ -267,8 +273,8 @@ struct aot_slot {
 };
 void aot_fill(struct text *out, const unsigned char *form, size_t length,
               const struct aot_slot *slots, int count);
-/* Copies a template without the lines of the processors for which nothing is built: those between
- * "@if gpu@", "@if cpu@" or "@if only_cpu@" and "@end@". */
+/* Copies a template without the lines that nothing built needs: those between "@if X@" and "@end@", where X
+ * is gpu, cpu, only_cpu, hopper (tensor maps or clusters) or not_hopper, and does not hold. */
 void aot_choose_lines(struct text *out, const struct aot_build *b, const unsigned char *form,
                       size_t length);
 /* Returns the line that names the compiler and the sources. */

@@ -55,26 +55,40 @@ void aot_cpu_programs(struct text *out, const struct aot_build *b)
     text_add(out, "};\n");
 }
 
+/* Returns whether the lines after "@if NAME@" stay. */
+static bool stays(const struct aot_build *b, const char *name, size_t length)
+{
+    const struct {
+        const char *name;
+        bool holds;
+    } all[] = {{"gpu", aot_has_gpu(b)},
+               {"cpu", aot_has_cpu(b)},
+               {"only_cpu", aot_has_cpu(b) && !aot_has_gpu(b)},
+               {"hopper", aot_has_hopper(b)},
+               {"not_hopper", !aot_has_hopper(b)}};
+    size_t i = 0;
+    while (strlen(all[i].name) != length || memcmp(all[i].name, name, length) != 0)
+        i++;
+    return all[i].holds;
+}
+
 void aot_choose_lines(struct text *out, const struct aot_build *b, const unsigned char *form,
                       size_t length)
 {
-    static const char gpu[] = "@if gpu@", cpu[] = "@if cpu@", only[] = "@if only_cpu@",
-                      end[] = "@end@";
+    static const char begin[] = "@if ", end[] = "@end@";
     const char *at = (const char *)form, *stop = at + length;
-    bool keep = true;
+    int left_out = 0; /* "@if" without "@end@", from the first that does not hold */
     while (at < stop) {
         const char *line_end = memchr(at, '\n', (size_t)(stop - at));
         const char *next = line_end ? line_end + 1 : stop;
-        if (strncmp(at, gpu, sizeof gpu - 1) == 0)
-            keep = aot_has_gpu(b);
-        else if (strncmp(at, cpu, sizeof cpu - 1) == 0)
-            keep = aot_has_cpu(b);
-        else if (strncmp(at, only, sizeof only - 1) == 0)
-            keep = aot_has_cpu(b) && !aot_has_gpu(b);
-        else if (strncmp(at, end, sizeof end - 1) == 0)
-            keep = true;
-        else if (keep)
+        if (strncmp(at, begin, sizeof begin - 1) == 0) {
+            const char *name = at + sizeof begin - 1;
+            left_out += left_out > 0 || !stays(b, name, strcspn(name, "@"));
+        } else if (strncmp(at, end, sizeof end - 1) == 0) {
+            left_out -= left_out > 0;
+        } else if (left_out == 0) {
             text_add_n(out, at, (size_t)(next - at));
+        }
         at = next;
     }
 }

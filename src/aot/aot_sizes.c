@@ -2,13 +2,14 @@
  * text that runs them, and the texts of their expressions for messages. */
 #include "aot/aot.h"
 
+#include "base/tensor_map.h"
 #include "tile/launch_sizes.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-extern const unsigned char aot_size_step_h[], aot_size_run_h[];
-extern const size_t aot_size_step_h_length, aot_size_run_h_length;
+extern const unsigned char aot_size_step_h[], aot_size_run_h[], aot_view_map_h[];
+extern const size_t aot_size_step_h_length, aot_size_run_h_length, aot_view_map_h_length;
 
 /* --- the evaluator --- */
 
@@ -27,18 +28,20 @@ static void write_header(struct text *out, const unsigned char *header, size_t l
             at = memchr(at, '\n', (size_t)(end - at));
         else if (at > s && is_name(at[-1]))
             ;
-        else if (strncmp(at, "size_", 5) == 0)
+        else if (strncmp(at, "size_", 5) == 0 || strncmp(at, "map_", 4) == 0)
             text_add(out, "aot_");
-        else if (strncmp(at, "SIZE_", 5) == 0)
+        else if (strncmp(at, "SIZE_", 5) == 0 || strncmp(at, "MAP_", 4) == 0)
             text_add(out, "AOT_");
         text_add_n(out, at, 1);
     }
 }
 
-void aot_evaluator(struct text *out)
+void aot_evaluator(struct text *out, const struct aot_build *b)
 {
     write_header(out, aot_size_step_h, aot_size_step_h_length);
     write_header(out, aot_size_run_h, aot_size_run_h_length);
+    if (aot_has_hopper(b))
+        write_header(out, aot_view_map_h, aot_view_map_h_length);
 }
 
 /* --- programs --- */
@@ -88,7 +91,8 @@ void aot_steps(struct text *out, const struct launch_sizes *s)
 }
 
 /* Prints the text of each root. rooms: by result. */
-static void write_texts(struct text *out, const struct launch_sizes *s, const struct sym **rooms)
+static void write_texts(struct text *out, const struct launch_sizes *s,
+                        const struct sym *const *rooms)
 {
     struct text code;
     for (int i = 0; i < s->count; i++) {
@@ -114,6 +118,12 @@ static bool refuse(const struct kernel *k, const struct size_unshippable *why, s
             "the extents of workspace `%s` are not arithmetic of integers and parameters, so "
             "C cannot compute them",
             why->room->name);
+    else if (why->view)
+        diag_error(
+            diag, why->view->loc,
+            "the extents and strides of view `%s`, which has a tensor map, are not arithmetic of "
+            "integers and parameters, so C cannot compute them",
+            why->view->name);
     else
         diag_error(diag, k->grid[why->axis]->loc,
                    "the grid of kernel `%s` is not arithmetic of integers and parameters, so C "
@@ -142,32 +152,106 @@ static bool find_statics(const struct aot_given *given, uint64_t *compiled_in, s
     return true;
 }
 
+/* The memory and the maps of a version. */
+struct parts {
+    VEC(const struct sym *) rooms, views;
+};
+
+/* Returns the number of a room; adds it if it is not there. */
+static int room_of(struct arena *a, struct parts *parts, const struct sym *room)
+{
+    for (size_t i = 0; i < parts->rooms.count; i++)
+        if (parts->rooms.data[i] == room)
+            return (int)i;
+    vec_push(a, &parts->rooms, room);
+    return (int)parts->rooms.count - 1;
+}
+
+static void write_map(struct text *out, struct arena *a, struct parts *parts,
+                      const struct lower_param *p)
+{
+    const struct map_form f = lower_map_form(p, tensor_map_type(p->sym->type.dtype));
+    text_add(out, "\n    {{");
+    aot_quote(out, f.view, strlen(f.view));
+    text_printf(out, ", %d, %d, %d, %d, %d, {", f.type, f.element, f.rank, f.swizzle, f.strided);
+    for (int i = 0; i < MAP_AXES; i++)
+        text_printf(out, i ? ", %u" : "%u", f.box[i]);
+    text_printf(out, "}}, %d, %d},", p->sym->base ? p->sym->base->index : -1,
+                p->sym->base ? 0 : room_of(a, parts, p->sym));
+    vec_push(a, &parts->views, p->sym);
+}
+
+static void pass(struct text *out, struct aot_sizes *sizes, const char *kind, int index)
+{
+    text_printf(out, "%s{AOT_%s, %d},", sizes->passed_count++ % 5 ? " " : "\n    ", kind, index);
+}
+
+/* Finds what the kernel takes. */
+static void find_passed(struct arena *a, const struct lowered *lowered, struct parts *parts,
+                        struct aot_sizes *out)
+{
+    struct text maps, passed;
+    text_init(&maps, a);
+    text_init(&passed, a);
+    for (size_t i = 0; i < lowered->params.count; i++) {
+        const struct lower_param *p = &lowered->params.data[i];
+        switch (p->kind) {
+        case LOWER_SCALAR:
+        case LOWER_POINTER: pass(&passed, out, "PARAM", p->sym->index); break;
+        case LOWER_TICKET:
+        case LOWER_WORKSPACE:
+            pass(&passed, out, "ROOM", room_of(a, parts, p->kind == LOWER_TICKET ? NULL : p->sym));
+            break;
+        case LOWER_MAP:
+            pass(&passed, out, "MAP", out->map_count++);
+            write_map(&maps, a, parts, p);
+            break;
+        }
+    }
+    out->maps = maps.length ? maps.data : "";
+    out->passed = passed.length ? passed.data : "";
+}
+
+/* A program of the CPU engine takes the parameters that are not compiled in. */
+static void find_passed_on_cpu(struct arena *a, const struct aot_given *given,
+                               struct aot_sizes *out)
+{
+    struct text passed;
+    text_init(&passed, a);
+    for (int i = 0; i < given->param_count; i++)
+        if (!given->row.is_static[i])
+            pass(&passed, out, "PARAM", i);
+    out->maps = "";
+    out->passed = passed.length ? passed.data : "";
+}
+
 bool aot_sizes(struct arena *a, const struct aot_given *given, struct aot_sizes *out,
                struct diag *diag)
 {
-    const struct lowered *lowered = given->lowered;
     struct launch_sizes s;
     struct size_unshippable why;
     struct text steps, texts;
-    VEC(const struct sym *) rooms = {.count = 0};
+    struct parts parts = {.rooms = {.count = 0}};
     *out = (struct aot_sizes){.rooms = 0};
-    for (size_t i = 0; lowered && i < lowered->params.count; i++) {
-        const struct lower_param *p = &lowered->params.data[i];
-        bool is_ticket = p->kind == LOWER_TICKET;
-        if (!is_ticket && p->kind != LOWER_WORKSPACE)
-            continue;
-        out->zeroed |= (uint64_t)(is_ticket || p->sym->zeroed) << rooms.count;
-        vec_push(a, &rooms, is_ticket ? NULL : p->sym);
-    }
-    out->rooms = (int)rooms.count;
+    if (given->lowered)
+        find_passed(a, given->lowered, &parts, out);
+    else
+        find_passed_on_cpu(a, given, out);
+    out->rooms = (int)parts.rooms.count;
+    for (size_t i = 0; i < parts.rooms.count; i++)
+        out->zeroed |= (uint64_t)(!parts.rooms.data[i] || parts.rooms.data[i]->zeroed) << i;
     if (given->family && !find_statics(given, &out->compiled_in, diag))
         return false;
-    if (!launch_sizes_ship(&s, a, given->kernel, rooms.data, lowered ? out->rooms : -1, &why))
+    const struct size_shipped shipped = {.rooms = parts.rooms.data,
+                                         .room_count = given->lowered ? out->rooms : -1,
+                                         .views = parts.views.data,
+                                         .view_count = (int)parts.views.count};
+    if (!launch_sizes_ship(&s, a, given->kernel, &shipped, &why))
         return refuse(given->kernel, &why, diag);
     text_init(&steps, a);
     text_init(&texts, a);
     aot_steps(&steps, &s);
-    write_texts(&texts, &s, rooms.data);
+    write_texts(&texts, &s, parts.rooms.data);
     out->count = s.count;
     out->steps = steps.length ? steps.data : "";
     out->texts = texts.length ? texts.data : "";
@@ -190,6 +274,26 @@ static size_t first_equal(const struct aot_build *b, size_t version)
     return i;
 }
 
+/* Prints ", aot_maps_3, 2", or ", NULL, 0". */
+static void write_list(struct text *out, const char *what, int count, size_t version)
+{
+    if (count)
+        text_printf(out, ", aot_%s_%zu, %d", what, version, count);
+    else
+        text_add(out, ", NULL, 0");
+}
+
+/* Prints the maps of a version, and what its kernel takes. */
+static void write_hopper(struct text *out, const struct aot_sizes *s, size_t version)
+{
+    if (s->map_count)
+        text_printf(out, "static const struct aot_map aot_maps_%zu[] = {%s\n};\n", version,
+                    s->maps);
+    if (s->passed_count)
+        text_printf(out, "static const struct aot_passed aot_passed_%zu[] = {%s\n};\n", version,
+                    s->passed);
+}
+
 void aot_write_sizes(struct text *out, const struct aot_build *b)
 {
     text_add(out, "/* The sizes of a launch, by version. */\n");
@@ -201,6 +305,8 @@ void aot_write_sizes(struct text *out, const struct aot_build *b)
                     s->steps);
         text_printf(out, "static const char *const aot_texts_%zu[] = {%s\n};\n", i, s->texts);
     }
+    for (size_t i = 0; i < b->versions.count && aot_has_hopper(b); i++)
+        write_hopper(out, &b->versions.data[i].sizes, i);
     text_add(out, "static const struct aot_sizes aot_sizes[] = {\n");
     for (size_t i = 0; i < b->versions.count; i++) {
         const struct aot_sizes *s = &b->versions.data[i].sizes;
@@ -209,8 +315,13 @@ void aot_write_sizes(struct text *out, const struct aot_build *b)
             text_printf(out, "    {aot_steps_%zu, aot_texts_%zu, %d", from, from, s->count);
         else
             text_add(out, "    {NULL, NULL, 0");
-        text_printf(out, ", %d, UINT64_C(0x%" PRIx64 "), UINT64_C(0x%" PRIx64 ")},\n", s->rooms,
+        text_printf(out, ", %d, UINT64_C(0x%" PRIx64 "), UINT64_C(0x%" PRIx64 ")", s->rooms,
                     s->zeroed, s->compiled_in);
+        if (aot_has_hopper(b)) {
+            write_list(out, "maps", s->map_count, i);
+            write_list(out, "passed", s->passed_count, i);
+        }
+        text_add(out, "},\n");
     }
     text_add(out, "};\n");
 }

@@ -90,9 +90,12 @@ static void write_versions(struct text *out, const struct aot_build *b)
     text_add(out, "static const struct aot_version aot_versions[] = {\n");
     for (size_t i = 0; i < b->versions.count; i++) {
         const struct aot_version *v = &b->versions.data[i];
-        text_printf(out, "    {\"%s\", %d, {%d, %d, %d}, %" PRId64 ", %d, %d},\n", v->entry,
-                    v->image, v->block[0], v->block[1], v->block[2], v->shared_bytes,
-                    v->cooperative, v->alignment);
+        text_printf(out, "    {\"%s\", %d, {%d, %d, %d}, %" PRId64 ", %d, %d", v->entry, v->image,
+                    v->block[0], v->block[1], v->block[2], v->shared_bytes, v->cooperative,
+                    v->alignment);
+        if (aot_has_hopper(b))
+            text_printf(out, ", %d", v->cluster);
+        text_add(out, "},\n");
     }
     text_add(out, "};\n");
 }
@@ -117,6 +120,19 @@ static int most_rooms(const struct aot_build *b)
     return most;
 }
 
+/* Prints how many maps, and how many parameters, a kernel has at most. */
+static void write_mosts(struct text *out, const struct aot_build *b)
+{
+    int maps = 0, passed = 0;
+    for (size_t i = 0; i < b->versions.count; i++) {
+        const struct aot_sizes *s = &b->versions.data[i].sizes;
+        maps = s->map_count > maps ? s->map_count : maps;
+        passed = s->passed_count > passed ? s->passed_count : passed;
+    }
+    text_printf(out, "enum { AOT_MAPS = %d, AOT_PASSED = %d }; /* of a kernel, at most */\n", maps,
+                passed);
+}
+
 static void write_tables(struct text *out, const struct aot_build *b,
                          const struct target *const *targets, int target_count)
 {
@@ -135,6 +151,8 @@ static void write_tables(struct text *out, const struct aot_build *b,
                 "    AOT_DEVICES = %zu,\n    AOT_ROOMS = %d /* views of a workspace, at most */\n"
                 "};\n",
                 target_count, b->images.count, b->versions.count, b->devices.count, most_rooms(b));
+    if (aot_has_hopper(b))
+        write_mosts(out, b);
 }
 
 /* --- parameters --- */
@@ -346,16 +364,28 @@ static void write_all_arguments(struct text *out, const struct aot_function *f)
     text_printf(out, "NULL};\n    int aot_given = %d;\n", count);
 }
 
-static void write_arguments(struct text *out, const struct aot_function *f)
+/* Prints the list of all parameters, of which each kernel takes its own. */
+static void write_every_argument(struct text *out, const struct aot_function *f)
+{
+    text_add(out, "    void *aot_arguments[] = {");
+    for (int i = 0; i < f->param_count; i++)
+        text_printf(out, "%s, ", address_of(out->arena, &f->params[i]));
+    text_printf(out, "NULL};\n    int aot_given = %d;\n", f->param_count);
+}
+
+static void write_arguments(struct text *out, const struct aot_build *b,
+                            const struct aot_function *f)
 {
     bool mixed = false;
     for (int i = 0; i < f->param_count; i++) {
         mixed = mixed || is_mixed(f, i);
-        if (is_widened(&f->params[i]) && is_passed(f, i))
+        if (is_widened(&f->params[i]) && (is_passed(f, i) || aot_has_hopper(b)))
             text_printf(out, "    uint32_t aot_of_%s = %s;\n", f->params[i].c_name,
                         f->params[i].c_name);
     }
-    if (mixed)
+    if (aot_has_hopper(b))
+        write_every_argument(out, f);
+    else if (mixed)
         write_mixed_arguments(out, f);
     else
         write_all_arguments(out, f);
@@ -378,7 +408,7 @@ static void write_function(struct text *out, const struct aot_build *b, int inde
         if (f->params[i].is_pointer)
             text_printf(out, "    aot_array(aot_p, %d, \"%s\", %s, sizeof *%s);\n", i,
                         f->params[i].name, f->params[i].c_name, f->params[i].c_name);
-    write_arguments(out, f);
+    write_arguments(out, b, f);
     text_printf(out,
                 "    return aot_start(module, aot_p, stream, aot_arguments, aot_given, %s);\n}\n",
                 aot_takes_workspace(f) ? "workspace, workspace_bytes" : "NULL, 0");
@@ -421,7 +451,7 @@ void aot_source(struct text *out, struct aot_build *b)
     int target_count = aot_targets(b, targets, AOT_MOST_TARGETS);
     struct text evaluator, tables, choice, all, functions;
     text_init(&evaluator, b->arena);
-    aot_evaluator(&evaluator);
+    aot_evaluator(&evaluator, b);
     text_init(&tables, b->arena);
     text_init(&choice, b->arena);
     text_init(&all, b->arena);

@@ -635,8 +635,39 @@ static void add_assumptions(struct compiler *c, const struct kernel *k)
     }
 }
 
+/* Adds the rooms of the workspace. Returns the first that cannot be computed; NULL: all can. */
+static const struct sym *add_rooms(struct compiler *c, const struct size_shipped *shipped)
+{
+    const struct sym *failed = NULL;
+    for (int i = 0; i < shipped->room_count; i++) {
+        size_t start = c->steps.count;
+        int32_t result = SIZE_ROOMS + i;
+        if (!shipped->rooms[i]) {
+            add_number(c, (int64_t)sizeof(uint32_t));
+            end_root(c, start, (struct size_step){.op = SIZE_RESULT, .index = result}, NULL);
+        } else if (!add_bytes(c, shipped->rooms[i], result)) {
+            failed = failed ? failed : shipped->rooms[i];
+        }
+    }
+    return failed;
+}
+
+/* Adds the numbers of a view that has a tensor map. Returns false if one cannot be computed. */
+static bool add_mapped(struct compiler *c, const struct sym *view, int32_t first)
+{
+    struct size_step offset = {.op = SIZE_RESULT, .index = first};
+    bool known = !view->base_offset || add_root(c, view->base_offset, offset);
+    for (int i = 0; i < view->type.rank; i++) {
+        struct size_step extent = {.op = SIZE_EXTENT, .index = first + 1 + i};
+        struct size_step stride = {.op = SIZE_RESULT, .index = first + 1 + MAP_AXES + i};
+        known = add_root(c, view->dims[i], extent) && known;
+        known = (!view->strides[i] || add_root(c, view->strides[i], stride)) && known;
+    }
+    return known;
+}
+
 bool launch_sizes_ship(struct launch_sizes *s, struct arena *a, const struct kernel *k,
-                       const struct sym *const *rooms, int room_count, struct size_unshippable *why)
+                       const struct size_shipped *shipped, struct size_unshippable *why)
 {
     struct compiler c = {.arena = a, .once = true, .alone = true};
     *why = (struct size_unshippable){.axis = -1};
@@ -646,22 +677,17 @@ bool launch_sizes_ship(struct launch_sizes *s, struct arena *a, const struct ker
         if (view->storage == ST_VIEW)
             add_need(&c, k, view);
     add_assumptions(&c, k);
-    if (room_count >= 0) {
+    if (shipped->room_count >= 0) {
         c.once = false; /* each result has a step of its own */
         why->axis = add_grid(&c, k);
+        why->room = add_rooms(&c, shipped);
     }
-    for (int i = 0; i < room_count; i++) {
-        size_t start = c.steps.count;
-        int32_t result = SIZE_ROOMS + i;
-        if (!rooms[i]) {
-            add_number(&c, (int64_t)sizeof(uint32_t));
-            end_root(&c, start, (struct size_step){.op = SIZE_RESULT, .index = result}, NULL);
-        } else if (!add_bytes(&c, rooms[i], result)) {
-            why->room = rooms[i];
-        }
-    }
+    for (int i = 0; i < shipped->view_count; i++)
+        if (!add_mapped(&c, shipped->views[i],
+                        SIZE_ROOMS + shipped->room_count + SIZE_MAP_NUMBERS * i))
+            why->view = shipped->views[i];
     finish(&c, s);
-    return why->axis < 0 && !why->room;
+    return why->axis < 0 && !why->room && !why->view;
 }
 
 bool launch_sizes_shippable(const struct launch_sizes *s)

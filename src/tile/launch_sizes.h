@@ -7,6 +7,7 @@
 #ifndef TW_LAUNCH_SIZES_H
 #define TW_LAUNCH_SIZES_H
 
+#include "base/view_map.h"
 #include "tile/size_step.h"
 #include "tile/tile.h"
 
@@ -64,19 +65,26 @@ void launch_derived_compile(struct launch_sizes *s, struct arena *a,
                             const struct derived_param *params, int count);
 
 /* The results of a program that ships: 0 to 2 are the grid; then by bit the parameters whose arrays have
- * elements; then the bytes of each room of the workspace. */
-enum { SIZE_NEEDS = 3, SIZE_ROOMS };
-/* A size that has more than integers: an axis of the grid (-1: none), or the bytes of a room. */
+ * elements; then the bytes of each room of the workspace; then the numbers of each view that has a
+ * tensor map: its offset, MAP_AXES extents, MAP_AXES strides. */
+enum { SIZE_NEEDS = 3, SIZE_ROOMS, SIZE_MAP_NUMBERS = 1 + 2 * MAP_AXES };
+/* A size that has more than integers: an axis of the grid (-1: none), the bytes of a room, or a number
+ * of a view that has a tensor map. */
 struct size_unshippable {
     int axis;
-    const struct sym *room;
+    const struct sym *room, *view;
 };
-/* Compiles the checks, the grid and the rooms of a launch of shipped code, which has no SIZE_OTHER; it
- * leaves out checks that need one. rooms: NULL is the ticket of a lock; room_count -1: the CPU
- * engine computes the grid and the rooms. Returns false if the grid or a room cannot be computed. */
+/* The parts of a launch of shipped code. */
+struct size_shipped {
+    const struct sym *const *rooms; /* NULL: the ticket of a lock */
+    int room_count;                 /* -1: the CPU engine computes the grid and the rooms */
+    const struct sym *const *views; /* that have tensor maps */
+    int view_count;
+};
+/* Compiles the checks, the grid, the rooms and the views of a launch of shipped code, which has no
+ * SIZE_OTHER; it leaves out checks that need one. Returns false if another size cannot be computed. */
 bool launch_sizes_ship(struct launch_sizes *s, struct arena *a, const struct kernel *k,
-                       const struct sym *const *rooms, int room_count,
-                       struct size_unshippable *why);
+                       const struct size_shipped *shipped, struct size_unshippable *why);
 bool launch_sizes_shippable(const struct launch_sizes *s);
 
 /* Describes a fault: "`m * n` = 70000 * 70000 overflows i32: write `(i64) m * n`". name: the parameter

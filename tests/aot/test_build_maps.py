@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Built kernels with tensor maps and clusters: their C compiles without a warning, encodes the maps as the driver does, keeps them, and refuses
+what the library refuses. On the driver library of the tests; with `--gpu`, on this machine's GPU (of compute capability 9.0 or later)."""
+import ctypes
+import os
+import re
+import shutil
+import sys
+import tempfile
+
+from tile_runner import call, fail
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FAKE = os.environ.get("FAKE_CUDA")
+STRICT = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+
+
+def run(command, **options):
+    result = call(command, **options)
+    if result.status != 0:
+        fail(f"{' '.join(command)}: {result}")
+    return result
+
+
+def build(tool, folder, driver):
+    top = os.path.dirname(os.path.abspath(tool))
+    run([os.path.join(top, "tests", "map_builder"), folder])
+    include = os.path.join(os.path.dirname(os.path.dirname(HERE)), "include")
+    for compiler in {os.environ.get("CC", "cc"), "gcc", "clang"}:
+        if shutil.which(compiler):
+            for name in ("maps", "pairs"):
+                run([compiler, *STRICT, f"-I{include}", "-O2", "-c", f"{folder}/{name}.c", "-o", f"{folder}/{name}.o"])
+    run([os.environ.get("CC", "cc"), *os.environ.get("CFLAGS", "").split(), *STRICT, "-g", f"-I{include}", f"-I{folder}",
+         os.path.join(HERE, "map_program.c"), f"{folder}/maps.c", f"{folder}/pairs.c", driver, f"-Wl,-rpath,{os.path.dirname(driver)}",
+         os.path.join(top, "libtilewright_cpu.a"), "-o", f"{folder}/program", "-ldl", "-lm", "-lpthread"])
+
+
+def run_program(folder, driver, *arguments, **settings):
+    shown = run([f"{folder}/program", *arguments], env=dict(os.environ, TILEWRIGHT_CUDA_DRIVER=driver, **settings)).out
+    if "PASS" not in shown:
+        fail(f"{folder}/program: {shown}")
+
+
+def check_plain(tool, folder):
+    """Kernels without maps ship nothing for them."""
+    root = os.path.dirname(os.path.dirname(HERE))
+    run([tool, "build", "kernels/sgemm/tiled.tile", "--output", folder, "--no-cubin"], cwd=root)
+    source = open(f"{folder}/sgemm_tiled.c").read()
+    for word in ("aot_map", "aot_hopper", "cuTensorMapEncodeTiled", "cuLaunchKernelEx", "@if", "@end"):
+        if word in source:
+            fail(f"sgemm_tiled.c has {word}")
+
+
+def main():
+    tool = sys.argv[1]
+    driver = FAKE
+    if "--gpu" in sys.argv:
+        ctypes.CDLL("libcuda.so.1")
+        driver = re.search(r"(/\S*libcuda\.so\S*)", open("/proc/self/maps").read()).group(1)
+    with tempfile.TemporaryDirectory() as folder:
+        build(tool, folder, driver)
+        run_program(folder, driver, FAKE_CUDA_SM="90")
+        if driver == FAKE:
+            run_program(folder, FAKE.replace("fake_cuda", "fake_cuda_old"), "old", FAKE_CUDA_SM="90")
+        check_plain(tool, folder)
+    print("PASS")
+
+
+main()
