@@ -29,6 +29,7 @@ BELOW = {
     "model": {"base", "ptx", "sim", "target"},
     "plan": {"base", "layout", "facts", "tile", "ptx", "target"},
     "lower": {"base", "layout", "facts", "tile", "ptx", "target", "plan"},
+    "emit": {"base", "layout", "facts", "tile", "ptx", "target", "plan", "thread", "nvptx", "lower"},
     "aot": {"base", "layout", "facts", "tile", "ptx", "target", "plan", "lower"},
     "cpu": {"base", "layout", "tile"},
     "cuda": {"base", "ptx", "target"},

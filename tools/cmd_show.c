@@ -38,8 +38,10 @@ static bool is_pass(const char *name)
     return false;
 }
 
-static const char *const stages[] = {"tile", "layout", "ptx", NULL};
-enum { STAGE_TILE, STAGE_LAYOUT, STAGE_PTX };
+static const char *const stages[] = {"tile", "layout", "thread", "ptx", NULL};
+enum { STAGE_TILE, STAGE_LAYOUT, STAGE_THREAD, STAGE_PTX };
+static const tw_stage stage_of[] = {
+    [STAGE_LAYOUT] = TW_STAGE_LAYOUT, [STAGE_THREAD] = TW_STAGE_THREAD, [STAGE_PTX] = TW_STAGE_PTX};
 
 /* Returns the stage that --stage names; -1 after printing a message. */
 static int stage_asked(const struct command *self, const struct options *given)
@@ -49,7 +51,7 @@ static int stage_asked(const struct command *self, const struct options *given)
         if (!name ? i == STAGE_TILE : strcmp(stages[i], name) == 0)
             return i;
     const char *near = closest_name(name, stages);
-    usage_error(NULL, self, "--stage %s: tile, layout or ptx%s%s%s", name,
+    usage_error(NULL, self, "--stage %s: tile, layout, thread or ptx%s%s%s", name,
                 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     return -1;
 }
@@ -79,9 +81,8 @@ static void show_json(tw_launch *l, const tw_kernel *k, const struct options *gi
 static void show_text(tw_launch *l, const struct options *given, int stage, tw_status *s)
 {
     const char *text = NULL;
-    *s = stage == STAGE_TILE
-             ? tw_launch_show(l, options_value(given, "after"), &text)
-             : tw_launch_show_stage(l, stage == STAGE_PTX ? TW_STAGE_PTX : TW_STAGE_LAYOUT, &text);
+    *s = stage == STAGE_TILE ? tw_launch_show(l, options_value(given, "after"), &text)
+                             : tw_launch_show_stage(l, stage_of[stage], &text);
     size_t length = text ? strlen(text) : 0;
     print_output(stdout, text ? text : "", length);
     if (length && text[length - 1] != '\n')
@@ -233,6 +234,8 @@ static int show_run(const struct command *self, const struct options *given)
         return STATUS_USAGE;
     if (read_target(&device, given, stage, &target, room) != STATUS_OK)
         return STATUS_USAGE;
+    if (options_has(given, "json") && stage == STAGE_THREAD)
+        return usage_error(NULL, self, "--stage thread has no JSON: it is a text of thread IR");
     if (after && stage != STAGE_TILE)
         return usage_error(NULL, self, "--after PASS shows the program: it goes with --stage tile");
     struct program p;
@@ -269,7 +272,8 @@ static const struct option_spec show_options[] = {
      .value = "STAGE",
      .help = "tile: the typed program (default); layout: the owner and place of each element, what "
              "each\n"
-             "access costs; ptx: what is assembled"},
+             "access costs; thread: what one thread does, of kernels with roles; ptx: what is "
+             "assembled"},
     {.name = "device",
      .values = 1,
      .value = "DEVICE",

@@ -4,6 +4,7 @@
 
 #include "base/platform.h"
 #include "cpu/image.h"
+#include "emit/emit.h"
 
 #include <string.h>
 
@@ -284,7 +285,7 @@ static bool lower(struct add_call *c, struct kernel *ir, const bool *known)
         alignment[p] = c->given.row.alignment > element ? c->given.row.alignment : element;
     }
     struct lower_options options = {.target = k->device, .alignment = alignment};
-    if (!lower_kernel(&k->module->ctx->scratch, ir, &options, diag_of(c), out)) {
+    if (!emit_kernel(&k->module->ctx->scratch, ir, &options, diag_of(c), out)) {
         if (out->excess != LOWER_FITS)
             note_fitting(k, &c->launch->choice, known, out->excess);
         return false;

@@ -1,6 +1,7 @@
 /* Explains the speed of a kernel: the public calls, and the facts about a launch that need no
  * counts: can it be launched, occupancy, waves. */
 #include "api/explain.h"
+#include "emit/emit.h"
 
 #include <string.h>
 
@@ -164,7 +165,7 @@ static void find_many_bytes(struct explain *e, struct kernel *ir)
     struct lowered lowered = {0};
     struct diag quiet;
     diag_init(&quiet, a);
-    if (lower_kernel(a, ir, &options, &quiet, &lowered) || lowered.excess != LOWER_MANY_BYTES)
+    if (emit_kernel(a, ir, &options, &quiet, &lowered) || lowered.excess != LOWER_MANY_BYTES)
         return;
     int64_t bytes = lowered.shared_bytes ? lowered.shared_bytes : ir->shared_bytes;
     e->out.shared_bytes = bytes;

@@ -3,6 +3,7 @@
  * but is estimated to take more registers than a thread has would spill: it is named only if
  * nothing else fits. */
 #include "api/objects.h"
+#include "emit/emit.h"
 
 enum { COMBINATIONS_TRIED = 256, COMBINATIONS_SEEN = 1 << 20, SHOWN = 3 };
 
@@ -74,7 +75,7 @@ static bool compiles(const struct fit *f, struct lowered *out)
         struct pass_context passes = {
             .kernel = ir, .diag = &quiet, .facts = &facts, .sm = k->device->ptx.number};
         struct lower_options options = {.target = k->device};
-        compiled = ir && passes_run(&passes, NULL) && lower_kernel(a, ir, &options, &quiet, out);
+        compiled = ir && passes_run(&passes, NULL) && emit_kernel(a, ir, &options, &quiet, out);
     }
     arena_free(a); /* the numbers in `out` stay */
     return compiled;

@@ -4,6 +4,7 @@
 #include "base/platform.h"
 #include "cpu/routines.h"
 #include "plan/plan.h"
+#include "thread/thread.h"
 #include "tile/array_use.h"
 
 #include <inttypes.h>
@@ -510,6 +511,12 @@ static tw_status show_call(void *user)
         note_stand_ins(c);
         return TW_BAD_PROGRAM;
     }
+    if (c->staged && c->stage == TW_STAGE_THREAD && !lowered->thread) {
+        diag_error(&l->ctx->diag, ir->loc,
+                   "`%s` has no thread IR: it has no roles, and its PTX is made from tiles",
+                   ir->name);
+        return TW_UNSUPPORTED;
+    }
     arena_free(&l->shown);
     l->shown_lines = (struct printed_lines){0};
     if (c->layouts) {
@@ -525,7 +532,9 @@ static tw_status show_call(void *user)
         keep_line_places(l);
         warn_of_stand_ins(c);
     }
-    if (c->staged && c->stage == TW_STAGE_PTX)
+    if (c->staged && c->stage == TW_STAGE_THREAD)
+        thread_print(&text, lowered->thread);
+    else if (c->staged && c->stage == TW_STAGE_PTX)
         ptx_print(&text, lowered->module);
     else if (c->staged)
         show_layout(&text, lowered, l->kernel->target);
@@ -571,7 +580,7 @@ tw_status tw_launch_show_stage(tw_launch *l, tw_stage stage, const char **text)
         return TW_BAD_ARGUMENT;
     if (!text)
         return context_refuse(l->ctx, "tw_launch_show_stage: `text` is NULL");
-    if (stage != TW_STAGE_LAYOUT && stage != TW_STAGE_PTX)
+    if (stage != TW_STAGE_LAYOUT && stage != TW_STAGE_PTX && stage != TW_STAGE_THREAD)
         return context_refuse(l->ctx, "tw_launch_show_stage: there is no such stage");
     if (!l->kernel->device)
         return context_refuse(l->ctx, "tw_launch_show_stage: the target `cpu` has no PTX; ask "

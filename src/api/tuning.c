@@ -1,5 +1,6 @@
 /* Tuning: the key of a launch, its estimated cost, and expected values to judge variants by. */
 #include "api/objects.h"
+#include "emit/emit.h"
 
 #include "model/occupancy.h"
 #include "tune/model.h"
@@ -181,7 +182,7 @@ static tw_status lower_quietly(tw_launch *l, struct kernel *ir, struct text *tex
     const tw_kernel *k = l->kernel;
     struct lower_options options = {.target = k->device};
     struct lowered lowered;
-    if (!lower_kernel(&l->ctx->scratch, ir, &options, &l->ctx->diag, &lowered))
+    if (!emit_kernel(&l->ctx->scratch, ir, &options, &l->ctx->diag, &lowered))
         return TW_BAD_PROGRAM;
     ptx_print(text, lowered.module);
     e->shared_bytes = lowered.shared_bytes;

@@ -2,6 +2,7 @@
  * facts about sizes. The kernel keeps the most recently used. */
 #include "api/objects.h"
 #include "cpu/program.h"
+#include "emit/emit.h"
 #include "plan/plan.h"
 #include "tile/probe.h"
 
@@ -193,7 +194,7 @@ struct lowered *choice_lower(struct arena *a, const tw_kernel *k, struct kernel 
     struct lowered *out = arena_new(a, struct lowered);
     struct lower_options options = {
         .target = k->device, .alignment = alignment_of(a, k, c), .lines = true};
-    if (lower_kernel(a, ir, &options, &k->module->ctx->diag, out))
+    if (emit_kernel(a, ir, &options, &k->module->ctx->diag, out))
         return out;
     if (out->excess != LOWER_FITS)
         note_fitting(k, c, statics_known, out->excess);

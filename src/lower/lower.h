@@ -105,7 +105,10 @@ struct lower_mark {
     bool warp; /* the body is more than arithmetic and accesses of single threads */
 };
 
+struct thread_function; /* thread/thread.h */
+
 struct lowered {
+    const struct thread_function *thread; /* from which the module was made; NULL: from tiles */
     struct ptx_module *module;
     struct ptx_function *function;
     VEC(struct lower_param) params;

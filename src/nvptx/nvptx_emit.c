@@ -297,6 +297,20 @@ static bool on_target(struct ptx_target t, const struct thread_operation *op)
     }
 }
 
+/* The instructions to come belong to this place of the program (.loc). */
+static void line(struct nvptx *n, struct loc where)
+{
+    int number, column;
+    if (!n->function->lines || !where.source)
+        return;
+    if (where.source != n->source) {
+        n->source = where.source;
+        n->file = ptx_source_file(&n->build, where.source->name);
+    }
+    line_starts_find(n->arena, &n->starts, where, &number, &column);
+    ptx_source_line(&n->build, n->file, (uint32_t)number, (uint32_t)column);
+}
+
 static void region(struct nvptx *n, const struct thread_region *r)
 {
     for (size_t i = 0; i < r->operations.count && !n->failed; i++) {
@@ -305,6 +319,7 @@ static void region(struct nvptx *n, const struct thread_region *r)
             nvptx_fail(n, op);
             return;
         }
+        line(n, op->where);
         if (thread_op_table[op->op].effects == THREAD_CONTROL)
             control(n, op);
         else

@@ -25,6 +25,10 @@ struct nvptx {
     struct ptx_operand guard;  /* of the effects of an `if`; kind PTX_NOTHING: none */
     struct nvptx_loop *loop;   /* innermost */
     const struct thread_operation *branch; /* the `if` of this region */
+    /* lines of the program, of a function with `lines` */
+    const struct source *source;
+    struct line_starts starts;
+    uint32_t file;
     bool failed;
 };
 

@@ -132,6 +132,7 @@ struct thread_function {
     VEC(struct thread_object *) objects;
     struct thread_region *body;
     uint32_t values; /* number of all values */
+    bool lines;      /* the places of operations are lines of a program, for its PTX */
     struct loc where;
 };
 

@@ -445,6 +445,8 @@ static void note_declared(void *user, struct stmt *s)
         number = numbering_of(&f->numbers, s->role->replica);
     if (number >= 0)
         f->declared[number] = true;
+    if (s->role && s->role->replica && (number = numbering_of(&f->numbers, s->role->replica)) >= 0)
+        f->declared[number] = true;
     for (int i = 0; i < s->overs; i++)
         if ((number = numbering_of(&f->numbers, s->over[i])) >= 0)
             f->declared[number] = true;

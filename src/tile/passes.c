@@ -25,6 +25,8 @@ const struct pass pass_list[] = {
      "neighbouring blocks become one with larger tiles, on the host"},
     {WITHOUT_ROLES, "barriers", pass_barriers,
      "barriers between operations on global memory, on a GPU"},
+    {EVERY_KERNEL, "fences", pass_fences,
+     "fences before copies and products in the background read, on a GPU"},
     {EVERY_KERNEL, "plan", pass_plan, "gives each shared tile its place"},
     {WITHOUT_ROLES, "rows", pass_rows, "marks rows that one pass can compute with their sum"},
     {WITHOUT_ROLES, "products", pass_products, "marks loops that only sum products"},

@@ -172,6 +172,10 @@ void pass_rows(struct pass_context *c);
  * pass is the last one. sets: stmt->products. */
 void pass_products(struct pass_context *c);
 
+/* fences.c: for a GPU, adds `fence_async() added` after stores of threads to shared tiles that tensor copies or
+ * products in the background read. requires: types. keeps: all values. breaks: nothing. */
+void pass_fences(struct pass_context *c);
+
 enum pass_kernels { EVERY_KERNEL, WITHOUT_ROLES };
 
 struct pass {

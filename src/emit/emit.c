@@ -1,0 +1,306 @@
+#include "emit/emit.h"
+
+#include "emit/emit_own.h"
+#include "nvptx/nvptx.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* --- errors --- */
+
+void emit_error(struct emit *m, struct loc loc, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    struct text text;
+    text_init(&text, m->arena);
+    text_vprintf(&text, format, args);
+    va_end(args);
+    if (!m->failed)
+        diag_error(m->diag, loc, "%s", text.data);
+    m->failed = true;
+}
+
+void emit_missing(struct emit *m, struct loc loc, const char *what)
+{
+    if (m->failed)
+        return;
+    emit_error(m, loc, "%s in a kernel with roles or tensor copies is not compiled for GPUs yet",
+               what);
+}
+
+/* --- parameters --- */
+
+static struct thread_value *add_parameter(struct emit *m, enum lower_param_kind kind,
+                                          const struct sym *s, const struct lower_map *map)
+{
+    enum dtype t = kind == LOWER_MAP ? DT_NONE : kind == LOWER_SCALAR ? s->type.dtype : DT_U64;
+    struct lower_param p = {.kind = kind, .sym = s, .map = map};
+    struct thread_value *v = thread_new_value(&m->b, (struct thread_type){.dtype = t, .count = 1});
+    v->name = kind == LOWER_MAP
+                  ? arena_printf(m->arena, "map_%s_%d", s->name, (int)m->map_list.count)
+                  : s->name;
+    vec_push(m->arena, &m->out->params, p);
+    vec_push(m->arena, &m->function_parameters, v);
+    return v;
+}
+
+static void list_parameters(struct emit *m)
+{
+    for (const struct param *p = m->kernel->params; p; p = p->next) {
+        if (p->sym->is_static && p->sym->has_value)
+            continue;
+        enum lower_param_kind kind = p->sym->is_pointer ? LOWER_POINTER : LOWER_SCALAR;
+        if (kind == LOWER_SCALAR && dtype_table[p->sym->type.dtype].bits < 32) {
+            emit_missing(m, p->sym->loc, "a parameter of less than 32 bits");
+            return;
+        }
+        struct thread_value *v = add_parameter(m, kind, p->sym, NULL);
+        struct scalar *scalar = arena_new(m->arena, struct scalar);
+        *scalar = (struct scalar){thread_use(v), v->type.dtype};
+        bool added;
+        number_map_entry(m->arena, &m->fixed, (uintptr_t)p->sym, &added)->value = (uintptr_t)scalar;
+    }
+}
+
+struct thread_operand emit_map(struct emit *m, const struct sym *view, const int *box, int swizzle)
+{
+    for (size_t i = 0; i < m->map_list.count; i++) {
+        const struct map_param *p = &m->map_list.data[i];
+        if (p->view == view && p->map->swizzle == swizzle &&
+            memcmp(p->map->box, box, sizeof p->map->box) == 0)
+            return thread_use(p->value);
+    }
+    struct lower_map *map = arena_new(m->arena, struct lower_map);
+    map->rank = view->type.rank;
+    map->swizzle = swizzle;
+    memcpy(map->box, box, sizeof map->box);
+    struct map_param p = {view, map, add_parameter(m, LOWER_MAP, view, map)};
+    vec_push(m->arena, &m->map_list, p);
+    return thread_use(p.value);
+}
+
+struct thread_operand emit_base(struct emit *m, const struct sym *view)
+{
+    const struct number_entry *found =
+        view->base ? number_map_find(&m->fixed, (uintptr_t)view->base) : NULL;
+    if (!found) {
+        emit_missing(m, view->loc, "workspace");
+        return thread_integer(0);
+    }
+    struct scalar base = *(const struct scalar *)(uintptr_t)found->value;
+    if (view->base_offset) {
+        struct scalar bytes =
+            emit_op2(m, THREAD_MUL, DT_I64, emit_as(m, emit_scalar(m, view->base_offset), DT_I64),
+                     emit_constant(DT_I64, (int64_t)dtype_size(view->type.dtype)));
+        base = emit_op2(m, THREAD_ADD, DT_U64, base, emit_as(m, bytes, DT_U64));
+    }
+    return base.o;
+}
+
+/* --- shared memory --- */
+
+static void list_objects(struct emit *m)
+{
+    for (const struct sym *s = m->kernel->symbols; s; s = s->next) {
+        if (s->storage != ST_SHARED && s->storage != ST_MBARRIER)
+            continue;
+        enum dtype t = s->storage == ST_MBARRIER ? DT_NONE : s->type.dtype;
+        bool added;
+        struct thread_object *o = thread_new_object(
+            &m->b, s->name, t, (uint32_t)type_elements(&s->type), (uint32_t)s->offset);
+        number_map_entry(m->arena, &m->objects, (uintptr_t)s, &added)->value = (uintptr_t)o;
+    }
+}
+
+struct thread_object *emit_object(struct emit *m, const struct sym *s)
+{
+    return (struct thread_object *)(uintptr_t)number_map_find(&m->objects, (uintptr_t)s)->value;
+}
+
+static bool shared_fits(struct emit *m)
+{
+    const struct target *t = m->options->target;
+    if (m->kernel->shared_bytes <= t->shared_bytes)
+        return true;
+    m->out->excess = LOWER_MANY_BYTES;
+    emit_error(m, m->kernel->loc, "`%s` takes %lld bytes of shared memory a block; %s has %d",
+               m->kernel->name, (long long)m->kernel->shared_bytes, t->name, t->shared_bytes);
+    return false;
+}
+
+/* --- roles --- */
+
+static struct scalar number(struct emit *m, enum thread_opcode op)
+{
+    return (struct scalar){thread_use(thread_add_counted(&m->b, op, DT_NONE, DT_NONE, 0, NULL, 0)),
+                           DT_U32};
+}
+
+/* Finds where the thread is in a role. */
+static void enter_place(struct emit *m, int first, int warps, int replicas)
+{
+    struct scalar warp =
+        emit_op2(m, THREAD_SUB, DT_U32, number(m, THREAD_WARP), emit_constant(DT_U32, first));
+    m->place = (struct place){.first = first, .warps = warps, .replicas = replicas};
+    m->place.lane = number(m, THREAD_LANE);
+    m->place.replica = emit_constant(DT_U32, 0);
+    m->place.warp = warp;
+    if (replicas > 1) {
+        m->place.replica = emit_op2(m, THREAD_DIV, DT_U32, warp, emit_constant(DT_U32, warps));
+        m->place.warp = emit_op2(m, THREAD_REM, DT_U32, warp, emit_constant(DT_U32, warps));
+    }
+    m->place.group = emit_op2(m, THREAD_SHR, DT_U32, m->place.warp, emit_constant(DT_U32, 2));
+    if (warps <= EMIT_WARPGROUP)
+        m->place.group = emit_constant(DT_U32, 0);
+    struct scalar thread = emit_op2(
+        m, THREAD_OR, DT_U32,
+        emit_op2(m, THREAD_SHL, DT_U32, m->place.warp, emit_constant(DT_U32, 5)), m->place.lane);
+    m->place.elected =
+        THREAD_ADD_OP(&m->b, THREAD_EQ, DT_U32, DT_NONE, thread.o, thread_integer(0));
+    m->flights.count = 0;
+}
+
+void emit_sync(struct emit *m)
+{
+    const struct place *p = &m->place;
+    bool block = p->barrier == 0;
+    struct scalar which =
+        emit_op2(m, THREAD_ADD, DT_U32, p->replica, emit_constant(DT_U32, p->barrier));
+    THREAD_ADD_OP(&m->b, THREAD_BARRIER, DT_NONE, DT_NONE, block ? thread_integer(0) : which.o,
+                  thread_integer(block ? 0 : p->warps * WARP_LANES));
+}
+
+static void emit_role(struct emit *m, const struct stmt *s, struct thread_operation *roles)
+{
+    enum { BARRIERS = 16 };
+    const struct role *role = s->role;
+    const struct place outer_place = m->place;
+    struct thread_region *outer = m->b.region, *r = arena_new(m->arena, struct thread_region);
+    r->first_warp = (uint32_t)role->first;
+    r->warps = (uint32_t)(role->warps * role->replicas);
+    r->registers = (uint32_t)role->registers;
+    vec_push(m->arena, &roles->regions, r);
+    m->b.region = r;
+    m->b.where = s->loc;
+    enter_place(m, role->first, role->warps, role->replicas);
+    m->place.barrier = m->barriers;
+    m->barriers += role->replicas;
+    if (m->barriers > BARRIERS)
+        emit_error(m, s->loc,
+                   "the roles and their replicas are more than the %d barriers of a block",
+                   BARRIERS - 1);
+    if (role->replica) {
+        struct variable *v = emit_declare(m, role->replica, 1);
+        v->slots[0] =
+            (struct slot){emit_as(m, m->place.replica, DT_I32).o, {.dtype = DT_I32, .count = 1}};
+    }
+    emit_phases(m, s->body);
+    m->ended = false;
+    emit_list(m, s->body);
+    m->ended = false;
+    m->b.region = outer;
+    m->place = outer_place;
+}
+
+static void emit_roles(struct emit *m, const struct stmt *first)
+{
+    struct thread_operation *roles = thread_add_control(&m->b, THREAD_ROLES);
+    for (const struct stmt *s = first; s && !m->failed; s = s->next)
+        if (s->kind == STMT_ROLE)
+            emit_role(m, s, roles);
+}
+
+/* --- the kernel --- */
+
+static bool check_target(struct emit *m)
+{
+    const struct target *t = m->options->target;
+    if (t->ptx.number == 90 && t->ptx.suffix == 'a')
+        return true;
+    emit_error(m, m->kernel->loc,
+               "`%s` has roles, mbarriers or tensor copies, which are for sm_90a; this is %s",
+               m->kernel->name, t->name);
+    diag_note(m->diag, m->kernel->loc,
+              "choose `--device sm_90a`, and write `target(sm_90a)` in the kernel's head");
+    return false;
+}
+
+/* Initialises mbarriers, and lets the block begin. */
+static void prologue(struct emit *m)
+{
+    bool any = false;
+    for (const struct sym *s = m->kernel->symbols; s; s = s->next)
+        any |= s->storage == ST_MBARRIER;
+    if (!any)
+        return;
+    struct thread_region *outer = m->b.region;
+    struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
+    vec_push(m->arena, &o->operands, thread_use(m->place.elected));
+    m->b.region = arena_new(m->arena, struct thread_region);
+    vec_push(m->arena, &o->regions, m->b.region);
+    emit_init_mbarriers(m);
+    thread_add_counted(&m->b, THREAD_FENCE_MBARRIER_INIT, DT_NONE, DT_NONE, 0, NULL, 0);
+    m->b.region = outer;
+    emit_sync(m);
+}
+
+static void emit_body(struct emit *m)
+{
+    const struct kernel *k = m->kernel;
+    enter_place(m, 0, k->warps, 1);
+    m->barriers = 1;
+    prologue(m);
+    emit_phases(m, k->body);
+    for (const struct stmt *s = k->body; s && !m->failed && !m->ended; s = s->next) {
+        if (s->kind == STMT_ROLE) {
+            emit_roles(m, s);
+            return;
+        }
+        emit_statement(m, s);
+    }
+}
+
+struct thread_function *emit_thread(struct arena *a, struct kernel *k,
+                                    const struct lower_options *options, struct diag *diag,
+                                    struct lowered *out)
+{
+    struct emit *m = arena_new(a, struct emit);
+    *m = (struct emit){.arena = a, .kernel = k, .options = options, .diag = diag, .out = out};
+    thread_build_start(&m->b, a, k->name, options->target->ptx);
+    m->b.function->where = k->loc;
+    m->b.function->lines = options->lines;
+    m->b.function->threads = (uint32_t)kernel_block_threads(k);
+    m->b.function->blocks = k->resident > 0 ? (uint32_t)k->resident : 1;
+    if (!check_target(m) || !shared_fits(m))
+        return NULL;
+    list_parameters(m);
+    list_objects(m);
+    emit_find_sums(m, k->body);
+    if (!m->failed)
+        emit_body(m);
+    for (size_t i = 0; i < m->function_parameters.count; i++)
+        vec_push(a, &m->b.function->parameters, m->function_parameters.data[i]);
+    return m->failed ? NULL : m->b.function;
+}
+
+bool emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
+                 struct diag *diag, struct lowered *out)
+{
+    if (!kernel_uses_roles(k))
+        return lower_kernel(a, k, options, diag, out);
+    struct thread_function *f = emit_thread(a, k, options, diag, out);
+    if (!f || !thread_verify(a, f, diag))
+        return false;
+    thread_optimise(a, f);
+    out->thread = f;
+    out->module = nvptx_emit(a, f, diag);
+    if (!out->module)
+        return false;
+    out->function = ptx_find_function(out->module, f->name);
+    out->block[0] = (int)f->threads;
+    out->block[1] = out->block[2] = 1;
+    out->shared_bytes = nvptx_shared_bytes(f);
+    out->registers = (int)thread_launch_registers(f);
+    return true;
+}

@@ -1,0 +1,33 @@
+/* Tile IR → thread IR, for kernels with Hopper's constructs; the other kernels go to lower/ still.
+ *
+ *   emit.c          the kernel: parameters, shared memory, mbarriers, roles
+ *   emit_scalar.c   scalar expressions
+ *   emit_flow.c     variables, branches, loops
+ *   emit_stmt.c     statements
+ *   emit_tile.c     register tiles: elementwise operations, reductions
+ *   emit_shared.c   shared tiles: the place of each element, loads and stores
+ *   emit_view.c     views: loads and stores of register tiles
+ *   emit_tensor.c   mbarriers, tensor copies
+ *   emit_product.c  products of warpgroups
+ *
+ * Register tiles belong to a role of whole warpgroups and have the layout of its products' sums: each
+ * warpgroup has a part of the rows, 64 at a time, as wgmma places them (PTX ISA, "Register Fragments for
+ * wgmma.mma_async.m64nNk16"). Shared tiles whose rows are multiples of 128 bytes lie in panels of 128 bytes a row,
+ * swizzled as tensor copies and products want them (the same page, "Swizzling Modes"). */
+#ifndef TW_EMIT_H
+#define TW_EMIT_H
+
+#include "lower/lower.h"
+#include "thread/thread.h"
+
+/* After all passes ran for the target. Reports what the target lacks, or has no code yet; false then. */
+bool emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
+                 struct diag *diag, struct lowered *out);
+
+/* Returns the kernel's thread IR before its passes, and out's parameters. NULL: errors are reported. For a kernel
+ * with Hopper's constructs (kernel_uses_roles). */
+struct thread_function *emit_thread(struct arena *a, struct kernel *k,
+                                    const struct lower_options *options, struct diag *diag,
+                                    struct lowered *out);
+
+#endif

@@ -1,0 +1,364 @@
+/* Variables, branches and loops. Each place of the program has a value for every variable; branches and loops
+ * pass the values of those that they assign. */
+#include "emit/emit_own.h"
+
+/* --- variables --- */
+
+struct variable *emit_variable(struct emit *m, const struct sym *s)
+{
+    const struct number_entry *found = number_map_find(&m->variables, (uintptr_t)s);
+    return found ? (struct variable *)(uintptr_t)found->value : NULL;
+}
+
+struct variable *emit_declare(struct emit *m, const struct sym *s, int count)
+{
+    bool added;
+    struct number_entry *entry = number_map_entry(m->arena, &m->variables, (uintptr_t)s, &added);
+    struct variable *v =
+        added ? arena_new(m->arena, struct variable) : (struct variable *)(uintptr_t)entry->value;
+    entry->value = (uintptr_t)v;
+    *v = (struct variable){.sym = s, .count = count};
+    v->slots = arena_array(m->arena, struct slot, count + 1);
+    if (added)
+        vec_push(m->arena, &m->live, v);
+    return v;
+}
+
+/* The variables of before that statements may change. */
+struct changes {
+    struct emit *m;
+    struct variable_list *list;
+};
+
+static void add_variable(struct changes *c, const struct sym *s)
+{
+    struct variable *v = emit_variable(c->m, s);
+    bool known = v == NULL;
+    for (size_t i = 0; i < c->list->list.count; i++)
+        known |= c->list->list.data[i] == v;
+    if (!known)
+        vec_push(c->m->arena, &c->list->list, v);
+}
+
+static void note_change(void *user, struct stmt *s)
+{
+    struct changes *c = user;
+    enum op op = s->kind == STMT_EFFECT ? s->value->op : OP_COUNT;
+    if (s->kind == STMT_ASSIGN && s->target->op == OP_REF)
+        add_variable(c, s->target->sym);
+    if (op == OP_WAIT && s->value->count == 1)
+        add_variable(c, s->value->args[0]->sym);
+    if (op != OP_DOT_WAIT)
+        return;
+    for (size_t i = 0; i < c->m->live.count; i++)
+        if (c->m->live.data[i]->sums)
+            add_variable(c, c->m->live.data[i]->sym);
+}
+
+static void find_changes(struct emit *m, const struct stmt *first, struct variable_list *list)
+{
+    struct changes c = {m, list};
+    stmt_walk((struct stmt *)first, note_change, &c);
+}
+
+static int slots_of(const struct variable_list *l)
+{
+    int count = 0;
+    for (size_t i = 0; i < l->list.count; i++)
+        count += l->list.data[i]->count;
+    return count;
+}
+
+/* The slots of a list's variables, one after the other, and the flights of the variables. */
+struct values {
+    struct slot *slots;
+    int *flights;
+};
+
+static struct values take(struct emit *m, const struct variable_list *l)
+{
+    struct values v = {arena_array(m->arena, struct slot, slots_of(l) + 1),
+                       arena_array(m->arena, int, l->list.count + 1)};
+    int at = 0;
+    for (size_t i = 0; i < l->list.count; i++) {
+        v.flights[i] = l->list.data[i]->flight;
+        for (int j = 0; j < l->list.data[i]->count; j++)
+            v.slots[at++] = l->list.data[i]->slots[j];
+    }
+    return v;
+}
+
+static void give(const struct variable_list *l, const struct values *v)
+{
+    int at = 0;
+    for (size_t i = 0; i < l->list.count; i++) {
+        l->list.data[i]->flight = v->flights[i];
+        for (int j = 0; j < l->list.data[i]->count; j++)
+            l->list.data[i]->slots[j] = v->slots[at++];
+    }
+}
+
+static void add_operands(struct emit *m, struct thread_operation *o, const struct slot *slots,
+                         int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct thread_operand x = slots[i].o;
+        x.where = m->b.where;
+        vec_push(m->arena, &o->operands, x);
+    }
+}
+
+/* Compares what is under way where runs meet. */
+static void check_meeting(struct emit *m, const struct variable_list *l, const struct slot *a,
+                          const struct slot *b, struct loc loc)
+{
+    int at = 0;
+    for (size_t i = 0; i < l->list.count; i++)
+        for (int j = 0; j < l->list.data[i]->count; j++, at++) {
+            if (thread_same_type(a[at].type, b[at].type) || m->failed)
+                continue;
+            emit_error(
+                m, loc,
+                "`%s` may be under way here or not: a product adds to it on some paths alone",
+                l->list.data[i]->sym->name);
+            diag_note(m->diag, loc, "wait for it on all paths before: `dot_wait(0)`");
+        }
+}
+
+/* --- branches --- */
+
+struct arm {
+    struct thread_region *region;
+    struct values values;
+    bool ended;
+    int commits;
+};
+
+static struct arm emit_arm(struct emit *m, const struct stmt *body, const struct variable_list *l)
+{
+    struct thread_region *outer = m->b.region;
+    struct arm arm = {.region = arena_new(m->arena, struct thread_region)};
+    m->b.region = arm.region;
+    m->ended = false;
+    emit_list(m, body);
+    arm.values = take(m, l);
+    arm.ended = m->ended;
+    m->b.region = outer;
+    m->ended = false;
+    return arm;
+}
+
+static void yield(struct emit *m, struct arm *arm, int count)
+{
+    struct thread_region *outer = m->b.region;
+    if (arm->ended || count == 0)
+        return;
+    m->b.region = arm->region;
+    add_operands(m, thread_add_control(&m->b, THREAD_YIELD), arm->values.slots, count);
+    m->b.region = outer;
+}
+
+/* Gives the results of an `if` to the variables. */
+static void join(struct emit *m, struct thread_operation *o, const struct variable_list *l,
+                 const struct arm *from)
+{
+    struct values after = from->values;
+    int count = slots_of(l);
+    for (int i = 0; i < count; i++) {
+        struct thread_value *v = thread_new_value(&m->b, after.slots[i].type);
+        vec_push(m->arena, &o->results, v);
+        after.slots[i].o = thread_use(v);
+    }
+    give(l, &after);
+}
+
+/* Emits both arms under a predicate that is a value. */
+static void emit_arms(struct emit *m, struct thread_operand condition, const struct stmt *body,
+                      const struct stmt *otherwise, struct loc loc)
+{
+    struct variable_list l = {0};
+    find_changes(m, body, &l);
+    find_changes(m, otherwise, &l);
+    struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
+    vec_push(m->arena, &o->operands, condition);
+    struct values before = take(m, &l);
+    int count = slots_of(&l);
+    struct arm yes = emit_arm(m, body, &l);
+    give(&l, &before);
+    struct arm no = emit_arm(m, otherwise, &l);
+    vec_push(m->arena, &o->regions, yes.region);
+    if (yes.ended && no.ended) {
+        vec_push(m->arena, &o->regions, no.region);
+        m->ended = true;
+        return;
+    }
+    if (!yes.ended && !no.ended)
+        check_meeting(m, &l, yes.values.slots, no.values.slots, loc);
+    /* An arm that jumps leaves the other's values. */
+    if (yes.ended && !otherwise)
+        count = 0;
+    yield(m, &yes, count);
+    yield(m, &no, count);
+    if (count > 0 || otherwise)
+        vec_push(m->arena, &o->regions, no.region);
+    if (count > 0)
+        join(m, o, &l, yes.ended ? &no : &yes);
+    else
+        give(&l, yes.ended ? &no.values : &yes.values);
+}
+
+void emit_branch(struct emit *m, const struct stmt *s)
+{
+    struct scalar c = emit_as(m, emit_scalar(m, s->condition), DT_BOOL);
+    if (c.o.kind == THREAD_VALUE)
+        emit_arms(m, c.o, s->body, s->otherwise, s->loc);
+    else
+        emit_list(m, c.o.integer ? s->body : s->otherwise);
+}
+
+void emit_one_thread(struct emit *m, const struct stmt *body)
+{
+    bool outer = m->place.one_thread;
+    m->place.one_thread = true;
+    emit_arms(m, thread_use(m->place.elected), body, NULL, m->b.where);
+    m->place.one_thread = outer;
+}
+
+/* --- loops --- */
+
+/* Notes the values with which a run leaves the loop, and gives them to the operation that leaves. */
+static void leave(struct emit *m, struct thread_operation *o)
+{
+    struct flow_loop *loop = m->loop;
+    struct values v = take(m, &loop->variables);
+    for (int i = 0; i < loop->slots; i++) {
+        struct thread_operand *x = &v.slots[i].o, *known = &loop->exit[i];
+        bool same = x->kind == THREAD_INTEGER && known->kind == THREAD_INTEGER &&
+                    x->integer == known->integer;
+        loop->exits_differ[i] |= loop->exits > 0 ? !same : x->kind != THREAD_INTEGER;
+        *known = *x;
+    }
+    loop->exits++;
+    add_operands(m, o, v.slots, loop->slots);
+}
+
+static void leave_if(struct emit *m, struct scalar condition)
+{
+    struct thread_operation *o = thread_add_control(&m->b, THREAD_BREAK_IF);
+    vec_push(m->arena, &o->operands, condition.o);
+    leave(m, o);
+}
+
+/* Leaves the loop unless its condition holds. Returns false if it never holds. */
+static bool test(struct emit *m, const struct stmt *s)
+{
+    if (!s->condition)
+        return true;
+    struct scalar c = emit_not(m, emit_as(m, emit_scalar(m, s->condition), DT_BOOL));
+    if (c.o.kind == THREAD_VALUE)
+        leave_if(m, c);
+    else if (c.o.integer) {
+        leave(m, thread_add_control(&m->b, THREAD_BREAK));
+        m->ended = true;
+        return false;
+    }
+    return true;
+}
+
+static void go_on(struct emit *m)
+{
+    struct flow_loop *loop = m->loop;
+    struct values v = take(m, &loop->variables);
+    const struct thread_region *r = loop->operation->regions.data[0];
+    for (int i = 0; i < loop->slots; i++)
+        if (!thread_same_type(v.slots[i].type, r->arguments.data[i]->type) && !m->failed) {
+            emit_error(m, loop->s->loc,
+                       "a product that this loop's turn begins is under way at its end");
+            diag_note(m->diag, loop->s->loc, "wait for it in the same turn: `dot_wait(0)`");
+        }
+    add_operands(m, thread_add_control(&m->b, THREAD_CONTINUE), v.slots, loop->slots);
+    m->ended = true;
+}
+
+/* Ends a turn: the step, and the next turn. A loop whose first turn is certain tests here, others where a turn begins. */
+static void end_turn(struct emit *m)
+{
+    const struct stmt *s = m->loop->s;
+    for (const struct stmt *step = s->step; step; step = step->next)
+        emit_statement(m, step);
+    if (!m->loop->first || test(m, s))
+        go_on(m);
+}
+
+void emit_leave(struct emit *m, const struct stmt *s)
+{
+    if (s->kind == STMT_CONTINUE)
+        end_turn(m);
+    else
+        leave(m, thread_add_control(&m->b, THREAD_BREAK));
+    m->ended = true;
+}
+
+/* Returns whether the first turn is certain: the condition holds for the values before the loop. */
+static bool has_first_turn(struct emit *m, const struct stmt *s)
+{
+    if (s->is_do || !s->condition)
+        return true;
+    struct scalar c = emit_as(m, emit_scalar(m, s->condition), DT_BOOL);
+    return c.o.kind == THREAD_INTEGER && c.o.integer;
+}
+
+static void begin_loop(struct emit *m, struct flow_loop *loop)
+{
+    struct values before = take(m, &loop->variables), inside = before;
+    inside.slots = arena_array(m->arena, struct slot, loop->slots + 1);
+    struct thread_region *r = arena_new(m->arena, struct thread_region);
+    add_operands(m, loop->operation, before.slots, loop->slots);
+    for (int i = 0; i < loop->slots; i++) {
+        struct thread_value *v = thread_new_value(&m->b, before.slots[i].type);
+        vec_push(m->arena, &r->arguments, v);
+        inside.slots[i] = (struct slot){thread_use(v), before.slots[i].type};
+    }
+    vec_push(m->arena, &loop->operation->regions, r);
+    give(&loop->variables, &inside);
+    m->b.region = r;
+}
+
+/* Gives the loop's results to the variables: constants where all runs leave with the same. */
+static void end_loop(struct emit *m, struct flow_loop *loop)
+{
+    struct values after = take(m, &loop->variables);
+    const struct thread_region *r = loop->operation->regions.data[0];
+    for (int i = 0; i < loop->slots; i++) {
+        struct thread_value *v = thread_new_value(&m->b, r->arguments.data[i]->type);
+        vec_push(m->arena, &loop->operation->results, v);
+        after.slots[i].type = v->type;
+        after.slots[i].o = loop->exits_differ[i] ? thread_use(v) : loop->exit[i];
+    }
+    give(&loop->variables, &after);
+}
+
+void emit_loop(struct emit *m, const struct stmt *s)
+{
+    emit_list(m, s->init);
+    struct flow_loop loop = {.s = s, .outer = m->loop};
+    find_changes(m, s->body, &loop.variables);
+    find_changes(m, s->step, &loop.variables);
+    loop.first = has_first_turn(m, s);
+    loop.slots = slots_of(&loop.variables);
+    loop.exit = arena_array(m->arena, struct thread_operand, loop.slots + 1);
+    loop.exits_differ = arena_array(m->arena, bool, loop.slots + 1);
+    loop.operation = thread_add_control(&m->b, THREAD_LOOP);
+    struct thread_region *outer = m->b.region;
+    begin_loop(m, &loop);
+    m->loop = &loop;
+    m->ended = false;
+    if (loop.first || test(m, s))
+        emit_list(m, s->body);
+    if (!m->ended)
+        end_turn(m);
+    m->loop = loop.outer;
+    m->b.region = outer;
+    m->ended = false;
+    end_loop(m, &loop);
+}

@@ -1,0 +1,228 @@
+/* What the files of this room share. */
+#ifndef TW_EMIT_OWN_H
+#define TW_EMIT_OWN_H
+
+#include "base/number_map.h"
+#include "emit/emit.h"
+#include "thread/thread_build.h"
+
+enum {
+    EMIT_WARPGROUP = 4, /* warps */
+    EMIT_ROWS = 64,     /* of a product of one warpgroup */
+    EMIT_PANEL = 128,   /* bytes of a row of a panel */
+    EMIT_PIECE = 16,    /* bytes that a swizzle moves together */
+    EMIT_SWIZZLED_ROWS = 8,
+    EMIT_MOST_BLOCKS = 8 /* of 64 rows, of one warpgroup */
+};
+
+/* --- values --- */
+
+/* A scalar: a value of thread IR, or a constant. */
+struct scalar {
+    struct thread_operand o;
+    enum dtype dtype;
+};
+
+/* How a register tile is spread over a warpgroup's threads. */
+enum tile_form {
+    TILE_UNIFORM, /* one value for all elements */
+    TILE_ROWS,    /* [M][1]: for each block of 64 rows the thread's two rows, 8 apart */
+    TILE_COLUMNS, /* [1][N] or [N]: a group of the thread's columns, two of each eight */
+    TILE_WHOLE /* [M][N]: a group for each block of 64 rows: (row, two columns), (row + 8, the same) … */
+};
+
+/* A register tile of a role: what this thread has of it. Blocks are those of its warpgroup. */
+struct tile {
+    enum tile_form form;
+    enum dtype dtype;
+    int blocks; /* of 64 rows; 1 of TILE_COLUMNS and TILE_UNIFORM */
+    int columns;
+    struct thread_operand part[2 * EMIT_MOST_BLOCKS]; /* TILE_ROWS: two of each block; else one */
+};
+
+/* What a symbol is in the present role. A register tile that products add to has another slot: whether its
+ * values count, or are zeros still. */
+struct slot {
+    struct thread_operand o;
+    struct thread_type type;
+};
+struct variable {
+    const struct sym
+        *sym; /* a scalar, a register tile; an mbarrier: the parity of the next phase, a bit each */
+    struct slot *slots;
+    int count;
+    bool sums;  /* a register tile to which products add: the last slot is a bool */
+    int flight; /* number of its latest group of products; 0: none is under way */
+};
+
+struct variable_list {
+    VEC(struct variable *) list;
+};
+
+/* A loop around the statement: where continue and break go. */
+struct flow_loop {
+    const struct stmt *s;
+    struct thread_operation *operation;
+    struct variable_list variables;
+    struct thread_operand
+        *exit; /* by slot: the constant that every run leaves with; else a value */
+    bool *exits_differ;
+    int exits, slots;
+    bool first; /* the first turn is certain */
+    struct flow_loop *outer;
+};
+
+/* --- the state --- */
+
+struct place {
+    int first, warps; /* of the role */
+    int replicas;
+    int barrier;         /* of its first replica; 0: the block's */
+    struct scalar warp;  /* within the replica, u32 */
+    struct scalar group; /* warpgroup within the replica, u32 */
+    struct scalar lane;
+    struct scalar replica;        /* u32 */
+    struct thread_value *elected; /* bool: the role's one thread */
+    bool one_thread;              /* within one_thread */
+};
+
+struct map_param {
+    const struct sym *view;
+    const struct lower_map *map;
+    struct thread_value *value;
+};
+
+struct emit {
+    struct arena *arena;
+    struct kernel *kernel;
+    const struct lower_options *options;
+    struct diag *diag;
+    struct lowered *out;
+    struct thread_builder b;
+    struct number_map variables; /* sym → struct variable */
+    struct number_map fixed;     /* sym → struct scalar: parameters */
+    struct number_map objects;   /* sym → struct thread_object */
+
+    struct number_map sums; /* sym of a register tile to which products add */
+    VEC(struct map_param) map_list;
+    VEC(struct thread_value *) function_parameters;
+    VEC(struct variable *) live; /* in order of declaration */
+    struct place place;
+    struct flow_loop *loop;
+    VEC(int) flights; /* products of the role: how many groups each has */
+    int barriers;     /* numbers of barriers that are in use */
+    bool ended;       /* the present list of statements ended with a jump */
+    bool failed;
+};
+
+/* Reports an error of the user's program, and fails. */
+void emit_error(struct emit *m, struct loc loc, const char *format, ...) DIAG_FORMAT(3, 4);
+/* Reports that `what` in a kernel with roles has no code for GPUs. */
+void emit_missing(struct emit *m, struct loc loc, const char *what);
+
+/* --- emit.c --- */
+
+struct thread_object *emit_object(struct emit *m, const struct sym *s);
+/* Returns the tensor map of a view with such a box: a parameter. box: in the order of the view's axes. */
+struct thread_operand emit_map(struct emit *m, const struct sym *view, const int *box, int swizzle);
+/* The address that a view begins at, a u64. */
+struct thread_operand emit_base(struct emit *m, const struct sym *view);
+/* Emits the barrier of the present role. */
+void emit_sync(struct emit *m);
+
+/* --- emit_scalar.c --- */
+
+struct scalar emit_scalar(struct emit *m, const struct expr *e);
+struct scalar emit_as(struct emit *m, struct scalar v, enum dtype t); /* a cast */
+struct scalar emit_constant(enum dtype t, int64_t v);
+/* One operation on scalars of type t. Folds integers. */
+struct scalar emit_op2(struct emit *m, enum thread_opcode op, enum dtype t, struct scalar a,
+                       struct scalar b);
+/* a of the type that its element has: an i32 and an u32 have the same bits. */
+struct thread_operand emit_u32(struct emit *m, struct scalar v);
+/* Returns a bool as a value, also if it is a constant. */
+struct thread_operand emit_predicate(struct emit *m, struct scalar v);
+struct scalar emit_not(struct emit *m, struct scalar v);
+/* One elementwise operation of the language on operands of the type t: scalars, or groups of equal length. Returns false
+ * if thread IR has none. */
+bool emit_apply(struct emit *m, enum op op, enum dtype t, const struct thread_operand *args,
+                int count, struct thread_operand *result);
+struct thread_operand emit_cast(struct emit *m, enum dtype to, enum dtype from,
+                                struct thread_operand v);
+
+/* --- emit_flow.c --- */
+
+struct variable *emit_variable(struct emit *m, const struct sym *s); /* NULL: none is declared */
+struct variable *emit_declare(struct emit *m, const struct sym *s, int count);
+void emit_branch(struct emit *m, const struct stmt *s);
+void emit_loop(struct emit *m, const struct stmt *s);
+void emit_leave(struct emit *m, const struct stmt *s);
+/* Emits `body` for the role's one thread. */
+void emit_one_thread(struct emit *m, const struct stmt *body);
+
+/* --- emit_stmt.c --- */
+
+void emit_list(struct emit *m, const struct stmt *first);
+/* Assigns to scalars: the steps of a loop, too. */
+void emit_statement(struct emit *m, const struct stmt *s);
+
+/* --- emit_tile.c --- */
+
+/* The blocks of 64 rows that a warpgroup of the role has of such a tile; 0: it has no layout, which is reported. */
+int emit_blocks(struct emit *m, const struct type *t, struct loc loc);
+struct tile emit_tile(struct emit *m, const struct expr *e);
+/* The types of a register tile's slots. Returns their number. */
+int emit_tile_slots(struct emit *m, const struct type *t, struct loc loc,
+                    struct thread_type *types);
+struct tile emit_tile_of(struct emit *m, const struct variable *v, struct loc loc);
+void emit_tile_assign(struct emit *m, struct variable *v, const struct expr *value);
+/* The thread's row of block `block`, within the tile, as a u32 ([0]); the other one is 8 below. */
+struct scalar emit_row(struct emit *m, int block, int blocks);
+/* The first of its two columns among eight, as a u32. */
+struct scalar emit_column(struct emit *m);
+
+/* --- emit_shared.c --- */
+
+/* A part of a shared tile: its last two axes whole, or slices of them. */
+struct shared_part {
+    const struct sym *sym;
+    const struct thread_object *object;
+    struct scalar
+        stage;         /* number of the matrix, counted over the axes before the last two; a u32 */
+    int rows, columns; /* of the whole matrix */
+    int row, column;   /* at which the part begins in them */
+    int part_rows, part_columns;
+    bool swizzled;
+    int panel; /* columns of a panel; not swizzled: all columns */
+};
+bool emit_shared_part(struct emit *m, const struct expr *access, struct shared_part *out);
+/* Are the rows of the tile's last axis multiples of 128 bytes? */
+bool emit_is_swizzled(const struct sym *s);
+void emit_shared_store(struct emit *m, const struct expr *target, const struct tile *value);
+struct tile emit_shared_load(struct emit *m, const struct expr *e);
+
+/* --- emit_view.c --- */
+
+struct tile emit_view_load(struct emit *m, const struct expr *e);
+void emit_view_store(struct emit *m, const struct expr *target, const struct tile *value);
+struct scalar emit_view_element(struct emit *m, const struct expr *e);
+void emit_view_store_element(struct emit *m, const struct expr *target, struct scalar value);
+
+/* --- emit_tensor.c --- */
+
+void emit_tensor_copy(struct emit *m, const struct stmt *s);
+void emit_mbarrier_effect(struct emit *m, const struct stmt *s);
+/* Declares the mbarriers that the role waits for: their phases are variables. */
+void emit_phases(struct emit *m, const struct stmt *body);
+void emit_init_mbarriers(struct emit *m);
+/* Is the mbarrier's count that of warps, because a role arrives? */
+bool emit_counts_warps(const struct emit *m, const struct sym *s);
+
+/* --- emit_product.c --- */
+
+void emit_product(struct emit *m, const struct stmt *s);
+void emit_product_wait(struct emit *m, int64_t most);
+/* Finds the register tiles to which products add. */
+void emit_find_sums(struct emit *m, struct stmt *body);
+
+#endif

@@ -1,0 +1,208 @@
+/* Products of warpgroups: wgmma. Each warpgroup has some blocks of 64 rows of the sums; the product of one block is one
+ * group of instructions, one for each 16 elements of k. */
+#include "emit/emit_own.h"
+
+enum {
+    UNIT_K_BYTES = 32, /* of a row of a factor that one instruction takes */
+    DESCRIPTOR_UNIT = 16,
+    MOST_N = 256
+};
+
+static void note_sums(void *user, struct stmt *s)
+{
+    struct emit *m = user;
+    bool added;
+    if (s->in_background)
+        number_map_entry(m->arena, &m->sums, (uintptr_t)s->target->sym, &added);
+}
+
+void emit_find_sums(struct emit *m, struct stmt *body)
+{
+    stmt_walk(body, note_sums, m);
+}
+
+/* --- factors --- */
+
+struct factor {
+    struct shared_part part;
+    bool across;              /* its k runs down the rows */
+    struct scalar descriptor; /* of its first element, u64 */
+    struct tile tile;         /* in registers, if it has no part */
+    bool in_registers;
+};
+
+/* The descriptor of a factor that begins `row` rows below its part (u32). */
+static struct scalar descriptor(struct emit *m, const struct shared_part *p, bool across,
+                                struct scalar row)
+{
+    int64_t matrix = (int64_t)p->rows * p->columns, size = (int64_t)dtype_size(p->sym->type.dtype);
+    int64_t leading = across ? (int64_t)p->rows * EMIT_PANEL : DESCRIPTOR_UNIT;
+    int64_t constant =
+        (int64_t)p->row * p->panel + (int64_t)(p->column / p->panel) * p->rows * p->panel;
+    struct scalar first = emit_op2(m, THREAD_MUL, DT_U32, row, emit_constant(DT_U32, p->panel));
+    bool known = p->stage.o.kind != THREAD_VALUE;
+    if (known)
+        constant += matrix * p->stage.o.integer;
+    struct thread_operand o[] = {thread_element(p->object, first.o, constant),
+                                 thread_integer(leading),
+                                 thread_integer(EMIT_SWIZZLED_ROWS * EMIT_PANEL)};
+    struct scalar d = {
+        thread_use(thread_add_counted(&m->b, THREAD_DESCRIPTOR, DT_NONE, DT_NONE, 0, o, 3)),
+        DT_U64};
+    if (known)
+        return d;
+    struct scalar stage = emit_as(m, p->stage, DT_U64);
+    return emit_op2(m, THREAD_ADD, DT_U64, d,
+                    emit_op2(m, THREAD_MUL, DT_U64, stage,
+                             emit_constant(DT_U64, matrix * size / DESCRIPTOR_UNIT)));
+}
+
+/* What is added to a descriptor for step `step` of k. */
+static int64_t step_of(const struct shared_part *p, bool across, int step)
+{
+    int64_t size = (int64_t)dtype_size(p->sym->type.dtype);
+    int64_t element = (int64_t)step * UNIT_K_BYTES / size;
+    if (across)
+        return element * EMIT_PANEL / DESCRIPTOR_UNIT;
+    return element / p->panel * p->rows * EMIT_PANEL / DESCRIPTOR_UNIT +
+           element % p->panel * size / DESCRIPTOR_UNIT;
+}
+
+static bool find_shared(struct emit *m, const struct expr *e, struct factor *f)
+{
+    if (!emit_shared_part(m, e, &f->part))
+        return false;
+    if (f->part.swizzled)
+        return true;
+    emit_error(m, e->loc, "`%s` has rows of %lld bytes, which no product of warpgroups reads",
+               e->sym->name,
+               (long long)(f->part.columns * (int64_t)dtype_size(e->sym->type.dtype)));
+    diag_note(m->diag, e->sym->loc, "its rows are a multiple of %d bytes", EMIT_PANEL);
+    return false;
+}
+
+static bool find_left(struct emit *m, const struct expr *e, struct factor *f)
+{
+    if (e->op == OP_REF) {
+        f->tile = emit_tile(m, e);
+        f->in_registers = true;
+        if (f->tile.form != TILE_WHOLE)
+            emit_missing(m, e->loc, "a left factor of equal elements");
+        return !m->failed;
+    }
+    if (e->op == OP_TRANS) {
+        emit_missing(m, e->loc, "a left factor through `trans`");
+        return false;
+    }
+    return find_shared(m, e, f);
+}
+
+static bool find_right(struct emit *m, const struct expr *e, struct factor *f)
+{
+    f->across = e->op != OP_TRANS;
+    return find_shared(m, f->across ? e : e->args[0], f);
+}
+
+static bool has_unit(struct emit *m, const struct stmt *s)
+{
+    const struct expr *dot = s->value;
+    enum dtype t = dot->args[0]->type.dtype;
+    int64_t n = dot->type.extent[1], k = dot->args[0]->type.extent[1];
+    bool half = t == DT_F16 || t == DT_BF16;
+    if (half && dot->type.dtype == DT_F32 && n % 8 == 0 && n <= MOST_N &&
+        k * (int64_t)dtype_size(t) % UNIT_K_BYTES == 0)
+        return true;
+    emit_error(m, s->loc, "no unit of warpgroups has this product: %s · %s",
+               type_text(m->arena, &dot->args[0]->type), type_text(m->arena, &dot->args[1]->type));
+    diag_note(
+        m->diag, s->loc,
+        "there are products of f16 and bf16 with sums of f32; n is a multiple of 8, at most %d, "
+        "k a multiple of 16",
+        MOST_N);
+    return false;
+}
+
+/* --- products --- */
+
+struct product {
+    const struct stmt *s;
+    struct factor left, right;
+    int steps;
+    enum dtype dtype;
+};
+
+/* Emits the product of one block. `adds`: whether the sums count, a bool. Returns the sums in flight. */
+static struct thread_value *block_product(struct emit *m, const struct product *p, int block,
+                                          struct thread_operand sums, struct thread_operand adds)
+{
+    const enum dtype t = p->dtype;
+    struct thread_value *v = NULL;
+    struct scalar row = emit_constant(DT_U32, 0), left = row;
+    int blocks = emit_blocks(m, &p->s->target->type, p->s->loc);
+    if (!p->left.in_registers) {
+        row = emit_op2(m, THREAD_MUL, DT_U32, m->place.group,
+                       emit_constant(DT_U32, (int64_t)blocks * EMIT_ROWS));
+        row =
+            emit_op2(m, THREAD_ADD, DT_U32, row, emit_constant(DT_U32, (int64_t)block * EMIT_ROWS));
+        left = descriptor(m, &p->left.part, false, row);
+    }
+    struct scalar right = p->right.descriptor;
+    for (int i = 0; i < p->steps; i++) {
+        struct scalar b =
+            emit_op2(m, THREAD_ADD, DT_U64, right,
+                     emit_constant(DT_U64, step_of(&p->right.part, p->right.across, i)));
+        struct thread_operand o[] = {sums, {0}, b.o, adds, thread_integer(p->right.across)};
+        if (p->left.in_registers)
+            o[1] = thread_use(THREAD_ADD_OP(&m->b, THREAD_PART, t, DT_NONE,
+                                            p->left.tile.part[block], thread_integer(8 * i),
+                                            thread_integer(8), thread_integer(1)));
+        else
+            o[1] = emit_op2(m, THREAD_ADD, DT_U64, left,
+                            emit_constant(DT_U64, step_of(&p->left.part, false, i)))
+                       .o;
+        v = thread_add_counted(&m->b, p->left.in_registers ? THREAD_PRODUCT_FROM : THREAD_PRODUCT,
+                               DT_F32, t, 0, o, 5);
+        sums = thread_use(v);
+        adds = thread_integer(1);
+    }
+    return THREAD_ADD_OP(&m->b, THREAD_PRODUCT_COMMIT, DT_F32, DT_NONE, sums);
+}
+
+void emit_product(struct emit *m, const struct stmt *s)
+{
+    struct variable *v = emit_variable(m, s->target->sym);
+    struct product p = {.s = s, .dtype = s->value->args[0]->type.dtype};
+    if (!v || !has_unit(m, s) || !find_left(m, s->value->args[0], &p.left) ||
+        !find_right(m, s->value->args[1], &p.right))
+        return;
+    p.steps =
+        (int)(s->value->args[0]->type.extent[1] * (int64_t)dtype_size(p.dtype) / UNIT_K_BYTES);
+    p.right.descriptor = descriptor(m, &p.right.part, p.right.across, emit_constant(DT_U32, 0));
+    int blocks = v->count - 1;
+    for (int b = 0; b < blocks && !m->failed; b++) {
+        struct thread_value *out = block_product(m, &p, b, v->slots[b].o, v->slots[blocks].o);
+        v->slots[b] = (struct slot){thread_use(out), out->type};
+    }
+    v->slots[blocks].o = thread_integer(1);
+    vec_push(m->arena, &m->flights, blocks);
+    v->flight = (int)m->flights.count;
+}
+
+void emit_product_wait(struct emit *m, int64_t most)
+{
+    int latest = (int)m->flights.count - (int)most, groups = 0;
+    for (int i = latest < 0 ? 0 : latest; i < (int)m->flights.count; i++)
+        groups += m->flights.data[i];
+    for (size_t i = 0; i < m->live.count; i++) {
+        struct variable *v = m->live.data[i];
+        if (v->flight == 0 || v->flight > latest)
+            continue;
+        for (int j = 0; j < v->count - 1; j++) {
+            struct thread_value *sums = THREAD_ADD_OP(&m->b, THREAD_PRODUCT_WAIT, DT_F32, DT_NONE,
+                                                      v->slots[j].o, thread_integer(groups));
+            sums->type.count = v->slots[j].type.count;
+            v->slots[j] = (struct slot){thread_use(sums), sums->type};
+        }
+        v->flight = 0;
+    }
+}

@@ -1,0 +1,326 @@
+/* Scalar expressions. Arithmetic wraps as the language says; `&&`, `||` and `?:` of values that are pure are
+ * evaluated whole. */
+#include "emit/emit_own.h"
+
+#include "base/arithmetic.h"
+
+struct scalar emit_constant(enum dtype t, int64_t v)
+{
+    return (struct scalar){thread_integer(v), t};
+}
+
+static bool is_integer(struct scalar v, int64_t *number)
+{
+    *number = v.o.integer;
+    return v.o.kind == THREAD_INTEGER && !dtype_is_float(v.dtype);
+}
+
+static struct scalar of_value(struct thread_value *v, enum dtype t)
+{
+    return (struct scalar){thread_use(v), t};
+}
+
+/* --- folding --- */
+
+static bool fold(enum thread_opcode op, enum dtype t, int64_t a, int64_t b, int64_t *out)
+{
+    bool wide = dtype_table[t].bits == 64;
+    switch (op) {
+    case THREAD_ADD: *out = dtype_wrap(t, (int64_t)((uint64_t)a + (uint64_t)b)); return true;
+    case THREAD_SUB: *out = dtype_wrap(t, (int64_t)((uint64_t)a - (uint64_t)b)); return true;
+    case THREAD_MUL: *out = dtype_wrap(t, (int64_t)((uint64_t)a * (uint64_t)b)); return true;
+    case THREAD_LT: *out = a < b; return !wide || dtype_is_signed(t);
+    case THREAD_LE: *out = a <= b; return !wide || dtype_is_signed(t);
+    case THREAD_GT: *out = a > b; return !wide || dtype_is_signed(t);
+    case THREAD_GE: *out = a >= b; return !wide || dtype_is_signed(t);
+    case THREAD_EQ: *out = a == b; return true;
+    case THREAD_NE: *out = a != b; return true;
+    case THREAD_AND: *out = a & b; return true;
+    case THREAD_OR: *out = a | b; return true;
+    case THREAD_XOR: *out = a ^ b; return true;
+    case THREAD_MIN: *out = a < b ? a : b; return !wide || dtype_is_signed(t);
+    case THREAD_MAX: *out = a > b ? a : b; return !wide || dtype_is_signed(t);
+    case THREAD_DIV: *out = b > 0 && a >= 0 ? a / b : 0; return b > 0 && a >= 0;
+    case THREAD_REM: *out = b > 0 && a >= 0 ? a % b : 0; return b > 0 && a >= 0;
+    default: return false;
+    }
+}
+
+static bool is_comparison(enum thread_opcode op)
+{
+    return thread_op_table[op].results[0] == 'c';
+}
+
+struct scalar emit_op2(struct emit *m, enum thread_opcode op, enum dtype t, struct scalar a,
+                       struct scalar b)
+{
+    int64_t x, y, z;
+    enum dtype result = is_comparison(op) ? DT_BOOL : t;
+    bool first = is_integer(a, &x), second = is_integer(b, &y);
+    if (first && second && fold(op, t, x, y, &z))
+        return emit_constant(result, z);
+    if (second && y == 0 && (op == THREAD_ADD || op == THREAD_SUB || op == THREAD_SHL))
+        return a;
+    if (second && y == 1 && (op == THREAD_MUL || op == THREAD_DIV))
+        return a;
+    if (t == DT_BOOL && (first || second) && (op == THREAD_AND || op == THREAD_OR)) {
+        bool number = first ? x != 0 : y != 0;
+        return number == (op == THREAD_OR) ? emit_constant(DT_BOOL, number) : first ? b : a;
+    }
+    return of_value(THREAD_ADD_OP(&m->b, op, t, DT_NONE, a.o, b.o), result);
+}
+
+/* --- casts --- */
+
+struct thread_operand emit_cast(struct emit *m, enum dtype to, enum dtype from,
+                                struct thread_operand v)
+{
+    if (to == from)
+        return v;
+    if (to == DT_BOOL)
+        return thread_use(THREAD_ADD_OP(&m->b, THREAD_NE, from, DT_NONE, v, thread_integer(0)));
+    if (from == DT_BOOL && v.kind == THREAD_VALUE && v.value->type.count == 1)
+        return thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, to, DT_NONE, v, thread_integer(1),
+                                        thread_integer(0)));
+    return thread_use(THREAD_ADD_OP(&m->b, THREAD_CONVERT, to, from, v));
+}
+
+struct scalar emit_as(struct emit *m, struct scalar v, enum dtype t)
+{
+    if (v.dtype == t)
+        return v;
+    if (v.o.kind != THREAD_VALUE) {
+        struct literal from = {
+            .is_float = dtype_is_float(v.dtype), .i = v.o.integer, .f = v.o.real};
+        if (from.is_float && v.o.kind == THREAD_INTEGER)
+            from.f = (double)v.o.integer;
+        struct literal to = eval_cast(t, v.dtype, &from);
+        return (struct scalar){to.is_float ? thread_real(to.f) : thread_integer(to.i), t};
+    }
+    return (struct scalar){emit_cast(m, t, v.dtype, v.o), t};
+}
+
+struct thread_operand emit_u32(struct emit *m, struct scalar v)
+{
+    return emit_as(m, v, DT_U32).o;
+}
+
+struct thread_operand emit_predicate(struct emit *m, struct scalar v)
+{
+    if (v.o.kind == THREAD_VALUE)
+        return v.o;
+    return thread_use(THREAD_ADD_OP(&m->b, THREAD_EQ, DT_U32, DT_NONE, emit_u32(m, m->place.lane),
+                                    m->place.lane.o));
+}
+
+static enum thread_opcode opposite(enum thread_opcode op)
+{
+    switch (op) {
+    case THREAD_EQ: return THREAD_NE;
+    case THREAD_NE: return THREAD_EQ;
+    case THREAD_LT: return THREAD_GE;
+    case THREAD_GE: return THREAD_LT;
+    case THREAD_GT: return THREAD_LE;
+    case THREAD_LE: return THREAD_GT;
+    default: return THREAD_OPS;
+    }
+}
+
+/* A comparison of integers that was just made is made the other way round. */
+struct scalar emit_not(struct emit *m, struct scalar v)
+{
+    if (v.o.kind != THREAD_VALUE)
+        return emit_constant(DT_BOOL, !v.o.integer);
+    size_t count = m->b.region->operations.count;
+    const struct thread_operation *last = count ? m->b.region->operations.data[count - 1] : NULL;
+    if (last && last->results.count == 1 && last->results.data[0] == v.o.value &&
+        opposite(last->op) != THREAD_OPS && !dtype_is_float(last->types[0]))
+        return of_value(THREAD_ADD_OP(&m->b, opposite(last->op), last->types[0], DT_NONE,
+                                      last->operands.data[0], last->operands.data[1]),
+                        DT_BOOL);
+    struct thread_value *number = THREAD_ADD_OP(&m->b, THREAD_SELECT, DT_U32, DT_NONE, v.o,
+                                                thread_integer(1), thread_integer(0));
+    return of_value(
+        THREAD_ADD_OP(&m->b, THREAD_EQ, DT_U32, DT_NONE, thread_use(number), thread_integer(0)),
+        DT_BOOL);
+}
+
+/* --- operations of the language --- */
+
+static enum thread_opcode opcode_of(enum op op)
+{
+    switch (op) {
+    case OP_ADD: return THREAD_ADD;
+    case OP_SUB: return THREAD_SUB;
+    case OP_MUL: return THREAD_MUL;
+    case OP_DIV: return THREAD_DIV;
+    case OP_REM: return THREAD_REM;
+    case OP_MIN: return THREAD_MIN;
+    case OP_MAX: return THREAD_MAX;
+    case OP_AND:
+    case OP_LAND: return THREAD_AND;
+    case OP_OR:
+    case OP_LOR: return THREAD_OR;
+    case OP_XOR: return THREAD_XOR;
+    case OP_SHL: return THREAD_SHL;
+    case OP_SHR: return THREAD_SHR;
+    case OP_NEG: return THREAD_NEG;
+    case OP_FMA: return THREAD_FMA;
+    case OP_EXP2: return THREAD_EXP2;
+    case OP_LT: return THREAD_LT;
+    case OP_LE: return THREAD_LE;
+    case OP_GT: return THREAD_GT;
+    case OP_GE: return THREAD_GE;
+    case OP_EQ: return THREAD_EQ;
+    case OP_NE: return THREAD_NE;
+    default: return THREAD_OPS;
+    }
+}
+
+bool emit_apply(struct emit *m, enum op op, enum dtype t, const struct thread_operand *args,
+                int count, struct thread_operand *result)
+{
+    enum thread_opcode code = opcode_of(op);
+    struct thread_operand own[3];
+    if (op == OP_SQUARE) {
+        code = THREAD_MUL;
+        own[0] = own[1] = args[0];
+        args = own;
+        count = 2;
+    } else if (op == OP_ABS) {
+        code = THREAD_MAX;
+        own[0] = args[0];
+        own[1] = thread_use(THREAD_ADD_OP(&m->b, THREAD_NEG, t, DT_NONE, args[0]));
+        args = own;
+        count = 2;
+    }
+    if (code == THREAD_OPS || count > 3)
+        return false;
+    *result = thread_use(thread_add_counted(&m->b, code, t, DT_NONE, 0, args, (size_t)count));
+    return true;
+}
+
+/* a / b, rounded up: the quotient is rounded to zero, so it lacks one if the signs agree and something is left. */
+static struct scalar quotient_up(struct emit *m, enum dtype t, struct scalar a, struct scalar b)
+{
+    struct scalar q = emit_op2(m, THREAD_DIV, t, a, b);
+    struct scalar left = emit_op2(m, THREAD_SUB, t, a, emit_op2(m, THREAD_MUL, t, q, b));
+    struct scalar more = emit_op2(m, THREAD_NE, t, left, emit_constant(t, 0));
+    if (dtype_is_signed(t)) {
+        struct scalar signs = emit_op2(m, THREAD_XOR, t, a, b);
+        more = emit_op2(m, THREAD_AND, DT_BOOL, more,
+                        emit_op2(m, THREAD_GE, t, signs, emit_constant(t, 0)));
+    }
+    return emit_op2(m, THREAD_ADD, t, q, emit_as(m, more, t));
+}
+
+static struct scalar choose(struct emit *m, const struct expr *e)
+{
+    struct scalar c = emit_scalar(m, e->args[0]);
+    struct scalar yes = emit_scalar(m, e->args[1]), no = emit_scalar(m, e->args[2]);
+    if (c.o.kind != THREAD_VALUE)
+        return c.o.integer ? yes : no;
+    return of_value(THREAD_ADD_OP(&m->b, THREAD_SELECT, e->type.dtype, DT_NONE, c.o, yes.o, no.o),
+                    e->type.dtype);
+}
+
+static enum dtype joined_type(const struct expr *e)
+{
+    enum dtype t = e->args[0]->type.dtype;
+    if (e->op == OP_SHL || e->op == OP_SHR)
+        return e->type.dtype;
+    for (int i = 1; i < e->count; i++)
+        t = dtype_join(t, e->args[i]->type.dtype);
+    return t;
+}
+
+static struct scalar apply(struct emit *m, const struct expr *e)
+{
+    enum dtype t = joined_type(e);
+    bool shift = e->op == OP_SHL || e->op == OP_SHR;
+    struct scalar args[3] = {0};
+    struct thread_operand operands[3], result;
+    if (e->count < 1 || e->count > 3) {
+        emit_missing(m, e->loc, op_table[e->op].text);
+        return emit_constant(e->type.dtype, 0);
+    }
+    for (int i = 0; i < e->count; i++) {
+        args[i] = emit_as(m, emit_scalar(m, e->args[i]), shift && i == 1 ? DT_U32 : t);
+        operands[i] = args[i].o;
+    }
+    if (e->op == OP_CDIV && !dtype_is_float(t))
+        return quotient_up(m, t, args[0], args[1]);
+    if (e->op == OP_NOT)
+        return emit_not(m, emit_as(m, args[0], DT_BOOL));
+    enum thread_opcode code = opcode_of(e->op);
+    if (e->count == 2 && code != THREAD_OPS &&
+        (!dtype_is_float(t) || args[0].o.kind == THREAD_VALUE))
+        return emit_op2(m, code, t, args[0], args[1]);
+    if (!emit_apply(m, e->op, t, operands, e->count, &result)) {
+        emit_missing(
+            m, e->loc,
+            arena_printf(m->arena, "`%s` of %s", op_table[e->op].text, dtype_table[t].name));
+        return emit_constant(e->type.dtype, 0);
+    }
+    return (struct scalar){result, e->type.dtype};
+}
+
+/* --- leaves --- */
+
+static struct scalar special(struct emit *m, enum thread_opcode first, int axis)
+{
+    struct thread_value *v = thread_add_counted(&m->b, (enum thread_opcode)((int)first + axis),
+                                                DT_NONE, DT_NONE, 0, NULL, 0);
+    return emit_as(m, of_value(v, DT_U32), DT_I32);
+}
+
+static struct scalar of_literal(const struct expr *e)
+{
+    enum dtype t = e->type.dtype;
+    if (dtype_is_float(t))
+        return (struct scalar){
+            thread_real(e->literal.is_float ? e->literal.f : (double)e->literal.i), t};
+    return emit_constant(t, e->literal.i);
+}
+
+static struct scalar of_symbol(struct emit *m, const struct expr *e)
+{
+    const struct sym *s = e->sym;
+    const struct variable *v = emit_variable(m, s);
+    const struct number_entry *fixed = number_map_find(&m->fixed, (uintptr_t)s);
+    if (v && v->count == 1)
+        return (struct scalar){v->slots[0].o, s->type.dtype};
+    if (fixed)
+        return *(const struct scalar *)(uintptr_t)fixed->value;
+    if (s->has_value || s->storage == ST_CONST)
+        return (struct scalar){s->value.is_float ? thread_real(s->value.f)
+                                                 : thread_integer(s->value.i),
+                               s->type.dtype};
+    emit_missing(m, e->loc, arena_printf(m->arena, "`%s`", s->name));
+    return emit_constant(s->type.dtype, 0);
+}
+
+struct scalar emit_scalar(struct emit *m, const struct expr *e)
+{
+    switch (e->op) {
+    case OP_LITERAL: return of_literal(e);
+    case OP_REF: return of_symbol(m, e);
+    case OP_BLOCK: return special(m, THREAD_CTAID_X, e->axis);
+    case OP_GRID: return special(m, THREAD_NCTAID_X, e->axis);
+    case OP_CAST: return emit_as(m, emit_scalar(m, e->args[0]), e->type.dtype);
+    case OP_SELECT:
+    case OP_WHERE: return choose(m, e);
+    case OP_ACCESS:
+        if (e->sym->storage == ST_VIEW)
+            return emit_view_element(m, e);
+        break;
+    default:
+        if (op_is_elementwise(e->op))
+            return apply(m, e);
+        break;
+    }
+    emit_missing(m, e->loc,
+                 op_table[e->op].text[0] ? arena_printf(m->arena, "`%s`", op_table[e->op].text)
+                                         : "this value");
+    return emit_constant(e->type.dtype, 0);
+}

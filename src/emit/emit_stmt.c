@@ -1,0 +1,122 @@
+/* Statements. */
+#include "emit/emit_own.h"
+
+static void declare_scalar(struct emit *m, const struct stmt *s)
+{
+    enum dtype t = s->sym->type.dtype;
+    struct scalar v = s->value ? emit_as(m, emit_scalar(m, s->value), t) : emit_constant(t, 0);
+    struct variable *variable = emit_declare(m, s->sym, 1);
+    variable->slots[0] = (struct slot){v.o, {.dtype = t, .count = 1}};
+}
+
+static void declare_tile(struct emit *m, const struct stmt *s)
+{
+    struct thread_type types[2 * EMIT_MOST_BLOCKS];
+    int parts = emit_tile_slots(m, &s->sym->type, s->loc, types);
+    bool sums = number_map_find(&m->sums, (uintptr_t)s->sym) != NULL;
+    if (m->failed)
+        return;
+    struct variable *v = emit_declare(m, s->sym, parts + sums);
+    v->sums = sums;
+    for (int i = 0; i < parts; i++)
+        v->slots[i].type = types[i];
+    if (sums)
+        v->slots[parts].type = (struct thread_type){.dtype = DT_BOOL, .count = 1};
+    emit_tile_assign(m, v, s->value);
+}
+
+static void store(struct emit *m, const struct expr *target, const struct expr *value)
+{
+    if (target->sym->storage == ST_VIEW && target->type.rank == 0) {
+        emit_view_store_element(m, target, emit_scalar(m, value));
+        return;
+    }
+    struct tile t = emit_tile(m, value);
+    if (m->failed)
+        return;
+    if (target->sym->storage == ST_VIEW)
+        emit_view_store(m, target, &t);
+    else
+        emit_shared_store(m, target, &t);
+}
+
+static void declare(struct emit *m, const struct stmt *s)
+{
+    switch (s->sym->storage) {
+    case ST_SCALAR: declare_scalar(m, s); break;
+    case ST_REG: declare_tile(m, s); break;
+    case ST_SHARED:
+        if (s->value) {
+            struct expr whole = {
+                .op = OP_ACCESS, .type = s->sym->type, .loc = s->loc, .sym = s->sym};
+            store(m, &whole, s->value);
+        }
+        break;
+    case ST_VIEW:
+    case ST_MBARRIER: break;
+    default: emit_missing(m, s->loc, "an array"); break;
+    }
+}
+
+static void assign(struct emit *m, const struct stmt *s)
+{
+    struct sym *to = s->target->sym;
+    struct variable *v = s->target->op == OP_REF ? emit_variable(m, to) : NULL;
+    if (s->in_background)
+        emit_product(m, s);
+    else if (v && to->storage == ST_SCALAR)
+        v->slots[0].o = emit_as(m, emit_scalar(m, s->value), to->type.dtype).o;
+    else if (v)
+        emit_tile_assign(m, v, s->value);
+    else
+        store(m, s->target, s->value);
+}
+
+static void effect(struct emit *m, const struct stmt *s)
+{
+    int64_t most = 0;
+    switch (s->value->op) {
+    case OP_SYNC: emit_sync(m); break;
+    case OP_DOT_WAIT:
+        eval_int(s->value->args[0], NULL, &most);
+        emit_product_wait(m, most);
+        break;
+    case OP_ASSUME:
+    case OP_FREE: break;
+    case OP_WAIT:
+    case OP_EXPECT:
+    case OP_MBARRIER_ARRIVE:
+    case OP_STORE_WAIT:
+    case OP_FENCE_ASYNC: emit_mbarrier_effect(m, s); break;
+    default:
+        emit_missing(m, s->loc, arena_printf(m->arena, "`%s`", op_table[s->value->op].text));
+        break;
+    }
+}
+
+void emit_statement(struct emit *m, const struct stmt *s)
+{
+    m->b.where = s->loc;
+    switch (s->kind) {
+    case STMT_DECL: declare(m, s); break;
+    case STMT_ASSIGN: assign(m, s); break;
+    case STMT_ASYNC_COPY: emit_tensor_copy(m, s); break;
+    case STMT_EFFECT: effect(m, s); break;
+    case STMT_IF: emit_branch(m, s); break;
+    case STMT_FOR:
+    case STMT_WHILE: emit_loop(m, s); break;
+    case STMT_BLOCK: emit_list(m, s->body); break;
+    case STMT_BREAK:
+    case STMT_CONTINUE: emit_leave(m, s); break;
+    case STMT_RETURN: emit_missing(m, s->loc, "`return`"); break;
+    case STMT_ONE_THREAD: emit_one_thread(m, s->body); break;
+    case STMT_ROLE:
+    case STMT_ENSURES: break;
+    }
+}
+
+void emit_list(struct emit *m, const struct stmt *first)
+{
+    for (const struct stmt *s = first; s && !m->failed && !m->ended; s = s->next)
+        emit_statement(m, s);
+}

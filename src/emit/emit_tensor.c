@@ -1,0 +1,312 @@
+/* Mbarriers, and copies by tensor maps.
+ *
+ * An mbarrier on which a role arrives counts warps: each warp arrives when it is done, so that no warp has to wait for the
+ * others of its warpgroup. An arrival of one thread then counts as that of four warps. */
+#include "emit/emit_own.h"
+
+/* --- counts --- */
+
+struct arrivals {
+    const struct sym *sym;
+    bool by_role;
+};
+
+static void note_arrivals(struct arrivals *a, const struct stmt *first, bool one_thread)
+{
+    for (const struct stmt *s = first; s; s = s->next) {
+        a->by_role |= s->kind == STMT_EFFECT && s->value->op == OP_MBARRIER_ARRIVE && !one_thread &&
+                      s->value->args[0]->sym == a->sym;
+        note_arrivals(a, s->body, one_thread || s->kind == STMT_ONE_THREAD);
+        note_arrivals(a, s->otherwise, one_thread);
+    }
+}
+
+bool emit_counts_warps(const struct emit *m, const struct sym *s)
+{
+    struct arrivals a = {.sym = s};
+    note_arrivals(&a, m->kernel->body, false);
+    return a.by_role;
+}
+
+static struct thread_operand mbarrier(struct emit *m, const struct expr *e)
+{
+    struct scalar index = emit_constant(DT_U32, 0);
+    for (int i = 0; i < e->indices; i++) {
+        index =
+            emit_op2(m, THREAD_MUL, DT_U32, index, emit_constant(DT_U32, e->sym->type.extent[i]));
+        index = emit_op2(m, THREAD_ADD, DT_U32,
+                         emit_as(m, emit_scalar(m, e->index[i].value), DT_U32), index);
+    }
+    return thread_element(emit_object(m, e->sym), index.o, 0);
+}
+
+void emit_init_mbarriers(struct emit *m)
+{
+    for (const struct sym *s = m->kernel->symbols; s; s = s->next) {
+        if (s->storage != ST_MBARRIER)
+            continue;
+        int count = s->arrivals * (emit_counts_warps(m, s) ? EMIT_WARPGROUP : 1);
+        for (int64_t i = 0; i < type_elements(&s->type); i++)
+            THREAD_ADD_OP(&m->b, THREAD_MBARRIER_INIT, DT_NONE, DT_NONE,
+                          thread_element(emit_object(m, s), thread_integer(i), 0),
+                          thread_integer(count));
+    }
+}
+
+/* --- phases --- */
+
+static void declare_phase(void *user, struct stmt *s)
+{
+    struct emit *m = user;
+    if (s->kind != STMT_EFFECT || s->value->op != OP_WAIT || s->value->count != 1 || m->failed)
+        return;
+    const struct sym *sym = s->value->args[0]->sym;
+    if (type_elements(&sym->type) > 32) {
+        emit_error(m, s->loc, "`%s` has more than 32 mbarriers, whose phases a role cannot count",
+                   sym->name);
+        diag_note(m->diag, s->loc, "give the parity of the phase: `wait(%s[…], phase)`", sym->name);
+        return;
+    }
+    struct variable *v = emit_declare(m, sym, 1);
+    v->slots[0] =
+        (struct slot){thread_integer(sym->ready ? UINT32_MAX : 0), {.dtype = DT_U32, .count = 1}};
+}
+
+void emit_phases(struct emit *m, const struct stmt *body)
+{
+    stmt_walk((struct stmt *)body, declare_phase, m);
+}
+
+/* Takes the parity of the role's next phase, and turns it. */
+static struct scalar next_parity(struct emit *m, const struct expr *barrier,
+                                 struct thread_operand element)
+{
+    struct variable *v = emit_variable(m, barrier->sym);
+    struct scalar phases = {v->slots[0].o, DT_U32};
+    struct scalar number = {
+        element.value ? thread_use(element.value) : thread_integer(element.integer), DT_U32};
+    struct scalar parity = phases, bit = emit_constant(DT_U32, 1);
+    if (type_elements(&barrier->sym->type) > 1) {
+        parity = emit_op2(m, THREAD_SHR, DT_U32, phases, number);
+        bit = number.o.kind == THREAD_INTEGER
+                  ? emit_constant(DT_U32, (int64_t)1 << number.o.integer)
+                  : (struct scalar){thread_use(THREAD_ADD_OP(&m->b, THREAD_SHL, DT_U32, DT_NONE,
+                                                             thread_integer(1), number.o)),
+                                    DT_U32};
+    }
+    parity = emit_op2(m, THREAD_AND, DT_U32, parity, emit_constant(DT_U32, 1));
+    v->slots[0].o = emit_op2(m, THREAD_XOR, DT_U32, phases, bit).o;
+    return parity;
+}
+
+static void wait(struct emit *m, const struct expr *e)
+{
+    struct thread_operand element = mbarrier(m, e->args[0]);
+    struct scalar parity = e->count == 2 ? emit_as(m, emit_scalar(m, e->args[1]), DT_U32)
+                                         : next_parity(m, e->args[0], element);
+    THREAD_ADD_OP(&m->b, THREAD_MBARRIER_WAIT, DT_NONE, DT_NONE, element, parity.o);
+}
+
+/* --- by one thread --- */
+
+/* Opens an `if` for the threads of a predicate. Returns the region around it, for close(). */
+static struct thread_region *open_if(struct emit *m, struct thread_operand predicate)
+{
+    struct thread_region *outer = m->b.region;
+    struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
+    vec_push(m->arena, &o->operands, predicate);
+    m->b.region = arena_new(m->arena, struct thread_region);
+    vec_push(m->arena, &o->regions, m->b.region);
+    return outer;
+}
+
+static struct thread_region *open_one_thread(struct emit *m)
+{
+    return m->place.one_thread ? m->b.region : open_if(m, thread_use(m->place.elected));
+}
+
+static void arrive(struct emit *m, const struct expr *e)
+{
+    struct thread_operand element = mbarrier(m, e->args[0]);
+    bool warps = emit_counts_warps(m, e->args[0]->sym);
+    struct thread_region *outer = m->b.region;
+    int times = 1;
+    if (m->place.one_thread)
+        times = warps ? EMIT_WARPGROUP : 1;
+    else if (m->place.warps % EMIT_WARPGROUP == 0)
+        open_if(m, thread_use(THREAD_ADD_OP(&m->b, THREAD_EQ, DT_U32, DT_NONE, m->place.lane.o,
+                                            thread_integer(0))));
+    else {
+        open_one_thread(m);
+        times = EMIT_WARPGROUP;
+    }
+    for (int i = 0; i < times; i++)
+        THREAD_ADD_OP(&m->b, THREAD_MBARRIER_ARRIVE, DT_NONE, DT_NONE, element);
+    m->b.region = outer;
+}
+
+static void expect(struct emit *m, const struct expr *e)
+{
+    int64_t bytes;
+    struct thread_operand element = mbarrier(m, e->args[0]);
+    if (!eval_int(e->args[1], NULL, &bytes)) {
+        emit_missing(m, e->loc, "a number of bytes that is not known while compiling");
+        return;
+    }
+    struct thread_region *outer = open_one_thread(m);
+    THREAD_ADD_OP(&m->b, THREAD_MBARRIER_EXPECT, DT_NONE, DT_NONE, element, thread_integer(bytes));
+    for (int i = 1; emit_counts_warps(m, e->args[0]->sym) && i < EMIT_WARPGROUP; i++)
+        THREAD_ADD_OP(&m->b, THREAD_MBARRIER_ARRIVE, DT_NONE, DT_NONE, element);
+    m->b.region = outer;
+}
+
+static void store_wait(struct emit *m, const struct expr *e)
+{
+    int64_t most = 0;
+    eval_int(e->args[0], NULL, &most);
+    struct thread_region *outer = open_one_thread(m);
+    THREAD_ADD_OP(&m->b, THREAD_COPY_OUT_WAIT_READ, DT_NONE, DT_NONE, thread_integer(most));
+    m->b.region = outer;
+}
+
+void emit_mbarrier_effect(struct emit *m, const struct stmt *s)
+{
+    switch (s->value->op) {
+    case OP_WAIT: wait(m, s->value); break;
+    case OP_EXPECT: expect(m, s->value); break;
+    case OP_MBARRIER_ARRIVE: arrive(m, s->value); break;
+    case OP_STORE_WAIT: store_wait(m, s->value); break;
+    default: thread_add_counted(&m->b, THREAD_FENCE_ASYNC, DT_NONE, DT_NONE, 0, NULL, 0); break;
+    }
+}
+
+/* --- tensor copies --- */
+
+enum { MOST_BOX = 256 };
+
+/* The boxes of a copy: of the view's axes, those that the part has in shared memory, and the others one element long. */
+struct boxes {
+    const struct expr *view;
+    struct shared_part shared;
+    int rows, columns;         /* of a box */
+    int row_axis, column_axis; /* of the view; -1: the part has no rows */
+    struct scalar start[MAX_RANK];
+};
+
+static bool find_axes(struct emit *m, struct boxes *b)
+{
+    const struct expr *e = b->view;
+    b->row_axis = b->column_axis = -1;
+    if (e->sym->type.rank > LOWER_MAP_RANK || e->type.rank > 2) {
+        emit_missing(m, e->loc,
+                     "a tensor copy of more than five axes, or of a part with more than two");
+        return false;
+    }
+    for (int i = 0; i < e->sym->type.rank; i++) {
+        enum index_kind kind = i < e->indices ? e->index[i].kind : IX_ALL;
+        if (kind == IX_GATHER) {
+            emit_missing(m, e->loc, "a gather by a tensor copy");
+            return false;
+        }
+        b->start[i] = kind == IX_ALL ? emit_constant(DT_I32, 0)
+                                     : emit_as(m, emit_scalar(m, e->index[i].value), DT_I32);
+        if (kind == IX_ELEMENT)
+            continue;
+        b->row_axis = b->column_axis;
+        b->column_axis = i;
+    }
+    if (b->column_axis == e->sym->type.rank - 1)
+        return true;
+    emit_error(m, e->loc, "a tensor copy of `%s` has to take a part of its last axis",
+               e->sym->name);
+    return false;
+}
+
+/* Returns the operand of the map. */
+static struct thread_operand map_of(struct emit *m, const struct boxes *b)
+{
+    int box[LOWER_MAP_RANK] = {1, 1, 1, 1, 1};
+    if (b->row_axis >= 0)
+        box[b->row_axis] = b->rows;
+    box[b->column_axis] = b->columns;
+    return emit_map(m, b->view->sym, box, b->shared.swizzled ? EMIT_PANEL : 0);
+}
+
+static struct thread_operand coordinate(struct emit *m, const struct boxes *b, int axis, int row,
+                                        int column)
+{
+    int more = axis == b->row_axis ? row : axis == b->column_axis ? column : 0;
+    return emit_u32(m,
+                    emit_op2(m, THREAD_ADD, DT_I32, b->start[axis], emit_constant(DT_I32, more)));
+}
+
+/* Emits the copy of one box, to or from row `row` and column `column` of the part. */
+static void copy_box(struct emit *m, const struct boxes *b, const struct thread_operand *barrier,
+                     int row, int column)
+{
+    const struct shared_part *p = &b->shared;
+    struct thread_operand o[3 + LOWER_MAP_RANK];
+    size_t count = 0;
+    int at_column = p->column + column;
+    int64_t place = (int64_t)(p->row + row) * p->panel +
+                    (int64_t)(at_column / p->panel) * p->rows * p->panel + at_column % p->panel;
+    struct scalar first = emit_op2(m, THREAD_MUL, DT_U32, p->stage,
+                                   emit_constant(DT_U32, (int64_t)p->rows * p->columns));
+    o[count++] = map_of(m, b);
+    o[count++] = thread_element(p->object, first.o, place);
+    if (barrier)
+        o[count++] = *barrier;
+    for (int axis = b->view->sym->type.rank - 1; axis >= 0; axis--)
+        o[count++] = coordinate(m, b, axis, row, column);
+    thread_add_counted(&m->b, barrier ? THREAD_COPY_IN : THREAD_COPY_OUT, DT_NONE, DT_NONE, 0, o,
+                       count);
+}
+
+static bool box_fits(struct emit *m, const struct boxes *b, struct loc loc)
+{
+    const struct shared_part *p = &b->shared;
+    int64_t bytes = (int64_t)b->columns * (int64_t)dtype_size(p->sym->type.dtype);
+    bool whole_rows = p->swizzled || p->part_columns == p->columns;
+    if (bytes % EMIT_PIECE == 0 && whole_rows && b->columns <= MOST_BOX)
+        return true;
+    emit_error(m, loc, "a tensor copy of rows of %lld bytes to or from `%s`", (long long)bytes,
+               p->sym->name);
+    diag_note(m->diag, loc, "its rows are whole, and a multiple of %d bytes", EMIT_PIECE);
+    return false;
+}
+
+/* Returns the largest number of rows of a box that divides all. */
+static int rows_of_box(int rows)
+{
+    int boxes = (rows + MOST_BOX - 1) / MOST_BOX;
+    while (rows % boxes != 0)
+        boxes++;
+    return rows / boxes;
+}
+
+void emit_tensor_copy(struct emit *m, const struct stmt *s)
+{
+    bool stores = s->target->sym->storage == ST_VIEW;
+    struct boxes b = {.view = stores ? s->target : s->value};
+    const struct expr *shared = stores ? s->value : s->target;
+    struct thread_operand barrier = {0};
+    if (!stores && !s->barrier) {
+        emit_missing(m, s->loc, "`async` without an mbarrier");
+        return;
+    }
+    if (!find_axes(m, &b) || !emit_shared_part(m, shared, &b.shared))
+        return;
+    b.rows = rows_of_box(b.shared.part_rows);
+    b.columns = b.shared.swizzled ? b.shared.panel : b.shared.part_columns;
+    if (!box_fits(m, &b, s->loc))
+        return;
+    if (s->barrier)
+        barrier = mbarrier(m, s->barrier);
+    struct thread_region *outer = open_one_thread(m);
+    for (int c = 0; c < b.shared.part_columns; c += b.columns)
+        for (int r = 0; r < b.shared.part_rows; r += b.rows)
+            copy_box(m, &b, s->barrier ? &barrier : NULL, r, c);
+    if (stores)
+        thread_add_counted(&m->b, THREAD_COPY_OUT_COMMIT, DT_NONE, DT_NONE, 0, NULL, 0);
+    m->b.region = outer;
+}

@@ -1,0 +1,469 @@
+/* Register tiles. An operation on tiles of one form is one on their groups. Where a whole tile meets a column or a row,
+ * each group is taken apart into four strands: elements 0, 1, 2 and 3 of each four, so that a strand has one row, and
+ * the even or the odd columns. */
+#include "emit/emit_own.h"
+
+#include <math.h>
+
+enum { STRANDS = 4 };
+
+static const struct tile no_tile = {.form = TILE_UNIFORM, .dtype = DT_F32, .blocks = 1};
+
+static struct tile uniform(struct scalar v)
+{
+    struct tile t = {.form = TILE_UNIFORM, .dtype = v.dtype, .blocks = 1};
+    t.part[0] = v.o;
+    return t;
+}
+
+/* --- layout --- */
+
+static enum tile_form form_of(const struct type *t)
+{
+    int64_t columns = t->rank > 0 ? t->extent[t->rank - 1] : 1;
+    int64_t rows = t->rank > 1 ? t->extent[t->rank - 2] : 1;
+    return rows > 1 && columns > 1 ? TILE_WHOLE
+           : rows > 1              ? TILE_ROWS
+           : columns > 1           ? TILE_COLUMNS
+                                   : TILE_UNIFORM;
+}
+
+int emit_blocks(struct emit *m, const struct type *t, struct loc loc)
+{
+    enum { MOST_COLUMNS = 256 };
+    int groups = m->place.warps / EMIT_WARPGROUP;
+    int64_t rows = t->rank > 1 ? t->extent[t->rank - 2] : 1;
+    int64_t columns = t->rank > 0 ? t->extent[t->rank - 1] : 1;
+    enum tile_form form = form_of(t);
+    bool of_rows = form == TILE_WHOLE || form == TILE_ROWS;
+    bool of_columns = form == TILE_WHOLE || form == TILE_COLUMNS;
+    if (m->place.warps % EMIT_WARPGROUP != 0 || m->place.first % EMIT_WARPGROUP != 0) {
+        emit_error(m, loc, "a register tile in a role of %d warps", m->place.warps);
+        diag_note(
+            m->diag, loc,
+            "register tiles are for whole warpgroups: 4, 8 or 12 warps, the first a multiple of 4");
+        return 0;
+    }
+    if (t->rank > 2 || (of_rows && rows % (EMIT_ROWS * groups) != 0) ||
+        (of_columns && (columns % 8 != 0 || columns > MOST_COLUMNS))) {
+        emit_error(m, loc, "a register tile of %s in a role of %d warpgroup%s",
+                   type_text(m->arena, t), groups, groups == 1 ? "" : "s");
+        diag_note(
+            m->diag, loc,
+            "its rows are a multiple of %d, %d for each warpgroup; its columns a multiple of 8, at "
+            "most %d",
+            EMIT_ROWS * groups, EMIT_ROWS, MOST_COLUMNS);
+        return 0;
+    }
+    int blocks = of_rows ? (int)(rows / (EMIT_ROWS * groups)) : 1;
+    if (blocks > EMIT_MOST_BLOCKS) {
+        emit_error(m, loc, "a register tile of %lld rows is more than a role's registers hold",
+                   (long long)rows);
+        return 0;
+    }
+    return blocks;
+}
+
+/* Returns the number of parts, and the elements of each. */
+static int parts_of(enum tile_form form, int blocks, int columns, uint16_t *elements)
+{
+    *elements = form == TILE_WHOLE     ? (uint16_t)(columns / 2)
+                : form == TILE_COLUMNS ? (uint16_t)(columns / 4)
+                                       : 1;
+    return form == TILE_WHOLE ? blocks : form == TILE_ROWS ? 2 * blocks : 1;
+}
+
+int emit_tile_slots(struct emit *m, const struct type *t, struct loc loc, struct thread_type *types)
+{
+    uint16_t elements;
+    int blocks = emit_blocks(m, t, loc);
+    int columns = t->rank > 0 ? (int)t->extent[t->rank - 1] : 1;
+    int parts = parts_of(form_of(t), blocks, columns, &elements);
+    for (int i = 0; i < parts; i++)
+        types[i] = (struct thread_type){.dtype = t->dtype, .count = elements};
+    return blocks ? parts : 0;
+}
+
+static struct tile like(const struct type *t, int blocks)
+{
+    return (struct tile){.form = form_of(t),
+                         .dtype = t->dtype,
+                         .blocks = blocks,
+                         .columns = t->rank > 0 ? (int)t->extent[t->rank - 1] : 1};
+}
+
+struct scalar emit_row(struct emit *m, int block, int blocks)
+{
+    struct scalar row = emit_op2(m, THREAD_MUL, DT_U32, m->place.group,
+                                 emit_constant(DT_U32, (int64_t)blocks * EMIT_ROWS));
+    struct scalar warp =
+        emit_op2(m, THREAD_AND, DT_U32, m->place.warp, emit_constant(DT_U32, EMIT_WARPGROUP - 1));
+    struct scalar in_warp =
+        emit_op2(m, THREAD_SHR, DT_U32, m->place.lane, emit_constant(DT_U32, 2));
+    row = emit_op2(m, THREAD_ADD, DT_U32, row,
+                   emit_op2(m, THREAD_MUL, DT_U32, warp, emit_constant(DT_U32, 16)));
+    row = emit_op2(m, THREAD_ADD, DT_U32, row, in_warp);
+    return emit_op2(m, THREAD_ADD, DT_U32, row, emit_constant(DT_U32, (int64_t)block * EMIT_ROWS));
+}
+
+struct scalar emit_column(struct emit *m)
+{
+    struct scalar pair = emit_op2(m, THREAD_AND, DT_U32, m->place.lane, emit_constant(DT_U32, 3));
+    return emit_op2(m, THREAD_MUL, DT_U32, pair, emit_constant(DT_U32, 2));
+}
+
+/* --- groups --- */
+
+static bool is_half(enum dtype t)
+{
+    return t == DT_F16 || t == DT_BF16;
+}
+
+static struct thread_operand part(struct emit *m, enum dtype t, struct thread_operand v, int first,
+                                  int count, int step)
+{
+    return thread_use(THREAD_ADD_OP(&m->b, THREAD_PART, t, DT_NONE, v, thread_integer(first),
+                                    thread_integer(count), thread_integer(step)));
+}
+
+/* A group of `count` equal elements. */
+static struct thread_operand splat(struct emit *m, enum dtype t, struct thread_operand v, int count)
+{
+    enum { EACH = 4 };
+    struct thread_operand joined[EACH + 1];
+    int parts = 0, left = count;
+    if (count == 1)
+        return v;
+    if (is_half(t))
+        return emit_cast(m, t, DT_F32,
+                         splat(m, DT_F32, emit_as(m, (struct scalar){v, t}, DT_F32).o, count));
+    if (count <= EACH) {
+        for (; parts < count; parts++)
+            joined[parts] = v;
+    } else {
+        struct thread_operand quarter = splat(m, t, v, count / EACH);
+        for (; parts < EACH; parts++, left -= count / EACH)
+            joined[parts] = quarter;
+        if (left > 0)
+            joined[parts++] = splat(m, t, v, left);
+    }
+    return thread_use(thread_add_counted(&m->b, THREAD_JOIN, t, DT_NONE, 0, joined, (size_t)parts));
+}
+
+/* Strand `i` of block `block` of a tile that is used as one of `columns` columns. */
+static struct thread_operand strand(struct emit *m, const struct tile *t, int block, int i,
+                                    int columns)
+{
+    int count = columns / 8;
+    switch (t->form) {
+    case TILE_UNIFORM: return t->part[0];
+    case TILE_ROWS: return t->part[2 * block + i / 2];
+    case TILE_COLUMNS: return part(m, t->dtype, t->part[0], i % 2, count, 2);
+    default: return part(m, t->dtype, t->part[block], i, count, STRANDS);
+    }
+}
+
+static struct thread_operand weave(struct emit *m, enum dtype t,
+                                   const struct thread_operand *strands, int columns)
+{
+    struct thread_operand all[STRANDS];
+    for (int i = 0; i < STRANDS; i++) {
+        bool whole = strands[i].kind == THREAD_VALUE && strands[i].value->type.count == columns / 8;
+        all[i] = whole ? strands[i] : splat(m, t, strands[i], columns / 8);
+    }
+    return thread_use(thread_add_counted(&m->b, THREAD_WEAVE, t, DT_NONE, 0, all, STRANDS));
+}
+
+static struct tile cast(struct emit *m, struct tile t, enum dtype to)
+{
+    if (t.dtype == to)
+        return t;
+    uint16_t elements;
+    int parts = parts_of(t.form, t.blocks, t.columns, &elements);
+    for (int i = 0; i < parts; i++)
+        t.part[i] = emit_as(m, (struct scalar){t.part[i], t.dtype}, to).o;
+    t.dtype = to;
+    return t;
+}
+
+/* The tile in the form of another one, whose elements it is repeated for. */
+static struct tile spread(struct emit *m, const struct tile *from, enum tile_form form, int blocks,
+                          int columns)
+{
+    struct tile to = {.form = form, .dtype = from->dtype, .blocks = blocks, .columns = columns};
+    uint16_t elements;
+    int parts = parts_of(form, blocks, columns, &elements);
+    if (from->form == form)
+        return *from;
+    if (from->form == TILE_UNIFORM) {
+        struct thread_operand all = splat(m, from->dtype, from->part[0], elements);
+        for (int i = 0; i < parts; i++)
+            to.part[i] = all;
+        return to;
+    }
+    struct tile wide = is_half(from->dtype) ? cast(m, *from, DT_F32) : *from;
+    for (int b = 0; b < blocks; b++) {
+        struct thread_operand strands[STRANDS];
+        for (int i = 0; i < STRANDS; i++)
+            strands[i] = strand(m, &wide, b, i, columns);
+        to.part[b] = weave(m, wide.dtype, strands, columns);
+    }
+    to.dtype = wide.dtype;
+    return cast(m, to, from->dtype);
+}
+
+/* --- elementwise --- */
+
+static enum dtype operand_type(const struct expr *e)
+{
+    bool first_is_bool = e->op == OP_WHERE || e->op == OP_SELECT;
+    enum dtype t = e->args[first_is_bool]->type.dtype;
+    for (int i = first_is_bool; i < e->count; i++)
+        t = dtype_join(t, e->args[i]->type.dtype);
+    return t;
+}
+
+static bool is_choice(const struct expr *e)
+{
+    return e->op == OP_WHERE || e->op == OP_SELECT;
+}
+
+/* Applies the operation of e to one part of each operand. */
+static struct thread_operand apply(struct emit *m, const struct expr *e, enum dtype t,
+                                   const struct thread_operand *args)
+{
+    struct thread_operand out = thread_integer(0);
+    if (is_choice(e)) {
+        struct thread_operand all[] = {emit_predicate(m, (struct scalar){args[0], DT_BOOL}),
+                                       args[1], args[2]};
+        return thread_use(thread_add_counted(&m->b, THREAD_SELECT, t, DT_NONE, 0, all, 3));
+    }
+    if (!emit_apply(m, e->op, t, args, e->count, &out))
+        emit_missing(m, e->loc, arena_printf(m->arena, "`%s` of tiles", op_table[e->op].text));
+    return out;
+}
+
+static struct tile elementwise(struct emit *m, const struct expr *e)
+{
+    enum { MOST = 3 };
+    struct tile args[MOST], out = like(&e->type, 1);
+    enum dtype t = operand_type(e), wide = is_half(t) ? DT_F32 : t;
+    bool mixed = false;
+    if (e->count < 1 || e->count > MOST) {
+        emit_missing(m, e->loc, op_table[e->op].text);
+        return no_tile;
+    }
+    for (int i = 0; i < e->count; i++) {
+        args[i] = emit_tile(m, e->args[i]);
+        if (!is_choice(e) || i > 0)
+            args[i] = cast(m, args[i], wide);
+        out.blocks = args[i].blocks > out.blocks ? args[i].blocks : out.blocks;
+        mixed |= args[i].form != out.form && args[i].form != TILE_UNIFORM;
+    }
+    uint16_t elements;
+    int parts = parts_of(out.form, out.blocks, out.columns, &elements);
+    for (int p = 0; p < parts && !m->failed; p++) {
+        struct thread_operand part_of[MOST], strands[STRANDS];
+        for (int s = 0; mixed && s < STRANDS; s++) {
+            for (int i = 0; i < e->count; i++)
+                part_of[i] = strand(m, &args[i], p, s, out.columns);
+            strands[s] = apply(m, e, wide, part_of);
+        }
+        for (int i = 0; i < e->count; i++)
+            part_of[i] = args[i].part[args[i].form == TILE_UNIFORM ? 0 : p];
+        out.part[p] = mixed ? weave(m, op_table[e->op].class == CLASS_COMPARE ? DT_BOOL : wide,
+                                    strands, out.columns)
+                            : apply(m, e, wide, part_of);
+    }
+    out.dtype = op_table[e->op].class == CLASS_COMPARE ? DT_BOOL : wide;
+    return cast(m, out, e->type.dtype);
+}
+
+/* --- reductions --- */
+
+static struct thread_operand combine(struct emit *m, enum op op, struct thread_operand a,
+                                     struct thread_operand b)
+{
+    enum thread_opcode code = op == OP_REDUCE_SUM   ? THREAD_ADD
+                              : op == OP_REDUCE_MAX ? THREAD_MAX
+                                                    : THREAD_MIN;
+    return thread_use(THREAD_ADD_OP(&m->b, code, DT_F32, DT_NONE, a, b));
+}
+
+static struct thread_operand reduce_strand(struct emit *m, enum op op, struct thread_operand v)
+{
+    if (v.kind != THREAD_VALUE || v.value->type.count == 1)
+        return v;
+    enum thread_opcode code = op == OP_REDUCE_SUM ? THREAD_REDUCE_ADD : THREAD_REDUCE_MAX;
+    if (op == OP_REDUCE_MIN)
+        v = thread_use(THREAD_ADD_OP(&m->b, THREAD_NEG, DT_F32, DT_NONE, v));
+    v = thread_use(THREAD_ADD_OP(&m->b, code, DT_F32, DT_NONE, v));
+    if (op == OP_REDUCE_MIN)
+        v = thread_use(THREAD_ADD_OP(&m->b, THREAD_NEG, DT_F32, DT_NONE, v));
+    return v;
+}
+
+/* The elements of a row are in the strands of one thread, and in the four lanes of a quad. */
+static struct tile reduce(struct emit *m, const struct expr *e)
+{
+    struct tile from = emit_tile(m, e->args[0]);
+    struct tile out = like(&e->type, from.blocks);
+    bool known = e->op == OP_REDUCE_SUM || e->op == OP_REDUCE_MAX || e->op == OP_REDUCE_MIN;
+    if (from.form != TILE_WHOLE || !known || e->axis != e->args[0]->type.rank - 1 ||
+        !dtype_is_float(from.dtype) || from.dtype == DT_F64) {
+        emit_missing(m, e->loc,
+                     "a reduction other than a sum, max or min of floats along the rows of a tile");
+        return no_tile;
+    }
+    from = cast(m, from, DT_F32);
+    for (int b = 0; b < from.blocks; b++)
+        for (int r = 0; r < 2; r++) {
+            struct thread_operand v =
+                combine(m, e->op, reduce_strand(m, e->op, strand(m, &from, b, 2 * r, from.columns)),
+                        reduce_strand(m, e->op, strand(m, &from, b, 2 * r + 1, from.columns)));
+            for (int lanes = 1; lanes <= 2; lanes *= 2)
+                v = combine(m, e->op, v,
+                            thread_use(THREAD_ADD_OP(&m->b, THREAD_SHUFFLE_XOR, DT_F32, DT_NONE, v,
+                                                     thread_integer(lanes))));
+            out.part[2 * b + r] = v;
+        }
+    out.dtype = DT_F32;
+    return cast(m, out, e->type.dtype);
+}
+
+/* --- leaves --- */
+
+static struct tile count(struct emit *m, const struct expr *e)
+{
+    struct tile t = like(&e->type, emit_blocks(m, &e->type, e->loc));
+    if (m->failed || t.form == TILE_WHOLE)
+        return no_tile;
+    t.dtype = DT_I32;
+    for (int b = 0; t.form == TILE_ROWS && b < t.blocks; b++) {
+        struct scalar row = emit_row(m, b, t.blocks);
+        t.part[2 * b] = emit_as(m, row, DT_I32).o;
+        t.part[2 * b + 1] =
+            emit_as(m, emit_op2(m, THREAD_ADD, DT_U32, row, emit_constant(DT_U32, 8)), DT_I32).o;
+    }
+    if (t.form != TILE_COLUMNS)
+        return t;
+    struct scalar first = emit_as(m, emit_column(m), DT_I32);
+    struct thread_operand group = thread_integer(0);
+    for (int i = 0; i < t.columns / 4; i++) {
+        struct scalar column =
+            emit_op2(m, THREAD_ADD, DT_I32, first, emit_constant(DT_I32, i / 2 * 8 + i % 2));
+        group =
+            i == 0
+                ? column.o
+                : thread_use(THREAD_ADD_OP(&m->b, THREAD_JOIN, DT_I32, DT_NONE, group, column.o));
+    }
+    t.part[0] = group;
+    return t;
+}
+
+struct tile emit_tile_of(struct emit *m, const struct variable *v, struct loc loc)
+{
+    struct tile t = like(&v->sym->type, 1);
+    int parts = v->count - v->sums;
+    t.blocks = t.form == TILE_WHOLE ? parts : t.form == TILE_ROWS ? parts / 2 : 1;
+    if (v->flight > 0) {
+        emit_error(m, loc, "`%s` is used while a product may still add to it", v->sym->name);
+        diag_note(m->diag, loc, "wait for the product before: `dot_wait(0)`");
+        return no_tile;
+    }
+    for (int i = 0; i < parts; i++)
+        t.part[i] = v->slots[i].o;
+    if (!v->sums)
+        return t;
+    struct thread_operand counts = v->slots[parts].o;
+    if (counts.kind != THREAD_VALUE)
+        return counts.integer ? t : uniform((struct scalar){thread_integer(0), t.dtype});
+    for (int i = 0; i < parts; i++)
+        t.part[i] = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, t.dtype, DT_NONE, counts,
+                                             t.part[i], thread_integer(0)));
+    return t;
+}
+
+static struct tile access(struct emit *m, const struct expr *e)
+{
+    if (e->sym->storage == ST_SHARED)
+        return emit_shared_load(m, e);
+    if (e->sym->storage == ST_VIEW)
+        return emit_view_load(m, e);
+    emit_missing(m, e->loc, "a part of a register tile");
+    return no_tile;
+}
+
+struct tile emit_tile(struct emit *m, const struct expr *e)
+{
+    const struct variable *v;
+    if (m->failed)
+        return no_tile;
+    if (e->type.rank == 0)
+        return uniform(emit_scalar(m, e));
+    switch (e->op) {
+    case OP_REF:
+        v = emit_variable(m, e->sym);
+        if (v)
+            return emit_tile_of(m, v, e->loc);
+        break;
+    case OP_ACCESS: return access(m, e);
+    case OP_CAST: return cast(m, emit_tile(m, e->args[0]), e->type.dtype);
+    case OP_REDUCE_SUM:
+    case OP_REDUCE_MAX:
+    case OP_REDUCE_MIN: return reduce(m, e);
+    case OP_IOTA: return count(m, e);
+    case OP_BROADCAST:
+    case OP_RESHAPE: {
+        struct tile from = emit_tile(m, e->args[0]);
+        if (e->op == OP_BROADCAST || from.form == form_of(&e->type) || from.form == TILE_UNIFORM)
+            return from;
+        break;
+    }
+    default:
+        if (op_is_elementwise(e->op) || is_choice(e))
+            return elementwise(m, e);
+        break;
+    }
+    emit_missing(m, e->loc,
+                 op_table[e->op].text[0]
+                     ? arena_printf(m->arena, "`%s` of register tiles", op_table[e->op].text)
+                     : "this tile");
+    return no_tile;
+}
+
+/* --- assignments --- */
+
+static bool is_zero(const struct tile *t)
+{
+    const struct thread_operand *o = &t->part[0];
+    return t->form == TILE_UNIFORM &&
+           ((o->kind == THREAD_INTEGER && o->integer == 0) ||
+            (o->kind == THREAD_FLOAT && o->real == 0 && !signbit(o->real)));
+}
+
+void emit_tile_assign(struct emit *m, struct variable *v, const struct expr *value)
+{
+    struct tile t = value ? emit_tile(m, value) : uniform(emit_constant(v->sym->type.dtype, 0));
+    struct tile to = like(&v->sym->type, 1);
+    int parts = v->count - v->sums;
+    if (m->failed)
+        return;
+    if (v->flight > 0) {
+        emit_error(m, value ? value->loc : m->b.where,
+                   "`%s` is assigned while a product may still add to it", v->sym->name);
+        return;
+    }
+    to.blocks = to.form == TILE_WHOLE ? parts : to.form == TILE_ROWS ? parts / 2 : 1;
+    bool zero = v->sums && is_zero(&t);
+    for (int i = 0; zero && i < parts; i++)
+        v->slots[i].o =
+            thread_use(thread_add_counted(&m->b, THREAD_UNDEFINED, v->slots[i].type.dtype, DT_NONE,
+                                          v->slots[i].type.count, NULL, 0));
+    if (!zero)
+        t = spread(m, &t, to.form, to.blocks, to.columns);
+    for (int i = 0; !zero && i < parts; i++)
+        v->slots[i].o = t.part[i];
+    if (v->sums)
+        v->slots[parts].o = thread_integer(!zero);
+}
