@@ -14,7 +14,8 @@ import sys
 from collections import defaultdict
 
 # The folders that each folder of src/ may include, apart from itself and base. Dependency order, lowest first: base < {layout, facts} < tile < lang,
-# base < ptx < target < {sim, thread} < model, {tile, layout, target} < plan < lower < aot, tile < cpu, base < cuda, all < api.
+# base < ptx < target < {sim, thread}, sim < model, thread < nvptx, {tile, layout, target} < plan, {plan, nvptx} < lower < aot, tile < cpu, base < cuda,
+# all < api.
 BELOW = {
     "base": set(),
     "layout": {"base"},
@@ -28,7 +29,7 @@ BELOW = {
     "nvptx": {"base", "ptx", "target", "thread"},
     "model": {"base", "ptx", "sim", "target"},
     "plan": {"base", "layout", "facts", "tile", "ptx", "target"},
-    "lower": {"base", "layout", "facts", "tile", "ptx", "target", "plan"},
+    "lower": {"base", "layout", "facts", "tile", "ptx", "target", "thread", "nvptx", "plan"},
     "emit": {"base", "layout", "facts", "tile", "ptx", "target", "plan", "thread", "nvptx", "lower"},
     "aot": {"base", "layout", "facts", "tile", "ptx", "target", "plan", "lower"},
     "cpu": {"base", "layout", "tile"},

@@ -1,4 +1,4 @@
-/* Computes the coefficients of the polynomials in src/lower/lower_math*.c and
+/* Computes the coefficients of the polynomials in src/nvptx/nvptx_math*.c and
  * src/cpu/routines_math.c.
  *
  *     gcc -O2 -o minimax scripts/minimax.c -lquadmath && ./minimax [NAME]
@@ -190,7 +190,8 @@ static const struct fit fits[] = {
     TANH_PIECE(7.375, 2),
     {"erf f32", erf_rest, erf_weight, 0, 1, 7, true, false},
     {"erfc f32", log2_of_erfc, erfcq, 1, 4, 7, false, false},
-    {"exp f32", exp_rest, exp_of_rest_weight, -M_LN2q / 16 * 1.001Q, M_LN2q / 16 * 1.001Q, 2, false, false},
+    {"exp f32", exp_rest, exp_of_rest_weight, -M_LN2q / 16 * 1.001Q, M_LN2q / 16 * 1.001Q, 2, false,
+     false},
     {"exp2 f32", exp2_rest, exp2_weight, -0.0625Q, 0.0625Q, 3, false, false},
     {"sin of f32 in f64", sin_rest, sin_weight, 0, EIGHTH_TURN, 4, true, true},
     {"cos of f32 in f64", cos_rest, cos_weight, 0, EIGHTH_TURN, 4, true, true},

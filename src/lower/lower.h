@@ -7,7 +7,7 @@
  *   lower_stmt.c …     statements, loops, unrolling; lower_when.c: short ifs as predicates
  *   lower_value*.c     scalars: a graph of values, each computed once and as far out of the loops
  *     as it can be
- *   lower_op.c …       one elementwise op on registers; casts; functions of <math.h>
+ *   lower_op.c         one elementwise op on registers, which src/nvptx emits
  *   lower_tile*.c      register tiles: elementwise, reductions, shapes, conversions of layout
  *   lower_view*.c …    global and shared memory, asynchronous copies, atomics, barriers
  *   lower_dot*.c       dot: matrix units, or fused multiply-adds

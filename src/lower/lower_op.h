@@ -1,17 +1,23 @@
-/* One elementwise op on registers: what scalars and the elements of tiles share.
- *
- * Rounding is written out everywhere (.rn); nothing is contracted here (Meaning 12). f16 and bf16:
- * one rounding an op; what the target has no instruction for is done in f32 and rounded.
- */
+/* One elementwise op on registers, of scalars and of the elements of tiles: src/nvptx/nvptx_scalars.h
+ * emits it. */
 #ifndef TW_LOWER_OP_H
 #define TW_LOWER_OP_H
 
 #include "lower/lower_value.h"
+#include "nvptx/nvptx_scalars.h"
 
 /* The type in which a SHL or SHR is computed: as wide as its amount, which must not wrap. */
 enum dtype op_shift_type(const struct expr *e);
-/* A new register for an element of type t. */
-struct ptx_operand op_register(struct lower *l, enum dtype t);
+/* Returns what src/nvptx emits with. */
+static inline struct nvptx_scalars lower_scalars(struct lower *l)
+{
+    return (struct nvptx_scalars){.build = &l->b};
+}
+/* Makes a register for an element of type t. */
+static inline struct ptx_operand op_register(struct lower *l, enum dtype t)
+{
+    return nvptx_new_register(&(struct nvptx_scalars){.build = &l->b}, t);
+}
 /* Reports that the op has no code for GPUs. Gives `instead`, so that emission can go on. */
 struct ptx_operand op_without_code(struct lower *l, enum op op, struct ptx_operand instead);
 
@@ -30,17 +36,37 @@ struct ptx_operand op_emit2(struct lower *l, enum op op, enum dtype result, enum
 /* The same on two f16 or bf16 in a .b32 each; false: no instruction does it, take them apart. */
 bool op_emit_pair(struct lower *l, enum op op, enum dtype t, const struct ptx_operand *args,
                   int count, struct ptx_operand *result);
-/* (to) x as the CPU engine does it: floats round to nearest even, to integers truncate, saturate,
- * NaN 0; integers wrap; to bool x != 0. */
-struct ptx_operand op_cast(struct lower *l, enum dtype to, enum dtype from, struct ptx_operand x);
-/* Two f32 -> f16x2 or bf16x2 in a .b32, low first. */
-struct ptx_operand op_cast_pair(struct lower *l, enum dtype to, struct ptx_operand low,
-                                struct ptx_operand high);
-/* Four f32 -> e4m3 or e5m2 in a .b32, and such four as two f16x2, which is exact. */
-struct ptx_operand op_cast_four(struct lower *l, enum dtype to, const struct ptx_operand *x);
-void op_halves(struct lower *l, enum dtype from, struct ptx_operand word,
-               struct ptx_operand *halves);
-struct ptx_operand op_bits(struct lower *l, enum dtype to, enum dtype from, struct ptx_operand x);
+/* These call nvptx_bits, nvptx_cast, nvptx_cast_pair, nvptx_cast_four and nvptx_halves. */
+static inline struct ptx_operand op_bits(struct lower *l, enum dtype to, enum dtype from,
+                                         struct ptx_operand x)
+{
+    struct nvptx_scalars s = lower_scalars(l);
+    return nvptx_bits(&s, to, from, x);
+}
+static inline struct ptx_operand op_cast(struct lower *l, enum dtype to, enum dtype from,
+                                         struct ptx_operand x)
+{
+    struct nvptx_scalars s = lower_scalars(l);
+    return nvptx_cast(&s, to, from, x);
+}
+static inline struct ptx_operand op_cast_pair(struct lower *l, enum dtype to,
+                                              struct ptx_operand low, struct ptx_operand high)
+{
+    struct nvptx_scalars s = lower_scalars(l);
+    return nvptx_cast_pair(&s, to, low, high);
+}
+static inline struct ptx_operand op_cast_four(struct lower *l, enum dtype to,
+                                              const struct ptx_operand *x)
+{
+    struct nvptx_scalars s = lower_scalars(l);
+    return nvptx_cast_four(&s, to, x);
+}
+static inline void op_halves(struct lower *l, enum dtype from, struct ptx_operand word,
+                             struct ptx_operand *halves)
+{
+    struct nvptx_scalars s = lower_scalars(l);
+    nvptx_halves(&s, from, word, halves);
+}
 /* A constant of type t as an operand: an immediate where instructions take one (f16, bool: a
  * register). */
 struct ptx_operand op_constant(struct lower *l, enum dtype t, struct literal v);
@@ -48,11 +74,25 @@ struct ptx_operand op_constant(struct lower *l, enum dtype t, struct literal v);
 enum op op_of_reduction(enum op reduction);
 /* The neutral element of ADD MUL MIN MAX AND OR XOR (floats: -inf of MAX …). */
 struct literal op_neutral(enum op op, enum dtype t);
-void op_move(struct lower *l, enum dtype t, struct ptx_operand to, struct ptx_operand from);
+static inline void op_move(struct lower *l, enum dtype t, struct ptx_operand to,
+                           struct ptx_operand from)
+{
+    struct nvptx_scalars s = lower_scalars(l);
+    nvptx_move(&s, t, to, from);
+}
 
-/* .b16 halves of a .b32, bytes of a .b32, and back. `extended`: i8/u8 as .b32. */
-void op_unpack(struct lower *l, enum dtype t, struct ptx_operand word,
-               struct ptx_operand *elements); /* 2 of 16 bits, 4 of 8 bits */
-struct ptx_operand op_pack(struct lower *l, enum dtype t, const struct ptx_operand *elements);
+/* These call nvptx_unpack and nvptx_pack. */
+static inline void op_unpack(struct lower *l, enum dtype t, struct ptx_operand word,
+                             struct ptx_operand *elements)
+{
+    struct nvptx_scalars s = lower_scalars(l);
+    nvptx_unpack(&s, t, word, elements);
+}
+static inline struct ptx_operand op_pack(struct lower *l, enum dtype t,
+                                         const struct ptx_operand *elements)
+{
+    struct nvptx_scalars s = lower_scalars(l);
+    return nvptx_pack(&s, t, elements);
+}
 
 #endif

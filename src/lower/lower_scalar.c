@@ -71,7 +71,7 @@ static bool scalar_is_cheap(const struct expr *e)
 }
 
 /* May its loads be executed under a condition, and the rest in any case? */
-static bool is_small(const struct expr *e)
+static bool is_short(const struct expr *e)
 {
     return !expr_has_atomic(e) && !has_tiles(e) && scalar_cost(e) <= FEW;
 }
@@ -233,13 +233,13 @@ static const struct value *eval_select(struct lower *l, const struct expr *e)
     int64_t known;
     if (value_known(c, &known))
         return scalar_cast(l, scalar_eval(l, known ? x : y), t);
-    if (is_element(x) && x->type.dtype == t && scalar_is_cheap(y) && is_small(x))
+    if (is_element(x) && x->type.dtype == t && scalar_is_cheap(y) && is_short(x))
         return select_by_load(l, x, c, scalar_cast(l, scalar_eval(l, y), t));
-    if (is_element(y) && y->type.dtype == t && scalar_is_cheap(x) && is_small(y)) {
+    if (is_element(y) && y->type.dtype == t && scalar_is_cheap(x) && is_short(y)) {
         const struct value *other = scalar_cast(l, scalar_eval(l, x), t);
         return select_by_load(l, y, not(l, c), other);
     }
-    if (!is_small(x) || !is_small(y))
+    if (!is_short(x) || !is_short(y))
         return select_by_branches(l, e, c);
     const struct value *args[3] = {c};
     args[1] = scalar_cast(l, eval_where(l, c, x), t);
@@ -271,7 +271,7 @@ static const struct value *eval_logic(struct lower *l, const struct expr *e)
     }
     if (scalar_is_cheap(e->args[1]))
         right = scalar_truth(l, e->args[1]);
-    else if (is_small(e->args[1]))
+    else if (is_short(e->args[1]))
         right = scalar_cast(l, eval_where(l, e->op == OP_LAND ? left : not(l, left), e->args[1]),
                             DT_BOOL);
     else

@@ -13,39 +13,6 @@ void values_init(struct lower *l)
     vec_push(l->arena, &l->values->regions, outermost);
 }
 
-enum ptx_mod lower_register_type(enum dtype t)
-{
-    switch (t) {
-    case DT_F64: return MOD_F64;
-    case DT_F32:
-    case DT_TF32: return MOD_F32;
-    case DT_F16:
-    case DT_BF16: return MOD_B16;
-    case DT_I64:
-    case DT_U64: return MOD_B64;
-    case DT_BOOL: return MOD_PRED;
-    default: return MOD_B32;
-    }
-}
-
-enum ptx_mod lower_type(enum dtype t)
-{
-    switch (t) {
-    case DT_F64: return MOD_F64;
-    case DT_F32:
-    case DT_TF32: return MOD_F32;
-    case DT_F16: return MOD_F16;
-    case DT_BF16: return MOD_BF16;
-    case DT_I64: return MOD_S64;
-    case DT_U64: return MOD_U64;
-    case DT_U32:
-    case DT_U16:
-    case DT_U8: return MOD_U32;
-    case DT_BOOL: return MOD_PRED;
-    default: return MOD_S32;
-    }
-}
-
 /* --- one of each --- */
 
 /* Literals that are floats differ in their upper bits alone: these come down twice. */

@@ -22,14 +22,21 @@
 #define TW_LOWER_VALUE_H
 
 #include "lower/lower_state.h"
+#include "nvptx/nvptx_scalars.h"
 
 void values_init(struct lower *l);
 
 /* The PTX type of a register for an element type (MOD_F32, MOD_B16, MOD_PRED …), and the type
  * suffix of arithmetic on it (MOD_F32, MOD_F16, MOD_S32, MOD_U64 …; small integers: MOD_S32,
  * MOD_U32). */
-enum ptx_mod lower_register_type(enum dtype t);
-enum ptx_mod lower_type(enum dtype t);
+static inline enum ptx_mod lower_register_type(enum dtype t)
+{
+    return nvptx_register_of(t);
+}
+static inline enum ptx_mod lower_type(enum dtype t)
+{
+    return nvptx_type_of(t);
+}
 
 /* --- making values --- */
 

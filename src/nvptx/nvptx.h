@@ -1,7 +1,12 @@
 /* Thread IR → PTX.
  *
- * Instructions of values are rows of nvptx_select.def; each operation on memory, barriers and matrix units has
- * a function in nvptx_memory.c. Values get registers of their own, except that groups which follow each other
+ *   nvptx_emit.c       functions, regions, control
+ *   nvptx_compute.c    operations on values, element by element or in whole words; nvptx_groups.c: on groups
+ *   nvptx_memory.c     memory, barriers, the copy engine, matrix units
+ *   nvptx_words.c      elements, and the words that they share
+ *   nvptx_scalars.h    one elementwise operation on registers: nvptx_op.c, nvptx_cast.c, nvptx_math*.c, nvptx_random.c
+ *
+ * Values get registers of their own, except that groups which follow each other
  * (the sums of products, arguments of loops) share theirs where no two of them are needed at the same time
  * (nvptx_registers.c). */
 #ifndef TW_NVPTX_H

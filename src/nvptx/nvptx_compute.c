@@ -1,247 +1,217 @@
-/* Operations that compute values. */
+/* Operations that compute values: each element of a group as a scalar, or those that share a word at once. */
 #include "nvptx/nvptx_own.h"
 
-#include <string.h>
+enum { MOST_OPERANDS = 3 };
 
-enum { U = 1, S = 2, F32 = 4, BOOL = 8 };
-
-static const struct select_row {
-    enum thread_opcode op;
-    unsigned types;
-    const char *mnemonic;
-} rows[] = {
-#define SELECT(op, types, mnemonic) {THREAD_##op, types, mnemonic},
-#include "nvptx/nvptx_select.def"
-#undef SELECT
-};
-
-static unsigned class_of(enum dtype t)
+/* Returns whether the operation is defined for elements of the type. */
+static bool is_defined(enum thread_opcode op, enum dtype t)
 {
-    switch (t) {
-    case DT_U32:
-    case DT_U64: return U;
-    case DT_I32:
-    case DT_I64: return S;
-    case DT_F32: return F32;
-    case DT_BOOL: return BOOL;
-    default: return 0;
+    const bool is_float = dtype_is_float(t);
+    switch (op) {
+    case THREAD_SELECT:
+    case THREAD_EQ:
+    case THREAD_NE:
+    case THREAD_LT:
+    case THREAD_LE:
+    case THREAD_GT:
+    case THREAD_GE: return true;
+    case THREAD_AND:
+    case THREAD_OR:
+    case THREAD_XOR:
+    case THREAD_NOT: return !is_float;
+    case THREAD_SHL:
+    case THREAD_SHR:
+    case THREAD_CDIV:
+    case THREAD_POW2_CEIL: return dtype_is_int(t);
+    case THREAD_EXP2_APPROX:
+    case THREAD_RECIPROCAL_APPROX: return t == DT_F32;
+    case THREAD_POW: return is_float;
+    case THREAD_PHILOX: return t == DT_U32;
+    default: return (op >= THREAD_EXP && op <= THREAD_CEIL) ? is_float : t != DT_BOOL;
     }
 }
 
-static const char *find(enum thread_opcode op, enum dtype t)
-{
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].op == op && (rows[i].types & class_of(t)))
-            return rows[i].mnemonic;
-    return NULL;
-}
-
-/* Returns the mnemonic with the size of the type for its `?`. */
-static const char *sized(struct nvptx *n, const char *mnemonic, enum dtype t)
-{
-    const char *at = strchr(mnemonic, '?');
-    if (!at)
-        return mnemonic;
-    return arena_printf(n->arena, "%.*s%d", (int)(at - mnemonic), mnemonic, dtype_table[t].bits);
-}
-
-static const struct nvptx_registers *result(struct nvptx *n, const struct thread_operation *op)
-{
-    return nvptx_registers_of(n, op->results.data[0]);
-}
-
-/* The type of operand i, of those whose type is not T. */
+/* Returns the type of operand i of an elementwise operation. */
 static enum dtype operand_dtype(const struct thread_operation *op, size_t i)
 {
-    char kind = thread_op_table[op->op].operands[i];
-    return kind == 'i' ? DT_U32 : kind == 'c' || kind == 'q' ? DT_BOOL : op->types[0];
-}
-
-static void elementwise(struct nvptx *n, const struct thread_operation *op)
-{
-    const char *mnemonic = find(op->op, op->types[0]);
-    if (!mnemonic || op->operands.count > 3) {
-        nvptx_fail(n, op);
-        return;
-    }
-    mnemonic = sized(n, mnemonic, op->types[0]);
-    const struct nvptx_registers *to = result(n, op);
-    const uint16_t type = (uint16_t)nvptx_word_type(op->types[0]);
-    for (uint16_t w = 0; w < to->words; w++) {
-        struct ptx_operand o[4] = {to->word[w]};
-        for (size_t i = 0; i < op->operands.count; i++)
-            o[i + 1] = nvptx_word(n, &op->operands.data[i], operand_dtype(op, i), w);
-        if (op->op == THREAD_SELECT) { /* its predicate comes last in PTX */
-            struct ptx_operand p = o[1];
-            o[1] = o[2];
-            o[2] = o[3];
-            o[3] = p;
-        }
-        ptx_emit_list(&n->build, mnemonic, strchr(mnemonic, '*') ? &type : NULL, o,
-                      op->operands.count + 1);
+    switch (thread_op_table[op->op].operands[i]) {
+    case 'k': return DT_U32;
+    case 'c': return DT_BOOL;
+    case 'g': return op->types[1];
+    default: return op->types[0];
     }
 }
 
-/* Pairs of f32 become words of two halves, the earlier element in the lower half. */
-static void convert_to_halves(struct nvptx *n, const struct thread_operation *op)
+static struct ptx_operand approximated(struct nvptx *n, const char *mnemonic, struct ptx_operand x)
 {
-    const struct nvptx_registers *to = result(n, op);
-    const char *mnemonic = op->types[0] == DT_F16 ? "cvt.rn.f16x2.f32" : "cvt.rn.bf16x2.f32";
-    for (uint16_t w = 0; w < to->words; w++)
-        ptx_emit(&n->build, mnemonic, to->word[w],
-                 nvptx_word(n, &op->operands.data[0], DT_F32, (uint16_t)(2 * w + 1)),
-                 nvptx_word(n, &op->operands.data[0], DT_F32, (uint16_t)(2 * w)));
+    return nvptx_new(&n->scalars, MOD_F32, mnemonic, NULL, &x, 1);
 }
 
-/* Returns the instruction that converts a scalar; NULL: there is none. */
-static const char *conversion(enum dtype to, enum dtype from)
+static struct ptx_operand one_element(struct nvptx *n, const struct thread_operation *op,
+                                      const struct ptx_operand *args)
 {
-    if (nvptx_is_half(from))
-        return to != DT_F32 ? NULL : from == DT_F16 ? "cvt.f32.f16" : "cvt.f32.bf16";
-    if (nvptx_is_half(to))
-        return from != DT_F32 ? NULL : to == DT_F16 ? "cvt.rn.f16.f32" : "cvt.rn.bf16.f32";
-    if (!class_of(to) || !class_of(from) || class_of(to) == BOOL || class_of(from) == BOOL)
-        return NULL;
-    return to == DT_F32 && from != DT_F32   ? "cvt.rn.*.*"
-           : from == DT_F32 && to != DT_F32 ? "cvt.rzi.*.*"
-                                            : "cvt.*.*";
+    const int count = (int)op->operands.count;
+    switch (op->op) {
+    case THREAD_EXP2_APPROX: return approximated(n, "ex2.approx.ftz.f32", args[0]);
+    case THREAD_RECIPROCAL_APPROX: return approximated(n, "rcp.approx.ftz.f32", args[0]);
+    case THREAD_PHILOX: return nvptx_random(&n->scalars, args, count);
+    default: return nvptx_op(&n->scalars, op->op, op->types[0], args, count);
+    }
 }
 
-static void convert(struct nvptx *n, const struct thread_operation *op)
+/* Returns word w of an operand in a register. */
+static struct ptx_operand word_register(struct nvptx *n, const struct thread_operand *o,
+                                        enum dtype t, uint16_t w)
 {
-    const enum dtype to = op->types[0], from = op->types[1];
+    const struct ptx_operand word = nvptx_word(n, o, t, w);
+    if (word.kind == PTX_REGISTER)
+        return word;
+    return nvptx_new(&n->scalars, MOD_B32, "mov.b32", NULL, &word, 1);
+}
+
+/* Computes the elements of whole words. Returns false if they have to be taken apart. */
+static bool compute_words(struct nvptx *n, const struct thread_operation *op)
+{
     const struct thread_value *v = op->results.data[0];
-    if (nvptx_is_half(to) && from == DT_F32 && v->type.count % 2 == 0) {
-        convert_to_halves(n, op);
-        return;
-    }
-    const char *mnemonic = conversion(to, from);
-    if (!mnemonic) {
-        nvptx_fail(n, op);
-        return;
-    }
-    const struct thread_type one = {.dtype = to, .count = 1};
-    const uint16_t types[] = {(uint16_t)nvptx_word_type(to), (uint16_t)nvptx_word_type(from)};
-    struct ptx_operand *e = nvptx_elements(n, &op->operands.data[0], from, v->type.count);
-    for (uint16_t i = 0; i < v->type.count; i++) {
-        struct ptx_operand r = ptx_reg(&n->build, nvptx_register_type(one));
-        ptx_emit_for(&n->build, strchr(mnemonic, '*') ? types : NULL, mnemonic, r, e[i]);
-        e[i] = r;
-    }
-    nvptx_put(n, v, e);
-}
-
-/* --- groups --- */
-
-static bool is_group(const struct thread_operand *o)
-{
-    return o->kind == THREAD_VALUE && o->value->type.count > 1;
-}
-
-/* Moves whole words. */
-static void part_of_words(struct nvptx *n, const struct thread_operation *op, int64_t first,
-                          int64_t step)
-{
-    const struct nvptx_registers *to = result(n, op);
-    for (uint16_t w = 0; w < to->words; w++)
-        nvptx_move(
-            n, nvptx_word_type(op->types[0]), to->word[w],
-            nvptx_word(n, &op->operands.data[0], op->types[0], (uint16_t)(first + w * step)));
-}
-
-static void part(struct nvptx *n, const struct thread_operation *op)
-{
     const struct thread_operand *o = op->operands.data;
-    const struct thread_value *v = op->results.data[0];
-    const int64_t first = o[1].integer, step = o[3].integer, each = nvptx_per_word(op->types[0]);
-    if (each == 1 || (first % each == 0 && step == 1 && v->type.count > 1)) {
-        part_of_words(n, op, first / each, step);
-        return;
-    }
-    const uint16_t all = o[0].kind == THREAD_VALUE ? o[0].value->type.count : 1;
-    const struct ptx_operand *e = nvptx_elements(n, &o[0], op->types[0], all);
-    struct ptx_operand *some = arena_array(n->arena, struct ptx_operand, v->type.count);
-    for (uint16_t i = 0; i < v->type.count; i++)
-        some[i] = e[all > 1 ? first + i * step : 0];
-    nvptx_put(n, v, some);
-}
-
-/* Returns whether all values but the last have whole words, so that the result has the same ones. */
-static bool has_whole_words(const struct thread_operation *op)
-{
-    const uint16_t each = nvptx_per_word(op->types[0]);
-    for (size_t i = 0; i < op->operands.count; i++) {
-        const struct thread_operand *o = &op->operands.data[i];
-        if (each > 1 &&
-            (!is_group(o) || (i + 1 < op->operands.count && o->value->type.count % each != 0)))
+    const enum dtype t = op->types[0];
+    const bool chosen = op->op == THREAD_SELECT && o[0].value->type.count == 1;
+    if (v->type.count == 1 || nvptx_per_word(t) == 1 || v->type.dtype != t ||
+        (op->op == THREAD_SELECT && !chosen) || op->op == THREAD_SHL || op->op == THREAD_SHR)
+        return false;
+    const struct nvptx_registers *to = nvptx_registers_of(n, v);
+    for (uint16_t w = 0; w < to->words; w++) {
+        struct ptx_operand args[MOST_OPERANDS], r;
+        for (size_t i = 0; i < op->operands.count; i++)
+            args[i] =
+                i == 0 && chosen ? nvptx_scalar(n, &o[i], DT_BOOL) : word_register(n, &o[i], t, w);
+        if (chosen)
+            r = nvptx_op(&n->scalars, THREAD_SELECT, DT_U32, args, MOST_OPERANDS);
+        else if (!nvptx_op_pair(&n->scalars, op->op, t, args, &r))
             return false;
+        nvptx_set_result(n, MOD_B32, to->word[w], r);
     }
     return true;
 }
 
-static void join(struct nvptx *n, const struct thread_operation *op)
-{
-    const struct nvptx_registers *to = result(n, op);
-    const struct thread_value *v = op->results.data[0];
-    const bool whole = has_whole_words(op);
-    struct ptx_operand *all = arena_array(n->arena, struct ptx_operand, v->type.count + 1);
-    uint16_t at = 0;
-    for (size_t i = 0; i < op->operands.count; i++) {
-        const struct thread_operand *o = &op->operands.data[i];
-        const uint16_t count = is_group(o) ? o->value->type.count : 1,
-                       words = is_group(o) ? nvptx_words(o->value->type) : 1;
-        struct ptx_operand *e = whole ? NULL : nvptx_elements(n, o, op->types[0], count);
-        for (uint16_t w = 0; whole && w < words; w++)
-            nvptx_move(n, nvptx_word_type(op->types[0]), to->word[at++],
-                       nvptx_word(n, o, op->types[0], w));
-        for (uint16_t j = 0; !whole && j < count; j++)
-            all[at++] = e[j];
-    }
-    if (!whole)
-        nvptx_put(n, v, all);
-}
-
-static void weave(struct nvptx *n, const struct thread_operation *op)
+static void compute_elements(struct nvptx *n, const struct thread_operation *op)
 {
     const struct thread_value *v = op->results.data[0];
-    const size_t values = op->operands.count;
-    struct ptx_operand *all = arena_array(n->arena, struct ptx_operand, v->type.count);
-    for (size_t i = 0; i < values; i++) {
-        const uint16_t count = (uint16_t)(v->type.count / values);
-        const struct ptx_operand *e = nvptx_elements(n, &op->operands.data[i], op->types[0], count);
-        for (uint16_t j = 0; j < count; j++)
-            all[j * values + i] = e[j];
+    struct ptx_operand *e[MOST_OPERANDS] = {0},
+                       *r = arena_array(n->arena, struct ptx_operand, v->type.count);
+    for (size_t i = 0; i < op->operands.count; i++)
+        e[i] = nvptx_elements(n, &op->operands.data[i], operand_dtype(op, i), v->type.count);
+    for (uint16_t i = 0; i < v->type.count; i++) {
+        struct ptx_operand args[MOST_OPERANDS];
+        for (size_t j = 0; j < op->operands.count; j++)
+            args[j] = e[j][i];
+        r[i] = one_element(n, op, args);
+        nvptx_put_result(n, v, r, i);
     }
-    nvptx_put(n, v, all);
 }
 
-static enum thread_opcode reduced_by(enum thread_opcode op)
+static void elementwise(struct nvptx *n, const struct thread_operation *op)
 {
-    return op == THREAD_REDUCE_MAX ? THREAD_MAX : op == THREAD_REDUCE_MIN ? THREAD_MIN : THREAD_ADD;
-}
-
-/* Pairs, pairs of pairs, and so on: short chains. */
-static void reduce(struct nvptx *n, const struct thread_operation *op)
-{
-    const char *mnemonic = find(reduced_by(op->op), op->types[0]);
-    const struct thread_operand *o = op->operands.data;
-    if (!mnemonic || o->kind != THREAD_VALUE) {
+    if (op->operands.count > MOST_OPERANDS || !is_defined(op->op, op->types[0])) {
         nvptx_fail(n, op);
         return;
     }
-    const uint16_t type = (uint16_t)nvptx_word_type(op->types[0]);
-    uint16_t left = o->value->type.count;
-    struct ptx_operand *x = nvptx_elements(n, o, op->types[0], left);
-    while (left > 1) {
-        uint16_t half = (uint16_t)((left + 1) / 2);
-        for (uint16_t i = 0; i + half < left; i++) {
-            struct ptx_operand r = ptx_reg(&n->build, nvptx_word_type(op->types[0]));
-            ptx_emit_for(&n->build, &type, mnemonic, r, x[i], x[i + half]);
-            x[i] = r;
-        }
-        left = half;
+    nvptx_registers_of(n, op->results.data[0]);
+    if (!compute_words(n, op))
+        compute_elements(n, op);
+    if (n->scalars.without_code)
+        nvptx_fail(n, op);
+}
+
+/* --- conversions --- */
+
+/* Returns the elements of a group of e4m3 or e5m2 as f16, which is exact, two in a word. */
+static struct ptx_operand *halves_of_bytes(struct nvptx *n, const struct thread_operand *o,
+                                           enum dtype from)
+{
+    const uint16_t words = nvptx_words(o->value->type);
+    struct ptx_operand *half = arena_array(n->arena, struct ptx_operand, 2 * words);
+    for (uint16_t w = 0; w < words; w++)
+        nvptx_halves(&n->scalars, from, nvptx_word(n, o, from, w), half + 2 * w);
+    return half;
+}
+
+/* Returns elements as scalars of type *from; of a group of bytes, which this then is no more, f16. */
+static struct ptx_operand *source(struct nvptx *n, const struct thread_operand *o, enum dtype *from,
+                                  uint16_t count)
+{
+    if (!is_byte_float(*from) || o->value->type.count == 1)
+        return nvptx_elements(n, o, *from, count);
+    const struct ptx_operand *half = halves_of_bytes(n, o, *from);
+    struct ptx_operand *e = arena_array(n->arena, struct ptx_operand, count + 2);
+    for (uint16_t i = 0; i < count; i += 2)
+        nvptx_unpack(&n->scalars, DT_F16, half[i / 2], e + i);
+    *from = DT_F16;
+    return e;
+}
+
+/* Converts f32 to a group of halves or of bytes, which share words. */
+static void convert_to_words(struct nvptx *n, const struct thread_operation *op,
+                             const struct ptx_operand *e)
+{
+    const struct thread_value *v = op->results.data[0];
+    const struct nvptx_registers *to = nvptx_registers_of(n, v);
+    const enum dtype t = v->type.dtype;
+    const uint16_t each = nvptx_per_word(t);
+    for (uint16_t w = 0; w < to->words; w++) {
+        struct ptx_operand part[4];
+        for (int i = 0; i < each; i++)
+            part[i] = e[w * each + i < v->type.count ? w * each + i : v->type.count - 1];
+        nvptx_set_result(n, MOD_B32, to->word[w],
+                         each == 2 ? nvptx_cast_pair(&n->scalars, t, part[0], part[1])
+                                   : nvptx_cast_four(&n->scalars, t, part));
     }
-    nvptx_put(n, op->results.data[0], x);
+}
+
+static void convert(struct nvptx *n, const struct thread_operation *op)
+{
+    const struct thread_operand *o = op->operands.data;
+    const struct thread_value *v = op->results.data[0];
+    const enum dtype to = op->types[0];
+    enum dtype from = op->types[1];
+    const uint16_t count = v->type.count;
+    if (count > 1 && is_byte_float(from) && to == DT_F16) {
+        const struct nvptx_registers *r = nvptx_registers_of(n, v);
+        const struct ptx_operand *half = halves_of_bytes(n, o, from);
+        for (uint16_t w = 0; w < r->words; w++)
+            nvptx_set(n, MOD_B32, r->word[w], half[w]);
+        return;
+    }
+    nvptx_registers_of(n, v);
+    struct ptx_operand *e = source(n, o, &from, count);
+    if (count > 1 && is_byte_float(to)) /* by way of f32 */
+        for (uint16_t i = 0; i < count && from != DT_F32; i++)
+            e[i] = nvptx_cast(&n->scalars, DT_F32, from, e[i]);
+    if (count > 1 && (is_byte_float(to) || (is_half(to) && from == DT_F32))) {
+        convert_to_words(n, op, e);
+        return;
+    }
+    for (uint16_t i = 0; i < count; i++) {
+        e[i] = nvptx_cast(&n->scalars, to, from, e[i]);
+        nvptx_put_result(n, v, e, i);
+    }
+}
+
+/* Words keep their bits, however many elements they have. */
+static void bits(struct nvptx *n, const struct thread_operation *op)
+{
+    const struct thread_operand *o = op->operands.data;
+    const struct thread_value *v = op->results.data[0];
+    const enum dtype to = op->types[0], from = op->types[1];
+    const struct nvptx_registers *r = nvptx_registers_of(n, v);
+    const bool words = v->type.count > 1 && nvptx_per_word(to) > 1 && nvptx_per_word(from) > 1;
+    struct ptx_operand *e = words ? NULL : nvptx_elements(n, o, from, v->type.count);
+    for (uint16_t w = 0; w < r->words && words; w++)
+        nvptx_set(n, MOD_B32, r->word[w], nvptx_word(n, o, from, w));
+    for (uint16_t i = 0; i < v->type.count && !words; i++) {
+        e[i] = nvptx_bits(&n->scalars, to, from, e[i]);
+        nvptx_put_result(n, v, e, i);
+    }
 }
 
 /* --- where the thread is --- */
@@ -263,7 +233,8 @@ static void place(struct nvptx *n, const struct thread_operation *op)
         [THREAD_NCTAID_X] = PTX_SREG_NCTAID_X, [THREAD_NCTAID_Y] = PTX_SREG_NCTAID_Y,
         [THREAD_NCTAID_Z] = PTX_SREG_NCTAID_Z, [THREAD_LANE] = PTX_SREG_LANEID,
     };
-    ptx_emit(&n->build, "mov.u32", result(n, op)->word[0], ptx_special(special[op->op]));
+    ptx_emit(&n->build, "mov.u32", nvptx_registers_of(n, op->results.data[0])->word[0],
+             ptx_special(special[op->op]));
 }
 
 /* --- other lanes --- */
@@ -312,7 +283,7 @@ static void shuffle_part(struct nvptx *n, const struct thread_operation *op, str
 
 static void shuffle(struct nvptx *n, const struct thread_operation *op)
 {
-    const struct nvptx_registers *to = result(n, op);
+    const struct nvptx_registers *to = nvptx_registers_of(n, op->results.data[0]);
     const struct thread_operand *o = op->operands.data;
     const enum dtype t = op->types[0];
     if (o->kind != THREAD_VALUE) {
@@ -332,15 +303,16 @@ static void shuffle(struct nvptx *n, const struct thread_operation *op)
 void nvptx_compute(struct nvptx *n, const struct thread_operation *op)
 {
     switch (op->op) {
-    case THREAD_WARP: nvptx_warp(n, result(n, op)->word[0]); break;
-    case THREAD_UNDEFINED: result(n, op); break;
-    case THREAD_PART: part(n, op); break;
-    case THREAD_JOIN: join(n, op); break;
-    case THREAD_WEAVE: weave(n, op); break;
+    case THREAD_WARP: nvptx_warp(n, nvptx_registers_of(n, op->results.data[0])->word[0]); break;
+    case THREAD_UNDEFINED: nvptx_registers_of(n, op->results.data[0]); break;
+    case THREAD_PART: nvptx_part(n, op); break;
+    case THREAD_JOIN: nvptx_join(n, op); break;
+    case THREAD_WEAVE: nvptx_weave(n, op); break;
     case THREAD_REDUCE_MAX:
     case THREAD_REDUCE_MIN:
-    case THREAD_REDUCE_ADD: reduce(n, op); break;
+    case THREAD_REDUCE_ADD: nvptx_reduce(n, op); break;
     case THREAD_CONVERT: convert(n, op); break;
+    case THREAD_BITS: bits(n, op); break;
     case THREAD_SHUFFLE:
     case THREAD_SHUFFLE_XOR: shuffle(n, op); break;
     default:

@@ -1,5 +1,6 @@
 /* Functions, regions and operands. */
 #include "nvptx/nvptx_own.h"
+#include "target/targets.h"
 
 enum { MAP_BYTES = 128, MAP_ALIGNMENT = 64, MEMORY_ALIGNMENT = 1024, MOST_GUARDED = 24 };
 
@@ -79,7 +80,7 @@ static struct ptx_operand *copy_words(struct nvptx *n, const struct thread_value
     struct ptx_operand *copy = arena_array(n->arena, struct ptx_operand, r->words);
     for (uint16_t w = 0; w < r->words; w++) {
         copy[w] = ptx_reg(&n->build, nvptx_register_type(v->type));
-        nvptx_move(n, nvptx_register_type(v->type), copy[w], r->word[w]);
+        nvptx_set(n, nvptx_register_type(v->type), copy[w], r->word[w]);
     }
     return copy;
 }
@@ -110,10 +111,10 @@ static void pass(struct nvptx *n, const struct thread_operand *from, struct thre
         if (to[i]->type.in_flight)
             refuse_move(n, from[i].where);
         for (uint16_t w = 0; w < r->words; w++)
-            nvptx_move(n, nvptx_register_type(t), r->word[w],
-                       copies[i]      ? copies[i][w]
-                       : t.count == 1 ? nvptx_scalar(n, &from[i], t.dtype)
-                                      : nvptx_word(n, &from[i], t.dtype, w));
+            nvptx_set(n, nvptx_register_type(t), r->word[w],
+                      copies[i]      ? copies[i][w]
+                      : t.count == 1 ? nvptx_scalar(n, &from[i], t.dtype)
+                                     : nvptx_word(n, &from[i], t.dtype, w));
     }
 }
 
@@ -263,6 +264,23 @@ static bool sets_registers(const struct thread_operation *op)
     return false;
 }
 
+/* Returns whether the operation computes with elements, and does not just move them. */
+static bool computes(enum thread_opcode op)
+{
+    return (op >= THREAD_ADD && op <= THREAD_CONVERT && op != THREAD_SELECT) ||
+           (op >= THREAD_REDUCE_MAX && op <= THREAD_REDUCE_ADD);
+}
+
+/* Returns whether the target computes with the type. */
+static bool has_type(struct ptx_target t, enum dtype type)
+{
+    if (type == DT_NONE)
+        return true;
+    if (is_byte_float(type))
+        return gpu_has(t.number, TARGET_BYTE_FLOATS);
+    return t.number >= 80 || !(is_half(type) || type == DT_TF32);
+}
+
 /* Returns whether the target has the operation's instructions: PTX ISA, "Target ISA Notes". */
 static bool on_target(struct ptx_target t, const struct thread_operation *op)
 {
@@ -273,8 +291,6 @@ static bool on_target(struct ptx_target t, const struct thread_operation *op)
     case THREAD_PRODUCT_COMMIT:
     case THREAD_PRODUCT_WAIT: return t.number == 90 && t.suffix == 'a';
     case THREAD_ROLES: return !sets_registers(op) || (t.number >= 90 && t.suffix);
-    case THREAD_CONVERT:
-        return t.number >= 80 || (op->types[0] != DT_BF16 && op->types[1] != DT_BF16);
     case THREAD_COPY_ASYNC:
     case THREAD_COPY_ASYNC_COMMIT:
     case THREAD_COPY_ASYNC_WAIT:
@@ -293,7 +309,11 @@ static bool on_target(struct ptx_target t, const struct thread_operation *op)
     case THREAD_COPY_OUT_WAIT_READ:
     case THREAD_COPY_OUT_WAIT:
     case THREAD_STORE_MATRIX: return t.number >= 90;
-    default: return true;
+    default:
+        for (int i = 0; i < thread_op_table[op->op].types && computes(op->op); i++)
+            if (!has_type(t, op->types[i]))
+                return false;
+        return true;
     }
 }
 
@@ -363,6 +383,7 @@ struct ptx_module *nvptx_emit(struct arena *a, const struct thread_function *f, 
     struct nvptx n = {.arena = a, .diag = d, .function = f};
     n.registers = arena_array(a, struct nvptx_registers, f->values + 1);
     n.shares = arena_array(a, uint32_t, f->values + 1);
+    n.scalars.build = &n.build;
     nvptx_share(&n);
     ptx_build_start(&n.build, a, f->target);
     ptx_begin_kernel(&n.build, f->name);

@@ -70,7 +70,7 @@ static void put_bools(struct nvptx *n, const struct thread_value *to,
     struct ptx_operand byte[4] = {word[0]};
     for (uint16_t i = 0; i < r->words; i++) {
         if (i % 4 == 0 && r->words > 1)
-            nvptx_unpack(n, DT_U8, word[i / 4], byte);
+            nvptx_unpack(&n->scalars, DT_U8, word[i / 4], byte);
         ptx_emit(&n->build, "setp.ne.b32", r->word[i], byte[i % 4], ptx_int(0));
     }
 }

@@ -3,7 +3,7 @@
 #define TW_NVPTX_OWN_H
 
 #include "nvptx/nvptx.h"
-#include "ptx/ptx_build.h"
+#include "nvptx/nvptx_scalars.h"
 
 /* The registers of a value. */
 struct nvptx_registers {
@@ -18,6 +18,7 @@ struct nvptx {
     struct diag *diag;
     const struct thread_function *function;
     struct ptx_builder build;
+    struct nvptx_scalars scalars; /* of `build` */
     struct nvptx_registers
         *registers;            /* by the number of a value, or of the one that it shares with */
     uint32_t *shares;          /* by number: the value whose registers it has */
@@ -53,24 +54,26 @@ struct ptx_operand nvptx_word(struct nvptx *n, const struct thread_operand *o, e
 /* Returns `count` elements of an operand as scalars; those of a scalar or a constant are all the same. */
 struct ptx_operand *nvptx_elements(struct nvptx *n, const struct thread_operand *o, enum dtype t,
                                    uint16_t count);
-/* Takes a word apart; nvptx_packed: makes word w of a group of its elements. */
-void nvptx_unpack(struct nvptx *n, enum dtype t, struct ptx_operand word,
-                  struct ptx_operand *elements);
+/* Makes word w of a group of its elements. */
 struct ptx_operand nvptx_packed(struct nvptx *n, struct thread_type t,
                                 const struct ptx_operand *elements, uint16_t w);
 /* Makes the value of its elements, which are scalars. */
 void nvptx_put(struct nvptx *n, const struct thread_value *v, const struct ptx_operand *elements);
-void nvptx_move(struct nvptx *n, enum ptx_mod type, struct ptx_operand to, struct ptx_operand from);
+/* Makes element i of a value, which was just computed; those that share a word with it are made with the last of
+ * them. */
+void nvptx_put_result(struct nvptx *n, const struct thread_value *v,
+                      const struct ptx_operand *elements, uint16_t i);
+/* Emits a move. A constant predicate needs a comparison. */
+void nvptx_set(struct nvptx *n, enum ptx_mod type, struct ptx_operand to, struct ptx_operand from);
+/* Gives a register the result of what was just emitted: the last instruction then writes it, if it can. */
+void nvptx_set_result(struct nvptx *n, enum ptx_mod type, struct ptx_operand to,
+                      struct ptx_operand result);
 
 /* Returns the words of a value or a constant, as an instruction takes them: one register, or {…}. */
 struct ptx_operand nvptx_all_words(struct nvptx *n, const struct thread_operand *o, enum dtype t);
 struct ptx_operand nvptx_all_of(struct nvptx *n, const struct thread_value *v);
 /* Returns [address] of an element in shared memory. */
 struct ptx_operand nvptx_element(struct nvptx *n, const struct thread_operand *o);
-static inline bool nvptx_is_half(enum dtype t)
-{
-    return t == DT_F16 || t == DT_BF16;
-}
 /* Guards an instruction by the `if` around its operation. */
 void nvptx_guarded(struct nvptx *n, struct ptx_instruction *ins);
 void nvptx_fail(struct nvptx *n, const struct thread_operation *op);
@@ -78,6 +81,11 @@ void nvptx_fail(struct nvptx *n, const struct thread_operation *op);
 /* Emits any operation but those of control; nvptx_compute: one that computes values from values. */
 void nvptx_act(struct nvptx *n, const struct thread_operation *op);
 void nvptx_compute(struct nvptx *n, const struct thread_operation *op);
+/* nvptx_groups.c */
+void nvptx_part(struct nvptx *n, const struct thread_operation *op);
+void nvptx_join(struct nvptx *n, const struct thread_operation *op);
+void nvptx_weave(struct nvptx *n, const struct thread_operation *op);
+void nvptx_reduce(struct nvptx *n, const struct thread_operation *op);
 /* Puts the warp's number in its block into a register. */
 void nvptx_warp(struct nvptx *n, struct ptx_operand to);
 

@@ -12,27 +12,27 @@ uint16_t nvptx_per_word(enum dtype t)
 
 enum ptx_mod nvptx_register_type(struct thread_type t)
 {
-    return t.count == 1 && nvptx_is_half(t.dtype) ? MOD_B16 : nvptx_word_type(t.dtype);
-}
-
-static struct ptx_operand moved(struct nvptx *n, enum ptx_mod type, struct ptx_operand from)
-{
-    struct ptx_operand r = ptx_reg(&n->build, type);
-    ptx_emit_for(&n->build, PTX_TYPES((uint16_t)type), "mov.*", r, from);
-    return r;
+    return t.count == 1 && is_half(t.dtype) ? MOD_B16 : nvptx_word_type(t.dtype);
 }
 
 /* Returns a constant as a scalar. */
 static struct ptx_operand constant(struct nvptx *n, const struct thread_operand *o, enum dtype t)
 {
+    if (t == DT_NONE || t == DT_BOOL)
+        return ptx_int(o->integer);
+    return o->kind == THREAD_FLOAT ? nvptx_real(&n->scalars, t, o->real)
+                                   : nvptx_integer(&n->scalars, t, o->integer);
+}
+
+static uint32_t bits_of_constant(const struct thread_operand *o, enum dtype t)
+{
     const double real = o->kind == THREAD_FLOAT ? o->real : (double)o->integer;
     switch (t) {
-    case DT_F32: return ptx_f32((float)real);
-    case DT_F64: return ptx_f64(real);
-    case DT_F16: return moved(n, MOD_B16, ptx_int(f64_to_f16(real)));
-    case DT_BF16: return moved(n, MOD_B16, ptx_int(f64_to_bf16(real)));
-    case DT_NONE: return ptx_int(o->integer);
-    default: return ptx_int(dtype_wrap(t, o->integer));
+    case DT_F16: return f64_to_f16(real);
+    case DT_BF16: return f64_to_bf16(real);
+    case DT_E4M3: return f32_to_e4m3((float)real);
+    case DT_E5M2: return f32_to_e5m2((float)real);
+    default: return (uint32_t)o->integer;
     }
 }
 
@@ -40,54 +40,11 @@ static struct ptx_operand constant(struct nvptx *n, const struct thread_operand 
 static struct ptx_operand constant_word(struct nvptx *n, const struct thread_operand *o,
                                         enum dtype t)
 {
-    const double real = o->kind == THREAD_FLOAT ? o->real : (double)o->integer;
-    switch (t) {
-    case DT_F16: return ptx_int((int64_t)f64_to_f16(real) * 0x10001);
-    case DT_BF16: return ptx_int((int64_t)f64_to_bf16(real) * 0x10001);
-    case DT_I16:
-    case DT_U16: return ptx_int((o->integer & 0xffff) * 0x10001);
-    case DT_I8:
-    case DT_U8: return ptx_int((o->integer & 0xff) * 0x1010101);
+    switch (nvptx_per_word(t)) {
+    case 2: return ptx_int((int64_t)(bits_of_constant(o, t) & 0xffff) * 0x10001);
+    case 4: return ptx_int((int64_t)(bits_of_constant(o, t) & 0xff) * 0x1010101);
     default: return constant(n, o, t);
     }
-}
-
-/* --- between words and elements --- */
-
-void nvptx_unpack(struct nvptx *n, enum dtype t, struct ptx_operand word,
-                  struct ptx_operand *elements)
-{
-    const int bits = dtype_table[t].bits;
-    const uint16_t type = dtype_table[t].kind == DK_SINT ? MOD_S32 : MOD_U32;
-    for (int i = 0; i < 32 / bits; i++)
-        elements[i] = ptx_reg(&n->build, nvptx_is_half(t) ? MOD_B16 : MOD_B32);
-    if (nvptx_is_half(t)) {
-        ptx_emit(&n->build, "mov.b32", ptx_vector(&n->build, elements, 2), word);
-        return;
-    }
-    for (int i = 0; i < 32 / bits; i++)
-        ptx_emit_for(&n->build, &type, "bfe.*", elements[i], word, ptx_int(i * bits),
-                     ptx_int(bits));
-}
-
-/* Puts bytes or halves of two registers together (PTX ISA, prmt: a digit for each byte of the result). */
-static struct ptx_operand permuted(struct nvptx *n, struct ptx_operand a, struct ptx_operand b,
-                                   int64_t bytes)
-{
-    struct ptx_operand r = ptx_reg(&n->build, MOD_B32);
-    ptx_emit(&n->build, "prmt.b32", r, a, b, ptx_int(bytes));
-    return r;
-}
-
-static struct ptx_operand pack(struct nvptx *n, enum dtype t, const struct ptx_operand *elements)
-{
-    enum { LOW_BYTES = 0x0040, LOW_HALVES = 0x5410 };
-    if (nvptx_is_half(t))
-        return moved(n, MOD_B32, ptx_vector(&n->build, elements, 2));
-    if (nvptx_per_word(t) == 2)
-        return permuted(n, elements[0], elements[1], LOW_HALVES);
-    return permuted(n, permuted(n, elements[0], elements[1], LOW_BYTES),
-                    permuted(n, elements[2], elements[3], LOW_BYTES), LOW_HALVES);
 }
 
 struct ptx_operand nvptx_scalar(struct nvptx *n, const struct thread_operand *o, enum dtype t)
@@ -106,7 +63,7 @@ struct ptx_operand nvptx_word(struct nvptx *n, const struct thread_operand *o, e
     if (o->value->type.count > 1)
         return r->word[i];
     const struct ptx_operand one = r->word[0], all[4] = {one, one, one, one};
-    return nvptx_per_word(t) > 1 ? pack(n, t, all) : one;
+    return nvptx_per_word(t) > 1 ? nvptx_pack(&n->scalars, t, all) : one;
 }
 
 struct ptx_operand *nvptx_elements(struct nvptx *n, const struct thread_operand *o, enum dtype t,
@@ -120,19 +77,43 @@ struct ptx_operand *nvptx_elements(struct nvptx *n, const struct thread_operand 
         if (!is_group)
             e[i] = one;
         else if (each > 1)
-            nvptx_unpack(n, t, nvptx_word(n, o, t, (uint16_t)(i / each)), e + i);
+            nvptx_unpack(&n->scalars, t, nvptx_word(n, o, t, (uint16_t)(i / each)), e + i);
         else
             e[i] = nvptx_word(n, o, t, (uint16_t)i);
     return e;
 }
 
-/* Emits a move. A constant predicate needs a comparison. */
-void nvptx_move(struct nvptx *n, enum ptx_mod type, struct ptx_operand to, struct ptx_operand from)
+void nvptx_set(struct nvptx *n, enum ptx_mod type, struct ptx_operand to, struct ptx_operand from)
 {
     if (type == MOD_PRED && from.kind == PTX_IMMEDIATE)
         ptx_emit(&n->build, "setp.ne.u32", to, ptx_int((int64_t)from.bits), ptx_int(0));
     else
         ptx_emit_for(&n->build, PTX_TYPES((uint16_t)type), "mov.*", to, from);
+}
+
+/* Returns the latest instruction if it always writes that register, and nothing else; NULL: it does not. */
+static struct ptx_instruction *writer_of(struct nvptx *n, struct ptx_operand r)
+{
+    const struct ptx_function *f = n->build.function;
+    const struct ptx_statement *last = f->body.count ? &f->body.data[f->body.count - 1] : NULL;
+    if (!last || last->kind != PTX_AT_INSTRUCTION || r.kind != PTX_REGISTER || r.negated)
+        return NULL;
+    struct ptx_instruction *ins = last->instruction;
+    const struct ptx_operand *to = ins->operand_count ? &ins->operands[0] : NULL;
+    const bool writes = to && to->kind == PTX_REGISTER && to->reg == r.reg && ins->op != PTX_ST;
+    return writes && !ins->guarded ? ins : NULL;
+}
+
+void nvptx_set_result(struct nvptx *n, enum ptx_mod type, struct ptx_operand to,
+                      struct ptx_operand result)
+{
+    struct ptx_instruction *ins = writer_of(n, result);
+    if (!ins) {
+        nvptx_set(n, type, to, result);
+        return;
+    }
+    ins->operands[0] = to;
+    ptx_release(&n->build, result);
 }
 
 struct ptx_operand nvptx_packed(struct nvptx *n, struct thread_type t,
@@ -145,16 +126,35 @@ struct ptx_operand nvptx_packed(struct nvptx *n, struct thread_type t,
     for (uint16_t i = 0; i < each; i++) {
         const int at = w * each + i;
         part[i] = elements[at < t.count ? at : t.count - 1];
-        if (part[i].kind != PTX_REGISTER)
-            part[i] = moved(n, nvptx_is_half(t.dtype) ? MOD_B16 : MOD_B32, part[i]);
+        if (part[i].kind != PTX_REGISTER) {
+            struct ptx_operand r = nvptx_new_register(&n->scalars, t.dtype);
+            nvptx_move(&n->scalars, t.dtype, r, part[i]);
+            part[i] = r;
+        }
     }
-    return pack(n, t.dtype, part);
+    return nvptx_pack(&n->scalars, t.dtype, part);
 }
 
 void nvptx_put(struct nvptx *n, const struct thread_value *v, const struct ptx_operand *elements)
 {
     const struct nvptx_registers *to = nvptx_registers_of(n, v);
+    const enum ptx_mod type = nvptx_register_type(v->type);
+    const bool packed = v->type.count > 1 && nvptx_per_word(v->type.dtype) > 1;
     for (uint16_t w = 0; w < to->words; w++)
-        nvptx_move(n, nvptx_register_type(v->type), to->word[w],
-                   v->type.count > 1 ? nvptx_packed(n, v->type, elements, w) : elements[w]);
+        if (packed)
+            nvptx_set_result(n, type, to->word[w], nvptx_packed(n, v->type, elements, w));
+        else
+            nvptx_set(n, type, to->word[w], elements[w]);
+}
+
+void nvptx_put_result(struct nvptx *n, const struct thread_value *v,
+                      const struct ptx_operand *elements, uint16_t i)
+{
+    const struct nvptx_registers *to = nvptx_registers_of(n, v);
+    const uint16_t each = v->type.count > 1 ? nvptx_per_word(v->type.dtype) : 1;
+    const enum ptx_mod type = nvptx_register_type(v->type);
+    if (each == 1)
+        nvptx_set_result(n, type, to->word[i], elements[i]);
+    else if (i % each == each - 1 || i + 1 == v->type.count)
+        nvptx_set_result(n, type, to->word[i / each], nvptx_packed(n, v->type, elements, i / each));
 }

@@ -294,6 +294,15 @@ struct ptx_operand ptx_reg(struct ptx_builder *b, enum ptx_mod type)
     return (struct ptx_operand){.kind = PTX_REGISTER, .reg = (uint32_t)f->registers.count - 1};
 }
 
+void ptx_release(struct ptx_builder *b, struct ptx_operand r)
+{
+    struct ptx_function *f = b->function;
+    if (r.reg + 1 != f->registers.count)
+        return;
+    f->ranges.data[f->registers.data[r.reg].range]->count--;
+    f->registers.count--;
+}
+
 struct ptx_operand ptx_vector(struct ptx_builder *b, const struct ptx_operand *elements,
                               size_t count)
 {

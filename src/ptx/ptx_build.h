@@ -77,6 +77,8 @@ struct ptx_variable *ptx_bytes(struct ptx_builder *b, enum ptx_mod space, const 
 
 /* Makes a register for a value of this type; packed values have type .b16 or .b32. */
 struct ptx_operand ptx_reg(struct ptx_builder *b, enum ptx_mod type);
+/* Takes a register back that no instruction uses, if no other was made after it. */
+void ptx_release(struct ptx_builder *b, struct ptx_operand r);
 struct ptx_operand ptx_vector(struct ptx_builder *b, const struct ptx_operand *elements,
                               size_t count);
 /* [map, {coordinates}] */

@@ -41,7 +41,7 @@ static bool takes_constant(const struct thread_operation *op, size_t i)
     const char *pattern = thread_op_table[op->op].operands;
     if (i >= strlen(pattern) || pattern[i] == '+')
         return strchr(pattern, '+') && pattern[strlen(pattern) - 2] != 'b';
-    return pattern[i] == 'v' || pattern[i] == 'i' || pattern[i] == 'x' || pattern[i] == 'q';
+    return strchr("vixkqg", pattern[i]) != NULL;
 }
 
 static void replace(struct numbering *g, const struct thread_operation *op, size_t i)
@@ -74,7 +74,8 @@ static bool is_integer(const struct thread_operand *o, int64_t value)
 
 static bool compute(enum thread_opcode op, enum dtype t, int64_t a, int64_t b, int64_t *out)
 {
-    const uint64_t x = (uint64_t)dtype_wrap(t, a), y = (uint64_t)dtype_wrap(t, b);
+    const bool shifts = op == THREAD_SHL || op == THREAD_SHR;
+    const uint64_t x = (uint64_t)dtype_wrap(t, a), y = (uint64_t)dtype_wrap(shifts ? DT_U32 : t, b);
     const unsigned bits = (unsigned)dtype_table[t].bits;
     uint64_t r;
     switch (op) {

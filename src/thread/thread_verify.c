@@ -99,13 +99,6 @@ static bool has_integer(enum dtype t, int64_t integer)
            integer < (int64_t)1 << (dtype_is_signed(t) ? bits - 1 : bits);
 }
 
-/* Returns whether constants of the type are known: of floats, those with 16 bits or more. */
-static bool has_constants(enum dtype t)
-{
-    return t == DT_F64 || t == DT_F32 || t == DT_F16 || t == DT_BF16 ||
-           (t != DT_NONE && !dtype_is_float(t));
-}
-
 static bool is_scalar_of(const struct thread_operand *o, enum dtype t)
 {
     if (o->kind == THREAD_INTEGER)
@@ -118,8 +111,8 @@ static bool fits(const struct thread_operand *o, enum dtype t)
 {
     switch (o->kind) {
     case THREAD_VALUE: return o->value->type.dtype == t && !o->value->type.in_flight;
-    case THREAD_INTEGER: return t != DT_BOOL && has_constants(t) && has_integer(t, o->integer);
-    case THREAD_FLOAT: return has_constants(t) && dtype_is_float(t);
+    case THREAD_INTEGER: return t != DT_BOOL && has_integer(t, o->integer);
+    case THREAD_FLOAT: return t != DT_NONE && dtype_is_float(t);
     default: return false;
     }
 }
@@ -127,12 +120,14 @@ static bool fits(const struct thread_operand *o, enum dtype t)
 static const char *const expected[] = {
     ['v'] = "expected a value or a constant of the operation's type",
     ['f'] = "expected a value of the operation's second type",
+    ['g'] = "expected a value or a constant of the operation's second type",
     ['a'] = "expected a group of sums of the operation's type",
     ['w'] = "expected a group in flight",
     ['p'] = "expected a predicate (bool)",
     ['c'] = "expected a predicate (bool), or a group of them",
     ['q'] = "expected a predicate (bool), or 0 or 1",
     ['i'] = "expected a u32",
+    ['k'] = "expected a u32, or a group of them",
     ['x'] = "expected an index: a u32, a u64 or an i64",
     ['d'] = "expected a u64",
     ['n'] = "expected a constant that is not negative",
@@ -146,6 +141,7 @@ static bool takes(const struct thread_operation *op, char kind, const struct thr
     switch (kind) {
     case 'v': return fits(o, op->types[0]);
     case 'f': return is_value(o) && fits(o, op->types[1]);
+    case 'g': return fits(o, op->types[1]);
     case 'a':
         return is_value(o) && o->value->type.dtype == op->types[0] && o->value->type.count > 1;
     case 'w':
@@ -157,6 +153,7 @@ static bool takes(const struct thread_operation *op, char kind, const struct thr
         return is_scalar_of(o, DT_U32) ||
                (is_value(o) && (is_scalar_of(o, DT_U64) || is_scalar_of(o, DT_I64)));
     case 'i': return is_scalar_of(o, DT_U32);
+    case 'k': return fits(o, DT_U32);
     case 'd': return is_value(o) && is_scalar_of(o, DT_U64);
     case 'n': return o->kind == THREAD_INTEGER && o->integer >= 0;
     case 'm': return is_value(o) && o->value->type.dtype == DT_NONE;
@@ -277,6 +274,11 @@ static void check_woven(struct checks *c, const struct thread_operation *op)
     }
 }
 
+static bool is_conversion(enum thread_opcode op)
+{
+    return op == THREAD_CONVERT || op == THREAD_BITS;
+}
+
 /* Checks that groups of an elementwise operation are equally long. */
 static void check_lengths(struct checks *c, const struct thread_operation *op)
 {
@@ -290,11 +292,19 @@ static void check_lengths(struct checks *c, const struct thread_operation *op)
     for (size_t i = 0; i < op->operands.count; i++) {
         const struct thread_operand *o = &op->operands.data[i];
         char kind = letter(thread_op_table[op->op].operands, i);
-        if (is_value(o) &&
-            (kind == 'v' || kind == 'c' || (kind == 'f' && op->op == THREAD_CONVERT)) &&
-            o->value->type.count > 1 && type.count > 1 && o->value->type.count != type.count)
+        const bool each = (kind && strchr("vckg", kind)) || (kind == 'f' && is_conversion(op->op));
+        if (is_value(o) && each && o->value->type.count > 1 && type.count > 1 &&
+            o->value->type.count != type.count)
             fault(c, o->where, "the groups have different lengths");
     }
+}
+
+static void check_types(struct checks *c, const struct thread_operation *op)
+{
+    if (op->op == THREAD_BITS && dtype_size(op->types[0]) != dtype_size(op->types[1]))
+        fault(c, op->where, "the types have different sizes");
+    if (op->op == THREAD_PHILOX && (op->types[0] != DT_U32 || op->types[1] != DT_U64))
+        fault(c, op->where, "the types are u32 and u64: philox.u32.u64");
 }
 
 static void check_part(struct checks *c, const struct thread_operation *op)
@@ -635,6 +645,7 @@ static void check_end(struct checks *c, const struct thread_operation *op)
 static void check_values(struct checks *c, const struct thread_operation *op)
 {
     check_lengths(c, op);
+    check_types(c, op);
     check_product(c, op);
     check_wait(c, op);
     check_memory(c, op);
