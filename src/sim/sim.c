@@ -302,10 +302,6 @@ static bool limits_hold(const struct sim_launch *l, struct diag *diag)
                        l->grid[0], l->grid[1], l->grid[2]);
             return false;
         }
-    if (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1) {
-        diag_error(diag, LOC_NONE, "clusters of several blocks are not simulated");
-        return false;
-    }
     if (l->dynamic_shared < 0 || l->dynamic_shared > target_most_shared()) {
         diag_error(
             diag, LOC_NONE,
@@ -427,7 +423,8 @@ static bool prepare(struct sim *sim, const struct sim_launch *l, struct diag *di
         diag_error(diag, f->where, "%s has %s", f->name, sim->program->kernel_code->refused);
         return false;
     }
-    if (!shared_suits(sim, diag) || !all_shared_suits(sim, l, diag))
+    if (!sim_cluster_suits(sim, l, diag) || !shared_suits(sim, diag) ||
+        !all_shared_suits(sim, l, diag))
         return false;
     sim->launch = l;
     sim->shared_bytes = sim->program->reserved_shared + sim->program->static_shared;

@@ -105,7 +105,7 @@ struct sim_partial {
 struct sim_launch {
     const char *kernel;
     unsigned grid[3], block[3];
-    unsigned cluster[3];    /* always 1, 1, 1 */
+    unsigned cluster[3];    /* blocks; 1, 1, 1 or 0: the kernel's own, .reqnctapercluster */
     int64_t dynamic_shared; /* bytes */
     uint64_t workspace;     /* of a cooperative grid, for %envreg1 and %envreg2; 0: none */
     int64_t shared_most;    /* most bytes of shared memory in a block; 0: of any GPU */

@@ -291,6 +291,8 @@ static bool sync_told(void *user, const struct sim_sync_event *e)
                   "lanes 0x%08x are not in the mask 0x%08x that they give", e->mask & ~e->members,
                   e->members);
         break;
+    case SIM_CLUSTER_ARRIVE:
+    case SIM_CLUSTER_LEAVE:
     case SIM_FENCE:
     case SIM_PROXY_FENCE:
     case SIM_INIT_FENCE: break;

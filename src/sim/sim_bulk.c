@@ -246,6 +246,17 @@ static bool is_this(const struct sim_bulk *c, const void *number)
     return c->number == *(const uint32_t *)number;
 }
 
+static bool is_at(const struct sim_bulk *c, const void *block)
+{
+    return c->shared.block == block || c->mbarrier.block == block || c->from.block == block;
+}
+
+void sim_bulks_land_at(struct sim_block *b, const struct sim_block *to)
+{
+    bool any = false;
+    land_those(b, is_at, to, &any);
+}
+
 bool sim_bulks_land_one(struct sim *sim)
 {
     const struct sim_bulk *first = NULL;

@@ -163,6 +163,8 @@ enum sim_sync {
     SIM_MBARRIER_BROKEN, /* an operation against the rules, `why`: the machine also stops */
     /* An access to registers of a warpgroup's product against the rules, `why`; `other` */
     SIM_PRODUCT_BROKEN,
+    SIM_CLUSTER_ARRIVE, /* barrier.cluster: order, cluster */
+    SIM_CLUSTER_LEAVE,
     SIM_EXIT /* lanes of `mask` have exited */
 };
 
@@ -190,6 +192,7 @@ struct sim_sync_event {
     uint64_t address[SIM_LANES]; /* of an mbarrier: offset in shared memory */
     int64_t away;                /* of an mbarrier: 1 + the number of its block; 0: its own */
     uint32_t group;              /* SIM_MBARRIER_BYTES: the bulk copy that has landed; 0: none */
+    int64_t cluster;             /* SIM_CLUSTER_…: its number in the grid */
     int64_t count;
     int64_t pending, bytes;        /* SIM_MBARRIER_FAILED: that the phase still waits for */
     const char *why;               /* SIM_…_BROKEN */
@@ -268,7 +271,9 @@ struct sim_block_event {
     int warps, threads;
     int64_t shared_bytes;
     int64_t reserved_shared; /* the first bytes: the system wrote them and uses them */
-    int64_t warp_steps;      /* at the block's end: instructions of the warp that ran the most */
+    int64_t cluster;         /* its number in the grid */
+    int cluster_blocks;
+    int64_t warp_steps; /* at the block's end: instructions of the warp that ran the most */
 };
 
 /* If no thread can go on: lanes that wait together, and what they wait for. */

@@ -189,8 +189,17 @@ struct sim_barrier {
     const struct sim_op *op; /* of the first thread that arrived */
 };
 
+enum { SIM_MOST_CLUSTER = 16 };
+struct sim_cluster {
+    int64_t number; /* in the grid */
+    int count;
+    struct sim_block *block[SIM_MOST_CLUSTER]; /* by rank; NULL: it has ended */
+};
+
 struct sim_block {
     int64_t number;
+    int rank;                                  /* in its cluster */
+    struct sim_cluster *cluster, *own_cluster; /* own: to use again, for rank 0 */
     uint32_t id[3];
     int warp_count, threads, alive; /* warps alive */
     struct sim_warp *warps;
@@ -231,8 +240,10 @@ struct sim {
     const struct sim_launch *launch;
     uint8_t *parameters; /* of the kernel */
     uint64_t shared_bytes;
-    int64_t blocks, next_block; /* number that run, all or chosen; the next to begin */
-    struct sim_block *resident; /* in the order of their numbers */
+    unsigned cluster[3];
+    struct sim_cluster *joining; /* of the block that began last */
+    int64_t blocks, next_block;  /* number that run, all or chosen; the next to begin */
+    struct sim_block *resident;  /* in the order of their numbers */
     int resident_count;
     struct sim_block *unused_blocks;
     unsigned unused_shape[3]; /* the shape and shared bytes that the unused blocks fit */
@@ -337,6 +348,8 @@ bool sim_bulks_land_all(struct sim_block *b);
 /* Lands one bulk copy of the running blocks: the oldest, with a seed any. Returns false if none is
  * under way. */
 bool sim_bulks_land_one(struct sim *sim);
+/* Lands the copies of b's threads to the shared memory of another block. */
+void sim_bulks_land_at(struct sim_block *b, const struct sim_block *to);
 void sim_bulks_forget(struct sim_block *b);
 
 /* sim_wgmma.c: called when all lanes of a warp have left, and when a block begins. */
@@ -351,10 +364,23 @@ void sim_describe_registers(struct text *out, const struct sim_warp *w, const st
 /* sim_cluster.c: an address in shared memory may have, from bit SIM_RANK_AT on, 1 + the rank of a
  * block of the cluster; 0 there is the thread's own block. */
 enum { SIM_RANK_AT = 24 };
-/* Returns the block with a rank in the cluster of b; NULL: there is none. */
+/* Returns the block with a rank in the cluster of b; NULL: there is none, or it has ended. */
 struct sim_block *sim_cluster_block(struct sim_block *b, uint32_t rank);
 /* Returns the block whose shared memory an address names, generic or not; NULL: there is none. */
 struct sim_block *sim_shared_block(const struct sim_warp *w, uint64_t address);
+/* Handles mapa and getctarank. op->small: generic addresses; op->slot[2]: the rank, SIM_NO_SLOT
+ * for getctarank. */
+sim_handler sim_in_cluster;
+/* Takes the launch's cluster size, or that of the kernel. */
+bool sim_cluster_suits(struct sim *sim, const struct sim_launch *l, struct diag *diag);
+/* Sets rank, id and number of the n-th block that begins. */
+void sim_cluster_place(const struct sim *sim, int64_t n, struct sim_block *b);
+/* Lets it join its cluster; leave it, after copies to its memory have landed. */
+void sim_cluster_join(struct sim *sim, int64_t n, struct sim_block *b);
+void sim_cluster_leave(struct sim_block *b);
+/* Completes the cluster's barrier after lanes of a warp have exited. */
+void sim_cluster_after_exit(struct sim_warp *w);
+uint32_t sim_cluster_special(const struct sim_warp *w, unsigned special);
 
 /* sim_memory.c */
 /* Returns the host address of `bytes` bytes at an address, generic or in a space; NULL: a fault. */

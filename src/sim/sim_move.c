@@ -220,34 +220,6 @@ static bool choose_isspacep(struct sim_decoder *d, const struct ptx_instruction 
     return op->slot[1] != SIM_NO_SLOT && sim_operand_bytes(d, &ins->operands[1], MOD_U64) == 8;
 }
 
-/* Handles mapa and getctarank. Clusters have one block here, of rank 0: mapa gives the same
- * place, getctarank gives 0. An address outside every block's shared memory and a rank without a
- * block are faults. op->small: generic addresses; op->slot[2]: the rank, SIM_NO_SLOT for
- * getctarank. */
-static bool in_cluster(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
-{
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
-        int lane = __builtin_ctz(rest);
-        bool ranks = op->slot[2] == SIM_NO_SLOT;
-        uint64_t address = op->bytes == 4 ? sim_u32(w->file, op->slot[1])[lane]
-                                          : sim_u64(w->file, op->slot[1])[lane];
-        uint64_t offset = op->small ? sim_offset_of(address) : address;
-        uint32_t rank = ranks ? 0 : sim_u32(w->file, op->slot[2])[lane];
-        if (((op->small && sim_number_of(address) != SIM_NUMBER_SHARED) ||
-             offset > w->shared_bytes) &&
-            !sim_no_address(w, op, lane, "0x%llx is in no block's shared memory",
-                            (unsigned long long)address))
-            return false;
-        if (rank &&
-            !sim_no_address(w, op, lane, "the cluster has no block %u: it has 1 block, 0", rank))
-            return false;
-        if (ranks)
-            address = 0;
-        memcpy(w->file + op->slot[0] + (size_t)lane * op->small2, &address, op->small2);
-    }
-    return true;
-}
-
 static bool choose_in_cluster(struct sim_decoder *d, const struct ptx_instruction *ins,
                               struct sim_op *op)
 {
@@ -266,7 +238,7 @@ static bool choose_in_cluster(struct sim_decoder *d, const struct ptx_instructio
         op->slot[1] = sim_slot_of(d, from, type);
     if (!ranks)
         op->slot[2] = sim_slot_of(d, &ins->operands[2], MOD_U32);
-    op->run = in_cluster;
+    op->run = sim_in_cluster;
     return op->slot[0] != SIM_NO_SLOT && op->slot[1] != SIM_NO_SLOT &&
            (ranks || op->slot[2] != SIM_NO_SLOT);
 }

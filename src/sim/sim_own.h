@@ -109,7 +109,7 @@ sim_choose sim_choose_integer, sim_choose_bits, sim_choose_float, sim_choose_hal
     sim_choose_convert, sim_choose_compare, sim_choose_approx, sim_choose_move, sim_choose_access,
     sim_choose_atomic, sim_choose_lanes, sim_choose_control, sim_choose_barrier, sim_choose_async,
     sim_choose_matrix, sim_choose_mma, sim_choose_mma_quads, sim_choose_mbarrier, sim_choose_stack,
-    sim_choose_bulk, sim_choose_wgmma, sim_choose_registers;
+    sim_choose_bulk, sim_choose_wgmma, sim_choose_registers, sim_choose_cluster;
 
 /* --- memory --- */
 
@@ -189,7 +189,8 @@ enum sim_pending {
     SIM_WAIT_NOTHING,
     SIM_WAIT_LANES,
     SIM_WAIT_BARRIER,
-    SIM_WAIT_PRODUCT /* for the other warps of its warpgroup */
+    SIM_WAIT_PRODUCT, /* for the other warps of its warpgroup */
+    SIM_WAIT_CLUSTER
 };
 
 enum sim_state {
@@ -230,6 +231,9 @@ struct sim_warp {
     struct sim_bulk_groups *bulk_groups;
     struct sim_held *held; /* registers of products; NULL: none so far */
     int registers;         /* that each thread has: setmaxnreg */
+    /* Lanes that have arrived at the cluster's barrier and not waited, and those of them whose
+     * phase is not complete. */
+    uint32_t cluster_open, cluster_arrived;
     /* `undefined`: registers with undefined lanes, of all frames; `switches`: there were none
      * before this instruction; `origins`: the sources of the undefined values. */
     uint32_t undefined;

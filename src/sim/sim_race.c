@@ -140,6 +140,8 @@ static bool begin_block(void *user, const struct sim_block_event *e)
     b->threads = b->live = e->threads;
     b->words = (size_t)(e->shared_bytes + 3) / 4;
     b->reserved = (uint64_t)e->reserved_shared;
+    b->cluster = e->cluster;
+    r->clustered = e->cluster_blocks > 1;
     sim_blocks_add(&r->blocks, &b->of, e->block);
     b->pool = race_pool_take(r);
     b->warp = race_resize(r, NULL, 0, (size_t)e->warps * sizeof *b->warp);
@@ -158,6 +160,7 @@ static bool begin_block(void *user, const struct sim_block_event *e)
 static void forget_launch(struct sim_races *r)
 {
     sim_blocks_forget_all(&r->blocks);
+    race_clusters_free(r);
     race_pages_free(r);
     race_pool_free(r, &r->pool);
     race_pool_free(r, &r->spare);

@@ -87,6 +87,12 @@ static uint32_t unknown_to(const struct race_try *t, int lane, const struct race
     return unknown;
 }
 
+static bool in_one_cluster(const struct race_try *t, const struct race_record *old)
+{
+    const struct race_block *b = sim_blocks_find(&t->r->blocks, (int64_t)(old->id >> 6));
+    return b && b->cluster == t->block->cluster;
+}
+
 /* PTX ISA 8.7: both strong, each one's scope includes the other thread, exactly the same bytes. */
 static bool morally_strong(const struct race_try *t, const struct race_record *old)
 {
@@ -95,7 +101,8 @@ static bool morally_strong(const struct race_try *t, const struct race_record *o
         return false;
     if (old->id >> 6 == self->id >> 6)
         return true;
-    return old->scope >= SIM_GPU && self->scope >= SIM_GPU;
+    enum sim_scope least = old->scope < self->scope ? old->scope : self->scope;
+    return least >= SIM_GPU || (least == SIM_CLUSTER && in_one_cluster(t, old));
 }
 
 static bool leaves_value(struct race_try *t, uint64_t address, int bytes)

@@ -244,6 +244,7 @@ enum { RACE_BARRIERS = 16 };
 struct race_block {
     struct sim_watched of;
     int warps, threads, live;
+    int64_t cluster;
     uint64_t reserved; /* bytes at the start of shared memory that belong to the system */
     struct race_warp *warp;
     struct race_barrier barrier[RACE_BARRIERS];
@@ -256,6 +257,12 @@ struct race_block {
     uint8_t *old;
 };
 
+struct race_cluster {
+    struct race_cluster *next;
+    int64_t number;
+    struct race_vc *clock; /* of the arrivals at its barrier */
+};
+
 struct sim_races {
     struct sim_blocks blocks;
     struct arena *arena;
@@ -264,6 +271,8 @@ struct sim_races {
     race_time now;
     size_t memory, most_memory;
     struct race_copy *free_copies;
+    struct race_cluster *clusters;
+    bool clustered;         /* clusters have several blocks */
     struct race_pool pool;  /* of global memory */
     struct race_pool spare; /* of a block that has ended, for the next block */
     struct race_locations locations;
@@ -370,6 +379,10 @@ void race_update_minima(struct race_warp *w);
 void race_acquire(struct race_try *t);
 void race_release(struct race_try *t);
 bool race_sync(void *user, const struct sim_sync_event *e);
+/* sim_race_cluster.c. known: by the threads that arrive */
+void race_cluster_told(struct sim_races *r, struct race_block *b, const struct sim_sync_event *e,
+                       struct race_vc *known);
+void race_clusters_free(struct sim_races *r);
 /* sim_race_agent.c */
 struct race_agent *race_agent_of(const struct race_block *b, uint32_t group);
 void race_agent_told(struct sim_races *r, struct race_block *b, const struct sim_async_event *e);

@@ -20,9 +20,11 @@ static bool releases(enum sim_order order)
     return order == SIM_RELEASE || order == SIM_ACQ_REL || order == SIM_SC;
 }
 
-static bool is_wide(enum sim_order order, enum sim_scope scope)
+/* Returns true if the scope has other blocks. A cluster's is treated as the device's: threads of
+ * other clusters have no access to what such operations are about. */
+static bool is_wide(const struct sim_races *r, enum sim_order order, enum sim_scope scope)
 {
-    return order == SIM_VOLATILE || scope >= SIM_GPU;
+    return order == SIM_VOLATILE || scope >= (r->clustered ? SIM_CLUSTER : SIM_GPU);
 }
 
 /* --- locations --- */
@@ -121,7 +123,7 @@ void race_fences_free(struct sim_races *r, struct race_warp *w)
 static void fence(struct sim_races *r, struct race_warp *w, const struct sim_sync_event *e)
 {
     bool both = !acquires(e->order) && !releases(e->order);
-    int wide = is_wide(e->order, e->scope);
+    int wide = is_wide(r, e->order, e->scope);
     struct race_fences *f = fences_of(r, w);
     if (both || acquires(e->order))
         for (uint32_t m = e->mask; m; m &= m - 1) {
@@ -148,7 +150,7 @@ static void fence(struct sim_races *r, struct race_warp *w, const struct sim_syn
 /* Gives a lane the knowledge of a location that it reads. */
 static void take(struct race_try *t, int lane, const struct race_location *l)
 {
-    bool wide = is_wide(t->a->order, t->a->scope), near = l->block == t->a->at.block;
+    bool wide = is_wide(t->r, t->a->order, t->a->scope), near = l->block == t->a->at.block;
     uint32_t mask = (uint32_t)1 << lane;
     if (acquires(t->a->order)) {
         if (near)
@@ -196,7 +198,7 @@ static void let_out(struct race_try *t, int lane, struct race_vc *out[2])
 {
     const struct race_view *v = &t->warp->view;
     uint32_t mask = (uint32_t)1 << lane;
-    bool wide = is_wide(t->a->order, t->a->scope);
+    bool wide = is_wide(t->r, t->a->order, t->a->scope);
     out[0] = out[1] = NULL;
     if (releases(t->a->order)) {
         out[0] = race_knowledge(t->r, t->self.id, v->block_base, v->warp_base, v->vc, mask,
@@ -586,6 +588,14 @@ bool race_sync(void *user, const struct sim_sync_event *e)
         mbarrier_wait(r, b, e);
         break;
     case SIM_MBARRIER_PHASE: mbarrier_phase(r, home, e); break;
+    case SIM_CLUSTER_ARRIVE: {
+        struct race_vc *known =
+            arrival(r, w, race_id(b->of.number, e->at.warp), e->mask, e->order == SIM_RELAXED);
+        race_cluster_told(r, b, e, known);
+        race_vc_drop(r, known);
+        break;
+    }
+    case SIM_CLUSTER_LEAVE: race_cluster_told(r, b, e, NULL); break;
     case SIM_EXIT: leave_for_good(r, b, w, e->mask); break;
     case SIM_MBARRIER_FAILED:
     case SIM_MBARRIER_NONE:

@@ -57,6 +57,8 @@ static bool tell_block(struct sim *sim, const struct sim_block *b, bool begins)
                                     b->threads,
                                     (int64_t)sim->shared_bytes,
                                     (int64_t)sim->program->reserved_shared,
+                                    b->cluster->number,
+                                    b->cluster->count,
                                     0};
     for (int i = 0; i < b->warp_count; i++)
         if (b->warps[i].steps > event.warp_steps)
@@ -74,17 +76,15 @@ static bool tell_block(struct sim *sim, const struct sim_block *b, bool begins)
 
 static void begin_block(struct sim *sim)
 {
-    const unsigned *grid = sim->launch->grid;
     struct sim_block *b = new_block(sim), **end = &sim->resident;
     const int64_t *chosen = sim->launch->options.chosen;
-    b->number = chosen ? chosen[sim->next_block] : sim->next_block;
+    int64_t n = chosen ? chosen[sim->next_block] : sim->next_block;
+    sim_cluster_place(sim, n, b);
+    sim_cluster_join(sim, n, b);
     sim->next_block++;
     const struct sim_options *o = &sim->launch->options;
     if (o->progress)
         o->progress(o->progress_user, "simulating", sim->next_block, sim->blocks);
-    b->id[0] = (uint32_t)(b->number % grid[0]);
-    b->id[1] = (uint32_t)(b->number / grid[0] % grid[1]);
-    b->id[2] = (uint32_t)(b->number / grid[0] / grid[1]);
     b->alive = b->warp_count;
     b->next = NULL;
     sim_bulks_forget(b);
@@ -105,6 +105,14 @@ static void begin_block(struct sim *sim)
     tell_block(sim, b, true);
 }
 
+/* Begins the blocks of the next cluster. */
+static void begin_cluster(struct sim *sim)
+{
+    int count = (int)(sim->cluster[0] * sim->cluster[1] * sim->cluster[2]);
+    for (int i = 0; i < count && !sim->over; i++)
+        begin_block(sim);
+}
+
 static void end_block(struct sim *sim, struct sim_block *b)
 {
     struct sim_block **at = &sim->resident;
@@ -114,6 +122,7 @@ static void end_block(struct sim *sim, struct sim_block *b)
     sim->resident_count--;
     if (!sim->over)
         sim_bulks_land_all(b);
+    sim_cluster_leave(b);
     for (int i = 0; i < b->warp_count; i++)
         sim_warp_end(&b->warps[i]);
     b->next = sim->unused_blocks;
@@ -253,7 +262,7 @@ static void run_in_turn(struct sim *sim)
     while (!sim->over && (sim->resident || sim->next_block < sim->blocks)) {
         bool can_run = false;
         if (!sim->resident)
-            begin_block(sim);
+            begin_cluster(sim);
         for (struct sim_block *b = sim->resident, *next; b && !sim->over; b = next) {
             int64_t before = sim->next_block;
             can_run = can_run || block_can_run(b);
@@ -261,7 +270,7 @@ static void run_in_turn(struct sim *sim)
             run_block(sim, b);
             if (!sim->over && !after && sim->next_block < sim->blocks &&
                 sim->resident_count < most_resident(sim) && sim->next_block == before) {
-                begin_block(sim);
+                begin_cluster(sim);
                 for (after = sim->resident; after->next;)
                     after = after->next;
             }
@@ -330,7 +339,7 @@ static void run_at_random(struct sim *sim)
     struct sim_idle idle = {.changes = UINT64_MAX};
     while (!sim->over && (sim->resident || sim->next_block < sim->blocks)) {
         while (sim->next_block < sim->blocks && sim->resident_count < most_resident(sim))
-            begin_block(sim);
+            begin_cluster(sim);
         if (sim->over)
             break;
         struct sim_warp *w = random_warp(sim);

@@ -96,6 +96,8 @@ static void find_wait(struct text *out, struct sim_warp *w, const struct sim_pat
         text_printf(out, ": waits for lanes 0x%08x", p->members & w->alive);
     } else if (p->pc->ins && p->pc->ins->op == PTX_SETMAXNREG) {
         sim_describe_registers(out, w, p->pc);
+    } else if (p->wait == SIM_WAIT_CLUSTER) {
+        text_add(out, ": waits at the barrier of its cluster");
     } else if (p->wait == SIM_WAIT_PRODUCT) {
         text_add(out, ": waits for the other warps of its warpgroup to reach a product");
     } else if (p->poll) {

@@ -32,22 +32,27 @@ static uint32_t special_value(const struct sim_warp *w, unsigned special, int la
     case PTX_SREG_NTID_X: return l->block[0];
     case PTX_SREG_NTID_Y: return l->block[1];
     case PTX_SREG_NTID_Z: return l->block[2];
-    case PTX_SREG_CLUSTERID_X:
     case PTX_SREG_CTAID_X: return w->block->id[0];
-    case PTX_SREG_CLUSTERID_Y:
     case PTX_SREG_CTAID_Y: return w->block->id[1];
-    case PTX_SREG_CLUSTERID_Z:
     case PTX_SREG_CTAID_Z: return w->block->id[2];
-    case PTX_SREG_NCLUSTERID_X:
     case PTX_SREG_NCTAID_X: return l->grid[0];
-    case PTX_SREG_NCLUSTERID_Y:
     case PTX_SREG_NCTAID_Y: return l->grid[1];
-    case PTX_SREG_NCLUSTERID_Z:
     case PTX_SREG_NCTAID_Z: return l->grid[2];
+    case PTX_SREG_CLUSTERID_X:
+    case PTX_SREG_CLUSTERID_Y:
+    case PTX_SREG_CLUSTERID_Z:
+    case PTX_SREG_NCLUSTERID_X:
+    case PTX_SREG_NCLUSTERID_Y:
+    case PTX_SREG_NCLUSTERID_Z:
+    case PTX_SREG_CLUSTER_CTAID_X:
+    case PTX_SREG_CLUSTER_CTAID_Y:
+    case PTX_SREG_CLUSTER_CTAID_Z:
     case PTX_SREG_CLUSTER_NCTAID_X:
     case PTX_SREG_CLUSTER_NCTAID_Y:
     case PTX_SREG_CLUSTER_NCTAID_Z:
-    case PTX_SREG_CLUSTER_NCTARANK: return 1;
+    case PTX_SREG_CLUSTER_CTARANK:
+    case PTX_SREG_CLUSTER_NCTARANK:
+    case PTX_SREG_IS_EXPLICIT_CLUSTER: return sim_cluster_special(w, special);
     case PTX_SREG_LANEID: return (uint32_t)lane;
     case PTX_SREG_WARPID: return (uint32_t)w->number;
     case PTX_SREG_NWARPID: return 64;
@@ -66,7 +71,7 @@ static uint32_t special_value(const struct sim_warp *w, unsigned special, int la
     case PTX_SREG_DYNAMIC_SMEM_SIZE: return (uint32_t)l->dynamic_shared;
     case PTX_SREG_ENVREG1: return (uint32_t)(l->workspace >> 32);
     case PTX_SREG_ENVREG2: return (uint32_t)l->workspace;
-    default: return 0; /* ranks within a cluster of one, registers of the driver, starts */
+    default: return 0; /* registers of the driver, starts */
     }
 }
 
@@ -526,6 +531,7 @@ bool sim_leave(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
     if (!w->alive)
         w->block->alive--;
     sim_barriers_after_exit(w);
+    sim_cluster_after_exit(w);
     return false;
 }
 

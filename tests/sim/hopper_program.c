@@ -22,6 +22,7 @@ enum { THREADS = 384, WIDTH = 128, MOST_STEPS = 20000000, PAST = 64, UNTOUCHED =
 const struct hopper_program hopper_programs[] = {
     {"matmul.ptx", HOPPER_MATMUL, "matmul_hopper", 213056, 1, 1},
     {"matmul.thread", HOPPER_MATMUL, "matmul_hopper", 213056, 1, 1},
+    {"matmul_pairs.ptx", HOPPER_MATMUL, "matmul_hopper_pairs", 213056, 2, 2},
     {"attention.ptx", HOPPER_ATTENTION, "attention_hopper", 163968, 1, 1},
     {"attention.thread", HOPPER_ATTENTION, "attention_hopper", 163968, 1, 1},
 };

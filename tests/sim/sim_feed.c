@@ -25,7 +25,7 @@ void feed_start(struct feed *f, struct sim_observer *o, struct sim_report *repor
     if (o->launch)
         tell(o->launch(o->user, NULL, grid, block));
     for (int b = 0; b < blocks; b++) {
-        struct sim_block_event e = {b, f->warps, threads, FEED_SHARED, 0, 0};
+        struct sim_block_event e = {b, f->warps, threads, FEED_SHARED, 0, b, 1, 0};
         if (o->block_begins)
             tell(o->block_begins(o->user, &e));
     }
@@ -34,7 +34,7 @@ void feed_start(struct feed *f, struct sim_observer *o, struct sim_report *repor
 void feed_end(struct feed *f)
 {
     for (int b = 0; b < f->blocks; b++) {
-        struct sim_block_event e = {b, f->warps, f->threads, FEED_SHARED, 0, 0};
+        struct sim_block_event e = {b, f->warps, f->threads, FEED_SHARED, 0, b, 1, 0};
         if (f->observer->block_ends)
             tell(f->observer->block_ends(f->observer->user, &e));
     }

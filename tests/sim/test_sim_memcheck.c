@@ -251,7 +251,7 @@ static void deadlocks_in_the_order_of_blocks(void **state)
     static const int64_t blocks[] = {256, 3, 255};
     watch_barriers(64);
     for (int i = 0; i < 3; i++) {
-        struct sim_block_event begins = {blocks[i], 2, 64, 0, 0, 0};
+        struct sim_block_event begins = {blocks[i], 2, 64, 0, 0, blocks[i], 1, 0};
         struct sim_sync_event e = {.at = feed_place(&f, 0, 0),
                                    .kind = SIM_BARRIER_ARRIVE,
                                    .mask = LANES,

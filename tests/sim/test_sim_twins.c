@@ -15,13 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 4096, SEEDS = 12, CLEAN_SEEDS = 3, MOST_STEPS = 400000, LEAST_TWINS = 180 };
+enum { WORDS = 4096, SEEDS = 12, CLEAN_SEEDS = 3, MOST_STEPS = 400000, LEAST_TWINS = 184 };
 #define FOLDER TW_TEST_ROOT "/tests/sim/twins/"
 
 struct twin {
     char name[64];
     char expect[32];
-    unsigned grid, block;
+    unsigned grid, block, cluster;
     int n;
     bool raw, broken, shown;
 };
@@ -31,15 +31,17 @@ static void read_head(struct twin *t, const char *text)
 {
     const char *launch = strstr(text, "// launch:"), *end = strchr(launch, '\n'), *at;
     assert_int_equal(sscanf(text, "// expect: %31s", t->expect), 1);
-    t->grid = 1;
+    t->grid = t->cluster = 1;
     t->block = 64;
     t->n = 64;
     if ((at = strstr(launch, "grid=")) && at < end)
         t->grid = (unsigned)strtoul(at + 5, NULL, 10);
     if ((at = strstr(launch, "block=")) && at < end)
         t->block = (unsigned)strtoul(at + 6, NULL, 10);
-    if ((at = strstr(launch, "n=")) && at < end)
-        t->n = (int)strtol(at + 2, NULL, 10);
+    if ((at = strstr(launch, "cluster=")) && at < end)
+        t->cluster = (unsigned)strtoul(at + 8, NULL, 10);
+    if ((at = strstr(launch, " n=")) && at < end)
+        t->n = (int)strtol(at + 3, NULL, 10);
     t->raw = (at = strstr(launch, "raw")) && at < end;
 }
 
@@ -93,6 +95,7 @@ static struct outcome run(struct twin *t, uint64_t seed, bool late)
     tell_memory(memory, values[1], "in", true);
     c.launch.grid[0] = t->grid;
     c.launch.block[0] = t->block;
+    c.launch.cluster[0] = t->cluster;
     c.launch.options = (struct sim_options){
         .seed = seed, .async_late = late, .step_limit = MOST_STEPS, .resident_blocks = 4};
     sim_case_run(&c, "k", 3, values);
