@@ -22,8 +22,8 @@
  * programs of tests/sync compare the verdicts with all of them.
  *
  * Agents. A warpgroup of a role is an agent, and so is the one thread of a role that starts copies.
- * A clock has a component for the accesses of each agent, for the products of each warpgroup, for
- * the stores of each thread, and for the phases of each mbarrier. The threads of a warpgroup are
+ * A clock has a component for the accesses of each agent, for the products of each warpgroup and its
+ * steps at mbarriers, for the stores of each thread, and for the phases of each mbarrier. The threads of a warpgroup are
  * not ordered: its clock has its own accesses only up to the last barrier. An arrival counts once
  * all threads of the warpgroup have come, so it releases all accesses before it.
  *
@@ -200,7 +200,9 @@ struct role_group {
     int trace, number; /* number within the role */
     size_t at;         /* its next step */
     int *clock;
-    int own, dots; /* components */
+    int own, dots; /* components: accesses, products */
+    int came;      /* component: steps at mbarriers */
+    int *begun;    /* by number of a product: the step that began it */
     int now;       /* number of its latest step */
     int loads;     /* groups of copies committed */
     int *waits;    /* by mbarrier: waits so far */

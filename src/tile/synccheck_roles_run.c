@@ -101,7 +101,7 @@ static void release_clock(const struct roles_run *u, const struct role_group *g,
     memset(to, 0, sizeof *to * (size_t)u->components);
     if (!thread) {
         clock_join(u, to, g->clock);
-        to[g->own] = g->now;
+        to[g->own] = to[g->came] = g->now;
     }
     if (thread || g->number == 0) {
         clock_join(u, to, t->clock);
@@ -130,7 +130,7 @@ static void step_access(struct roles_run *u, struct role_group *g, const struct 
 {
     struct role_thread *t = thread_of(u, g);
     struct role_record b = record_of(u, g, s);
-    struct phase_step step = {b.component, b.time, b.place};
+    struct phase_step step = {t->own, t->now, b.place};
     if (s->thread) { /* what the other threads know, this one knows, too */
         clock_join(u, t->clock, g->clock);
         t->clock[t->own] = t->now;
@@ -151,6 +151,7 @@ static void step_access(struct roles_run *u, struct role_group *g, const struct 
     case STEP_DOT:
         b.component = g->dots;
         b.time = (int)s->number;
+        g->begun[s->number] = g->now;
         break;
     case STEP_LOAD:
         b.load = g->loads + 1;
@@ -166,7 +167,7 @@ static bool step_arrive(struct roles_run *u, struct role_group *g, const struct 
                         int *released)
 {
     const struct role_thread *t = thread_of(u, g);
-    struct phase_step step = {s->thread ? t->own : g->own, s->thread ? t->now : g->now,
+    struct phase_step step = {s->thread ? t->own : g->came, s->thread ? t->now : g->now,
                               role_place_of(g->trace, s, NULL)};
     release_clock(u, g, s->thread, released);
     return barrier_arrive(u, s, released, &step);
@@ -181,7 +182,7 @@ static int *waits_of(const struct roles_run *u, const struct role_group *g,
 static bool step_wait(struct roles_run *u, struct role_group *g, const struct role_step *s)
 {
     struct role_thread *t = thread_of(u, g);
-    struct phase_step step = {s->thread ? t->own : g->own, s->thread ? t->now : g->now,
+    struct phase_step step = {s->thread ? t->own : g->came, s->thread ? t->now : g->now,
                               role_place_of(g->trace, s, NULL)};
     int *waits = waits_of(u, g, s);
     int phase = barrier_phase_awaited(u, s, *waits, s->thread ? t->clock : g->clock);
@@ -190,8 +191,20 @@ static bool step_wait(struct roles_run *u, struct role_group *g, const struct ro
     barrier_pass(u, s, phase, s->thread ? t->clock : g->clock, &step);
     if (!s->thread && g->number == 0)
         clock_join(u, t->clock, g->clock);
-    ++*waits;
+    *waits += s->number < 0; /* a wait by hand is none of the role's own */
     return true;
+}
+
+/* Ends products. A product is one operation of all threads of a warpgroup, so all of them have come
+ * to it; that orders their steps at mbarriers, and not their accesses. */
+static void step_dot_wait(const struct roles_run *u, struct role_group *g,
+                          const struct role_step *s)
+{
+    int begun = g->begun[s->number];
+    g->clock[g->dots] = (int)s->number;
+    g->clock[g->came] = begun > g->clock[g->came] ? begun : g->clock[g->came];
+    if (g->number == 0)
+        clock_join(u, thread_of(u, g)->clock, g->clock);
 }
 
 /* Makes the copies of groups up to `groups` writes of the threads that waited. */
@@ -257,7 +270,7 @@ static bool step(struct roles_run *u, struct role_group *g, const struct role_st
         if (!step_wait(u, g, s))
             return false;
         break;
-    case STEP_DOT_WAIT: g->clock[g->dots] = (int)s->number; break;
+    case STEP_DOT_WAIT: step_dot_wait(u, g, s); break;
     case STEP_STORE_WAIT:
         if (t->issued - (int)s->number > t->clock[t->stores])
             t->clock[t->stores] = t->issued - (int)s->number;
@@ -342,7 +355,7 @@ static void run_init(struct roles_run *u)
     struct arena *a = r->k->arena;
     int next = 0;
     for (size_t i = 0; i < r->traces.count; i++)
-        u->components += 2 + 2 * r->traces.data[i].groups;
+        u->components += 2 + 3 * r->traces.data[i].groups;
     int first_barrier = u->components;
     u->components += r->barrier_count;
     u->threads = arena_array(a, struct role_thread, r->traces.count + 1);
@@ -357,7 +370,9 @@ static void run_init(struct roles_run *u)
         for (int j = 0; j < r->traces.data[i].groups; j++) {
             struct role_group g = {.trace = (int)i, .number = j};
             g.own = next++;
+            g.came = next++;
             g.dots = next++;
+            g.begun = arena_array(a, int, r->traces.data[i].dots + 1);
             g.clock = arena_array(a, int, u->components);
             g.waits = arena_array(a, int, r->barrier_count + 1);
             vec_push(a, &u->groups, g);
