@@ -284,6 +284,21 @@ static void simulate_configurations(struct check *c, const char *target)
     }
 }
 
+/* Sets `out` to the targets that the kernel is simulated for: the one that its head names, or both. Returns their
+ * number. */
+static int find_targets(tw_kernel *k, const char **out)
+{
+    tw_kernel *own = NULL;
+    int count = 0;
+    bool named = tw_kernel_for_target(k, "sim", &own) == TW_OK &&
+                 strcmp(tw_kernel_target(own), targets[0]) != 0;
+    if (named)
+        out[count++] = tw_kernel_target(own);
+    for (size_t i = 0; !named && i < sizeof targets / sizeof *targets; i++)
+        out[count++] = targets[i];
+    return count;
+}
+
 /* Also simulates kernels whose values are wrong on the CPU, because the simulator may find the
  * cause: a race, or two blocks that write the same elements. If they are right on zeroed outputs
  * only, it finds the access that reads these. */
@@ -297,16 +312,18 @@ void check_simulated(struct check *c)
     c->simulated_from = seconds_now();
     c->status = STATUS_OK;
     c->outcome = TW_OK;
-    for (size_t i = 0; i < sizeof targets / sizeof *targets && c->status == STATUS_OK; i++) {
-        tw_status s = tw_kernel_for_target(kernel, targets[i], &c->kernel);
+    const char *asked[sizeof targets / sizeof *targets];
+    int count = find_targets(kernel, asked);
+    for (int i = 0; i < count && c->status == STATUS_OK; i++) {
+        tw_status s = tw_kernel_for_target(kernel, asked[i], &c->kernel);
         if (s == TW_OK)
             s = tw_launch_new(c->kernel, &c->launch);
         if (s != TW_OK) {
-            check_take_messages(c, s, NULL, targets[i]);
+            check_take_messages(c, s, NULL, asked[i]);
             break;
         }
         if (space_open(&c->space, c->kernel, c->given) == STATUS_OK)
-            simulate_configurations(c, targets[i]);
+            simulate_configurations(c, asked[i]);
         space_close(&c->space);
         tw_launch_free(c->launch);
     }

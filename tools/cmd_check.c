@@ -458,7 +458,8 @@ static const struct option_spec check_options[] = {
      .values = 1,
      .value = "DEVICE",
      .help = "PTX, CUDA: sim (default), or sm_90, sim:h100: what CUDA C is compiled for (else\n"
-             "sm_80); a .tile file is simulated for sm_80 and sm_90"},
+             "sm_80); a .tile file is simulated for sm_80 and sm_90,\n"
+             "or for the GPU that its kernel's head names"},
     OPTIONS_COMPILER,
     {.name = "seeds",
      .values = 1,

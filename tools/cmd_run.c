@@ -400,7 +400,7 @@ static int choose_device(struct run *r, const struct device_asked *asked, const 
     if (status == STATUS_OK)
         status = why_read(&r->why, o);
     r->sim.options.trace = r->trace.path || r->why.array ? &r->trace.options : NULL;
-    *device = asked->target ? asked->target : "sm_80";
+    *device = asked->target ? asked->target : "sim";
     r->sim.options.watch = options_has(o, "counters") ? TW_WATCH_COUNTERS : 0;
     r->sim.options.seed = options_has(o, "seed") ? (uint64_t)r->seed : 0;
     const char *despite = options_value(o, "despite"), *order = options_value(o, "order");

@@ -159,7 +159,7 @@ static int show_program(struct program *p, const struct options *given, const ch
                         const struct device_asked *device, int stage)
 {
     struct chosen c = {0};
-    const char *place = target ? target : stage == STAGE_TILE ? "cpu" : "sm_80";
+    const char *place = target ? target : stage == STAGE_TILE ? "cpu" : "sim";
     int status =
         program_is_family(p) ? choose(p, given, place, device, &c) : chosen_refuse(p, given);
     tw_kernel *k = status == STATUS_OK ? program_kernel(p, given->command) : NULL;
@@ -200,13 +200,13 @@ static int read_target(struct device_asked *d, const struct options *given, int 
     if (!d->place)
         return STATUS_OK;
     const char *called = target_called(d->place, room);
-    *target = d->target ? d->target : called ? called : device_is(d, "sim") ? "sm_80" : d->place;
+    *target = d->target ? d->target : called ? called : device_is(d, "sim") ? "sim" : d->place;
     if (stage != STAGE_TILE && strcmp(*target, "cpu") == 0)
         return usage_error(
             NULL, given->command,
             "--stage %s shows what a GPU gets: say --device sm_90, or leave --device cpu out",
             stages[stage]);
-    bool known = device_is(d, "cpu") ? !d->target : names_gpu(*target);
+    bool known = device_is(d, "cpu") ? !d->target : device_is(d, "sim") || names_gpu(*target);
     return known ? STATUS_OK
                  : device_refuse(d, given,
                                  "there are cpu, sm_80 and up, a GPU by its name (h100), sim, and "

@@ -239,6 +239,14 @@ static tw_status check_ordinal(tw_context *ctx, const char *name)
     return TW_BAD_ARGUMENT;
 }
 
+/* Returns the target that the kernel's head names, if it is one; NULL: none. */
+static const struct target *own_target(const tw_kernel *k)
+{
+    struct ptx_target ptx;
+    const char *name = k->info->target;
+    return name && ptx_target_parse(name, strlen(name), &ptx) ? target_find(ptx) : NULL;
+}
+
 static tw_status find_target(void *user)
 {
     struct target_call *call = user;
@@ -264,7 +272,11 @@ static tw_status find_target(void *user)
                        first->ptx.number % 10, first->name);
             return TW_UNSUPPORTED;
         }
-        call->name = own->name;
+        const struct target *wanted = own_target(call->kernel);
+        call->name = wanted && target_runs_on(wanted, d->capability) ? wanted->name : own->name;
+    } else if (strcmp(call->name, "sim") == 0) {
+        const struct target *wanted = own_target(call->kernel);
+        call->name = wanted ? wanted->name : target_at(0)->name;
     }
     for (tw_kernel *k = m->kernels[index].targeted; k; k = k->next)
         if (strcmp(k->target, call->name) == 0) {

@@ -289,6 +289,7 @@ bool emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *
 {
     if (!kernel_uses_roles(k))
         return lower_kernel(a, k, options, diag, out);
+    *out = (struct lowered){0};
     struct thread_function *f = emit_thread(a, k, options, diag, out);
     if (!f || !thread_verify(a, f, diag))
         return false;

@@ -93,6 +93,7 @@ struct lang_kernel {
     struct name_table param_names; /* number: the index into params */
     const struct lang_tune *tunes;
     const struct lang_type *types;
+    const char *target; /* the GPU that `target(sm_90a)` names; NULL: none */
     bool has_ensures;
     struct loc ensures;    /* the place of the first */
     bool has_wrong_params; /* with the first choice of its types, a parameter does not compile */

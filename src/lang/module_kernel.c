@@ -211,8 +211,12 @@ const struct lang_kernel *lang_kernel(struct arena *a, const struct module *m, i
     struct lang_kernel *k = arena_new(a, struct lang_kernel);
     k->name = e->name;
     k->loc = e->loc;
-    for (const struct node *n = e->node->attributes; n; n = n->next)
+    for (const struct node *n = e->node->attributes; n; n = n->next) {
         k->thread_level = k->thread_level || strcmp(n->text, "threads") == 0;
+        if (strcmp(n->text, "target") == 0 && n->list && n->list->kind == N_NAME &&
+            strncmp(n->list->text, "sm_", 3) == 0)
+            k->target = n->list->text;
+    }
     for (const struct node *p = e->node->params; p; p = p->next)
         k->param_count++;
     describe_types(a, m, &e->uses, k);
