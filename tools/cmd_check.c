@@ -1,5 +1,6 @@
 /* Command check: passes every configuration of every kernel through the static checks, then
  * compares small runs with `ensures`. */
+#include "app.h"
 #include "check.h"
 #include "commands.h"
 #include "page_link.h"
@@ -367,6 +368,8 @@ static void check_all(struct check *c)
 
 static int check_run(const struct command *self, const struct options *given)
 {
+    if (is_app(given))
+        return app_run(self, given, true);
     if (given->word_count == 0)
         return usage_error(NULL, self, "which FILE?");
     for (int i = 0; i < given->word_count; i++)
@@ -473,12 +476,14 @@ static const struct option_spec check_options[] = {
     OPTION_SAME_VALUE,
     OPTION_VOLATILE,
     OPTION_COUNTERS,
+    OPTION_GROUP("Programs, after --"),
+    OPTION_APP_LAUNCH,
     OPTION_END,
 };
 
 const struct command command_check = {
     .name = "check",
-    .arguments = "FILE[:KERNEL]… [OPTIONS]",
+    .arguments = "FILE[:KERNEL]… [OPTIONS] | [OPTIONS] -- PROGRAM [ARGUMENT]…",
     .summary = "find races and other mistakes, in every configuration",
     .about =
         "Checks each kernel in each configuration (tuned values that `require` allows, type "
@@ -499,6 +504,9 @@ const struct command command_check = {
         "FILE may be PTX of any compiler, or CUDA C (k.cu, k.cuh), which nvcc or clang compiles\n"
         "first: its kernel is simulated with the launch that --grid, --block and --arg say, and\n"
         "watched in the same way.\n"
+        "After `--` comes a CUDA program, which nvcc -cudart shared linked: it runs with its\n"
+        "arguments, its kernels on the simulator, and every launch, copy and free is watched. The\n"
+        "status is 1 if something was found, and otherwise the program's own.\n"
         "Silent when all is well (on a terminal: a line for each kernel); a line says of a kernel\n"
         "that it has no `ensures`, was not run, or is undecided. Status 1: something was found, "
         "or\n"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 const char *const help_variables[][2] = {
+    {"TILEWRIGHT_APP", "set for programs after `--`: settings of their libraries"},
     {"TILEWRIGHT_BLAS", "OpenBLAS, to compare with; empty: not with it"},
     {"TILEWRIGHT_BLIS", "BLIS, to compare with; empty: not with it"},
     {"TILEWRIGHT_CACHE", "folder of assembled kernels; empty: none"},

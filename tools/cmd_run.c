@@ -1,4 +1,5 @@
 /* Command run: runs one kernel on arrays that it reads from files or creates. */
+#include "app.h"
 #include "commands.h"
 #include "cmd_ptx.h"
 #include "device_asked.h"
@@ -522,6 +523,8 @@ int run_to_explain(const struct command *self, const struct options *given)
 
 static int run_run(const struct command *self, const struct options *given)
 {
+    if (is_app(given))
+        return app_run(self, given, false);
     if (given->word_count && is_ptx_file(given->words[0]))
         return run_ptx(self, given);
     return run_kernel(self, given, false);
@@ -602,12 +605,14 @@ static const struct option_spec run_options[] = {
     OPTION_GROUP("PTX and CUDA C"),
     OPTIONS_PTX_LAUNCH,
     OPTIONS_COMPILER,
+    OPTION_GROUP("Programs, after --"),
+    OPTION_APP_LAUNCH,
     OPTION_END,
 };
 
 const struct command command_run = {
     .name = "run",
-    .arguments = "FILE[:KERNEL] [OPTIONS]",
+    .arguments = "FILE[:KERNEL] [OPTIONS] | [OPTIONS] -- PROGRAM [ARGUMENT]…",
     .summary = "run a kernel on .npy files or generated data",
     .about =
         "Compiles a kernel and runs it. Sizes that are not set are inferred from the arrays. "
@@ -626,7 +631,10 @@ const struct command command_run = {
         "FILE may be PTX of any compiler, or CUDA C (k.cu, k.cuh), which nvcc or clang compiles\n"
         "first: then --grid and --block say the launch, and --arg each argument. It runs on the\n"
         "simulator, or with --device cuda on the GPU. The arrays that the kernel changed are\n"
-        "printed.",
+        "printed.\n"
+        "After `--` comes a CUDA program, which nvcc -cudart shared linked: its kernels run on "
+        "the\n"
+        "simulator, and a table counts what each kernel did.",
     .options = run_options,
     .examples =
         "  tilewright run kernels/matmul/shared.tile --in a=A.npy --in b=B.npy --out c=C.npy\n"

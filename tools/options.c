@@ -170,19 +170,22 @@ bool options_parse(struct options *o, const struct command *c, int argc, char **
     size_t room = (size_t)argc + 1;
     *o = (struct options){.command = c,
                           .uses = need_memory(room * sizeof(struct option_use)),
-                          .words = need_memory(room * sizeof(char *))};
+                          .words = need_memory(room * sizeof(char *)),
+                          .after_dashes = -1};
     bool only_words = false;
     for (int i = 0; i < argc;) {
         const char *word = argv[i];
         if (!only_words && strcmp(word, "--") == 0) {
             only_words = true;
+            o->after_dashes = o->word_count;
             i++;
         } else if (!only_words && word[0] == '-' && word[1] && word[1] != ':') {
             i = take_option(o, c, argc, argv, i);
             if (i < 0)
                 return false;
-        } else if (i > 0 && (parts_file(o, c, (const char *const *)argv + i) ||
-                             continues_list(o, c, (const char *const *)argv + i))) {
+        } else if (i > 0 && !only_words &&
+                   (parts_file(o, c, (const char *const *)argv + i) ||
+                    continues_list(o, c, (const char *const *)argv + i))) {
             return false;
         } else {
             o->words[o->word_count++] = word;

@@ -36,6 +36,7 @@ struct options {
     int use_count;
     const char **words; /* not options */
     int word_count;
+    int after_dashes;              /* number of the first word after "--"; -1: there is no "--" */
     struct complaints *complaints; /* keeps their errors; NULL: not kept */
 };
 

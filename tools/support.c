@@ -243,6 +243,22 @@ char *headers_folder(void)
     return folder;
 }
 
+/* TILEWRIGHT_APP is the folder, relative to the program, into which `cmake --install` puts them. */
+char *app_folder(void)
+{
+    static const char *const places[] = {"app", TILEWRIGHT_APP, NULL};
+    for (int i = 0; places[i]; i++) {
+        char *inside = need_text("%s/libcuda.so.1", places[i]), *library = beside_program(inside);
+        free(inside);
+        bool found = library && access(library, R_OK) == 0;
+        free(library);
+        char *folder = found ? beside_program(places[i]) : NULL;
+        if (folder)
+            return folder;
+    }
+    return NULL;
+}
+
 bool in_checkout(void)
 {
     struct stat s;

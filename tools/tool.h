@@ -57,6 +57,9 @@ char *source_path(const char *path);
 /* Returns the folder of tilewright_cpu.h, in the checkout or installed with the program; NULL if it
  * is in neither. The caller frees. */
 char *headers_folder(void);
+/* Returns the folder of the libraries that run CUDA programs on the simulator; NULL: this build has
+ * none. The caller frees. */
+char *app_folder(void);
 bool in_checkout(void); /* the program is in its build folder, in a checkout with ./dev */
 /* Returns `p`. If `p` is NULL, memory is exhausted: prints a message and ends the program. */
 void *checked(void *p);

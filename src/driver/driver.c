@@ -1,6 +1,7 @@
 /* The lock, the settings, objects and their handles. */
 #include "driver/driver.h"
 
+#include "base/platform.h"
 #include "target/gpus.h"
 
 #include <pthread.h>
@@ -61,18 +62,27 @@ int driver_guard(int (*function)(void *user), void *user)
     return result;
 }
 
-/* --- settings --- */
+/* --- settings: the lines NAME=VALUE of the file that TILEWRIGHT_APP names --- */
+
+static char *settings_text; /* NULL: there is no such file */
+
+/* Returns the value of a setting; NULL: it is not set. */
+static const char *setting(const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = settings_text; at && *at;) {
+        const char *end = at + strcspn(at, "\n");
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
+            return arena_string(&driver.arena, at + length + 1, (size_t)(end - at) - length - 1);
+        at = *end ? end + 1 : end;
+    }
+    return NULL;
+}
 
 static int64_t number_setting(const char *name)
 {
-    const char *text = getenv(name);
-    return text && *text ? strtoll(text, NULL, 10) : 0;
-}
-
-static const char *text_setting(const char *name)
-{
-    const char *text = getenv(name);
-    return text && *text ? text : NULL;
+    const char *text = setting(name);
+    return text ? strtoll(text, NULL, 10) : 0;
 }
 
 /* Returns the first GPU of that capability: "sm_90". */
@@ -85,20 +95,27 @@ static const struct gpu *gpu_of_target(const char *name)
     return gpu_find(name);
 }
 
-static void read_settings(struct driver_settings *s)
+static int read_settings(void *user)
 {
-    const char *device = text_setting("TILEWRIGHT_APP_DEVICE");
-    const char *checks = text_setting("TILEWRIGHT_APP_CHECKS");
-    const char *findings = text_setting("TILEWRIGHT_APP_FINDINGS");
+    struct driver_settings *s = user;
+    size_t length;
+    const char *why, *path = getenv("TILEWRIGHT_APP");
+    settings_text = path ? platform_read_file(&driver.arena, path, &length, &why) : NULL;
+    const char *device = setting("device"), *checks = setting("checks");
+    const char *findings = setting("findings");
     s->gpu = device ? gpu_of_target(device) : NULL;
     if (!s->gpu)
         s->gpu = gpu_of_target("sm_90");
     s->checks = !checks || strcmp(checks, "0") != 0;
-    s->kernel = text_setting("TILEWRIGHT_APP_KERNEL");
-    s->launch = number_setting("TILEWRIGHT_APP_LAUNCH");
-    s->limit = number_setting("TILEWRIGHT_APP_LIMIT");
-    s->trace = text_setting("TILEWRIGHT_APP_TRACE");
+    s->kernel = setting("kernel");
+    s->launch = number_setting("launch");
+    s->seed = (uint64_t)number_setting("seed");
+    s->step_limit = number_setting("step-limit");
+    s->suppress = setting("suppress");
+    s->limit = number_setting("limit");
+    s->trace = setting("trace");
     s->findings = findings ? fopen(findings, "a") : NULL;
+    return DRIVER_SUCCESS;
 }
 
 static void at_exit(void)
@@ -111,7 +128,9 @@ static void at_exit(void)
 static int prepare(void *user)
 {
     (void)user;
-    return driver_machine() ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
+    driver_machine();
+    driver_report_begin();
+    return DRIVER_SUCCESS;
 }
 
 int driver_prepare(void)
@@ -119,8 +138,9 @@ int driver_prepare(void)
     if (driver.initialised)
         return DRIVER_SUCCESS;
     arena_init(&driver.arena, &allocator_libc, &driver.out_of_memory);
-    read_settings(&driver.settings);
-    int result = driver_guard(prepare, NULL);
+    int result = driver_guard(read_settings, &driver.settings);
+    if (result == DRIVER_SUCCESS)
+        result = driver_guard(prepare, NULL);
     driver.initialised = result == DRIVER_SUCCESS;
     if (driver.initialised)
         atexit(at_exit);

@@ -11,6 +11,7 @@
  *   driver_module.c      modules, libraries, kernels; fat_binary.c takes PTX out of images
  *   driver_stream.c      streams and events
  *   driver_launch.c      launches
+ *   driver_order.c       what is ordered after what; driver_overlap.c, driver_guard.c, driver_races.c
  *   driver_occupancy.c   how many blocks fit
  *   driver_findings.c    findings, as lines of JSON; driver_site.c names places in the program
  *
@@ -61,6 +62,9 @@ struct driver_settings {
     bool checks;           /* races, barriers and memory are watched */
     const char *kernel;    /* only this kernel is watched; NULL: all */
     int64_t launch;        /* only this launch is watched; 0: all */
+    uint64_t seed;         /* of the order of warps and blocks */
+    int64_t step_limit;    /* most warp instructions of a launch; 0: the default */
+    const char *suppress;  /* file of findings to let pass; NULL: none */
     int64_t limit;         /* warp instructions that are watched in full; 0: the default */
     const char *trace;     /* folder for --trace; NULL: none */
     FILE *findings;        /* lines of JSON; NULL: text to standard error */
@@ -129,10 +133,13 @@ struct driver_memory {
     int number; /* "allocation 3" */
     const char *name, *call;
     struct driver_site made, freed;
+    int guard;            /* driver_guard.c: how the host may access it */
     const char *freed_by; /* name of the call; NULL: not freed */
 };
 /* Returns the memory that has the address or had it before it was freed; NULL: none. */
 struct driver_memory *driver_memory_at(uint64_t address);
+/* Returns true for addresses that host and device share. */
+bool driver_is_shared(uint64_t address);
 /* Returns the registered memory that has this byte of the host; NULL: none. */
 struct driver_memory *driver_registered_at(const void *host);
 /* Returns the next memory in the order of allocation; the first after NULL; NULL: no more. */
@@ -145,11 +152,7 @@ void *driver_bytes(uint64_t address, size_t bytes, const char *what);
 
 /* --- streams --- */
 
-struct driver_stream {
-    int number; /* 0: the default stream */
-    unsigned flags;
-    int priority;
-};
+struct driver_stream; /* driver_order.h */
 /* Returns the stream of a handle; NULL: it is invalid. */
 struct driver_stream *driver_stream_of(void *handle);
 /* The device's time in microseconds, as it was spent so far. */
@@ -181,13 +184,16 @@ int driver_resident(const struct driver_kernel *k, int64_t threads, size_t share
 
 /* --- the machine --- */
 
+struct sim_report;
+
 struct sim *driver_machine(void);
+struct sim_report *driver_machine_report(void);
 /* Makes the module the machine's. Returns false if its variables do not fit. */
 bool driver_machine_load(struct driver_module *m);
 struct driver_launched {
     const struct driver_kernel *kernel;
     struct sim_launch launch;
-    const struct driver_stream *stream;
+    struct driver_stream *stream;
     bool cooperative;
     int64_t number; /* of the launch, from 1 */
     struct driver_site site;
@@ -207,13 +213,25 @@ struct driver_fault {
 };
 /* Reports it, once for each place and message. */
 void driver_report_fault(const struct driver_fault *fault);
-struct sim_report;
 struct sim_finding;
+/* driver_suppress.c: reads the file of findings to let pass; tells whether it names a finding of a
+ * call at a place ("main+0x2c in app"). */
+void driver_read_suppressions(struct arena *a, const char *name);
+bool driver_is_suppressed(const char *kind, const char *place);
+/* Begins a line of JSON, adds to it, and writes it; the text goes to people. */
+void driver_finding_begin(struct text *out, const char *kind, bool fails, const char *message);
+void driver_finding_key(struct text *out, const char *key, const char *value);
+void driver_finding_end(struct text *json, const struct text *text);
+void driver_finding_memory(struct text *text, const struct driver_memory *m);
+/* Returns false if a finding with these texts was reported before, or is to be let pass. */
+bool driver_finding_is_new(const char *kind, const char *what, const char *place);
 /* Reports what a launch found after the finding `after` (NULL: from the first on). */
 void driver_report_launch(const struct sim_report *report, const struct sim_finding *after,
                           const struct driver_launched *l);
 /* Reports that a launch ended for a reason that is no finding of the checks. */
 void driver_report_end(const char *kind, const char *message, const struct driver_launched *l);
+/* Called when the program opens the driver. */
+void driver_report_begin(void);
 /* Called at the end of the process: leaks, and how many launches ran. */
 void driver_report_exit(void);
 

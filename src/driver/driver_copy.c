@@ -1,6 +1,7 @@
 /* Copies and fills. */
 #include "driver/driver.h"
 
+#include "driver/driver_order.h"
 #include "sim/sim_own.h"
 
 #include <stddef.h>
@@ -61,6 +62,26 @@ static void note_written(uint64_t address, size_t bytes)
         sim_wrote(driver_machine(), address, bytes);
 }
 
+/* Returns true if the machine knows the memory; other memory is the host's alone. */
+static bool is_known(uint64_t address)
+{
+    return sim_bytes(driver_machine(), address, 0);
+}
+
+/* Notes the rows of one side. */
+static void touch_rows(struct driver_work *w, const struct rows *r, size_t width, size_t height,
+                       unsigned touch)
+{
+    if (!is_known(r->address))
+        return;
+    if (r->pitch == width || height == 1) {
+        driver_work_touches(w, r->address, width * height, touch);
+        return;
+    }
+    for (size_t y = 0; y < height; y++)
+        driver_work_touches(w, r->address + y * r->pitch, width, touch);
+}
+
 struct copy {
     struct rows to, from;
     size_t width, height;
@@ -73,7 +94,8 @@ static int do_copy(void *user)
     enum { BYTES_A_MICROSECOND = 10000 };
     const struct copy *c = user;
     unsigned char *to, *from;
-    if (!driver_stream_of(c->stream))
+    struct driver_stream *stream = driver_stream_of(c->stream);
+    if (!stream)
         return DRIVER_INVALID_HANDLE;
     if (!c->width || !c->height)
         return DRIVER_SUCCESS;
@@ -84,10 +106,16 @@ static int do_copy(void *user)
         result = find_side(&c->to, to_bytes, writes, &to);
     if (result != DRIVER_SUCCESS)
         return result;
+    struct driver_work *w = driver_work_begin(stream, NULL);
+    touch_rows(w, &c->from, c->width, c->height, DRIVER_READS);
+    touch_rows(w, &c->to, c->width, c->height, DRIVER_WRITES);
     for (size_t y = 0; y < c->height; y++) {
         memmove(to + y * c->to.pitch, from + y * c->from.pitch, c->width);
         note_written(c->to.address + y * c->to.pitch, c->width);
     }
+    driver_work_end(w);
+    if (c->waits || !is_known(c->to.address)) /* a copy to pageable memory waits, too */
+        driver_order_host(stream);
     driver_clock += 1 + (double)(c->width * c->height) / BYTES_A_MICROSECOND;
     return DRIVER_SUCCESS;
 }
@@ -223,6 +251,7 @@ struct fill {
     unsigned value;
     int bytes; /* of a value */
     void *stream;
+    bool waits; /* the call is not one of the asynchronous ones */
 };
 
 static void fill_row(unsigned char *to, const struct fill *f)
@@ -239,7 +268,8 @@ static int do_fill(void *user)
 {
     const struct fill *f = user;
     size_t row = f->width * (size_t)f->bytes;
-    if (!driver_stream_of(f->stream))
+    struct driver_stream *stream = driver_stream_of(f->stream);
+    if (!stream)
         return DRIVER_INVALID_HANDLE;
     if (f->to % (size_t)f->bytes)
         return DRIVER_INVALID_VALUE;
@@ -249,67 +279,83 @@ static int do_fill(void *user)
     unsigned char *to = driver_bytes(f->to, bytes, "a fill writes");
     if (!to)
         return DRIVER_INVALID_VALUE;
+    struct driver_work *w = driver_work_begin(stream, NULL);
+    touch_rows(w, &(struct rows){DEVICE, f->to, f->pitch}, row, f->height, DRIVER_WRITES);
     for (size_t y = 0; y < f->height; y++) {
         fill_row(to + y * f->pitch, f);
         sim_wrote(driver_machine(), f->to + y * f->pitch, row);
     }
+    driver_work_end(w);
+    if (f->waits && driver_is_shared(f->to)) /* of memory of the host, it is synchronous */
+        driver_order_host(stream);
     driver_clock += 1;
     return DRIVER_SUCCESS;
 }
 
-static int fill(uint64_t to, unsigned value, int bytes, size_t count, void *stream)
+static int fill(uint64_t to, unsigned value, int bytes, size_t count, void *stream, bool waits)
 {
-    struct fill f = {
-        .to = to, .width = count, .height = 1, .value = value, .bytes = bytes, .stream = stream};
+    struct fill f = {.to = to,
+                     .width = count,
+                     .height = 1,
+                     .value = value,
+                     .bytes = bytes,
+                     .stream = stream,
+                     .waits = waits};
     return driver_guard(do_fill, &f);
 }
 
 int cuMemsetD8_v2(uint64_t to, unsigned char value, size_t count)
 {
     IN_CONTEXT;
-    return fill(to, value, 1, count, NULL);
+    return fill(to, value, 1, count, NULL, true);
 }
 
 int cuMemsetD16_v2(uint64_t to, unsigned short value, size_t count)
 {
     IN_CONTEXT;
-    return fill(to, value, 2, count, NULL);
+    return fill(to, value, 2, count, NULL, true);
 }
 
 int cuMemsetD32_v2(uint64_t to, unsigned value, size_t count)
 {
     IN_CONTEXT;
-    return fill(to, value, 4, count, NULL);
+    return fill(to, value, 4, count, NULL, true);
 }
 
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t count, void *stream)
 {
     IN_CONTEXT;
-    return fill(to, value, 1, count, stream);
+    return fill(to, value, 1, count, stream, false);
 }
 
 int cuMemsetD16Async(uint64_t to, unsigned short value, size_t count, void *stream)
 {
     IN_CONTEXT;
-    return fill(to, value, 2, count, stream);
+    return fill(to, value, 2, count, stream, false);
 }
 
 int cuMemsetD32Async(uint64_t to, unsigned value, size_t count, void *stream)
 {
     IN_CONTEXT;
-    return fill(to, value, 4, count, stream);
+    return fill(to, value, 4, count, stream, false);
+}
+
+static int fill_rows(uint64_t to, size_t pitch, unsigned value, size_t width, size_t height,
+                     void *stream, bool waits)
+{
+    struct fill f = {to, pitch, width, height, value, 1, stream, waits};
+    return height > 1 && pitch < width ? DRIVER_INVALID_VALUE : driver_guard(do_fill, &f);
+}
+
+int cuMemsetD2D8_v2(uint64_t to, size_t pitch, unsigned char value, size_t width, size_t height)
+{
+    IN_CONTEXT;
+    return fill_rows(to, pitch, value, width, height, NULL, true);
 }
 
 int cuMemsetD2D8Async(uint64_t to, size_t pitch, unsigned char value, size_t width, size_t height,
                       void *stream)
 {
     IN_CONTEXT;
-    struct fill f = {to, pitch, width, height, value, 1, stream};
-    return driver_guard(do_fill, &f);
-}
-
-int cuMemsetD2D8_v2(uint64_t to, size_t pitch, unsigned char value, size_t width, size_t height)
-{
-    IN_CONTEXT;
-    return cuMemsetD2D8Async(to, pitch, value, width, height, NULL);
+    return fill_rows(to, pitch, value, width, height, stream, false);
 }

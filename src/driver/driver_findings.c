@@ -1,16 +1,19 @@
-/* Findings: each is a line of JSON in the file that TILEWRIGHT_APP_FINDINGS names, written at once,
+/* Findings: each is a line of JSON in the file that the setting `findings` names, written at once,
  * so that nothing is lost if the program dies. Without such a file they go to standard error. */
 #include "driver/driver.h"
 
+#include "driver/driver_order.h"
 #include "sim/sim_report.h"
 
 #include <string.h>
 
-/* Ends a line of JSON, or prints its text. */
+/* Writes a line of JSON, or prints its text. Between values, an end of line is a blank. */
 static void say(const struct text *json, const char *text)
 {
     FILE *out = driver.settings.findings;
     if (out) {
+        for (char *c = json->data; *c; c++)
+            *c = *c == '\n' ? ' ' : *c;
         fprintf(out, "%s\n", json->data);
         fflush(out);
     } else {
@@ -18,7 +21,7 @@ static void say(const struct text *json, const char *text)
     }
 }
 
-static void add_key(struct text *out, const char *key, const char *value)
+void driver_finding_key(struct text *out, const char *key, const char *value)
 {
     text_printf(out, ", \"%s\": ", key);
     if (value)
@@ -27,17 +30,24 @@ static void add_key(struct text *out, const char *key, const char *value)
         text_add(out, "null");
 }
 
-static void begin(struct text *out, const char *kind, bool fails, const char *message)
+void driver_finding_begin(struct text *out, const char *kind, bool fails, const char *message)
 {
     text_init(out, &driver.arena);
     text_add(out, "{\"kind\": ");
     text_add_json(out, kind);
     text_printf(out, ", \"fails\": %s", fails ? "true" : "false");
-    add_key(out, "message", message);
+    driver_finding_key(out, "message", message);
+}
+
+void driver_finding_end(struct text *json, const struct text *text)
+{
+    driver_finding_key(json, "text", text->data);
+    text_add(json, "}");
+    say(json, text->data);
 }
 
 /* Adds the note of where memory was allocated and freed. */
-static void note_memory(struct text *text, const struct driver_memory *m)
+void driver_finding_memory(struct text *text, const struct driver_memory *m)
 {
     struct arena *a = &driver.arena;
     text_printf(text, "    note: %s is %zu bytes by %s at %s\n", m->name, m->bytes, m->call,
@@ -50,12 +60,14 @@ static void note_memory(struct text *text, const struct driver_memory *m)
 /* --- faults of the host's calls --- */
 
 /* Returns false if a fault with these texts was reported before. */
-static bool is_new(const char *kind, const char *message, const char *place)
+bool driver_finding_is_new(const char *kind, const char *message, const char *place)
 {
     static struct number_map reported; /* by the hash of the texts (FNV-1a) */
     const char *const texts[] = {kind, message, place};
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     bool added;
+    if (driver_is_suppressed(kind, place))
+        return false;
     for (int i = 0; i < 3; i++)
         for (const char *c = texts[i]; *c; c++)
             hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
@@ -72,20 +84,18 @@ static int report_fault(void *user)
     driver_site_here(&site);
     const char *place = f->site ? f->site : driver_site_text(a, &site, NULL);
     const char *call = f->call ? f->call : driver_call_name();
-    if (!is_new(f->kind, f->message, place))
+    if (!driver_finding_is_new(f->kind, f->message, place))
         return DRIVER_SUCCESS;
     text_init(&text, a);
     text_printf(&text, "%s: %s: %s\n", f->fails ? "error" : "note", f->kind, f->message);
     if (f->fails)
         text_printf(&text, "    note: %s was called at %s\n", call, place);
     if (f->memory)
-        note_memory(&text, f->memory);
-    begin(&json, f->kind, f->fails, f->message);
-    add_key(&json, "call", call);
-    add_key(&json, "site", f->fails ? place : NULL);
-    add_key(&json, "text", text.data);
-    text_add(&json, "}");
-    say(&json, text.data);
+        driver_finding_memory(&text, f->memory);
+    driver_finding_begin(&json, f->kind, f->fails, f->message);
+    driver_finding_key(&json, "call", call);
+    driver_finding_key(&json, "site", f->fails ? place : NULL);
+    driver_finding_end(&json, &text);
     return DRIVER_SUCCESS;
 }
 
@@ -106,10 +116,10 @@ static void add_launch(struct text *json, struct text *text, const struct driver
     else
         text_add(text, "the default stream");
     text_printf(text, ", at %s\n", place);
-    add_key(json, "kernel", l->kernel->shown);
+    driver_finding_key(json, "kernel", l->kernel->shown);
     text_printf(json, ", \"launch\": %lld, \"stream\": %d", (long long)l->number,
                 l->stream->number);
-    add_key(json, "site", place);
+    driver_finding_key(json, "site", place);
 }
 
 static void add_memory_notes(struct text *text, const struct sim_finding *f)
@@ -120,7 +130,7 @@ static void add_memory_notes(struct text *text, const struct sim_finding *f)
         const struct driver_memory *m =
             x->memory && x->space == SIM_GLOBAL ? driver_memory_at(x->address) : NULL;
         if (m && m != last)
-            note_memory(text, m);
+            driver_finding_memory(text, m);
         last = m;
     }
 }
@@ -130,16 +140,18 @@ static void report_one(const struct sim_report *r, const struct sim_finding *f,
 {
     const struct diagnostic *d = sim_finding_diagnostic(r, f);
     struct text json, text;
+    if (f->suppressed)
+        return;
     text_init(&text, &driver.arena);
     diagnostic_render(&text, d, false);
-    begin(&json, sim_found_name(f->kind), sim_report_fails(r, f->kind), f->message);
+    driver_finding_begin(&json, sim_found_name(f->kind), sim_report_fails(r, f->kind), f->message);
+    if (!sim_report_fails(r, f->kind))
+        text_add(&json, ", \"warns\": true");
     add_launch(&json, &text, l);
     add_memory_notes(&text, f);
     text_add(&json, ", \"finding\": ");
     sim_finding_json(&json, r, f);
-    add_key(&json, "text", text.data);
-    text_add(&json, "}");
-    say(&json, text.data);
+    driver_finding_end(&json, &text);
 }
 
 void driver_report_launch(const struct sim_report *report, const struct sim_finding *after,
@@ -155,11 +167,9 @@ void driver_report_end(const char *kind, const char *message, const struct drive
     struct text json, text;
     text_init(&text, &driver.arena);
     text_printf(&text, "error: %s: %s\n", kind, message);
-    begin(&json, kind, true, message);
+    driver_finding_begin(&json, kind, true, message);
     add_launch(&json, &text, l);
-    add_key(&json, "text", text.data);
-    text_add(&json, "}");
-    say(&json, text.data);
+    driver_finding_end(&json, &text);
 }
 
 /* --- at the end --- */
@@ -177,6 +187,15 @@ static int report_leaks(void *user)
         driver_report_fault(&fault);
     }
     return DRIVER_SUCCESS;
+}
+
+void driver_report_begin(void)
+{
+    FILE *out = driver.settings.findings;
+    if (!out)
+        return;
+    fprintf(out, "{\"kind\": \"begin\"}\n");
+    fflush(out);
 }
 
 void driver_report_exit(void)

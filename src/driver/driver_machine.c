@@ -1,6 +1,7 @@
 /* The simulator, with the checks that watch its launches. */
 #include "driver/driver.h"
 
+#include "driver/driver_order.h"
 #include "sim/sim_barrier_check.h"
 #include "sim/sim_faults.h"
 #include "sim/sim_memcheck.h"
@@ -32,6 +33,12 @@ static void add_checks(struct arena *a)
     watch(sim_races_observer(sim_races_new(a, &machine.report)));
     watch(sim_memcheck_observer(sim_memcheck_new(a, &machine.report)));
     watch(sim_barrier_check_observer(machine.barriers));
+    watch(driver_work_observer());
+}
+
+struct sim_report *driver_machine_report(void)
+{
+    return &machine.report;
 }
 
 struct sim *driver_machine(void)
@@ -43,8 +50,11 @@ struct sim *driver_machine(void)
     sim_skip(machine.sim, SHARED_NUMBERS);
     sim_report_init(&machine.report, a, NULL);
     machine.report.plain = true;
+    machine.report.source_only = true;
     if (driver.settings.checks)
         add_checks(a);
+    if (driver.settings.suppress)
+        driver_read_suppressions(a, driver.settings.suppress);
     return machine.sim;
 }
 
@@ -172,9 +182,15 @@ int driver_machine_run(struct driver_launched *l)
         return DRIVER_OUT_OF_MEMORY;
     l->launch.kernel = l->kernel->function->name;
     l->launch.shared_most = gpu_target(driver.settings.gpu)->shared_bytes;
+    l->launch.options.seed = driver.settings.seed;
+    l->launch.options.step_limit = driver.settings.step_limit;
     machine.watched = is_watched(l) ? -1 : INT64_MAX;
     const struct sim_finding *before = machine.report.last;
+    struct driver_work *work = driver_work_begin(l->stream, l);
+    driver_work_observe(work);
     enum sim_end end = sim_run(machine.sim, &l->launch, &diag);
+    driver_work_observe(NULL);
+    driver_work_end(work);
     if (machine.watched >= 0)
         trust_memory();
     if (diag.errors) { /* it could not be launched */

@@ -3,6 +3,7 @@
  * mapped at one of the addresses below, so that one pointer serves both. */
 #include "driver/driver.h"
 
+#include "driver/driver_order.h"
 #include "sim/sim_own.h"
 
 #include <stdlib.h>
@@ -24,6 +25,11 @@ struct driver_memory *driver_memory_at(uint64_t address)
     const struct number_entry *found =
         number_map_find(&memory.by_number, address >> SIM_OFFSET_BITS);
     return found ? memory.list[found->value - 1] : NULL;
+}
+
+bool driver_is_shared(uint64_t address)
+{
+    return address >> SIM_OFFSET_BITS < SHARED_NUMBERS;
 }
 
 struct driver_memory *driver_registered_at(const void *host)
@@ -200,6 +206,7 @@ static int release(uint64_t address, enum driver_memory_type type, enum driver_m
         refuse("double-free", m, arena_printf(&driver.arena, "%s is freed again", m->name));
         return DRIVER_INVALID_VALUE;
     }
+    driver_guard_forget(m);
     sim_release(driver_machine(), m->address);
     if (m->type == DRIVER_PINNED_MEMORY || m->type == DRIVER_MANAGED_MEMORY)
         munmap(m->host, m->bytes);
@@ -243,23 +250,41 @@ int cuMemAllocPitch_v2(uint64_t *address, size_t *pitch, size_t width, size_t he
 int cuMemFree_v2(uint64_t address)
 {
     IN_CONTEXT;
+    driver_order_host_all(); /* it waits for the device */
     return address ? release(address, DRIVER_DEVICE_MEMORY, DRIVER_MANAGED_MEMORY) : DRIVER_SUCCESS;
+}
+
+/* Orders an allocation or a free with the other work on that memory: it acts like a write of all of
+ * it. */
+static void touch_all(struct driver_stream *s, uint64_t address)
+{
+    const struct driver_memory *m = driver_memory_at(address);
+    struct driver_work *w = m ? driver_work_begin(s, NULL) : NULL;
+    if (w)
+        driver_work_touches(w, m->address, m->bytes, DRIVER_WRITES);
+    driver_work_end(w);
 }
 
 int cuMemAllocAsync(uint64_t *address, size_t bytes, void *stream)
 {
     IN_CONTEXT;
-    if (!driver_stream_of(stream))
-        return DRIVER_INVALID_HANDLE;
-    return make_at(DRIVER_DEVICE_MEMORY, bytes, address);
+    struct driver_stream *s = driver_stream_of(stream);
+    int result = s ? make_at(DRIVER_DEVICE_MEMORY, bytes, address) : DRIVER_INVALID_HANDLE;
+    if (result == DRIVER_SUCCESS)
+        touch_all(s, *address);
+    return result;
 }
 
 int cuMemFreeAsync(uint64_t address, void *stream)
 {
     IN_CONTEXT;
-    if (!driver_stream_of(stream))
-        return DRIVER_INVALID_HANDLE;
-    return address ? release(address, DRIVER_DEVICE_MEMORY, DRIVER_DEVICE_MEMORY) : DRIVER_SUCCESS;
+    struct driver_stream *s = driver_stream_of(stream);
+    if (!s || !address)
+        return s ? DRIVER_SUCCESS : DRIVER_INVALID_HANDLE;
+    const struct driver_memory *m = driver_memory_at(address);
+    if (m && m->address == address && !m->freed_by)
+        touch_all(s, address);
+    return release(address, DRIVER_DEVICE_MEMORY, DRIVER_DEVICE_MEMORY);
 }
 
 int cuMemGetAddressRange_v2(uint64_t *base, size_t *bytes, uint64_t address)
@@ -297,6 +322,7 @@ int cuMemAllocHost_v2(void **to, size_t bytes)
 int cuMemFreeHost(void *host)
 {
     IN_CONTEXT;
+    driver_order_host_all();
     return host ? release((uintptr_t)host, DRIVER_PINNED_MEMORY, DRIVER_PINNED_MEMORY)
                 : DRIVER_SUCCESS;
 }

@@ -136,7 +136,20 @@ static const char *without_types(struct arena *a, const char *text)
     return arena_string(a, text + start, end - start);
 }
 
-/* Returns the name as in the source, if the program has the C++ library. */
+/* "_ZL10cudaMallocIiE…" → "cudaMalloc": the first identifier of a mangled name. */
+static const char *first_identifier(struct arena *a, const char *name)
+{
+    const char *at = name;
+    size_t length = 0;
+    if (strncmp(at, "_Z", 2) != 0)
+        return name;
+    at += at[2] == 'L' ? 3 : 2;
+    while (text_is_digit(*at))
+        length = length * 10 + (size_t)(*at++ - '0');
+    return length && length <= strlen(at) ? arena_string(a, at, length) : name;
+}
+
+/* Returns the name as in the source; whole, if the program has the C++ library. */
 static const char *plain_name(struct arena *a, const char *name)
 {
     char *(*demangle)(const char *, char *, size_t *, int *);
@@ -144,7 +157,7 @@ static const char *plain_name(struct arena *a, const char *name)
     *(void **)&demangle = dlsym(RTLD_DEFAULT, "__cxa_demangle");
     char *text = demangle ? demangle(name, NULL, NULL, &status) : NULL;
     if (!text)
-        return name;
+        return first_identifier(a, name);
     const char *kept = without_types(a, text);
     free(text);
     return kept;
@@ -164,7 +177,8 @@ static const char *describe(struct arena *a, const struct place *p, uintptr_t ad
  * kernel: their caller is the place. */
 static bool is_between(struct arena *a, const char *name, const char *kernel)
 {
-    static const char *const starts[] = {"cuda", "__cuda", "__device_stub__", "__wrapper__device"};
+    static const char *const starts[] = {"libcudart_static", "cuda", "__cuda", "__device_stub__",
+                                         "__wrapper__device"};
     const char *plain = plain_name(a, name);
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
         if (strncmp(plain, starts[i], strlen(starts[i])) == 0)
@@ -182,9 +196,13 @@ const char *driver_site_text(struct arena *a, const struct driver_site *site, co
             continue;
         find_place(a, address, &p);
         const char *text = describe(a, &p, address);
-        if (!p.name || !is_between(a, p.name, kernel))
+        bool of_system = strncmp(text_base_name(p.info.dli_fname), "libc.so", 7) == 0;
+        if (of_system) /* printf of memory of the device: its caller is the place */
+            first = first ? first : text;
+        else if (!p.name || !is_between(a, p.name, kernel))
             return text;
-        first = first ? first : text;
+        else
+            first = first ? first : text;
     }
     return first ? first : "an unknown place";
 }

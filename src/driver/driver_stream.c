@@ -1,27 +1,37 @@
 /* Streams and events. */
-#include "driver/driver.h"
+#include "driver/driver_order.h"
 
-#include <stddef.h>
+#include <stdlib.h>
 
 double driver_clock;
 
-static struct driver_stream default_stream, thread_stream = {.number = -1};
+static struct driver_stream default_stream = {.slot = -1};
+static struct driver_stream thread_stream = {.number = -1, .slot = -1};
 static int streams; /* so far */
 
 struct event {
     unsigned flags;
     bool recorded;
-    double at; /* microseconds of the device */
+    struct driver_clock clock; /* when it was recorded */
+    double at;                 /* microseconds of the device */
 };
 enum { EVENT_NO_TIME = 2 };
+
+/* Returns a stream that exists from the start; it takes part in the order from its first use on. */
+static struct driver_stream *usual(struct driver_stream *s)
+{
+    if (s->slot < 0)
+        driver_order_stream(s);
+    return s;
+}
 
 struct driver_stream *driver_stream_of(void *handle)
 {
     enum { LEGACY = 1, PER_THREAD = 2 }; /* CU_STREAM_LEGACY, CU_STREAM_PER_THREAD */
     if ((uintptr_t)handle <= LEGACY)
-        return &default_stream;
+        return usual(&default_stream);
     if ((uintptr_t)handle == PER_THREAD)
-        return &thread_stream;
+        return usual(&thread_stream);
     return driver_object(handle, DRIVER_STREAM);
 }
 
@@ -36,6 +46,8 @@ int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority)
     if (!s)
         return DRIVER_OUT_OF_MEMORY;
     *s = (struct driver_stream){.number = ++streams, .flags = flags, .priority = priority};
+    usual(&default_stream);
+    driver_order_stream(s);
     *stream = s;
     return DRIVER_SUCCESS;
 }
@@ -52,6 +64,7 @@ int cuStreamDestroy_v2(void *stream)
     struct driver_stream *s = driver_object(stream, DRIVER_STREAM);
     if (!s)
         return DRIVER_INVALID_HANDLE;
+    driver_order_forget(s);
     driver_delete(s);
     return DRIVER_SUCCESS;
 }
@@ -59,18 +72,27 @@ int cuStreamDestroy_v2(void *stream)
 int cuStreamSynchronize(void *stream)
 {
     IN_CONTEXT;
-    return driver_stream_of(stream) ? DRIVER_SUCCESS : DRIVER_INVALID_HANDLE;
+    struct driver_stream *s = driver_stream_of(stream);
+    if (!s)
+        return DRIVER_INVALID_HANDLE;
+    driver_order_host(s);
+    return DRIVER_SUCCESS;
 }
 
 int cuStreamQuery(void *stream)
 {
     IN_CONTEXT;
-    return driver_stream_of(stream) ? DRIVER_SUCCESS : DRIVER_INVALID_HANDLE;
+    struct driver_stream *s = driver_stream_of(stream);
+    if (!s)
+        return DRIVER_INVALID_HANDLE;
+    driver_order_host(s);
+    return DRIVER_SUCCESS;
 }
 
 int cuCtxSynchronize(void)
 {
     IN_CONTEXT;
+    driver_order_host_all();
     return DRIVER_SUCCESS;
 }
 
@@ -114,7 +136,9 @@ int cuLaunchHostFunc(void *stream, void (*function)(void *), void *user)
     IN_CONTEXT;
     if (!function || !driver_stream_of(stream))
         return function ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
+    driver_guard_lift(); /* what came before in the stream is done for this code of the host */
     function(user);
+    driver_guard_close(driver_work_live());
     return DRIVER_SUCCESS;
 }
 
@@ -124,7 +148,9 @@ int cuStreamAddCallback(void *stream, void (*function)(void *, int, void *), voi
     IN_CONTEXT;
     if (!function || flags || !driver_stream_of(stream))
         return function && !flags ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
+    driver_guard_lift();
     function(stream, DRIVER_SUCCESS, user);
+    driver_guard_close(driver_work_live());
     return DRIVER_SUCCESS;
 }
 
@@ -149,6 +175,7 @@ int cuEventDestroy_v2(void *event)
     struct event *e = driver_object(event, DRIVER_EVENT);
     if (!e)
         return DRIVER_INVALID_HANDLE;
+    free(e->clock.times);
     driver_delete(e);
     return DRIVER_SUCCESS;
 }
@@ -160,6 +187,7 @@ int cuEventRecord(void *event, void *stream)
     const struct driver_stream *s = driver_stream_of(stream);
     if (!e || !s)
         return DRIVER_INVALID_HANDLE;
+    driver_order_record(s, &e->clock);
     e->recorded = true;
     e->at = driver_clock;
     return DRIVER_SUCCESS;
@@ -174,22 +202,32 @@ int cuEventRecordWithFlags(void *event, void *stream, unsigned flags)
 int cuEventSynchronize(void *event)
 {
     IN_CONTEXT;
-    return driver_object(event, DRIVER_EVENT) ? DRIVER_SUCCESS : DRIVER_INVALID_HANDLE;
+    const struct event *e = driver_object(event, DRIVER_EVENT);
+    if (!e)
+        return DRIVER_INVALID_HANDLE;
+    driver_order_host_event(&e->clock);
+    return DRIVER_SUCCESS;
 }
 
 int cuEventQuery(void *event)
 {
     IN_CONTEXT;
-    return driver_object(event, DRIVER_EVENT) ? DRIVER_SUCCESS : DRIVER_INVALID_HANDLE;
+    const struct event *e = driver_object(event, DRIVER_EVENT);
+    if (!e)
+        return DRIVER_INVALID_HANDLE;
+    driver_order_host_event(&e->clock);
+    return DRIVER_SUCCESS;
 }
 
 int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
 {
     IN_CONTEXT;
     const struct event *e = driver_object(event, DRIVER_EVENT);
-    if (!e || !driver_stream_of(stream))
-        return DRIVER_INVALID_HANDLE;
-    return flags > 1 ? DRIVER_INVALID_VALUE : DRIVER_SUCCESS;
+    struct driver_stream *s = driver_stream_of(stream);
+    if (!e || !s || flags > 1)
+        return flags > 1 ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
+    driver_order_wait(s, &e->clock);
+    return DRIVER_SUCCESS;
 }
 
 int cuEventElapsedTime(float *ms, void *from, void *to)

@@ -7,7 +7,7 @@ In a ```sh block each line is a command (a trailing backslash continues it; text
 lines between them are the command's output: standard output, then standard error; "…" stands in for any text within a line, and a line
 "…" for any lines. A comment line above the block, <!-- status 1 -->, gives the expected status. Commands run in a folder that looks
 like a checkout, with build/ the build under test. Not run: ./dev, git, sudo and package managers, which set up the machine and are run
-in other ways; commands on CUDA C if no compiler for it is installed. .gitignore must list the files that commands leave in the folder.
+in other ways; commands on CUDA C if no compiler for it is installed, and CUDA programs without nvcc or in a build without their libraries. .gitignore must list the files that commands leave in the folder.
 
 The GPU of the documents is the driver library of the tests (tests/cuda).
 
@@ -73,8 +73,15 @@ def make_checkout(folder, tool):
         os.symlink(os.path.dirname(tool), os.path.join(folder, name))
 
 
+def is_program(command):
+    """Returns true for a command that builds or runs a CUDA program."""
+    return "nvcc " in command or re.search(r"tilewright \w+ .*-- ", command)
+
+
 def run_commands(path, line, block, status, folder, environment):
     for command, lines in split_commands(block):
+        if is_program(command) and not (cuda_compiler("nvcc") and os.path.exists(f"{folder}/build/app")):
+            continue
         if command.lstrip().startswith(NOT_RUN) or (".cu " in command and not cuda_compiler()):
             continue
         if command.startswith("cc "):
@@ -100,7 +107,8 @@ def run_program(path, line, block, folder, environment):
 
 def main():
     tool, files, _ = arguments()
-    environment = dict(os.environ, PATH=os.pathsep.join([os.path.dirname(tool), os.path.dirname(sys.executable), os.environ["PATH"]]),
+    environment = dict(os.environ, PATH=os.pathsep.join([os.path.dirname(tool), os.path.dirname(sys.executable), os.environ["PATH"],
+                                                          "/usr/local/cuda/bin"]),
                        TILEWRIGHT_CUDA_DRIVER=os.environ["FAKE_CUDA"])
     environment.pop("TILEWRIGHT_PTXAS", None)  # a reader has the real ptxas or none, unless the document sets this variable
     for path in files:

@@ -1,5 +1,6 @@
 /* Replaces tools/toolchain.c, cuda_source.c and assembler.c, which start other programs: a
  * browser has no compiler of CUDA C and no assembler. */
+#include "app.h"
 #include "assembler.h"
 #include "cuda_source.h"
 #include "toolchain.h"
@@ -46,4 +47,17 @@ bool folder_write(const char *folder, const char *name, const void *data, size_t
 {
     (void)folder, (void)name, (void)data, (void)length;
     return false;
+}
+
+/* Replace tools/app.c: a browser starts no programs. */
+bool is_app(const struct options *given)
+{
+    (void)given;
+    return false;
+}
+
+int app_run(const struct command *self, const struct options *given, bool checks)
+{
+    (void)self, (void)given, (void)checks;
+    return STATUS_USAGE;
 }

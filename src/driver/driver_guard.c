@@ -1,0 +1,105 @@
+/* The host's own accesses of memory that it shares with the device. The pages of such memory are
+ * closed by mprotect while work uses them that the host has not waited for; the signal of an access
+ * then tells where it is and whether it writes. */
+#include "driver/driver_order.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+enum { OPEN, READ_ONLY, CLOSED };
+
+static struct sigaction before; /* the program's own handler */
+static bool installed;
+static int guarded; /* pieces of memory that are not open */
+
+static bool can_guard(const struct driver_memory *m)
+{
+    return !m->freed_by && (m->type == DRIVER_PINNED_MEMORY || m->type == DRIVER_MANAGED_MEMORY);
+}
+
+static void set(struct driver_memory *m, int state)
+{
+    static const int protections[] = {PROT_READ | PROT_WRITE, PROT_READ, PROT_NONE};
+    if (m->guard == state || mprotect(m->host, m->bytes, protections[state]) != 0)
+        return;
+    guarded += (state != OPEN) - (m->guard != OPEN);
+    m->guard = state;
+}
+
+void driver_guard_lift(void)
+{
+    for (struct driver_memory *m = driver_memory_next(NULL); m && guarded;
+         m = driver_memory_next(m))
+        if (m->guard != OPEN)
+            set(m, OPEN);
+}
+
+/* --- the signal --- */
+
+static bool is_write(const void *context)
+{
+#if defined(__x86_64__)
+    enum { WRITE = 2 }; /* of the page fault's error code */
+    const ucontext_t *c = context;
+    return c->uc_mcontext.gregs[REG_ERR] & WRITE;
+#else
+    (void)context;
+    return false;
+#endif
+}
+
+/* Reports the access if work touches the byte; opens the memory in either case. */
+static bool handle(uint64_t address, bool writes)
+{
+    struct driver_overlap overlap;
+    struct driver_memory *m = driver_memory_at(address);
+    if (!m || m->guard == OPEN || address - m->address >= m->bytes)
+        return false;
+    set(m, OPEN);
+    for (const struct driver_work *w = driver_work_live(); w; w = w->next)
+        if (driver_touches_byte(w, address, writes, &overlap)) {
+            driver_report_host_race(w, &overlap);
+            break;
+        }
+    return true;
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    struct driver_entered entered = driver_enter("");
+    bool ours = handle((uintptr_t)info->si_addr, is_write(context));
+    driver_leave(&entered);
+    if (!ours) /* the access repeats, and the program's own handler gets it */
+        sigaction(number, &before, NULL);
+}
+
+static void install(void)
+{
+    struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
+    ours.sa_sigaction = on_signal;
+    sigemptyset(&ours.sa_mask);
+    installed = sigaction(SIGSEGV, &ours, &before) == 0;
+}
+
+/* --- closing --- */
+
+void driver_guard_forget(struct driver_memory *m)
+{
+    if (m->guard != OPEN)
+        set(m, OPEN);
+}
+
+void driver_guard_close(const struct driver_work *live)
+{
+    if (!installed && live)
+        install();
+    for (const struct driver_work *w = live; w && installed; w = w->next)
+        for (int i = 0; i < w->used_count; i++) {
+            const struct driver_used *u = &w->used[i];
+            bool writes = u->touch & (DRIVER_WRITES | DRIVER_WRITES_ATOMICALLY);
+            if (can_guard(u->memory) && u->memory->guard != CLOSED)
+                set(u->memory, writes ? CLOSED : READ_ONLY);
+        }
+}

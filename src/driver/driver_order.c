@@ -1,0 +1,315 @@
+#include "driver/driver_order.h"
+
+#include "sim/sim_own.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Pages of live work in all; beyond it the oldest work is forgotten. */
+enum { MOST_PAGES = 1 << 15 };
+
+static struct {
+    struct driver_stream **streams; /* by slot; destroyed ones are NULL */
+    int count, room;
+    struct driver_clock host;    /* what the host has waited for */
+    struct driver_clock orphans; /* the work of destroyed streams */
+    struct driver_work *live;    /* newest first */
+    size_t pages;
+    struct driver_work *observed; /* the launch that runs */
+    struct sim_observer observer;
+} order;
+
+/* --- clocks --- */
+
+static uint64_t time_in(const struct driver_clock *c, int slot)
+{
+    return slot < c->count ? c->times[slot] : 0;
+}
+
+/* Makes room for a slot. Without memory the clock stays as it is: then too much is reported as
+ * unordered, never too little. */
+static bool reach(struct driver_clock *c, int slot)
+{
+    if (slot < c->count)
+        return true;
+    uint64_t *times = realloc(c->times, (size_t)(slot + 1) * sizeof *times);
+    if (!times)
+        return false;
+    for (int i = c->count; i <= slot; i++)
+        times[i] = 0;
+    c->times = times;
+    c->count = slot + 1;
+    return true;
+}
+
+static void join(struct driver_clock *to, const struct driver_clock *from)
+{
+    if (!from->count || !reach(to, from->count - 1))
+        return;
+    for (int i = 0; i < from->count; i++)
+        if (from->times[i] > to->times[i])
+            to->times[i] = from->times[i];
+}
+
+void driver_order_stream(struct driver_stream *s)
+{
+    if (order.count == order.room) {
+        int room = order.room ? 2 * order.room : 16;
+        void *list = realloc(order.streams, (size_t)room * sizeof(struct driver_stream *));
+        if (!list)
+            return;
+        order.streams = list;
+        order.room = room;
+    }
+    s->slot = order.count;
+    order.streams[order.count++] = s;
+}
+
+void driver_order_forget(struct driver_stream *s)
+{
+    join(&order.orphans, &s->clock);
+    for (int i = 0; i < order.count; i++)
+        if (order.streams[i] == s)
+            order.streams[i] = NULL;
+    free(s->clock.times);
+}
+
+void driver_order_record(const struct driver_stream *s, struct driver_clock *event)
+{
+    event->count = 0;
+    join(event, &s->clock);
+}
+
+void driver_order_wait(struct driver_stream *s, const struct driver_clock *event)
+{
+    join(&s->clock, event);
+}
+
+/* --- work that the host has waited for --- */
+
+static void free_work(struct driver_work *w)
+{
+    for (size_t i = 0; i < w->page_room; i++)
+        free(w->pages[i]);
+    order.pages -= w->page_count;
+    free(w->pages);
+    free(w->spans);
+    free(w->used);
+    free(w);
+}
+
+static void retire(void)
+{
+    driver_guard_lift();
+    for (struct driver_work **at = &order.live; *at;) {
+        struct driver_work *w = *at;
+        if (w->time <= time_in(&order.host, w->slot)) {
+            *at = w->next;
+            free_work(w);
+        } else {
+            at = &w->next;
+        }
+    }
+    driver_guard_close(order.live);
+}
+
+void driver_order_host_event(const struct driver_clock *event)
+{
+    join(&order.host, event);
+    retire();
+}
+
+void driver_order_host(struct driver_stream *s)
+{
+    driver_order_host_event(&s->clock);
+}
+
+void driver_order_host_all(void)
+{
+    for (int i = 0; i < order.count; i++)
+        if (order.streams[i])
+            join(&order.host, &order.streams[i]->clock);
+    join(&order.host, &order.orphans);
+    retire();
+}
+
+const struct driver_work *driver_work_live(void)
+{
+    return order.live;
+}
+
+/* --- work --- */
+
+static bool is_blocking(const struct driver_stream *s)
+{
+    return !(s->flags & 1); /* CU_STREAM_NON_BLOCKING */
+}
+
+/* Orders new work after the work that the rules of streams put before it: earlier work of its
+ * stream, what the host has waited for, and between the default stream and blocking ones all
+ * earlier work of the other (CUDA Programming Guide, "Default Stream"). */
+static void order_begin(struct driver_stream *s)
+{
+    join(&s->clock, &order.host);
+    for (int i = 0; i < order.count; i++) {
+        const struct driver_stream *other = order.streams[i];
+        if (other && other != s && is_blocking(s) && is_blocking(other) &&
+            (s->number == 0 || other->number == 0))
+            join(&s->clock, &other->clock);
+    }
+}
+
+struct driver_work *driver_work_begin(struct driver_stream *s, const struct driver_launched *l)
+{
+    if (!driver.settings.checks)
+        return NULL;
+    driver_guard_lift();
+    order_begin(s);
+    struct driver_work *w = calloc(1, sizeof *w);
+    if (!w || !reach(&s->clock, s->slot)) {
+        free(w);
+        return NULL;
+    }
+    w->slot = s->slot;
+    w->stream = s->number;
+    w->time = ++s->clock.times[s->slot];
+    w->call = driver_call_name();
+    if (l) {
+        w->kernel = l->kernel;
+        w->launch = l->number;
+    }
+    driver_site_here(&w->site);
+    return w;
+}
+
+void driver_work_touches(struct driver_work *w, uint64_t address, uint64_t bytes, unsigned touch)
+{
+    if (!w || !bytes)
+        return;
+    if (w->span_count == w->span_room) {
+        int room = w->span_room ? 2 * w->span_room : 4;
+        void *spans = realloc(w->spans, (size_t)room * sizeof *w->spans);
+        if (!spans)
+            return;
+        w->spans = spans;
+        w->span_room = room;
+    }
+    w->spans[w->span_count++] = (struct driver_span){address, bytes, touch};
+}
+
+static void use(struct driver_work *w, uint64_t address, unsigned touch)
+{
+    struct driver_memory *m = driver_is_shared(address) ? driver_memory_at(address) : NULL;
+    for (int i = 0; m && i < w->used_count; i++)
+        if (w->used[i].memory == m) {
+            w->used[i].touch |= touch;
+            return;
+        }
+    void *more = m ? realloc(w->used, (size_t)(w->used_count + 1) * sizeof *w->used) : NULL;
+    if (!more)
+        return;
+    w->used = more;
+    w->used[w->used_count++] = (struct driver_used){m, touch};
+}
+
+/* Finds the memory of the host that the work used. */
+static void find_used(struct driver_work *w)
+{
+    for (int i = 0; i < w->span_count; i++)
+        use(w, w->spans[i].address, w->spans[i].touch);
+    for (size_t i = 0; i < w->page_room; i++)
+        if (w->pages[i])
+            use(w, w->pages[i]->address, w->pages[i]->touch);
+}
+
+static void drop_oldest(void)
+{
+    while (order.pages > MOST_PAGES && order.live && order.live->next) {
+        struct driver_work **last = &order.live;
+        while ((*last)->next)
+            last = &(*last)->next;
+        free_work(*last);
+        *last = NULL;
+    }
+}
+
+void driver_work_end(struct driver_work *w)
+{
+    struct driver_overlap overlap;
+    if (!w)
+        return;
+    const struct driver_clock *now = &order.streams[w->slot]->clock;
+    for (const struct driver_work *o = order.live; o; o = o->next)
+        if (time_in(now, o->slot) < o->time && driver_overlaps(o, w, &overlap))
+            driver_report_race(o, w, &overlap);
+    find_used(w);
+    w->next = order.live;
+    order.live = w;
+    order.pages += w->page_count;
+    drop_oldest();
+    driver_guard_close(order.live);
+}
+
+/* --- what a launch touches --- */
+
+static unsigned touch_of(const struct sim_access *a)
+{
+    bool atomic = a->order != SIM_WEAK &&
+                  (a->scope == SIM_GPU || a->scope == SIM_SYS || a->order == SIM_VOLATILE);
+    unsigned touch = 0;
+    if (a->kind & SIM_READ)
+        touch |= atomic ? DRIVER_READS_ATOMICALLY : DRIVER_READS;
+    if (a->kind & SIM_WRITE)
+        touch |= atomic ? DRIVER_WRITES_ATOMICALLY : DRIVER_WRITES;
+    return touch;
+}
+
+/* Returns true if another actor may touch this memory at the same time: another stream, or the host
+ * if it can see it. */
+static bool is_seen_elsewhere(uint64_t address)
+{
+    return order.count > 1 || driver_is_shared(address);
+}
+
+static void touch_bytes(struct driver_work *w, uint64_t address, int bytes, unsigned touch,
+                        unsigned number)
+{
+    struct driver_page *page = NULL;
+    for (int i = 0; i < bytes; i++, address++) {
+        if (!page || address % DRIVER_PAGE == 0)
+            page = driver_work_page(w, address, true);
+        if (!page)
+            return;
+        uint16_t *byte = &page->bytes[address % DRIVER_PAGE];
+        bool writes = touch & (DRIVER_WRITES | DRIVER_WRITES_ATOMICALLY);
+        if (!*byte || (writes && !(*byte & (DRIVER_WRITES | DRIVER_WRITES_ATOMICALLY))))
+            *byte = (uint16_t)((*byte & ((1 << DRIVER_TOUCHES) - 1)) | number << DRIVER_TOUCHES);
+        *byte = (uint16_t)(*byte | touch);
+        page->touch |= touch;
+    }
+}
+
+static bool accessed(void *user, const struct sim_access *a)
+{
+    (void)user;
+    if (!order.observed || a->space != SIM_GLOBAL)
+        return true;
+    unsigned touch = touch_of(a), number = driver_instruction_number(a->at.ins);
+    for (uint32_t rest = a->mask; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        if (is_seen_elsewhere(a->address[lane]))
+            touch_bytes(order.observed, a->address[lane], a->bytes, touch, number);
+    }
+    return true;
+}
+
+struct sim_observer *driver_work_observer(void)
+{
+    order.observer = (struct sim_observer){.access = accessed};
+    return &order.observer;
+}
+
+void driver_work_observe(struct driver_work *w)
+{
+    order.observed = w;
+}

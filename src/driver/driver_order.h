@@ -1,0 +1,128 @@
+/* The order of work: which work of streams happens before which, and before what the host does. Work
+ * that touches the same bytes with no order between is a race, whatever order the device chose.
+ *
+ * Each stream is a thread of work with a vector clock (Fidge 1988, Mattern 1989); events carry clocks
+ * from stream to stream, and waits of the host carry them to the host, whose calls come after all
+ * that it has waited for. */
+#ifndef TW_DRIVER_ORDER_H
+#define TW_DRIVER_ORDER_H
+
+#include "driver/driver.h"
+
+/* For each stream, by its slot: how much of its work is before. */
+struct driver_clock {
+    uint64_t *times;
+    int count;
+};
+
+struct driver_stream {
+    int number; /* 0: the default stream; -1: the thread's */
+    int slot;
+    unsigned flags;
+    int priority;
+    struct driver_clock clock;
+};
+/* Gives a new stream its slot, and forgets a stream that is destroyed. */
+void driver_order_stream(struct driver_stream *s);
+void driver_order_forget(struct driver_stream *s);
+/* Copies the stream's clock into an event's. */
+void driver_order_record(const struct driver_stream *s, struct driver_clock *event);
+/* The stream's next work comes after what the event recorded. */
+void driver_order_wait(struct driver_stream *s, const struct driver_clock *event);
+/* The host waits for a stream, for an event, for all streams. */
+void driver_order_host(struct driver_stream *s);
+void driver_order_host_event(const struct driver_clock *event);
+void driver_order_host_all(void);
+
+/* --- work --- */
+
+/* What a piece of work does with a byte. Accesses that are atomic for the whole device are no race
+ * with each other. */
+enum driver_touch {
+    DRIVER_READS = 1,
+    DRIVER_WRITES = 2,
+    DRIVER_READS_ATOMICALLY = 4,
+    DRIVER_WRITES_ATOMICALLY = 8
+};
+enum { DRIVER_TOUCHES = 4 }; /* bits */
+
+struct driver_span {
+    uint64_t address, bytes;
+    unsigned touch; /* enum driver_touch */
+};
+
+/* The bytes that a launch touched on a page: the touch, and above it the number of the instruction
+ * that did it first (0: not known). */
+enum { DRIVER_PAGE = 4096 };
+struct driver_page {
+    uint64_t address;
+    unsigned touch; /* of all bytes */
+    uint16_t bytes[DRIVER_PAGE];
+};
+
+struct driver_work {
+    struct driver_work *next; /* older work that the host has not waited for */
+    int slot, stream;
+    uint64_t time;
+    const char *call;
+    const struct driver_kernel *kernel; /* NULL: a copy, a fill, an allocation or a free */
+    int64_t launch;
+    struct driver_site site;
+    struct driver_span *spans;
+    int span_count, span_room;
+    struct driver_page **pages; /* a hash table by address; NULL: an empty slot */
+    size_t page_count, page_room;
+    /* The memory that the host sees, and how it is touched; a few. */
+    struct driver_used {
+        struct driver_memory *memory;
+        unsigned touch;
+    } * used;
+    int used_count;
+};
+
+/* Begins work in a stream. Returns NULL if nothing is watched, or without memory; the calls below
+ * take NULL. */
+struct driver_work *driver_work_begin(struct driver_stream *s, const struct driver_launched *l);
+void driver_work_touches(struct driver_work *w, uint64_t address, uint64_t bytes, unsigned touch);
+/* Ends it: reports its races with work that it is not ordered after. */
+void driver_work_end(struct driver_work *w);
+/* An observer that notes what the launch `w` touches, from now on. */
+struct sim_observer *driver_work_observer(void);
+void driver_work_observe(struct driver_work *w);
+
+/* driver_overlap.c: returns true if two pieces of work touch a byte in ways that need an order; gives
+ * the byte, and the touch and the instruction of each. */
+struct driver_overlap {
+    uint64_t address;
+    unsigned touch[2];
+    const struct ptx_instruction *ins[2]; /* NULL: none */
+};
+bool driver_overlaps(const struct driver_work *a, const struct driver_work *b,
+                     struct driver_overlap *out);
+/* Returns true if the work touches this byte in a way that needs an order with the host's access. */
+bool driver_touches_byte(const struct driver_work *w, uint64_t address, bool host_writes,
+                         struct driver_overlap *out);
+/* Return the number of an instruction, 1 to 4095, and the instruction of a number; 0 and NULL:
+ * there are too many. */
+unsigned driver_instruction_number(const struct ptx_instruction *ins);
+const struct ptx_instruction *driver_instruction(unsigned number);
+struct driver_page *driver_work_page(struct driver_work *w, uint64_t address, bool make);
+
+/* driver_races.c: report that nothing orders two pieces of work, or work and an access of the host. */
+void driver_report_race(const struct driver_work *first, const struct driver_work *second,
+                        const struct driver_overlap *overlap);
+void driver_report_host_race(const struct driver_work *w, const struct driver_overlap *overlap);
+
+/* --- the host's own accesses: driver_guard.c --- */
+
+/* Memory that host and device share, while work that the host has not waited for uses it, is closed
+ * to the host: an access then is a signal, which is reported, and goes on. */
+void driver_guard_lift(void); /* before the driver itself touches memory */
+/* Closes what the list of work uses. */
+void driver_guard_close(const struct driver_work *live);
+/* Returns the work that the host has not waited for, newest first. */
+const struct driver_work *driver_work_live(void);
+/* Opens memory that is about to be unmapped. */
+void driver_guard_forget(struct driver_memory *m);
+
+#endif

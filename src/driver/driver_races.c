@@ -1,0 +1,147 @@
+/* Reports of work with no order between. */
+#include "driver/driver_order.h"
+
+#include "sim/sim_report.h"
+
+/* "launch 2, of scale," or "cudaMemcpyAsync" */
+static const char *work_text(struct arena *a, const struct driver_work *w)
+{
+    return w->kernel
+               ? arena_printf(a, "launch %lld, of %s,", (long long)w->launch, w->kernel->shown)
+               : w->call;
+}
+
+static const char *stream_text(struct arena *a, int number)
+{
+    return number > 0   ? arena_printf(a, "stream %d", number)
+           : number < 0 ? "the thread's default stream"
+                        : "the default stream";
+}
+
+static const char *verb(unsigned touch)
+{
+    return touch & (DRIVER_WRITES | DRIVER_WRITES_ATOMICALLY) ? "writes" : "reads";
+}
+
+static const char *site_text(const struct driver_work *w)
+{
+    return driver_site_text(&driver.arena, &w->site, w->kernel ? w->kernel->function->name : NULL);
+}
+
+/* Returns the line of a kernel that touched the byte; "" for other work. */
+static const char *line_text(const struct driver_work *w, const struct ptx_instruction *ins)
+{
+    struct sim_report *r = driver_machine_report();
+    const struct ptx_module *module = r->module;
+    if (!w->kernel || !ins || !ins->line)
+        return "";
+    r->module = w->kernel->from->module;
+    const char *text = sim_place_text(r, ins, LOC_NONE);
+    r->module = module;
+    return arena_printf(&driver.arena, "%s: ", text);
+}
+
+/* Adds a note of one side: its line, and its call. */
+static void note_side(struct text *text, struct text *json, const char *key,
+                      const struct driver_work *w, unsigned touch,
+                      const struct ptx_instruction *ins)
+{
+    struct arena *a = &driver.arena;
+    const char *line = line_text(w, ins), *site = site_text(w);
+    text_printf(text, "%s%snote: %s in %s, at %s, %s it\n", *line ? "" : "    ", line,
+                work_text(a, w), stream_text(a, w->stream), site, verb(touch));
+    text_printf(json, ", \"%s\": {\"does\": \"%s\", \"stream\": %d", key, verb(touch), w->stream);
+    if (w->kernel)
+        text_printf(json, ", \"launch\": %lld", (long long)w->launch);
+    driver_finding_key(json, "call", w->call);
+    driver_finding_key(json, "kernel", w->kernel ? w->kernel->shown : NULL);
+    driver_finding_key(json, "site", site);
+    driver_finding_key(json, "line", *line ? line : NULL);
+    text_add(json, "}");
+}
+
+/* "byte 16 of allocation 2" */
+static const char *byte_text(struct arena *a, uint64_t address)
+{
+    const struct driver_memory *m = driver_memory_at(address);
+    return m ? arena_printf(a, "byte %llu of %s", (unsigned long long)(address - m->address),
+                            m->name)
+             : arena_printf(a, "the byte at 0x%llx", (unsigned long long)address);
+}
+
+struct race {
+    const struct driver_work *first, *second; /* second NULL: the host */
+    const struct driver_overlap *overlap;
+};
+
+static int report_race(void *user)
+{
+    const struct race *r = user;
+    const struct driver_overlap *o = r->overlap;
+    struct arena *a = &driver.arena;
+    const char *places =
+        arena_printf(a, "%s|%s|%s", site_text(r->first), line_text(r->first, o->ins[0]),
+                     line_text(r->second, o->ins[1]));
+    if (driver_is_suppressed("stream-race", site_text(r->first)) ||
+        !driver_finding_is_new("stream-race", places, site_text(r->second)))
+        return DRIVER_SUCCESS;
+    const char *message = arena_printf(
+        a, "%s in %s and %s in %s use %s, with no order between them", work_text(a, r->first),
+        stream_text(a, r->first->stream), work_text(a, r->second),
+        stream_text(a, r->second->stream), byte_text(a, o->address));
+    struct text json, text;
+    text_init(&text, a);
+    text_printf(&text, "error: stream-race: %s\n", message);
+    driver_finding_begin(&json, "stream-race", true, message);
+    note_side(&text, &json, "first", r->first, o->touch[0], o->ins[0]);
+    note_side(&text, &json, "second", r->second, o->touch[1], o->ins[1]);
+    if (driver_memory_at(o->address))
+        driver_finding_memory(&text, driver_memory_at(o->address));
+    text_printf(&text,
+                "    note: record an event in %s after the first, and let %s wait for it "
+                "(cudaStreamWaitEvent)\n",
+                stream_text(a, r->first->stream), stream_text(a, r->second->stream));
+    driver_finding_end(&json, &text);
+    return DRIVER_SUCCESS;
+}
+
+void driver_report_race(const struct driver_work *first, const struct driver_work *second,
+                        const struct driver_overlap *overlap)
+{
+    struct race r = {first, second, overlap};
+    driver_guard(report_race, &r);
+}
+
+static int report_host_race(void *user)
+{
+    const struct race *r = user;
+    const struct driver_overlap *o = r->overlap;
+    struct arena *a = &driver.arena;
+    struct driver_site here;
+    struct text json, text;
+    driver_site_here(&here);
+    const char *site = driver_site_text(a, &here, NULL);
+    if (!driver_finding_is_new("host-race", site_text(r->first), site))
+        return DRIVER_SUCCESS;
+    const char *message =
+        arena_printf(a, "the host %s %s while %s in %s, which it has not waited for, %s it",
+                     verb(o->touch[1]), byte_text(a, o->address), work_text(a, r->first),
+                     stream_text(a, r->first->stream), verb(o->touch[0]));
+    text_init(&text, a);
+    text_printf(&text, "error: host-race: %s\n    note: the host is at %s\n", message, site);
+    driver_finding_begin(&json, "host-race", true, message);
+    driver_finding_key(&json, "site", site);
+    note_side(&text, &json, "first", r->first, o->touch[0], o->ins[0]);
+    if (driver_memory_at(o->address))
+        driver_finding_memory(&text, driver_memory_at(o->address));
+    text_add(&text, "    note: call cudaStreamSynchronize, cudaEventSynchronize or "
+                    "cudaDeviceSynchronize before\n");
+    driver_finding_end(&json, &text);
+    return DRIVER_SUCCESS;
+}
+
+void driver_report_host_race(const struct driver_work *w, const struct driver_overlap *overlap)
+{
+    struct race r = {.first = w, .overlap = overlap};
+    driver_guard(report_host_race, &r);
+}

@@ -1,0 +1,18 @@
+// What the programs of this folder share: `./program clean` has no fault, `./program broken` has the one that its first line names.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#define CHECK(call)                                                                                \
+    do {                                                                                           \
+        cudaError_t error_ = (call);                                                               \
+        if (error_ != cudaSuccess) {                                                               \
+            printf("%s: %s\n", #call, cudaGetErrorString(error_));                                 \
+            exit(3);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static bool is_broken(int argc, char **argv)
+{
+    return argc > 1 && strcmp(argv[1], "broken") == 0;
+}

@@ -1,0 +1,193 @@
+#include "app.h"
+
+#include "leftovers.h"
+#include "toolchain.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+bool is_app(const struct options *given)
+{
+    int first = given->after_dashes;
+    if (first != 0 || first >= given->word_count)
+        return false;
+    const char *word = given->words[first];
+    static const char *const files[] = {".tile", ".ptx", ".cu", ".cuh"};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        if (file_ending_in(word, files[i]))
+            return false;
+    return true;
+}
+
+/* --- options --- */
+
+/* Options that have a meaning for programs. The libraries get those with a value. */
+static const char *const app_options[] = {"device",   "kernel", "launch", "seed",   "step-limit",
+                                          "suppress", "json",   "strict", "verbose"};
+enum { APP_OPTIONS = sizeof app_options / sizeof app_options[0] };
+
+static bool is_app_option(const char *name)
+{
+    for (int i = 0; i < APP_OPTIONS; i++)
+        if (strcmp(app_options[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool options_suit(const struct command *self, const struct options *given)
+{
+    int64_t number = 1;
+    for (int i = 0; i < given->use_count; i++)
+        if (!is_app_option(given->uses[i].spec->name)) {
+            usage_error(NULL, self, "--%s is not for programs", given->uses[i].spec->name);
+            return false;
+        }
+    return options_integer(given, "launch", 1, INT64_MAX, &number) &&
+           options_integer(given, "seed", 0, INT64_MAX, &number) &&
+           options_integer(given, "step-limit", 1, INT64_MAX, &number);
+}
+
+/* --- what the libraries are told --- */
+
+/* Writes the file of settings: lines NAME=VALUE. */
+static bool write_settings(const char *folder, const struct options *given, bool checks)
+{
+    char *text = need_text("findings=%s/findings\nchecks=%d\n", folder, checks);
+    for (int i = 0; i < APP_OPTIONS; i++) {
+        const char *value = options_value(given, app_options[i]);
+        if (value)
+            append_text(&text, "%s=%s\n", app_options[i], value);
+    }
+    bool good = folder_write(folder, "settings", text, strlen(text));
+    free(text);
+    return good;
+}
+
+struct environment {
+    char **list; /* NULL at the end */
+    int count, inherited;
+};
+
+static void set(struct environment *e, char *text)
+{
+    e->list = need_more_memory(e->list, (size_t)(e->count + 2) * sizeof *e->list);
+    e->list[e->count++] = text;
+    e->list[e->count] = NULL;
+}
+
+static bool is_variable(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(text, name, length) == 0 && text[length] == '=';
+}
+
+/* Makes the program's environment: this process's, with the libraries first among those of the
+ * loader, and the file of settings. */
+static void make_environment(struct environment *e, const char *libraries, const char *folder)
+{
+    const char *before = getenv("LD_LIBRARY_PATH");
+    for (char **at = environ; *at; at++)
+        if (!is_variable(*at, "LD_LIBRARY_PATH") && !is_variable(*at, "TILEWRIGHT_APP"))
+            set(e, *at);
+    e->inherited = e->count;
+    set(e, need_text("LD_LIBRARY_PATH=%s%s%s", libraries, before && *before ? ":" : "",
+                     before ? before : ""));
+    set(e, need_text("TILEWRIGHT_APP=%s/settings", folder));
+}
+
+static void free_environment(struct environment *e)
+{
+    for (int i = e->inherited; i < e->count; i++)
+        free(e->list[i]);
+    free(e->list);
+}
+
+/* --- the program --- */
+
+/* Starts the program; with --json its standard output goes to standard error, because the report
+ * has standard output to itself. Returns an error number, or 0. */
+static int start(char *const *arguments, const struct environment *e, bool to_json, pid_t *child)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    if (to_json)
+        posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+    int error = posix_spawnp(child, arguments[0], &actions, NULL, arguments, e->list);
+    posix_spawn_file_actions_destroy(&actions);
+    if (!error)
+        leftover_program((long)*child);
+    return error;
+}
+
+static struct app_end wait_for(pid_t child)
+{
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    leftover_ended((long)child);
+    if (WIFSIGNALED(status))
+        return (struct app_end){128 + WTERMSIG(status), WTERMSIG(status)};
+    return (struct app_end){WEXITSTATUS(status), 0};
+}
+
+static char **arguments_of(const struct options *given)
+{
+    int count = given->word_count;
+    char **list = need_memory(((size_t)count + 1) * sizeof *list);
+    for (int i = 0; i < count; i++)
+        list[i] = (char *)(uintptr_t)given->words[i];
+    return list;
+}
+
+static int run_in(const char *folder, const char *libraries, const struct options *given,
+                  bool checks)
+{
+    struct app_report report = {.program = given->words[0],
+                                .to_json = options_has(given, "json"),
+                                .strict = options_has(given, "strict"),
+                                .verbose = options_has(given, "verbose")};
+    char **arguments = arguments_of(given);
+    struct environment e = {.list = NULL};
+    pid_t child;
+    int status = STATUS_USAGE;
+    if (!write_settings(folder, given, checks))
+        complain(NULL, "%s/settings cannot be written", folder);
+    make_environment(&e, libraries, folder);
+    fflush(stdout);
+    int error = start(arguments, &e, report.to_json, &child);
+    if (error) {
+        complain(NULL, "%s cannot be started: %s", given->words[0], strerror(error));
+    } else {
+        report.end = wait_for(child);
+        char *lines = folder_read(folder, "findings", NULL);
+        status = app_print(&report, lines);
+        free(lines);
+    }
+    free_environment(&e);
+    free(arguments);
+    return status;
+}
+
+int app_run(const struct command *self, const struct options *given, bool checks)
+{
+    if (!options_suit(self, given))
+        return STATUS_USAGE;
+    char *libraries = app_folder();
+    if (!libraries) {
+        complain(NULL, "this build has no libraries that run CUDA programs; they are made on "
+                       "Linux, without sanitizers");
+        return STATUS_USAGE;
+    }
+    char *folder = folder_make(NULL);
+    int status = folder ? run_in(folder, libraries, given, checks) : STATUS_USAGE;
+    folder_remove(folder);
+    free(libraries);
+    return status;
+}

@@ -1,0 +1,143 @@
+/* The report of a program's findings. */
+#include "app.h"
+
+#include "json.h"
+#include "json_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A line of the libraries. */
+struct line {
+    const char *text;
+    size_t length;
+    struct json_value *value; /* NULL: it is not JSON */
+};
+
+/* Reads the next line. Returns false at the end. */
+static bool next_line(const char **at, struct line *l)
+{
+    if (!*at || !**at)
+        return false;
+    const char *end = strchr(*at, '\n');
+    l->text = *at;
+    l->length = end ? (size_t)(end - *at) : strlen(*at);
+    l->value = json_read(l->text, l->length);
+    *at = end ? end + 1 : l->text + l->length;
+    return true;
+}
+
+static bool flag(const struct json_value *v, const char *key)
+{
+    const struct json_value *m = json_member(v, key);
+    return m && m->kind == JSON_BOOL && m->boolean;
+}
+
+struct totals {
+    int found, notes, launches;
+    int broken;         /* lines that cannot be read, because the program died while it wrote */
+    bool opened, ended; /* the libraries were loaded; the program came to its end */
+};
+
+/* Counts a line. Returns whether it is a finding to show. */
+static bool count_line(const struct app_report *r, const struct line *l, struct totals *t)
+{
+    const char *kind = json_member_text(l->value, "kind");
+    t->opened = true;
+    t->broken += !kind;
+    if (!kind)
+        return false;
+    if (strcmp(kind, "begin") == 0)
+        return false;
+    if (strcmp(kind, "end") == 0) {
+        t->ended = true;
+        json_member_count(l->value, "launches", &t->launches);
+        return false;
+    }
+    bool fails = flag(l->value, "fails"), warns = flag(l->value, "warns");
+    t->found += fails || (r->strict && warns);
+    t->notes += !fails && !warns;
+    return fails || warns || r->verbose || r->to_json;
+}
+
+static void print_line(const struct line *l)
+{
+    const char *text = json_member_text(l->value, "text");
+    if (text)
+        print_text(stderr, "%s", text);
+}
+
+static int status_of(const struct app_report *r, const struct totals *t)
+{
+    if (t->found || t->broken)
+        return STATUS_FAILED;
+    if (!t->opened)
+        return STATUS_USAGE;
+    return r->end.status;
+}
+
+/* Says what a reader of the findings must know: the program was not watched, or died. */
+static void say_end(const struct app_report *r, const struct totals *t)
+{
+    if (t->broken)
+        complain(NULL, "%d finding%s of %s could not be read", t->broken, t->broken == 1 ? "" : "s",
+                 r->program);
+    if (!t->opened)
+        complain(NULL,
+                 "%s never opened the CUDA libraries of this program, so nothing was checked: it "
+                 "calls no CUDA, or has a path of its own to NVIDIA's (an RPATH, an absolute "
+                 "path), or is linked statically",
+                 r->program);
+    else if (r->end.signal)
+        complain(NULL, "%s was ended by signal %d (%s)", r->program, r->end.signal,
+                 strsignal(r->end.signal));
+    else if (r->verbose && !t->found)
+        print_text(stderr, "%s: ok (%d launch%s)\n", r->program, t->launches,
+                   t->launches == 1 ? "" : "es");
+}
+
+static int print_json(const struct app_report *r, const char *lines)
+{
+    struct totals t = {.found = 0};
+    struct json j = {.out = stdout};
+    struct line l;
+    json_hold(&j);
+    json_open(&j, '{');
+    json_put_text(&j, "program", r->program);
+    json_key(&j, "findings");
+    json_open(&j, '[');
+    while (next_line(&lines, &l)) {
+        if (count_line(r, &l, &t)) {
+            char *object = need_text("%.*s", (int)l.length, l.text);
+            json_open(&j, '{');
+            json_members(&j, object);
+            json_close(&j, '}');
+            free(object);
+        }
+        json_free(l.value);
+    }
+    json_close(&j, ']');
+    say_end(r, &t);
+    json_put_integer(&j, "launches", t.launches);
+    json_put_bool(&j, "ended", t.ended);
+    json_put_integer(&j, "program_status", r->end.status);
+    json_put_bool(&j, "ok", status_of(r, &t) == STATUS_OK);
+    json_close(&j, '}');
+    json_end(&j);
+    return status_of(r, &t);
+}
+
+int app_print(const struct app_report *r, const char *lines)
+{
+    struct totals t = {.found = 0};
+    struct line l;
+    if (r->to_json)
+        return print_json(r, lines);
+    while (next_line(&lines, &l)) {
+        if (count_line(r, &l, &t))
+            print_line(&l);
+        json_free(l.value);
+    }
+    say_end(r, &t);
+    return status_of(r, &t);
+}
