@@ -163,6 +163,20 @@ CASES = [
     ("kernel f(map %x) threads 32 target sm_90a { loop (%y: map = 1.5) { break } }", "the value's type is not that"),
     ("kernel memory(u64 %memory) threads 32 target sm_90a { }", None),
     ("kernel %f() threads 32 target sm_90a { }", "expected the kernel's name"),
+    ("%f = convert.f32.u32 %n %a = exp2_approx.f32 %f %b = reciprocal_approx.f32 %a store.f32 %out, %n, 0, %b", None),
+    ("%s = convert.u64.u32 %n %g = join.u64 %s, %s %a = philox.u32.u64 %s, %g, 0 %b = philox.u32.u64 7, %s, %n\n"
+     "store.u32 %out, %n, 0, %a store.u32 %out, %n, 4, %b", None),
+    ("%a = exp2_approx.f64 1.0", None, "no instruction"),
+    ("%a = exp.u32 %n", None, "no instruction"),
+    ("%f = convert.f32.u32 %n %a = and.f32 %f, %f", None, "no instruction"),
+    ("%f = convert.f32.u32 %n %a = shl.f32 %f, %n", None, "no instruction"),
+    ("%p = eq.u32 %n, 1 %a = add.bool %p, %p", None, "no instruction"),
+    ("%a = pow.u32 %n, %n", None, "no instruction"),
+    ("%a = shl.u32 %n, 1.5", "expected a u32, or a group of them"),
+    ("%a = bits.f16.u32 %n", "the types have different sizes"),
+    ("%a = philox.u64.u64 1, 2, 3", "the types are u32 and u64"),
+    ("kernel f(u32 %n) threads 32 target sm_80 { %a = convert.e4m3.u32 %n }", None, "no instruction of sm_80 does"),
+    ("kernel f(u32 %n) threads 32 target sm_75 { %a = convert.bf16.u32 %n }", None, "no instruction of sm_75 does"),
     # launches, targets
     ("kernel f() threads 0 target sm_90a { roles { warps 0, 1 { } } }", "from 1 to 1024"),
     ("kernel f() threads 32 target sm_91 { }", "expected a target"),
@@ -197,6 +211,60 @@ PATTERNS = [
     (FACTORS + "loop (%g: bf16*8 = %f, %acc: f32*32 = %w) { %s2 = product_from.f32.bf16 %acc, %g, %d, 1, 0 %k = product_commit.f32 %s2\n"
                "%h = convert.bf16.f32 %x %v = product_wait.f32 %k, 0 break_if %p continue %h, %v }", r"mov\.b32", 4),
 ]
+
+
+TYPES = "f64 f32 f16 bf16 tf32 e4m3 e5m2 i64 i32 i16 i8 u64 u32 u16 u8 bool".split()
+FUNCTIONS = "exp exp2 log log2 sin cos tanh erf erfc expm1 log1p sigmoid sqrt rsqrt round floor ceil".split()
+# Operations by the types that they have, and the number of their operands.
+OPERATIONS = [(name, 2, "fiub") for name in "eq ne lt le gt ge".split()] + [(name, 2, "iub") for name in "and or xor".split()] + \
+    [(name, 2, "fiu") for name in "add sub mul div rem min max".split()] + [(name, 1, "fiu") for name in "neg abs square".split()] + \
+    [("fma", 3, "fiu"), ("clip", 3, "fiu"), ("not", 1, "iub"), ("shl", 2, "iu"), ("shr", 2, "iu"), ("cdiv", 2, "iu"), ("pow2_ceil", 1, "iu"),
+     ("pow", 2, "f")] + [(name, 1, "f") for name in FUNCTIONS]
+
+
+def kind_of(dtype):
+    return "b" if dtype == "bool" else dtype[0] if dtype[0] in "iu" else "f"
+
+
+def bytes_of(dtype):
+    digits = re.sub(r"\D", "", dtype)
+    return 1 if dtype == "bool" or dtype[0] == "e" else 4 if dtype == "tf32" else int(digits) // 8
+
+
+def on_type(dtype, target):
+    """Returns a kernel with every operation, on scalars, a group of 5 and a constant of the type."""
+    number = {"f": "0.5", "b": None}.get(kind_of(dtype), "3")
+    lines = ["%p = load.bool %out, %n, 0 %c = join.bool %p, %p, %p, %p, %p"]
+    for k in range(3):
+        lines += [f"%x{k} = load.{dtype} %out, %n, {k}", f"%y{k} = load.{dtype} %out, %n, {k + 3}",
+                  f"%g{k} = join.{dtype} %x{k}, %y{k}, %x{k}, %x{k}, %y{k}"]
+
+    def add(i, text, operands, result):
+        for form, count in zip(operands, (1, 5)):
+            lines.append(f"%r{i}_{count} = {text} {', '.join(form)}")
+        parts = [f"%r{i}_5_{j} = part.{result} %r{i}_5, {j}, 1, 1 store.{result} %out, %n, {i * 6 + j}, %r{i}_5_{j}" for j in range(5)]
+        lines.extend([f"store.{result} %out, %n, {i * 6 + 5}, %r{i}_1", *parts])
+
+    names = [(n, c) for n, c, kinds in OPERATIONS if kind_of(dtype) in kinds]
+    for i, (name, count) in enumerate(names):
+        scalars, groups = [f"%x{k}" for k in range(count)], [f"%g{k}" for k in range(count)]
+        if name in ("shl", "shr"):
+            scalars[1] = groups[1] = "%n"
+        elif number and count > 1:
+            groups[count - 1] = number
+        add(i, f"{name}.{dtype}", (scalars, groups), "bool" if i < 6 else dtype)
+    add(len(names), f"select.{dtype}", (["%p", "%x0", "%x1"], ["%c", "%g0", "%g1"]), dtype)
+    others = [t for t in TYPES if t in usable(target)]
+    for i, other in enumerate(others, len(names) + 1):
+        add(i, f"convert.{other}.{dtype}", (["%x0"], ["%g0"]), other)
+    same = [t for t in others if bytes_of(t) == bytes_of(dtype) and "bool" not in (t, dtype)]
+    for i, other in enumerate(same, len(names) + len(others) + 1):
+        add(i, f"bits.{other}.{dtype}", (["%x1"], ["%g1"]), other)
+    return f"kernel f(u64 %out, u32 %n) threads 128 target {target} {{\n" + "\n".join(lines) + "\n}\n"
+
+
+def usable(target):
+    return [t for t in TYPES if target != "sm_80" or t[0] != "e"]
 
 
 # Of optimised programs: the stages of four turns are constants, so the elements' places are; short `if`s have no branch.
@@ -327,6 +395,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for case in CASES:
             check_case(program, folder, *case)
+        for target in ("sm_80", "sm_90a"):
+            for dtype in usable(target):
+                check_case(program, folder, on_type(dtype, target), None)
         for case in PATTERNS:
             check_pattern(program, folder, "--plain", *case)
         for case in OPTIMISED:

@@ -115,7 +115,14 @@ static uint64_t argument(const struct ptx_thread *t, const struct ptx_variable *
     return t->arguments[i];
 }
 
-/* Reads a word of a table. `address` is the variable's address plus an offset. */
+/* Returns whether a word at this address, the variable's own plus an offset, is in its table. */
+static bool has_word(const struct ptx_variable *v, uint64_t address, size_t bytes)
+{
+    const uint64_t at = address - (uint64_t)(uintptr_t)v;
+    return v->initial && at < v->initial->list.count && at + bytes <= v->initial->list.count;
+}
+
+/* Reads a word of a table of the module. */
 static uint64_t read_constant(const struct ptx_thread *t, uint64_t address, size_t bytes)
 {
     const struct ptx_variable *v = NULL;
@@ -123,13 +130,13 @@ static uint64_t read_constant(const struct ptx_thread *t, uint64_t address, size
     for (size_t i = 0; i < f->body.count && !v; i++) {
         const struct ptx_instruction *ins = f->body.data[i].instruction;
         if (f->body.data[i].kind == PTX_AT_INSTRUCTION && ins->op == PTX_MOV &&
-            ins->operands[1].kind == PTX_SYMBOL)
+            ins->operands[1].kind == PTX_SYMBOL &&
+            has_word(ins->operands[1].variable, address, bytes))
             v = ins->operands[1].variable;
     }
-    size_t at = (size_t)(address - (uint64_t)(uintptr_t)v);
     uint64_t x = 0;
-    for (size_t i = 0; i < bytes; i++)
-        x |= v->initial->list.data[at + i].bits << 8 * i;
+    for (size_t i = 0; v && i < bytes; i++)
+        x |= v->initial->list.data[address - (uint64_t)(uintptr_t)v + i].bits << 8 * i;
     return x;
 }
 
