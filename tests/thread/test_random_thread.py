@@ -14,9 +14,9 @@ import tempfile
 from tile_runner import fail
 
 INPUTS, OUTPUTS, DEPTH = 8, 32, 3
-BITS = {"u32": 32, "i32": 32, "u64": 64, "i64": 64}
-GROUPS = {"u32*2": 2, "u32*3": 3, "u32*6": 6}
-TYPES = ["u32"] * 3 + ["i32", "u64", "i64", "bool"] + list(GROUPS) * 2
+BITS = {"u32": 32, "i32": 32, "u64": 64, "i64": 64, "u16": 16, "i16": 16, "u8": 8, "i8": 8}
+GROUPS = ["u32*2", "u32*3", "u32*6", "i16*3", "i16*6", "u8*3", "u8*6", "bool*3", "bool*6"]
+TYPES = ["u32"] * 4 + ["i32", "u64", "i64", "u16", "i8", "bool"] + GROUPS + ["u32*3", "u32*6"]
 
 
 class Leave(Exception):
@@ -45,8 +45,20 @@ SCALAR = {
     "div": lambda k, a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1),
     "rem": lambda k, a, b: abs(a) % abs(b) * (-1 if a < 0 else 1),
 }
+UNARY = {"abs": abs, "square": lambda a: a * a, "not": lambda a: ~a, "neg": lambda a: -a,
+         "pow2_ceil": lambda a: 1 << (a - 1).bit_length() if a > 1 else 1}
 COMPARE = {"eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b,
            "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b}
+
+
+def converted(kind, x):
+    return x != 0 if kind == "bool" else wrapped(kind, int(x))
+
+
+def parts(kind):
+    """Returns the type of a group's elements, and their number."""
+    element, count = kind.split("*")
+    return element, int(count)
 
 
 class Program:
@@ -55,7 +67,8 @@ class Program:
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.lines, self.names, self.outputs = [], 0, 0
-        self.visible = {t: [] for t in set(TYPES)}
+        self.visible = {t: [] for t in set(TYPES) | set(BITS)}
+        self.kinds = {}  # by name
 
     # --- pieces of text ---
 
@@ -67,6 +80,7 @@ class Program:
         return f"%v{self.names}"
 
     def show(self, kind, name):
+        self.kinds[name] = kind
         self.visible[kind].append(name)
 
     def value(self, kind):
@@ -98,10 +112,10 @@ class Program:
 
     def arithmetic(self, region):
         kind = self.random.choice(list(BITS))
-        name = self.random.choice(list(SCALAR) + ["shl", "shr", "fma", "select", "neg"])
+        name = self.random.choice(list(SCALAR) + list(UNARY) + ["shl", "shr", "fma", "select", "clip", "cdiv"])
         (ta, a), (tb, b), (tc, c) = (self.operand(kind) for _ in range(3))
         if name in ("div", "rem"):
-            tb = str(self.random.choice([1, 2, 3, 7, 1000003]))
+            tb = str(self.random.choice([1, 2, 3, 7, 100]))
             b = lambda env, v=int(tb): v
         if name in ("shl", "shr"):
             tb, b = self.operand("u32")
@@ -111,10 +125,13 @@ class Program:
         elif name == "select":
             p = self.value("bool")
             self.define(region, kind, f"select.{kind} {p}, {ta}, {tb}", lambda env: a(env) if env[p] else b(env))
-        elif name == "neg":
-            kind = self.random.choice(["i32", "i64"])
-            ta, a = self.operand(kind)
-            self.define(region, kind, f"neg.{kind} {ta}", lambda env: wrapped(kind, -a(env)))
+        elif name in UNARY:
+            self.define(region, kind, f"{name}.{kind} {ta}", lambda env: wrapped(kind, UNARY[name](a(env))))
+        elif name == "clip":
+            self.define(region, kind, f"clip.{kind} {ta}, {tb}, {tc}", lambda env: min(max(a(env), b(env)), c(env)))
+        elif name == "cdiv":
+            by = self.random.choice([1, 2, 3, 7, 100])
+            self.define(region, kind, f"cdiv.{kind} {ta}, {by}", lambda env: wrapped(kind, -(-a(env) // by)))
         else:
             self.define(region, kind, f"{name}.{kind} {ta}, {tb}", lambda env: wrapped(kind, SCALAR[name](kind, a(env), b(env))))
 
@@ -132,33 +149,81 @@ class Program:
         self.define(region, to, f"convert.{to}.{source} {a}", lambda env: wrapped(to, env[a]))
 
     def on_group(self, region):
-        kind = self.random.choice(list(GROUPS))
-        count, a, b = GROUPS[kind], self.value(kind), self.value(kind)
-        choice = self.random.randrange(6)
-        if choice == 0:
-            name = self.random.choice(["add", "mul", "xor", "min"])
-            ts, s = self.operand("u32")
-            text, other = self.random.choice([(b, lambda env: env[b]), (ts, lambda env: [s(env)] * count)])
-            self.define(region, kind, f"{name}.u32 {a}, {text}",
-                        lambda env: [wrapped("u32", SCALAR[name]("u32", x, y)) for x, y in zip(env[a], other(env))])
-        elif choice == 1:
-            first = self.random.randrange(count)
-            self.define(region, "u32", f"part.u32 {a}, {first}, 1, 1", lambda env: env[a][first])
-        elif choice == 2:
-            step, first = self.random.choice([(1, 0), (1, 3), (2, 0), (2, 1)])
-            g = self.value("u32*6")
-            self.define(region, "u32*3", f"part.u32 {g}, {first}, 3, {step}", lambda env: env[g][first:first + 2 * step + 1:step])
-        elif choice == 3:
-            x, y = self.value("u32*3"), self.value("u32*3")
-            name = self.random.choice(["join", "weave"])
-            self.define(region, "u32*6", f"{name}.u32 {x}, {y}",
-                        lambda env: env[x] + env[y] if name == "join" else [v for pair in zip(env[x], env[y]) for v in pair])
-        elif choice == 4:
-            x, y = self.value("u32"), self.value("u32")
-            self.define(region, "u32*2", f"join.u32 {x}, {y}", lambda env: [env[x], env[y]])
+        self.random.choice([self.group_arithmetic, self.group_arithmetic, self.group_comparison, self.group_part, self.group_parts, self.group_of_parts,
+                            self.group_conversion, self.group_reduction])(region)
+
+    def group_operand(self, kind):
+        """Returns text, and a function of the values that gives a list: a group, or a scalar that serves each element."""
+        element, count = parts(kind)
+        if self.random.random() < 0.6:
+            name = self.value(kind)
+            return name, lambda env: env[name]
+        text, one = self.operand(element)
+        return text, lambda env: [one(env)] * count
+
+    def group_arithmetic(self, region):
+        kind = self.random.choice([g for g in GROUPS if g[0] != "b"])
+        element, count = parts(kind)
+        a, (tb, b) = self.value(kind), self.group_operand(kind)
+        name = self.random.choice(["add", "mul", "and", "xor", "min", "max", "fma", "shl", "shr", "select", *UNARY])
+        if name in UNARY:
+            self.define(region, kind, f"{name}.{element} {a}", lambda env: [wrapped(element, UNARY[name](x)) for x in env[a]])
+        elif name == "fma":
+            tc, c = self.group_operand(kind)
+            self.define(region, kind, f"fma.{element} {a}, {tb}, {tc}", lambda env: [wrapped(element, x * y + z) for x, y, z in zip(env[a], b(env), c(env))])
+        elif name == "select":
+            p = self.value(f"bool*{count}" if count > 2 and self.random.random() < 0.7 else "bool")
+            self.define(region, kind, f"select.{element} {p}, {a}, {tb}",
+                        lambda env: [x if c else y for c, x, y in zip(env[p] if "*" in self.kinds[p] else [env[p]] * count, env[a], b(env))])
+        elif name in ("shl", "shr"):
+            tb, b = self.group_operand(f"u32*{count}")
+            self.define(region, kind, f"{name}.{element} {a}, {tb}", lambda env: [wrapped(element, shifted(element, name, x, y)) for x, y in zip(env[a], b(env))])
         else:
-            name, function = self.random.choice([("reduce_add", sum), ("reduce_max", max)])
-            self.define(region, "u32", f"{name}.u32 {a}", lambda env: wrapped("u32", function(env[a])))
+            self.define(region, kind, f"{name}.{element} {a}, {tb}", lambda env: [wrapped(element, SCALAR[name](element, x, y)) for x, y in zip(env[a], b(env))])
+
+    def group_comparison(self, region):
+        kind = self.random.choice([g for g in GROUPS if g != "u32*2"])
+        element, count = parts(kind)
+        if element == "bool":
+            name, a, b = self.random.choice(["and", "or", "xor"]), self.value(kind), self.value(kind)
+            return self.define(region, kind, f"{name}.bool {a}, {b}", lambda env: [bool(SCALAR[name](None, x, y)) for x, y in zip(env[a], env[b])])
+        name, a, (tb, b) = self.random.choice(list(COMPARE)), self.value(kind), self.group_operand(kind)
+        return self.define(region, f"bool*{count}", f"{name}.{element} {a}, {tb}", lambda env: [COMPARE[name](x, y) for x, y in zip(env[a], b(env))])
+
+    def group_part(self, region):
+        kind = self.random.choice(GROUPS)
+        element, count = parts(kind)
+        a, first = self.value(kind), self.random.randrange(count)
+        self.define(region, element, f"part.{element} {a}, {first}, 1, 1", lambda env: env[a][first])
+
+    def group_parts(self, region):
+        step, first = self.random.choice([(1, 0), (1, 3), (1, 1), (2, 0), (2, 1)])
+        element = self.random.choice(["u32", "i16", "u8", "bool"])
+        g = self.value(f"{element}*6")
+        self.define(region, f"{element}*3", f"part.{element} {g}, {first}, 3, {step}", lambda env: env[g][first:first + 2 * step + 1:step])
+
+    def group_of_parts(self, region):
+        element = self.random.choice(["u32", "i16", "u8", "bool"])
+        if self.random.random() < 0.3:
+            some = [self.value(element) for _ in range(2 if element == "u32" else 3)]
+            self.define(region, f"{element}*{len(some)}", f"join.{element} {', '.join(some)}", lambda env: [env[x] for x in some])
+            return
+        x, y = self.value(f"{element}*3"), self.value(f"{element}*3")
+        name = self.random.choice(["join", "weave"])
+        self.define(region, f"{element}*6", f"{name}.{element} {x}, {y}",
+                    lambda env: env[x] + env[y] if name == "join" else [v for pair in zip(env[x], env[y]) for v in pair])
+
+    def group_conversion(self, region):
+        count = self.random.choice([3, 6])
+        to, source = self.random.choice(["u32", "i16", "u8", "bool"]), self.random.choice(["u32", "i16", "u8", "bool"])
+        a = self.value(f"{source}*{count}")
+        self.define(region, f"{to}*{count}", f"convert.{to}.{source} {a}", lambda env: [converted(to, x) for x in env[a]])
+
+    def group_reduction(self, region):
+        kind = self.random.choice([g for g in GROUPS if g[0] != "b"])
+        element, a = parts(kind)[0], self.value(kind)
+        name, function = self.random.choice([("reduce_add", sum), ("reduce_max", max), ("reduce_min", min)])
+        self.define(region, element, f"{name}.{element} {a}", lambda env: wrapped(element, function(env[a])))
 
     def store(self, region):
         if self.outputs == OUTPUTS:
@@ -295,6 +360,16 @@ class Program:
 
     # --- the program ---
 
+    def first_group(self, region, element, count):
+        if element != "u32":
+            g = self.value(f"u32*{count}")
+            self.define(region, f"{element}*{count}", f"convert.{element}.u32 {g}", lambda env: [converted(element, x) for x in env[g]])
+            return
+        some = [self.value("u32") for _ in range(min(count, 3))]
+        g = self.define(region, f"u32*{len(some)}", f"join.u32 {', '.join(some)}", lambda env: [env[s] for s in some])
+        if count > 3:
+            self.define(region, f"u32*{count}", f"join.u32 {g}, {g}", lambda env: env[g] * 2)
+
     def write(self):
         """Returns its text, its inputs and the words that it writes."""
         inputs = [self.random.choice([self.random.randrange(8), self.random.randrange(1 << 32)]) for _ in range(INPUTS)]
@@ -308,15 +383,14 @@ class Program:
             self.define(region, kind, f"convert.{kind}.u32 {a}", lambda env, a=a, kind=kind: wrapped(kind, env[a]))
         x, y = self.value("u32"), self.value("u32")
         self.define(region, "bool", f"lt.u32 {x}, {y}", lambda env: env[x] < env[y])
-        for kind, count in GROUPS.items():
-            some = [self.value("u32") for _ in range(min(count, 3))]
-            g = self.define(region, "u32*3" if count > 3 else kind, f"join.u32 {', '.join(some)}", lambda env, some=some: [env[s] for s in some])
-            if count > 3:
-                self.define(region, kind, f"join.u32 {g}, {g}", lambda env, g=g: env[g] * 2)
+        for kind in GROUPS:
+            self.first_group(region, *parts(kind))
         for _ in range(3):
             self.operations(region, 0, None)
         for kind in GROUPS:
-            g = self.value(kind)
+            g, element = self.value(kind), parts(kind)[0]
+            if element != "u32":
+                g = self.define(region, f"u32*{parts(kind)[1]}", f"convert.u32.{element} {g}", lambda env, g=g: [wrapped("u32", int(x)) for x in env[g]])
             self.define(region, "u32", f"reduce_add.u32 {g}", lambda env, g=g: wrapped("u32", sum(env[g])))
             self.store(region)
         self.put("}")
