@@ -18,14 +18,14 @@ static int decide(struct roles_check *r, int options)
     return r->choices.data[r->choice++].value;
 }
 
-int choose(struct roles_check *r, const void *at, int options)
+int choose(struct roles_check *r, const struct expr *at, int options, bool is_loop)
 {
     struct role_chosen *c = NULL;
     for (size_t i = 0; i < r->chosen.count && !c; i++)
         if (r->chosen.data[i].at == at)
             c = &r->chosen.data[i];
     if (!c) {
-        vec_push(r->k->arena, &r->chosen, ((struct role_chosen){.at = at}));
+        vec_push(r->k->arena, &r->chosen, ((struct role_chosen){.at = at, .is_loop = is_loop}));
         c = &r->chosen.data[r->chosen.count - 1];
     }
     if (c->count < CHOSEN_MOST)
@@ -35,7 +35,7 @@ int choose(struct roles_check *r, const void *at, int options)
 
 int choose_trips(struct roles_check *r, const struct expr *condition)
 {
-    return r->trips.data[choose(r, condition, (int)r->trips.count)];
+    return r->trips.data[choose(r, condition, (int)r->trips.count, true)];
 }
 
 /* Goes on to the next combination of choices. Returns false after the last. */

@@ -129,7 +129,8 @@ struct role_choice {
 /* Choices for a loop or an `if` whose conditions are open; its later runs repeat the first ones. */
 enum { CHOSEN_MOST = 2 };
 struct role_chosen {
-    const void *at; /* its condition */
+    const struct expr *at; /* its condition */
+    bool is_loop;
     int count, next;
     int value[CHOSEN_MOST];
 };
@@ -161,7 +162,7 @@ struct roles_check {
 /* Returns the number of trips that the loop with this condition makes, if the facts leave it open. */
 int choose_trips(struct roles_check *r, const struct expr *condition);
 /* Returns one of `options` for this run. */
-int choose(struct roles_check *r, const void *at, int options);
+int choose(struct roles_check *r, const struct expr *condition, int options, bool is_loop);
 void add_finding(struct roles_check *r, const struct role_finding *f);
 /* Stops the check as undecided; the first reason counts. */
 void give_up(struct roles_check *r, const char *why);

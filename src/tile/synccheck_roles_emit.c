@@ -38,6 +38,7 @@ static int site_of(struct sync_check *k, enum touch_kind kind, const struct expr
     struct touch touch = {.kind = kind,
                           .access = access,
                           .tile = tile_number(k, tile),
+                          .element = kind == TOUCH_READ && access && access->type.rank == 0,
                           .collective = true,
                           .loc = access ? access->loc : s->loc,
                           .stmt = s,
@@ -289,6 +290,7 @@ static void emit_numbered(struct tracer *t, const struct stmt *s, enum step_kind
 
 static void emit_gone(struct tracer *t, const struct sym *tile, const struct stmt *s)
 {
+    t->statement++;
     struct role_step *step = add_access(t, STEP_GONE, TOUCH_WRITE, NULL, tile, s);
     if (step)
         step->thread = true; /* it knows which stores are done */

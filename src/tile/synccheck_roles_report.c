@@ -81,7 +81,7 @@ static const char *goes_on(const struct role_place *early, const struct role_pla
         return "the store of it may still be reading it";
     if (early->work == WORK_DOT)
         return "a product may still be reading it";
-    bool other = early->role != late->role;
+    bool other = early->role != late->role && early->role >= 0;
     if (early->kind == TOUCH_READ)
         return other ? "another role may still be reading it"
                      : "other threads may still be reading it";
@@ -114,7 +114,10 @@ static void race_way_out(struct roles_check *r, const struct role_finding *f)
 {
     struct diag *d = r->k->diag;
     const struct role_place *early = &f->early, *late = &f->late;
-    if (early->work == WORK_COPY)
+    if (early->work == WORK_COPY && late->work == WORK_COPY)
+        diag_note(d, late->loc,
+                  "wait before this for an mbarrier at which the roles that read the part arrive");
+    else if (early->work == WORK_COPY)
         diag_note(d, late->loc, "the copy completes on `%s`: put `wait(%s)` before this",
                   copy_barrier(r, early), copy_barrier(r, early));
     else if (early->work == WORK_LOAD)
@@ -130,7 +133,9 @@ static void race_way_out(struct roles_check *r, const struct role_finding *f)
         diag_note(d, late->loc,
                   "let the role of the product `dot_wait` and then `arrive` at an mbarrier that "
                   "this role waits for before this");
-    else if (early->role == late->role)
+    else if (early->stmt == late->stmt && early->kind == TOUCH_READ)
+        diag_note(d, late->loc, "keep the element in a scalar before, and put `sync()` after that");
+    else if (early->role == late->role || early->role < 0)
         diag_note(d, late->loc, "put `sync()` between the two");
     else
         diag_note(d, late->loc,
@@ -256,16 +261,18 @@ static const char *warps_text(struct roles_check *r, const struct role_place *p)
 
 static void note_waiting(struct roles_check *r, const struct role_waiting *w)
 {
-    int64_t wanted = w->barrier >= 0 ? arrivals_of(r, w->barrier) : 0;
-    if (w->barrier >= 0)
-        diag_note(r->k->diag, w->place.loc,
-                  "%s wait%s here for `%s`, of whose phase %lld of %lld arrival%s came",
-                  warps_text(r, &w->place), w->place.role < 0 ? "s" : "",
-                  barrier_text(r, w->barrier), (long long)w->arrivals, (long long)wanted,
-                  wanted == 1 ? "" : "s");
-    else
-        diag_note(r->k->diag, w->place.loc, "%s wait here for each other",
-                  warps_text(r, &w->place));
+    const char *warps = warps_text(r, &w->place);
+    const struct stmt *role = w->place.role >= 0 ? r->traces.data[w->place.role].role : NULL;
+    const char *verb = role && role->role->warps > 1 ? "wait" : "waits";
+    if (w->barrier < 0) {
+        diag_note(r->k->diag, w->place.loc, "%s %s here for the others at `sync()`", warps, verb);
+        return;
+    }
+    int64_t wanted = arrivals_of(r, w->barrier);
+    diag_note(r->k->diag, w->place.loc,
+              "%s %s here for `%s`, of whose phase %lld of %lld arrival%s came", warps, verb,
+              barrier_text(r, w->barrier), (long long)w->arrivals, (long long)wanted,
+              wanted == 1 ? "" : "s");
 }
 
 static void report_stuck(struct roles_check *r, const struct role_finding *f)
@@ -372,6 +379,12 @@ static bool said_before(const struct roles_check *r, size_t number)
         const struct role_finding *other = &r->findings.data[i];
         if (is_order(f) && is_order(other))
             return true;
+        if (f->kind == ROLE_PENDING && other->kind == ROLE_RACE &&
+            f->early.stmt == other->early.stmt && f->early.work == other->early.work)
+            return true; /* the use is the clearer report */
+        if (f->kind == ROLE_RACE && other->kind == ROLE_RACE && f->early.stmt == other->late.stmt &&
+            f->late.stmt == other->early.stmt)
+            return true;
         if (f->kind == other->kind && f->kind != ROLE_BYTES &&
             (f->early.stmt == other->early.stmt || f->late.stmt == other->late.stmt))
             return true;
@@ -392,6 +405,25 @@ static bool is_reported(const struct roles_check *r, size_t number)
     return !(is_order(f) && data) && !said_before(r, number);
 }
 
+/* Notes the choices that led to the findings. The first combination of choices is the usual case, so
+ * it needs no word. */
+static void note_choices(struct roles_check *r)
+{
+    bool usual = true;
+    for (size_t i = 0; i < r->choices.count; i++)
+        usual = usual && r->choices.data[i].value == 0;
+    for (size_t i = 0; i < r->chosen.count && !usual; i++) {
+        const struct role_chosen *c = &r->chosen.data[i];
+        int trips = c->value[0];
+        if (c->is_loop)
+            diag_note(r->k->diag, c->at->loc, "this happens if the loop makes %d round%s",
+                      r->trips.data[trips], r->trips.data[trips] == 1 ? "" : "s");
+        else
+            diag_note(r->k->diag, c->at->loc, "this happens if the condition is %s",
+                      trips ? "false" : "true");
+    }
+}
+
 void report_role_findings(struct roles_check *r)
 {
     for (size_t i = 0; i < r->findings.count; i++) {
@@ -409,5 +441,6 @@ void report_role_findings(struct roles_check *r)
         case ROLE_EARLY_COPY: report_early(r, f); break;
         case ROLE_OVERTAKEN: report_overtaken(r, f); break;
         }
+        note_choices(r);
     }
 }

@@ -47,6 +47,16 @@ static bool kinds_conflict(int a, int b)
     return (a != TOUCH_READ || b != TOUCH_READ) && !(a == TOUCH_ATOMIC && b == TOUCH_ATOMIC);
 }
 
+/* Returns true for two accesses of one statement that the compiler orders: it reads all tiles before
+ * it writes any, but each thread reads an element when it gets there. */
+static bool ordered_within(const struct roles_run *u, const struct role_record *a,
+                           const struct role_record *b)
+{
+    const struct touch *touches = u->r->k->code.touches.data;
+    return a->trace == b->trace && a->statement == b->statement &&
+           !touches[access_at(u->r->k, a->access)->site].element;
+}
+
 /* Checks an access against those before that the clock does not cover. A tile that goes may have
  * no work in the background left. */
 static void check_access(struct roles_run *u, const struct role_record *b, const int *clock,
@@ -59,8 +69,7 @@ static void check_access(struct roles_run *u, const struct role_record *b, const
         const struct access *early = access_at(k, a->access);
         struct meeting_at where;
         if (clock[a->component] >= a->time || (gone && a->place.work == WORK_NONE) ||
-            (a->trace == b->trace && a->statement == b->statement) ||
-            (!gone && !kinds_conflict(early->kind, late->kind)))
+            ordered_within(u, a, b) || (!gone && !kinds_conflict(early->kind, late->kind)))
             continue;
         enum meeting met = access_meet(k, u->r->state, a->access, b->access, true, &where);
         if (met == MEET_SURE && where.constraints &&

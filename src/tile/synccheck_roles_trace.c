@@ -40,7 +40,7 @@ static bool choose_truth(struct tracer *t, const struct expr *e, struct rounds *
                          bool negated)
 {
     if (!rounds)
-        return choose(t->r, e, 2) == 0;
+        return choose(t->r, e, 2, false) == 0;
     if (rounds->trips < 0)
         rounds->trips = choose_trips(t->r, rounds->condition);
     return (rounds->round < rounds->trips) != negated;
