@@ -398,7 +398,7 @@ static int image_for_cpu(struct aot_build *b, const struct aot_given *g)
     for (size_t i = 0; i < b->images.count; i++)
         if (b->images.data[i].target == aot_cpu && same_programs(&b->images.data[i], g))
             return (int)i;
-    struct aot_image image = {.target = aot_cpu};
+    struct aot_image image = {.target = aot_cpu, .code = aot_cpu};
     for (int i = 0; i < g->program_count; i++) {
         struct aot_program p = g->programs[i];
         p.words = arena_copy(b->arena, p.words, p.count * sizeof *p.words);
@@ -417,9 +417,9 @@ static int image_for(struct aot_build *b, const struct aot_given *g)
     ptx_print(&ptx, g->lowered->module);
     for (size_t i = 0; i < b->images.count; i++)
         if (b->images.data[i].ptx && b->images.data[i].target == g->target &&
-            strcmp(b->images.data[i].ptx, ptx.data) == 0)
+            b->images.data[i].code == g->code && strcmp(b->images.data[i].ptx, ptx.data) == 0)
             return (int)i;
-    struct aot_image image = {.ptx = ptx.data, .target = g->target};
+    struct aot_image image = {.ptx = ptx.data, .target = g->target, .code = g->code};
     vec_push(b->arena, &b->images, image);
     return (int)b->images.count - 1;
 }
@@ -736,7 +736,24 @@ static int target_rank(const struct target *t)
     return t->ptx.number * 4 + own;
 }
 
-int aot_targets(const struct aot_build *b, const struct target **list, int most)
+static void add_codes(const struct aot_build *b, const struct target **list, int most, int *all)
+{
+    for (size_t i = 0; i < b->images.count; i++) {
+        int at = 0;
+        while (at < *all && list[at] != b->images.data[i].code)
+            at++;
+        if (at == *all && at < most)
+            list[(*all)++] = b->images.data[i].code;
+    }
+}
+
+bool aot_is_narrow(const struct aot_build *b, int version)
+{
+    const struct aot_image *image = &b->images.data[b->versions.data[version].image];
+    return image->code != image->target;
+}
+
+int aot_targets(const struct aot_build *b, const struct target **list, int most, int *all)
 {
     int count = 0;
     for (size_t i = 0; i < b->images.count; i++) {
@@ -750,13 +767,15 @@ int aot_targets(const struct aot_build *b, const struct target **list, int most)
         list[at] = t;
         count++;
     }
+    *all = count;
+    add_codes(b, list, most, all);
     return count;
 }
 
 bool aot_ships_ptx(const struct aot_build *b, const struct aot_image *image)
 {
     const struct target *targets[AOT_MOST_TARGETS];
-    int count = aot_targets(b, targets, AOT_MOST_TARGETS);
+    int all, count = aot_targets(b, targets, AOT_MOST_TARGETS, &all);
     if (count > 1 && targets[count - 1] == aot_cpu) /* ranks last */
         count--;
     return image->ptx && (!image->cubin || image->target == targets[count - 1]);

@@ -133,8 +133,9 @@ struct aot_program {
 struct aot_image {
     const char *ptx; /* NULL: programs of the CPU engine */
     VEC(struct aot_program) programs;
-    const struct target *target;
-    const unsigned char *cubin; /* NULL: none */
+    const struct target *target; /* that it was built for, */
+    const struct target *code;   /* and whose code it is: the same, or sm_90a for sm_90 */
+    const unsigned char *cubin;  /* NULL: none */
     size_t cubin_length;
 };
 
@@ -155,6 +156,7 @@ struct aot_given {
     int program_count;
     const struct aot_program *programs; /* for the CPU */
     const struct target *target;        /* aot_cpu: for the CPU */
+    const struct target *code;          /* for a GPU: the target whose code it is */
     const char *family;                 /* whose function it is for; NULL: the kernel's own */
     const char *variant;                /* of a family: "matmul_v6 BM=128,BN=64" */
     const char *file;                   /* of the kernel's text; of a family, its own */
@@ -262,8 +264,11 @@ const char *aot_statics(struct arena *a, const struct aot_function *f, const str
 /* Returns true if the image's PTX is shipped: it has no machine code, or it is of the least
  * target. */
 bool aot_ships_ptx(const struct aot_build *b, const struct aot_image *image);
-/* Gives each target once, the best first. */
-int aot_targets(const struct aot_build *b, const struct target **list, int most);
+/* Gives each target that something is built for once, the best first. After them in the list are other
+ * targets whose code is shipped; all counts these, too. */
+int aot_targets(const struct aot_build *b, const struct target **list, int most, int *all);
+/* Returns true if the version's code runs on fewer GPUs than its target's. */
+bool aot_is_narrow(const struct aot_build *b, int version);
 
 enum { AOT_MOST_TARGETS = 32 };
 

@@ -234,7 +234,7 @@ static void describe_range(struct text *out, const struct aot_function *f,
 static void describe_row(struct text *out, const struct aot_build *b, const struct aot_function *f,
                          const struct aot_row *r)
 {
-    text_printf(out, " *   %s", r->target->name);
+    text_printf(out, " *   %s", b->images.data[b->versions.data[r->version].image].code->name);
     if (r->device)
         text_printf(out, " (%s)", r->device);
     const char *statics = aot_statics(b->arena, f, r);

@@ -73,6 +73,8 @@ static const char *row_condition(const struct aot_build *b, const struct aot_fun
     for (size_t i = 0; r->device && i < b->devices.count; i++)
         if (b->devices.data[i] == r->device)
             add_condition(&t, arena_printf(a, "aot_m->is_device[%zu]", i));
+    if (aot_is_narrow(b, r->version))
+        add_condition(&t, arena_printf(a, "aot_m->images[%d]", b->versions.data[r->version].image));
     for (int i = 0; i < f->param_count; i++)
         if (r->is_static[i])
             add_condition(&t, static_condition(a, &f->params[i], r->values[i]));

@@ -50,7 +50,7 @@ static void write_images(struct text *out, const struct aot_build *b,
         const struct aot_image *image = &b->images.data[i];
         if (image->target == aot_cpu)
             continue;
-        text_printf(out, "/* For %s, as %s%s. */\n", image->target->name,
+        text_printf(out, "/* For %s, as %s%s. */\n", image->code->name,
                     aot_ships_ptx(b, image) ? "PTX" : "machine code",
                     !aot_ships_ptx(b, image) ? ""
                     : image->cubin           ? " and machine code"
@@ -64,7 +64,8 @@ static void write_images(struct text *out, const struct aot_build *b,
     text_add(out, "static const struct aot_image aot_images[] = {\n");
     for (size_t i = 0; i < b->images.count; i++) {
         const struct aot_image *image = &b->images.data[i];
-        text_printf(out, "    {%d, ", aot_target_index(targets, image->target));
+        text_printf(out, "    {%d, %d, ", aot_target_index(targets, image->target),
+                    aot_target_index(targets, image->code));
         text_printf(out, aot_ships_ptx(b, image) ? "aot_ptx_%zu, " : "NULL, ", i);
         text_printf(out, image->cubin ? "aot_cubin_%zu},\n" : "NULL},\n", i);
     }
@@ -134,10 +135,10 @@ static void write_mosts(struct text *out, const struct aot_build *b)
 }
 
 static void write_tables(struct text *out, const struct aot_build *b,
-                         const struct target *const *targets, int target_count)
+                         const struct target *const *targets, int target_count, int all_targets)
 {
     if (aot_has_gpu(b)) {
-        write_targets(out, targets, target_count);
+        write_targets(out, targets, all_targets);
         write_images(out, b, targets);
     }
     if (aot_has_cpu(b))
@@ -216,6 +217,9 @@ static void write_not_built(struct text *out, const struct aot_build *b,
         if (!strstr(built.data, statics))
             text_printf(&built, "%s%s", built.length ? "; " : "; there is ", statics);
     }
+    if (f->rows.count && aot_is_narrow(b, f->rows.data[0].version))
+        text_printf(&built, "; its code is for %s",
+                    b->images.data[b->versions.data[f->rows.data[0].version].image].code->name);
     text_printf(out, "        return aot_fail(%s_NOT_BUILT, \"%s\", \"nothing was built for %s%s\"",
                 aot_upper(b), f->name, form.data, built.data);
     for (int i = 0; i < f->param_count; i++)
@@ -448,26 +452,26 @@ static int cpu_index(const struct target *const *targets, int count)
 void aot_source(struct text *out, struct aot_build *b)
 {
     const struct target *targets[AOT_MOST_TARGETS];
-    int target_count = aot_targets(b, targets, AOT_MOST_TARGETS);
-    struct text evaluator, tables, choice, all, functions;
+    int all, target_count = aot_targets(b, targets, AOT_MOST_TARGETS, &all);
+    struct text evaluator, tables, choice, body, functions;
     text_init(&evaluator, b->arena);
     aot_evaluator(&evaluator, b);
     text_init(&tables, b->arena);
     text_init(&choice, b->arena);
-    text_init(&all, b->arena);
+    text_init(&body, b->arena);
     text_init(&functions, b->arena);
-    write_tables(&tables, b, targets, target_count);
+    write_tables(&tables, b, targets, target_count, all);
     aot_choice(&choice, b);
     for (int i = 0; i < (int)b->functions.count; i++) {
-        aot_pick(&all, b, i, targets, target_count);
-        write_derive(&all, &b->functions.data[i], i);
+        aot_pick(&body, b, i, targets, target_count);
+        write_derive(&body, &b->functions.data[i], i);
         if (b->functions.data[i].family)
-            aot_take(&all, b, i, targets);
-        write_function(&all, b, i);
+            aot_take(&body, b, i, targets);
+        write_function(&body, b, i);
         if (aot_takes_workspace(&b->functions.data[i]))
-            write_workspace(&all, b, i);
+            write_workspace(&body, b, i);
     }
-    aot_wrap(&functions, all.data);
+    aot_wrap(&functions, body.data);
     struct aot_slot slots[] = {
         {"name", b->name},
         {"NAME", aot_upper(b)},

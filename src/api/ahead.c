@@ -273,6 +273,14 @@ static tw_status compile_for_cpu(struct add_call *c, struct kernel *ir,
     return TW_OK;
 }
 
+/* Returns the target that the kernel is built for, whose code may be that of a narrower one. */
+static const struct target *asked_of(const tw_kernel *k)
+{
+    struct ptx_target t;
+    bool known = ptx_target_parse(k->target, strlen(k->target), &t);
+    return known ? target_find(t) : k->device;
+}
+
 /* Lowers without source lines: shipped kernels are not debugged by line. */
 static bool lower(struct add_call *c, struct kernel *ir, const bool *known)
 {
@@ -292,7 +300,8 @@ static bool lower(struct add_call *c, struct kernel *ir, const bool *known)
     }
     c->given.kernel = ir;
     c->given.lowered = out;
-    c->given.target = k->device;
+    c->given.target = asked_of(k);
+    c->given.code = k->device;
     return true;
 }
 
@@ -409,7 +418,7 @@ bool tw_build_image_at(tw_build *b, int index, tw_build_image *out)
     const struct aot_image *image = gpu_image(&b->build, index);
     if (!image)
         return false;
-    FILL_SIZED(out, ((tw_build_image){.ptx = image->ptx, .target = image->target->name}));
+    FILL_SIZED(out, ((tw_build_image){.ptx = image->ptx, .target = image->code->name}));
     return true;
 }
 
@@ -426,7 +435,7 @@ static tw_status code_call(void *user)
     struct aot_image *image = gpu_image(&c->build->build, c->index);
     if (c->length < 4 || memcmp(c->cubin, "\177ELF", 4) != 0) {
         diag_error(&c->build->ctx->diag, LOC_NONE,
-                   "the code made from the PTX for %s is not a cubin", image->target->name);
+                   "the code made from the PTX for %s is not a cubin", image->code->name);
         return TW_BAD_PROGRAM;
     }
     image->cubin = arena_copy(&c->build->arena, c->cubin, c->length);

@@ -247,6 +247,15 @@ static const struct target *own_target(const tw_kernel *k)
     return name && ptx_target_parse(name, strlen(name), &ptx) ? target_find(ptx) : NULL;
 }
 
+/* Returns the target whose code the kernel becomes: sm_90a if its head names that and sm_90 is asked
+ * for. */
+static const struct target *code_for(const tw_kernel *k, const struct target *asked)
+{
+    const struct target *own = own_target(k);
+    bool narrower = own && own->ptx.suffix && !asked->ptx.suffix;
+    return narrower && own->ptx.number == asked->ptx.number ? own : asked;
+}
+
 static tw_status find_target(void *user)
 {
     struct target_call *call = user;
@@ -291,7 +300,7 @@ static tw_status find_target(void *user)
         return unknown_target(m->ctx, call->name);
     tw_kernel *k = arena_new(&m->arena, tw_kernel);
     describe_kernel(m, k, index, device->name);
-    k->device = device;
+    k->device = code_for(k, device);
     k->next = m->kernels[index].targeted;
     m->kernels[index].targeted = k;
     call->found = k;

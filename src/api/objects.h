@@ -125,8 +125,8 @@ struct tw_module {
 struct tw_kernel {
     tw_module *module;
     int index;
-    const char *target;             /* "cpu", "sm_80" */
-    const struct target *device;    /* NULL: the host */
+    const char *target;             /* that was asked for: "cpu", "sm_90" */
+    const struct target *device;    /* whose code it becomes: sm_90a, too; NULL: the host */
     tw_kernel *targeted;            /* of the host's kernel: its versions for other targets */
     tw_kernel *next;                /* in that list */
     const struct lang_kernel *info; /* as the target sees it */

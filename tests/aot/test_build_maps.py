@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Built kernels with tensor maps and clusters: their C compiles without a warning, encodes the maps as the driver does, keeps them, and refuses
+"""Built kernels with tensor maps, clusters and code for one GPU alone: their C compiles without a warning, encodes the maps as the driver does, keeps them, and refuses
 what the library refuses. On the driver library of the tests; with `--gpu`, on this machine's GPU (of compute capability 9.0 or later)."""
 import ctypes
 import os
@@ -51,6 +51,18 @@ def check_plain(tool, folder):
             fail(f"sgemm_tiled.c has {word}")
 
 
+def check_narrow(tool, folder):
+    """A kernel for sm_90a alone does not keep the others from later GPUs."""
+    run([tool, "build", os.path.join(HERE, "narrow.tile"), "--device", "sm_90", "--no-cubin", "--output", folder])
+    header = open(f"{folder}/narrow.h").read()
+    if " *   sm_90a\n" not in header or " *   sm_90\n" not in header:
+        fail(f"narrow.h: {header}")
+    run([os.environ.get("CC", "cc"), *os.environ.get("CFLAGS", "").split(), *STRICT, f"-I{folder}", os.path.join(HERE, "narrow_program.c"),
+         f"{folder}/narrow.c", FAKE, f"-Wl,-rpath,{os.path.dirname(FAKE)}", "-o", f"{folder}/program", "-ldl", "-lpthread"])
+    run_program(folder, FAKE, FAKE_CUDA_SM="90")
+    run_program(folder, FAKE, "later", FAKE_CUDA_SM="100")
+
+
 def main():
     tool = sys.argv[1]
     driver = FAKE
@@ -62,6 +74,7 @@ def main():
         run_program(folder, driver, FAKE_CUDA_SM="90")
         if driver == FAKE:
             run_program(folder, FAKE.replace("fake_cuda", "fake_cuda_old"), "old", FAKE_CUDA_SM="90")
+            check_narrow(tool, folder)
         check_plain(tool, folder)
     print("PASS")
 

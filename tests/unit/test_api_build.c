@@ -144,7 +144,7 @@ static void test_machine_code(void **state)
     succeed(f, tw_build_machine_code(b, 0, code, sizeof code));
     succeed(f, tw_build_texts(b, &header, &source));
     has(source, "aot_cubin_0[] = {\n    127,69,76,70,1,255,\n};");
-    has(source, "{0, aot_ptx_0, aot_cubin_0},");
+    has(source, "{0, 0, aot_ptx_0, aot_cubin_0},");
     refused(f, tw_build_machine_code(b, 0, "code", 4), TW_BAD_PROGRAM, "is not a cubin");
     refused(f, tw_build_machine_code(b, 1, code, 6), TW_BAD_ARGUMENT, "no such image");
     refused(f, tw_build_machine_code(b, 0, NULL, 6), TW_BAD_ARGUMENT, "`cubin`");

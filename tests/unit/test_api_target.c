@@ -56,6 +56,13 @@ static const char wide_text[] = "tune ROWS = {128, 64};\n"
                                 "    C[0 +: ROWS] = t / sum(t);\n"
                                 "}\n";
 
+/* A kernel whose code runs on one GPU alone. */
+static const char narrow_text[] = "kernel narrow(i32 n, f32 *c) grid(1) warps(1) target(sm_90a)\n"
+                                  "{\n"
+                                  "    global f32 C[n] = c;\n"
+                                  "    C[0 +: 32] = 1;\n"
+                                  "}\n";
+
 /* Makes the fixture's launch again, of its first kernel for that target. */
 static tw_kernel *aim(struct fixture *f, const char *target)
 {
@@ -571,6 +578,24 @@ static void test_contexts_of_several_threads(void **state)
     free(expected);
 }
 
+/* A kernel for sm_90a becomes code of sm_90a where sm_90 is asked for. */
+static void a_kernel_names_its_own_target(void **state)
+{
+    struct fixture *f = *state;
+    load(f, narrow_text);
+    assert_string_equal(tw_kernel_target(aim(f, "sm_90")), "sm_90");
+    shows(f, TW_STAGE_PTX, ".target sm_90a\n");
+    aim(f, "sm_90a");
+    shows(f, TW_STAGE_PTX, ".target sm_90a\n");
+    static const char *const others[] = {"sm_80", "sm_100", "sm_100a"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        const char *text;
+        aim(f, others[i]);
+        refused(f, tw_launch_show_stage(f->launch, TW_STAGE_PTX, &text), TW_BAD_PROGRAM,
+                "`narrow` is for sm_90a; this is sm_");
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)
@@ -590,6 +615,7 @@ int main(void)
         TEST(test_types_that_a_target_lacks),
         TEST(test_requirements_hold_for_targets_too),
         TEST(test_races_are_found_for_targets_too),
+        TEST(a_kernel_names_its_own_target),
         cmocka_unit_test(test_out_of_memory_everywhere),
         cmocka_unit_test(test_contexts_of_several_threads),
     };
