@@ -246,8 +246,26 @@ static void see_executed(void *user, const struct sim_place *at, int64_t warps, 
     n->thread_instructions += lanes;
 }
 
+/* Returns true if a part of the machine makes the access by itself: the copy engine or the tensor
+ * cores, whose accesses take no wavefronts of the warps' own. */
+static bool is_of_agent(const struct sim_access *access)
+{
+    enum ptx_op op = access->group && access->at.ins ? (enum ptx_op)access->at.ins->op : PTX_LD;
+    return op == PTX_CP_ASYNC_BULK || op == PTX_CP_ASYNC_BULK_TENSOR || op == PTX_WGMMA_MMA_ASYNC;
+}
+
+static void see_copied(struct sim_counts *n, const struct sim_access *access)
+{
+    if (access->kind == SIM_WRITE)
+        n->async_bytes += (int64_t)access->bytes * __builtin_popcount(access->mask);
+}
+
 static void see_shared(struct sim_counts *n, const struct sim_access *access)
 {
+    if (is_of_agent(access)) {
+        see_copied(n, access);
+        return;
+    }
     if (access->kind == SIM_UPDATE) {
         n->shared_atomics++;
         return;
@@ -274,7 +292,9 @@ static void see_global(struct sim_counts *n, const struct sim_access *access)
     }
     n->global_requests++;
     n->global_sectors += sim_sectors(access);
-    if (access->kind == SIM_WRITE)
+    if (is_of_agent(access))
+        see_copied(n, access);
+    else if (access->kind == SIM_WRITE)
         n->global_stores++;
     else if (!access->group)
         n->global_loads++;
@@ -361,7 +381,10 @@ static bool see_access(void *user, const struct sim_access *access)
 
 static bool see_async(void *user, const struct sim_async_event *event)
 {
-    sim_groups_see(&((struct sim_counters *)user)->groups, event);
+    struct sim_counters *c = user;
+    sim_groups_see(&c->groups, event);
+    if (event->kind == SIM_BULK_ISSUE)
+        entry_of(c, &event->at)->counts.async_copies++;
     return true;
 }
 

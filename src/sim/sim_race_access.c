@@ -838,7 +838,10 @@ bool race_access(void *user, const struct sim_access *a)
     t.agent = a->group && !t.copy ? race_agent_of(t.block, a->group) : NULL;
     if (t.agent)
         race_agent_begins(r, t.agent);
-    t.view = t.copy ? &t.copy->view : t.agent ? &t.agent->view[0] : &t.warp->view;
+    int issuer = 0; /* the first one; a product may lack a warp that has left */
+    while (t.agent && issuer < RACE_ISSUERS - 1 && !t.agent->known[issuer])
+        issuer++;
+    t.view = t.copy ? &t.copy->view : t.agent ? &t.agent->view[issuer] : &t.warp->view;
     t.home = a->away ? sim_blocks_find(&r->blocks, sim_home(a)) : t.block;
     if (!t.home) /* the block whose memory it is has ended */
         return true;
@@ -854,7 +857,7 @@ bool race_access(void *user, const struct sim_access *a)
     if (a->kind & SIM_WRITE)
         own_record(&t);
     ranges(&t);
-    for (int i = 1; t.agent && i < RACE_ISSUERS; i++)
+    for (int i = issuer + 1; t.agent && i < RACE_ISSUERS; i++)
         again(&t, i);
     if (a->kind & SIM_WRITE)
         keep_old(&t);

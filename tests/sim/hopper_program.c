@@ -4,6 +4,7 @@
 #include "base/tensor_map.h"
 #include "nvptx/nvptx.h"
 #include "sim/sim_barrier_check.h"
+#include "sim/sim_flops.h"
 #include "sim/sim_memcheck.h"
 #include "sim/sim_race.h"
 
@@ -144,6 +145,7 @@ struct case_of {
     struct sim_races *races;
     struct sim_memcheck *memory;
     struct sim_barrier_check *barriers;
+    struct sim_counters *counters;
     struct sim_launch launch;
     struct array array[4];
     _Alignas(64) uint8_t maps[4][TENSOR_MAP_BYTES];
@@ -172,6 +174,17 @@ static void watch(struct case_of *c)
     sim_observe(c->sim, sim_races_observer(c->races));
     sim_observe(c->sim, sim_memcheck_observer(c->memory));
     sim_observe(c->sim, sim_barrier_check_observer(c->barriers));
+    c->counters = sim_counters_new(&c->arena);
+    sim_observe(c->sim, sim_counters_observer(c->counters));
+}
+
+static void note_counts(struct case_of *c, struct hopper_outcome *o)
+{
+    size_t count = 0;
+    const struct sim_counted *all = sim_counters_all(c->counters, &count);
+    sim_counters_total(c->counters, &o->counts);
+    for (size_t i = 0; i < count; i++)
+        o->operations += sim_flops_of_matrix(all[i].ins) * (double)all[i].counts.warp_instructions;
 }
 
 static void give_matmul(struct case_of *c, const struct hopper_program *p,
@@ -341,6 +354,8 @@ struct hopper_outcome hopper_run(const struct hopper_program *p, const char *tex
     o.right = o.end == SIM_DONE && nothing_past(&c) &&
               (p->kind == HOPPER_MATMUL ? right_product(&c) : right_attention(&c));
     note_findings(&c, run, &o);
+    if (c.counters)
+        note_counts(&c, &o);
     close_case(&c);
     return o;
 }

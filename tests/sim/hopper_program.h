@@ -3,6 +3,7 @@
 #define HOPPER_PROGRAM_H
 
 #include "sim/sim.h"
+#include "sim/sim_counters.h"
 
 #include <stdbool.h>
 
@@ -35,7 +36,9 @@ struct hopper_outcome {
     int findings; /* that fail a check */
     int64_t steps;
     char first[32]; /* kind of the first finding */
-    bool read;      /* the text is a program */
+    struct sim_counts counts;
+    double operations; /* of the tensor cores */
+    bool read;         /* the text is a program */
 };
 struct hopper_outcome hopper_run(const struct hopper_program *p, const char *text,
                                  const struct hopper_run *run);

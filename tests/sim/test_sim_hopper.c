@@ -1,6 +1,6 @@
 /* The programs of tests/hopper on the simulator: right values at whole and ragged sizes, copies
  * and products as early and as late as the rules allow, warps in several orders.
- * TW_HOPPER=FILE runs one program. */
+ * No check finds anything. TW_HOPPER=FILE runs one program. */
 #include "hopper_program.h"
 
 #include <setjmp.h>
@@ -46,8 +46,45 @@ static void every_program(void **state)
     }
 }
 
+/* Counters of 256 x 256 x 192: two tiles of 128 x 256, in three steps of k. */
+static void counts(void **state)
+{
+    (void)state;
+    const struct hopper_program *p = &hopper_programs[0];
+    char *text = hopper_text(p);
+    struct hopper_run run = {.size = {256, 256, 192}, .blocks = 2};
+    struct hopper_outcome o = hopper_run(p, text, &run);
+    assert_true(o.operations == 2.0 * 256 * 256 * 192);
+    assert_int_equal(o.counts.async_copies, 2 * (3 * 2 + 2 * 4));
+    assert_int_equal(o.counts.async_bytes, 2 * 3 * 49152 + 256 * 256 * 2);
+    assert_int_equal(o.counts.global_sectors, (2 * 3 * 49152 + 256 * 256 * 2) / 32);
+    assert_int_equal(o.counts.global_loads + o.counts.global_stores, 0);
+    free(text);
+}
+
+/* Copies that land after some instructions of the warps. */
+static void lands_in_between(void **state)
+{
+    (void)state;
+    for (int i = 0; i < hopper_program_count; i++) {
+        const struct hopper_program *p = &hopper_programs[i];
+        char *text = hopper_text(p);
+        for (int64_t after = 10; after < 2000; after *= 12) {
+            struct hopper_run run = {
+                .size = {256, 256, 320},
+                .blocks = 2,
+                .options = {.async_late = true, .async_after = after, .seed = (uint64_t)after % 3}};
+            if (p->kind == HOPPER_ATTENTION)
+                memcpy(run.size, (int[]){1, 128, 384}, sizeof run.size);
+            runs_clean(p, text, run);
+        }
+        free(text);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_program)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_program), cmocka_unit_test(counts),
+                                       cmocka_unit_test(lands_in_between)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
