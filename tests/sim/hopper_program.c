@@ -7,6 +7,7 @@
 #include "sim/sim_flops.h"
 #include "sim/sim_memcheck.h"
 #include "sim/sim_race.h"
+#include "sim/sim_trace.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -146,6 +147,7 @@ struct case_of {
     struct sim_memcheck *memory;
     struct sim_barrier_check *barriers;
     struct sim_counters *counters;
+    struct sim_trace *trace;
     struct sim_launch launch;
     struct array array[4];
     _Alignas(64) uint8_t maps[4][TENSOR_MAP_BYTES];
@@ -176,6 +178,18 @@ static void watch(struct case_of *c)
     sim_observe(c->sim, sim_barrier_check_observer(c->barriers));
     c->counters = sim_counters_new(&c->arena);
     sim_observe(c->sim, sim_counters_observer(c->counters));
+}
+
+static void trace(struct case_of *c, const struct hopper_program *p, const struct ptx_module *m)
+{
+    c->trace = sim_trace_new(&c->arena);
+    *sim_trace_settings(c->trace) = (struct sim_trace_settings){.most = 1 << 20,
+                                                                .version = "1",
+                                                                .kernel = p->kernel,
+                                                                .target = "sm_90a",
+                                                                .file = p->file,
+                                                                .module = m};
+    sim_observe(c->sim, sim_trace_observer(c->trace));
 }
 
 static void note_counts(struct case_of *c, struct hopper_outcome *o)
@@ -349,6 +363,8 @@ struct hopper_outcome hopper_run(const struct hopper_program *p, const char *tex
         give_attention(&c, run);
     if (!run->unchecked)
         watch(&c);
+    if (run->traced)
+        trace(&c, p, c.report.module);
     o.end = sim_run(c.sim, &c.launch, &c.diag);
     o.steps = sim_steps(c.sim);
     o.right = o.end == SIM_DONE && nothing_past(&c) &&
@@ -356,6 +372,12 @@ struct hopper_outcome hopper_run(const struct hopper_program *p, const char *tex
     note_findings(&c, run, &o);
     if (c.counters)
         note_counts(&c, &o);
+    if (c.trace) {
+        struct text written;
+        text_init(&written, &c.arena);
+        sim_trace_write(c.trace, NULL, &written);
+        o.trace = written.length;
+    }
     close_case(&c);
     return o;
 }

@@ -28,7 +28,7 @@ struct hopper_run {
     int size[3];
     unsigned blocks; /* of the product's grid */
     struct sim_options options;
-    bool unchecked, shown;
+    bool unchecked, shown, traced;
 };
 struct hopper_outcome {
     enum sim_end end;
@@ -38,6 +38,7 @@ struct hopper_outcome {
     char first[32]; /* kind of the first finding */
     struct sim_counts counts;
     double operations; /* of the tensor cores */
+    size_t trace;      /* bytes of the trace of block 0 */
     bool read;         /* the text is a program */
 };
 struct hopper_outcome hopper_run(const struct hopper_program *p, const char *text,

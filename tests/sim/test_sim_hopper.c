@@ -46,15 +46,16 @@ static void every_program(void **state)
     }
 }
 
-/* Counters of 256 x 256 x 192: two tiles of 128 x 256, in three steps of k. */
+/* Counters and a trace of 256 x 256 x 192: two tiles of 128 x 256, in three steps of k. */
 static void counts(void **state)
 {
     (void)state;
     const struct hopper_program *p = &hopper_programs[0];
     char *text = hopper_text(p);
-    struct hopper_run run = {.size = {256, 256, 192}, .blocks = 2};
+    struct hopper_run run = {.size = {256, 256, 192}, .blocks = 2, .traced = true};
     struct hopper_outcome o = hopper_run(p, text, &run);
     assert_true(o.operations == 2.0 * 256 * 256 * 192);
+    assert_true(o.trace > 100000);
     assert_int_equal(o.counts.async_copies, 2 * (3 * 2 + 2 * 4));
     assert_int_equal(o.counts.async_bytes, 2 * 3 * 49152 + 256 * 256 * 2);
     assert_int_equal(o.counts.global_sectors, (2 * 3 * 49152 + 256 * 256 * 2) / 32);
