@@ -158,16 +158,26 @@ static void yield(struct emit *m, struct arm *arm, int count)
     m->b.region = outer;
 }
 
-/* Gives the results of an `if` to the variables. */
-static void join(struct emit *m, struct thread_operation *o, const struct variable_list *l,
-                 const struct arm *from)
+static bool is_same(const struct thread_operand *a, const struct thread_operand *b)
 {
-    struct values after = from->values;
+    return a->kind == b->kind && (a->kind == THREAD_VALUE   ? a->value == b->value
+                                  : a->kind == THREAD_FLOAT ? a->real == b->real
+                                                            : a->integer == b->integer);
+}
+
+/* Gives the results of an `if` to the variables. Both arms may leave the same. */
+static void join(struct emit *m, struct thread_operation *o, const struct variable_list *l,
+                 const struct arm *yes, const struct arm *no)
+{
+    struct values after = yes->ended ? no->values : yes->values;
     int count = slots_of(l);
     for (int i = 0; i < count; i++) {
         struct thread_value *v = thread_new_value(&m->b, after.slots[i].type);
+        bool same =
+            yes->ended || no->ended || is_same(&yes->values.slots[i].o, &no->values.slots[i].o);
         vec_push(m->arena, &o->results, v);
-        after.slots[i].o = thread_use(v);
+        if (!same || after.slots[i].o.kind == THREAD_VALUE)
+            after.slots[i].o = thread_use(v);
     }
     give(l, &after);
 }
@@ -202,7 +212,7 @@ static void emit_arms(struct emit *m, struct thread_operand condition, const str
     if (count > 0 || otherwise)
         vec_push(m->arena, &o->regions, no.region);
     if (count > 0)
-        join(m, o, &l, yes.ended ? &no : &yes);
+        join(m, o, &l, &yes, &no);
     else
         give(&l, yes.ended ? &no.values : &yes.values);
 }

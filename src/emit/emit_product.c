@@ -147,15 +147,18 @@ static struct thread_value *block_product(struct emit *m, const struct product *
         left = descriptor(m, &p->left.part, false, row);
     }
     struct scalar right = p->right.descriptor;
+    struct thread_operand *parts = arena_array(m->arena, struct thread_operand, p->steps);
+    for (int i = 0; p->left.in_registers && i < p->steps; i++)
+        parts[i] =
+            thread_use(THREAD_ADD_OP(&m->b, THREAD_PART, t, DT_NONE, p->left.tile.part[block],
+                                     thread_integer(8 * i), thread_integer(8), thread_integer(1)));
     for (int i = 0; i < p->steps; i++) {
         struct scalar b =
             emit_op2(m, THREAD_ADD, DT_U64, right,
                      emit_constant(DT_U64, step_of(&p->right.part, p->right.across, i)));
         struct thread_operand o[] = {sums, {0}, b.o, adds, thread_integer(p->right.across)};
         if (p->left.in_registers)
-            o[1] = thread_use(THREAD_ADD_OP(&m->b, THREAD_PART, t, DT_NONE,
-                                            p->left.tile.part[block], thread_integer(8 * i),
-                                            thread_integer(8), thread_integer(1)));
+            o[1] = parts[i];
         else
             o[1] = emit_op2(m, THREAD_ADD, DT_U64, left,
                             emit_constant(DT_U64, step_of(&p->left.part, false, i)))

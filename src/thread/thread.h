@@ -173,7 +173,8 @@ void thread_unroll(struct arena *a, struct thread_function *f);
 const struct thread_operation *thread_only_continue(const struct thread_operation *loop);
 /* Moves scalars that do not change in a loop out of it. */
 void thread_hoist(struct arena *a, struct thread_function *f);
-/* Drops operations without effects whose results nothing uses, and arguments of loops that nothing uses. */
+/* Drops operations without effects whose results nothing needs, and what is passed to arguments of loops, and to results
+ * of loops and branches, that nothing needs. thread_live.c */
 void thread_drop_unused(struct arena *a, struct thread_function *f);
 
 /* Adds product_fence before products whose registers other operations may have written since the last fence

@@ -1,4 +1,4 @@
-/* Moves operations out of loops, and drops operations whose results nothing uses. */
+/* Moves operations out of loops. */
 #include "thread/thread.h"
 
 #include <string.h>
@@ -83,89 +83,4 @@ void thread_hoist(struct arena *a, struct thread_function *f)
 {
     struct hoisting h = {.arena = a, .depth = arena_array(a, uint32_t, f->values + 1)};
     hoist_region(&h, f->body, 0, NULL);
-}
-
-/* --- dropping --- */
-
-static void count_uses(const struct thread_region *r, uint32_t *uses)
-{
-    for (size_t i = 0; i < r->operations.count; i++) {
-        const struct thread_operation *op = r->operations.data[i];
-        for (size_t j = 0; j < op->operands.count; j++)
-            if (op->operands.data[j].value)
-                uses[op->operands.data[j].value->number]++;
-        for (size_t j = 0; j < op->regions.count; j++)
-            count_uses(op->regions.data[j], uses);
-    }
-}
-
-static bool is_unused(const struct thread_operation *op, const uint32_t *uses)
-{
-    return thread_op_table[op->op].effects == THREAD_PURE && op->results.count == 1 &&
-           uses[op->results.data[0]->number] == 0;
-}
-
-static void drop_operand(struct thread_operation *op, size_t i, uint32_t *uses)
-{
-    const struct thread_operand *o = op->operands.data;
-    if (o[i].value)
-        uses[o[i].value->number]--;
-    memmove(&op->operands.data[i], &o[i + 1], (op->operands.count - i - 1) * sizeof *o);
-    op->operands.count--;
-}
-
-/* Drops what the `continue`s of a loop pass to its argument i. */
-static void drop_passed(struct thread_region *r, size_t i, uint32_t *uses)
-{
-    for (size_t j = 0; j < r->operations.count; j++) {
-        struct thread_operation *op = r->operations.data[j];
-        if (op->op == THREAD_CONTINUE)
-            drop_operand(op, i, uses);
-        for (size_t k = 0; op->op != THREAD_LOOP && k < op->regions.count; k++)
-            drop_passed(op->regions.data[k], i, uses);
-    }
-}
-
-static void drop_arguments(struct thread_operation *loop, uint32_t *uses)
-{
-    struct thread_region *r = loop->regions.data[0];
-    for (size_t i = r->arguments.count; i-- > 0;) {
-        if (uses[r->arguments.data[i]->number] || r->arguments.data[i]->type.in_flight)
-            continue;
-        drop_operand(loop, i, uses);
-        drop_passed(r, i, uses);
-        memmove(&r->arguments.data[i], &r->arguments.data[i + 1],
-                (r->arguments.count - i - 1) * sizeof r->arguments.data[0]);
-        r->arguments.count--;
-    }
-}
-
-/* From the end, so that the operands of what is dropped are dropped, too. */
-static void drop_region(struct thread_region *r, uint32_t *uses)
-{
-    for (size_t i = r->operations.count; i-- > 0;) {
-        struct thread_operation *op = r->operations.data[i];
-        if (op->op == THREAD_LOOP)
-            drop_arguments(op, uses);
-        for (size_t j = op->regions.count; j-- > 0;)
-            drop_region(op->regions.data[j], uses);
-        if (!is_unused(op, uses))
-            continue;
-        for (size_t j = 0; j < op->operands.count; j++)
-            if (op->operands.data[j].value)
-                uses[op->operands.data[j].value->number]--;
-        r->operations.data[i] = NULL;
-    }
-    size_t left = 0;
-    for (size_t i = 0; i < r->operations.count; i++)
-        if (r->operations.data[i])
-            r->operations.data[left++] = r->operations.data[i];
-    r->operations.count = left;
-}
-
-void thread_drop_unused(struct arena *a, struct thread_function *f)
-{
-    uint32_t *uses = arena_array(a, uint32_t, f->values + 1);
-    count_uses(f->body, uses);
-    drop_region(f->body, uses);
 }
