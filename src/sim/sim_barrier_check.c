@@ -69,6 +69,9 @@ found(struct sim_barrier_check *c, enum sim_found kind, const struct sim_place *
     if (b)
         f.access[1] = (struct sim_finding_access){
             .at = *b, .lane = b_mask ? __builtin_ctz(b_mask) : -1, .does = does};
+    for (int i = 0; i < f.access_count; i++)
+        if (f.access[i].at.ins && f.access[i].at.ins->op == PTX_WGMMA_MMA_ASYNC)
+            f.access[i].does = "product";
     sim_report_add(c->report, &f);
 }
 
@@ -311,8 +314,7 @@ static bool sync_told(void *user, const struct sim_sync_event *e)
             sim_mbarrier_check_told(&b->mbarriers, e);
         break;
     case SIM_PRODUCT_BROKEN:
-        found(c, SIM_FOUND_PRODUCT, &e->at, e->mask, e->other, e->other ? e->mask : 0, "%s",
-              e->why);
+        found(c, SIM_FOUND_PRODUCT, &e->at, 0, e->other, 0, "%s", e->why);
         break;
     }
     return true;

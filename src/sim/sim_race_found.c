@@ -14,8 +14,19 @@ static uint64_t address_of(const struct race_try *t, const struct race_record *r
     return record == &t->self ? t->a->address[lane] : t->pool->lists[record->list][lane];
 }
 
+static bool is_product(const struct race_record *record)
+{
+    return record->site->ins && record->site->ins->op == PTX_WGMMA_MMA_ASYNC;
+}
+
 static const char *does(const struct race_record *record)
 {
+    if (record->by && is_product(record))
+        return "product's read";
+    if (record->by)
+        return record->kind == SIM_READ    ? "bulk copy's read"
+               : record->kind == SIM_WRITE ? "bulk copy's write"
+                                           : "bulk copy's count of bytes";
     if (record->async)
         return record->kind == SIM_READ ? "asynchronous read" : "asynchronous write";
     if (record->kind == SIM_UPDATE)
@@ -201,11 +212,6 @@ static bool met_apart(const struct race_record *a, const struct race_record *b)
 {
     return a->passed && a->passed == b->passed && a->barrier && b->barrier &&
            a->barrier->ins != b->barrier->ins;
-}
-
-static bool is_product(const struct race_record *record)
-{
-    return record->site->ins && record->site->ins->op == PTX_WGMMA_MMA_ASYNC;
 }
 
 static const char *why(const struct race_record *a, int lane, const struct race_record *b)
@@ -531,9 +537,9 @@ void race_found_unfenced(struct race_try *t, const struct race_record *old, uint
     f.message = init ? "an mbarrier is initialised, and a copy arrives there, without a fence "
                        "between them"
                      : arena_printf(t->r->arena,
-                                    "a write, and %s of the same bytes by the async proxy, without "
-                                    "a fence between them",
-                                    t->self.kind == SIM_READ ? "a read" : "a write");
+                                    "a write, and a %s of the same bytes, without a fence between "
+                                    "them: the second is of the async proxy",
+                                    does(&t->self));
     add_step(&f, init ? "the thread that initialises it has to execute fence.mbarrier_init (or "
                         "fence.proxy.async) after that, before the barrier"
                       : "copies of the copy engine, and wgmma, access memory by the async proxy: "
