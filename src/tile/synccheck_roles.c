@@ -18,14 +18,16 @@ static int decide(struct roles_check *r, int options)
     return r->choices.data[r->choice++].value;
 }
 
-int choose(struct roles_check *r, const struct expr *at, int options, bool is_loop)
+/* Returns one of `options` for this run. Later choices at the same place repeat the first ones. */
+static int choose(struct roles_check *r, const void *at, struct loc loc, int options, bool is_loop)
 {
     struct role_chosen *c = NULL;
     for (size_t i = 0; i < r->chosen.count && !c; i++)
         if (r->chosen.data[i].at == at)
             c = &r->chosen.data[i];
     if (!c) {
-        vec_push(r->k->arena, &r->chosen, ((struct role_chosen){.at = at, .is_loop = is_loop}));
+        struct role_chosen fresh = {.at = at, .loc = loc, .is_loop = is_loop};
+        vec_push(r->k->arena, &r->chosen, fresh);
         c = &r->chosen.data[r->chosen.count - 1];
     }
     if (c->count < CHOSEN_MOST)
@@ -33,9 +35,14 @@ int choose(struct roles_check *r, const struct expr *at, int options, bool is_lo
     return c->value[c->next++ % c->count];
 }
 
-int choose_trips(struct roles_check *r, const struct expr *condition)
+int choose_trips(struct roles_check *r, const struct stmt *loop)
 {
-    return r->trips.data[choose(r, condition, (int)r->trips.count, true)];
+    return r->trips.data[choose(r, loop, loop->loc, (int)r->trips.count, true)];
+}
+
+bool choose_truth(struct roles_check *r, const struct expr *condition)
+{
+    return choose(r, condition, condition->loc, 2, false) == 0;
 }
 
 /* Goes on to the next combination of choices. Returns false after the last. */

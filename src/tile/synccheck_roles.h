@@ -69,6 +69,7 @@ struct role_trace {
     const struct stmt *role; /* NULL: warps without a role, or the whole block */
     int groups;              /* warpgroups; 1 if there are fewer than 4 warps */
     int dots;
+    bool has_first; /* it has the first warp, and so the one thread of the block */
     VEC(struct role_step) steps;
 };
 
@@ -129,7 +130,8 @@ struct role_choice {
 /* Choices for a loop or an `if` whose conditions are open; its later runs repeat the first ones. */
 enum { CHOSEN_MOST = 2 };
 struct role_chosen {
-    const struct expr *at; /* its condition */
+    const void *at; /* the loop, or the condition of the `if` */
+    struct loc loc;
     bool is_loop;
     int count, next;
     int value[CHOSEN_MOST];
@@ -159,10 +161,10 @@ struct roles_check {
 };
 
 /* synccheck_roles.c */
-/* Returns the number of trips that the loop with this condition makes, if the facts leave it open. */
-int choose_trips(struct roles_check *r, const struct expr *condition);
-/* Returns one of `options` for this run. */
-int choose(struct roles_check *r, const struct expr *condition, int options, bool is_loop);
+/* Returns the number of rounds that the loop makes in this run, if the facts leave it open. */
+int choose_trips(struct roles_check *r, const struct stmt *loop);
+/* Returns whether a condition of an `if` holds in this run. */
+bool choose_truth(struct roles_check *r, const struct expr *condition);
 void add_finding(struct roles_check *r, const struct role_finding *f);
 /* Stops the check as undecided; the first reason counts. */
 void give_up(struct roles_check *r, const char *why);
@@ -184,6 +186,7 @@ struct tracer {
     bool thread, common;
     int dots_done;            /* products up to this one are waited for */
     struct product_use *uses; /* by number in r->products */
+    struct rounds *rounds;    /* the loop around; NULL: none */
 };
 /* Adds the steps of a statement without a body. */
 void emit_role_statement(struct tracer *t, const struct stmt *s);

@@ -416,10 +416,10 @@ static void note_choices(struct roles_check *r)
         const struct role_chosen *c = &r->chosen.data[i];
         int trips = c->value[0];
         if (c->is_loop)
-            diag_note(r->k->diag, c->at->loc, "this happens if the loop makes %d round%s",
+            diag_note(r->k->diag, c->loc, "this happens if the loop makes %d round%s",
                       r->trips.data[trips], r->trips.data[trips] == 1 ? "" : "s");
         else
-            diag_note(r->k->diag, c->at->loc, "this happens if the condition is %s",
+            diag_note(r->k->diag, c->loc, "this happens if the condition is %s",
                       trips ? "false" : "true");
     }
 }

@@ -262,7 +262,8 @@ static bool step(struct roles_run *u, struct role_group *g, const struct role_st
     struct role_thread *t = thread_of(u, g);
     if (s->kind == STEP_SYNC)
         return step_sync(u, g, s, released);
-    if (s->thread && g->number > 0) {
+    bool elected = g->number == 0 && (!s->common || u->r->traces.data[g->trace].has_first);
+    if (s->thread && !elected) {
         g->at++;
         return true;
     }
@@ -358,6 +359,43 @@ static void note_left(struct roles_run *u)
 
 /* --- the whole --- */
 
+/* Returns true for a role that starts copies on mbarriers. Such roles run first, so that a use without
+ * a wait is reported as the use of a part that a copy may write. */
+static bool starts_copies(const struct role_trace *t)
+{
+    for (size_t i = 0; i < t->steps.count; i++) {
+        const struct role_step *s = &t->steps.data[i];
+        if (s->kind == STEP_COPY && (!s->common || t->has_first))
+            return true;
+    }
+    return false;
+}
+
+/* Adds the agents of a trace, and numbers their components from `next` on. Returns the number after
+ * the last. */
+static int add_agents(struct roles_run *u, int trace, int next)
+{
+    struct roles_check *r = u->r;
+    struct arena *a = r->k->arena;
+    const struct role_trace *made = &r->traces.data[trace];
+    struct role_thread *t = &u->threads[trace];
+    t->own = next++;
+    t->stores = next++;
+    t->clock = arena_array(a, int, u->components);
+    t->waits = arena_array(a, int, r->barrier_count + 1);
+    for (int j = 0; j < made->groups; j++) {
+        struct role_group g = {.trace = trace, .number = j};
+        g.own = next++;
+        g.came = next++;
+        g.dots = next++;
+        g.begun = arena_array(a, int, made->dots + 1);
+        g.clock = arena_array(a, int, u->components);
+        g.waits = arena_array(a, int, r->barrier_count + 1);
+        vec_push(a, &u->groups, g);
+    }
+    return next;
+}
+
 static void run_init(struct roles_run *u)
 {
     struct roles_check *r = u->r;
@@ -370,23 +408,10 @@ static void run_init(struct roles_run *u)
     u->threads = arena_array(a, struct role_thread, r->traces.count + 1);
     u->tiles = (void *)arena_alloc_array(a, r->k->code.tiles.count + 1, sizeof *u->tiles);
     barriers_init(u, first_barrier);
-    for (size_t i = 0; i < r->traces.count; i++) {
-        struct role_thread *t = &u->threads[i];
-        t->own = next++;
-        t->stores = next++;
-        t->clock = arena_array(a, int, u->components);
-        t->waits = arena_array(a, int, r->barrier_count + 1);
-        for (int j = 0; j < r->traces.data[i].groups; j++) {
-            struct role_group g = {.trace = (int)i, .number = j};
-            g.own = next++;
-            g.came = next++;
-            g.dots = next++;
-            g.begun = arena_array(a, int, r->traces.data[i].dots + 1);
-            g.clock = arena_array(a, int, u->components);
-            g.waits = arena_array(a, int, r->barrier_count + 1);
-            vec_push(a, &u->groups, g);
-        }
-    }
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < r->traces.count; i++)
+            if (starts_copies(&r->traces.data[i]) == (pass == 0))
+                next = add_agents(u, (int)i, next);
     for (int i = 0; i < r->barrier_count; i++) /* a phase that is complete at first is known */
         for (size_t j = 0; j < u->groups.count; j++) {
             const struct barrier_state *b = &u->barriers[i];

@@ -10,9 +10,9 @@ enum flow { FLOW_ON, FLOW_BREAK, FLOW_CONTINUE, FLOW_END };
 
 /* A loop that is being followed. */
 struct rounds {
-    const struct expr *condition;
-    int round; /* number of evaluations of the condition before */
-    int trips; /* evaluations that are true, if the facts leave them open; -1: not chosen */
+    const struct stmt *loop;
+    int round; /* number of rounds before this one */
+    int trips; /* number of rounds, if the facts leave it open; -1: not chosen */
 };
 
 static enum flow walk_list(struct tracer *t, const struct stmt *s);
@@ -36,13 +36,12 @@ static bool is_own(const struct sync_check *k, int v, int fresh)
     return false;
 }
 
-static bool choose_truth(struct tracer *t, const struct expr *e, struct rounds *rounds,
-                         bool negated)
+static bool truth_of(struct tracer *t, const struct expr *e, struct rounds *rounds, bool negated)
 {
     if (!rounds)
-        return choose(t->r, e, 2, false) == 0;
+        return choose_truth(t->r, e);
     if (rounds->trips < 0)
-        rounds->trips = choose_trips(t->r, rounds->condition);
+        rounds->trips = choose_trips(t->r, rounds->loop);
     return (rounds->round < rounds->trips) != negated;
 }
 
@@ -54,7 +53,7 @@ static bool holds_alone(struct tracer *t, const struct expr *e, struct rounds *r
     eval_condition(r->k, r->state, e, &split);
     if (split.decided)
         return split.truth;
-    bool truth = choose_truth(t, e, rounds, negated);
+    bool truth = truth_of(t, e, rounds, negated);
     if (split.form < 0) {
         r->unrelated = true;
         return truth;
@@ -133,31 +132,37 @@ static enum flow walk_if(struct tracer *t, const struct stmt *s)
         forget_assigned(t, s->otherwise);
         return FLOW_ON;
     }
-    return walk_scope(t, holds(t, s, s->condition, NULL, false) ? s->body : s->otherwise);
+    /* `if (…) break;` ends the loop after as many rounds as its condition would. */
+    bool leaves = t->rounds && s->body && s->body->kind == STMT_BREAK && !s->otherwise;
+    bool truth = holds(t, s, s->condition, leaves ? t->rounds : NULL, leaves);
+    return walk_scope(t, truth ? s->body : s->otherwise);
+}
+
+static enum flow walk_round(struct tracer *t, const struct stmt *s)
+{
+    enum flow flow = walk_scope(t, s->body);
+    if (flow == FLOW_BREAK || flow == FLOW_END)
+        return flow;
+    walk_list(t, s->step);
+    if (++t->r->steps > MOST_STEPS)
+        give_up(t->r, "the roles take too many steps");
+    return t->r->k->gave_up ? FLOW_END : FLOW_ON;
 }
 
 static enum flow walk_rounds(struct tracer *t, const struct stmt *s)
 {
-    struct rounds rounds = {.condition = s->condition, .trips = -1, .round = s->is_do ? 1 : 0};
-    bool first = s->is_do;
-    for (;;) {
-        if (s->condition && !first) {
-            if (!holds(t, s, s->condition, &rounds, false))
-                return FLOW_ON;
-            rounds.round++;
-        }
-        first = false;
-        enum flow flow = walk_scope(t, s->body);
-        if (flow == FLOW_END)
-            return flow;
-        if (flow == FLOW_BREAK)
+    struct rounds rounds = {.loop = s, .trips = -1}, *around = t->rounds;
+    enum flow flow = FLOW_ON;
+    for (; flow == FLOW_ON; rounds.round++) {
+        bool asks = s->condition && (!s->is_do || rounds.round > 0);
+        t->rounds = around;
+        if (asks && !holds(t, s, s->condition, &rounds, false))
             return FLOW_ON;
-        walk_list(t, s->step);
-        if (++t->r->steps > MOST_STEPS)
-            give_up(t->r, "the roles take too many steps");
-        if (t->r->k->gave_up)
-            return FLOW_END;
+        t->rounds = &rounds;
+        flow = walk_round(t, s);
     }
+    t->rounds = around;
+    return flow == FLOW_END ? FLOW_END : FLOW_ON;
 }
 
 static enum flow walk_loop(struct tracer *t, const struct stmt *s)
@@ -226,6 +231,15 @@ static enum flow walk_list(struct tracer *t, const struct stmt *s)
 
 enum { WARPGROUP = 4 };
 
+/* Returns true if the roles divide warpgroups, so that a part of one does not arrive for it. */
+static bool divides_groups(const struct stmt *s)
+{
+    for (; s; s = s->next)
+        if (s->kind == STMT_ROLE && (s->role->first % WARPGROUP || s->role->warps % WARPGROUP))
+            return true;
+    return false;
+}
+
 static int groups_of(int warps)
 {
     return warps < WARPGROUP ? 1 : warps / WARPGROUP;
@@ -256,6 +270,7 @@ static void trace_role(struct roles_check *r, const struct tracer *before, const
     t.common = false;
     size_t size = sizeof *t.uses * r->products.count;
     t.uses = arena_copy(r->k->arena, before->uses, size ? size : 1);
+    t.trace->has_first = role->role->first == 0 && replica == 0;
     if (role->role->replica) {
         int slot = tracked_slot(r->k, role->role->replica);
         if (slot >= 0)
@@ -270,16 +285,18 @@ static bool trace_roles(struct roles_check *r, const struct tracer *before)
 {
     struct state *s = r->state;
     int *slots = arena_copy(r->k->arena, s->slot, sizeof s->slot), warps = 0;
+    bool first = false;
     for (const struct stmt *role = r->k->kernel->body; role; role = role->next)
         for (int i = 0; role->kind == STMT_ROLE && i < role->role->replicas; i++) {
             memcpy(s->slot, slots, sizeof s->slot);
             trace_role(r, before, role, i);
             warps += role->role->warps;
+            first |= role->role->first == 0;
             if (r->k->gave_up)
                 return true;
         }
     if (warps < r->k->kernel->warps)
-        add_trace(r, before->trace, NULL, r->k->kernel->warps - warps);
+        add_trace(r, before->trace, NULL, r->k->kernel->warps - warps)->has_first = !first;
     return warps > 0;
 }
 
@@ -293,10 +310,13 @@ void make_traces(struct roles_check *r)
     t.uses = arena_array(r->k->arena, struct product_use, r->products.count + 1);
     enum flow flow = walk_list(&t, r->k->kernel->body);
     r->fresh_before = r->state->fresh;
+    for (size_t i = 0; i < block.steps.count && divides_groups(r->k->kernel->body); i++)
+        if (block.steps.data[i].kind == STEP_ARRIVE && !block.steps.data[i].thread)
+            give_up(r, "all warps arrive before roles that divide a warpgroup");
     if (r->k->gave_up)
         return;
     if (flow == FLOW_END)
-        add_trace(r, &block, NULL, r->k->kernel->warps);
+        add_trace(r, &block, NULL, r->k->kernel->warps)->has_first = true;
     if (flow == FLOW_END || !trace_roles(r, &t))
         note_products_left(&t);
 }

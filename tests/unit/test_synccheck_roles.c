@@ -367,6 +367,60 @@ static void before_the_roles(void **state)
          " | 6: keep the element in a scalar before, and put `sync()` after that\n");
 }
 
+static void steps_of_the_block(void **state)
+{
+    (void)state;
+    clean(HEAD, "one_thread {\n"
+                "expect(full[0], 8192);\n"
+                "async(full[0]) t = A[0 +: 64][:];\n"
+                "}\n" BOTH("wait(full[0]);\n"
+                           "x = t;\n"));
+    clean(HEAD, "expect(full[0], 8192);\n"
+                "async(full[0]) t = A[0 +: 64][:];\n"
+                "wait(full[0]);\n"
+                "reg f16 y[64][64] = t;\n");
+    race(HEAD,
+         "expect(full[0], 8192);\n"
+         "async(full[0]) t = A[0 +: 64][:];\n" BOTH("x = t;\n"
+                                                    "wait(full[0]);\n"),
+         "5: error: `t` is read here while the copy into it may still be under way"
+         " | 3: the copy begins here"
+         " | 5: the copy completes on `full[0]`: put `wait(full[0])` before this\n");
+    undecided(HEAD, "arrive(done);\n"
+                    "warps(0 +: 2) { wait(done); }\n");
+}
+
+static void loops_that_break(void **state)
+{
+    (void)state;
+    clean(HEAD, PRODUCER("for (i32 p = 0; ; p++) {\n"
+                         "if (p >= m) break;\n"
+                         "wait(empty[p % 2]);\n"
+                         "arrive(full[p % 2]);\n"
+                         "}\n") CONSUMER("i32 p = 0;\n"
+                                         "while (p < m) {\n"
+                                         "wait(full[p % 2]);\n"
+                                         "arrive(empty[p % 2]);\n"
+                                         "p++;\n"
+                                         "}\n"));
+    race(HEAD,
+         PRODUCER("i32 p = 0;\n"
+                  "do {\n"
+                  "arrive(full[p]);\n"
+                  "p++;\n"
+                  "} while (p < 2);\n") CONSUMER("for (i32 p = 0; p < 3; p++) {\n"
+                                                 "if (p == m) continue;\n"
+                                                 "wait(full[p % 2]);\n"
+                                                 "}\n"),
+         "12: error: this waits forever"
+         " | 12: warps 4 to 7 wait here for `full[0]`, of whose phase 0 of 1 arrival came"
+         " | 12: each `wait` takes one phase: a role waits as often as phases complete, and each "
+         "phase gets all of its arrivals"
+         " | 11: this happens if the condition is false\n");
+    clean(HEAD, "if (m == 0) return;\n" BOTH("arrive(done);\n"
+                                             "wait(done);\n"));
+}
+
 static void replicas(void **state)
 {
     (void)state;
@@ -412,7 +466,8 @@ int main(void)
         cmocka_unit_test(products),          cmocka_unit_test(stores),
         cmocka_unit_test(copies_at_the_end), cmocka_unit_test(copies_of_all_threads),
         cmocka_unit_test(before_the_roles),  cmocka_unit_test(replicas),
-        cmocka_unit_test(numbers_of_rounds),
+        cmocka_unit_test(numbers_of_rounds), cmocka_unit_test(steps_of_the_block),
+        cmocka_unit_test(loops_that_break),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
