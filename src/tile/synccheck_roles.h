@@ -80,6 +80,7 @@ enum role_finding_kind {
     ROLE_PENDING,    /* a copy, store or product is under way at an end */
     ROLE_SUM,        /* the sum of a product is used before a wait */
     ROLE_FACTOR,     /* a register factor is changed before a wait */
+    ROLE_PARITY,     /* a parity that is not 0 or 1 */
     ROLE_BYTES,      /* bytes announced and bytes copied differ */
     ROLE_STUCK,      /* waits that never end */
     ROLE_EARLY,      /* an arrival may count for the phase before */
@@ -114,7 +115,7 @@ struct role_finding {
     struct role_place early, late;
     const struct sym *tile;   /* RACE, PENDING, SUM, FACTOR */
     int barrier;              /* BYTES, EARLY, OVERTAKEN */
-    int64_t announced, bytes; /* BYTES */
+    int64_t announced, bytes; /* BYTES; PARITY: `bytes` is the parity */
     bool at_scope;            /* PENDING: its scope ends, not its role */
     int waiting;              /* STUCK */
     struct role_waiting waits[MOST_WAITING];

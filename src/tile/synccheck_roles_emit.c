@@ -156,6 +156,20 @@ static int64_t number_of(struct tracer *t, const struct expr *e, const char *why
     return number;
 }
 
+/* Returns the parity of a wait by hand. */
+static int64_t parity_of(struct tracer *t, const struct stmt *s)
+{
+    int64_t parity = number_of(t, s->value->args[1], "the parity of a phase is not known");
+    if (parity != 0 && parity != 1 && !t->r->k->gave_up) {
+        struct role_finding f = {.kind = ROLE_PARITY, .bytes = parity};
+        f.late = (struct role_place){
+            .stmt = s, .loc = s->value->args[1]->loc, .role = t->number, .thread = t->thread};
+        f.early = f.late;
+        add_finding(t->r, &f);
+    }
+    return parity & 1;
+}
+
 static void emit_barrier_effect(struct tracer *t, const struct stmt *s)
 {
     const struct expr *e = s->value;
@@ -164,7 +178,7 @@ static void emit_barrier_effect(struct tracer *t, const struct stmt *s)
     if (e->op == OP_EXPECT)
         number = number_of(t, e->args[1], "the bytes that `expect` announces are not known");
     if (e->op == OP_WAIT && e->count == 2)
-        number = number_of(t, e->args[1], "the parity of a phase is not known") & 1;
+        number = parity_of(t, s);
     if (t->r->k->gave_up || barrier < 0)
         return;
     struct role_step *step = add_step(t,

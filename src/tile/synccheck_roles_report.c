@@ -229,6 +229,15 @@ static bool is_arrive(const struct role_place *p)
     return p->stmt->kind == STMT_EFFECT && p->stmt->value->op == OP_MBARRIER_ARRIVE;
 }
 
+static void report_parity(struct roles_check *r, const struct role_finding *f)
+{
+    diag_error(r->k->diag, f->late.loc, "the parity of a phase is 0 or 1, and this is %lld",
+               (long long)f->bytes);
+    diag_code(r->k->diag, CODE_MBARRIER);
+    note_calls(r, &f->late);
+    diag_note(r->k->diag, f->late.loc, "write the number of the phase, from 0, modulo 2");
+}
+
 static void report_bytes(struct roles_check *r, const struct role_finding *f)
 {
     struct diag *d = r->k->diag;
@@ -395,6 +404,8 @@ static bool said_before(const struct roles_check *r, size_t number)
 static bool is_reported(const struct roles_check *r, size_t number)
 {
     const struct role_finding *f = &r->findings.data[number];
+    if (has_kind(r, ROLE_PARITY))
+        return f->kind == ROLE_PARITY;
     if (has_kind(r, ROLE_BYTES))
         return f->kind == ROLE_BYTES;
     if (arrives_too_often(r))
@@ -435,6 +446,7 @@ void report_role_findings(struct roles_check *r)
         case ROLE_PENDING: report_pending(r, f); break;
         case ROLE_SUM:
         case ROLE_FACTOR: report_register(r, f); break;
+        case ROLE_PARITY: report_parity(r, f); break;
         case ROLE_BYTES: report_bytes(r, f); break;
         case ROLE_STUCK: report_stuck(r, f); break;
         case ROLE_EARLY:

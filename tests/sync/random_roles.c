@@ -271,7 +271,7 @@ static void put_item(struct printer *t, const struct ring_program *p, const stru
     case ITEM_WAIT:
         put_barrier(t, p, i);
         if (i->by_hand && i->part == IN_LOOP)
-            put(t, ", p / %d + %d", p->stages, i->number);
+            put(t, ", (p / %d + %d) %% 2", p->stages, i->number);
         else if (i->by_hand)
             put(t, ", %d", i->number);
         put(t, ")");

@@ -180,11 +180,11 @@ static void waits_by_hand(void **state)
 {
     (void)state;
     clean(HEAD, PRODUCER("for (i32 p = 0; p < m; p++) {\n"
-                         "wait(empty[0], p);\n"
+                         "wait(empty[0], p % 2);\n"
                          "expect(full[0], 8192);\n"
                          "async(full[0]) t = A[p +: 64][:];\n"
                          "}\n") CONSUMER("for (i32 p = 0; p < m; p++) {\n"
-                                         "wait(full[0], p);\n"
+                                         "wait(full[0], p & 1);\n"
                                          "x = t;\n"
                                          "arrive(empty[0]);\n"
                                          "}\n"));
@@ -195,6 +195,16 @@ static void waits_by_hand(void **state)
          "8: error: `t` is read here while the copy into it may still be under way"
          " | 4: the copy begins here"
          " | 8: the copy completes on `full[0]`: put `wait(full[0])` before this\n");
+    race(HEAD,
+         PRODUCER("for (i32 p = 0; p < m; p++) {\n"
+                  "wait(empty[0], p);\n"
+                  "arrive(full[0]);\n"
+                  "}\n") CONSUMER("for (i32 p = 0; p < m; p++) {\n"
+                                  "wait(full[0]);\n"
+                                  "arrive(empty[0]);\n"
+                                  "}\n"),
+         "4: error: the parity of a phase is 0 or 1, and this is 2"
+         " | 4: write the number of the phase, from 0, modulo 2\n");
     undecided(HEAD, PRODUCER("wait(full[0], m);\n") CONSUMER("arrive(full[0]);\n"));
 }
 
