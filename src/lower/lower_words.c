@@ -118,75 +118,10 @@ void tile_move(struct lower *l, const struct regtile *to, const struct regtile *
 
 /* --- Words out of words --- */
 
-/* Bytes of `from` moved into the word so far: one prmt. taken: elements that are there already. */
-static struct ptx_operand permute(struct lower *l, struct ptx_operand so_far,
-                                  struct ptx_operand from, const int32_t *first_byte, int count,
-                                  unsigned taken, bool fresh)
-{
-    int bytes = WORD_BYTES / count;
-    uint32_t selector = 0;
-    for (int i = 0; i < count; i++)
-        for (int b = 0; b < bytes; b++) {
-            int at = i * bytes + b; /* what is not wanted stays where it is */
-            int source = first_byte[i] >= 0 ? first_byte[i] + b + (fresh ? 0 : WORD_BYTES) : at;
-            if (taken >> i & 1)
-                source = at;
-            selector |= (uint32_t)source << (4 * at);
-        }
-    struct ptx_operand r = ptx_reg(&l->b, PTX_B32);
-    ptx_emit(&l->b, "prmt.b32", r, so_far, from, ptx_int((int64_t)selector));
-    return r;
-}
-
-/* Two words at once. */
-static struct ptx_operand permute_two(struct lower *l, struct ptx_operand a, struct ptx_operand b,
-                                      const int32_t *in_a, const int32_t *in_b, int count)
-{
-    int bytes = WORD_BYTES / count;
-    uint32_t selector = 0;
-    for (int i = 0; i < count; i++)
-        for (int n = 0; n < bytes; n++) {
-            int at = i * bytes + n;
-            int source = in_a[i] >= 0 ? in_a[i] + n : in_b[i] >= 0 ? WORD_BYTES + in_b[i] + n : at;
-            selector |= (uint32_t)source << (4 * at);
-        }
-    struct ptx_operand r = ptx_reg(&l->b, PTX_B32);
-    ptx_emit(&l->b, "prmt.b32", r, a, b, ptx_int((int64_t)selector));
-    return r;
-}
-
 struct ptx_operand tile_word(struct lower *l, const struct regtile *x, const int32_t *e, int count)
 {
-    int per_word = tile_per_word(x->dtype), bytes = WORD_BYTES / per_word, words = 0;
-    int32_t word[4], byte[4][4]; /* of each source word, where each element begins in it */
-    bool in_place = true;
-    for (int i = 0; i < per_word; i++) {
-        if (i >= count || e[i] < 0)
-            continue;
-        int n = 0;
-        while (n < words && word[n] != e[i] / per_word)
-            n++;
-        if (n == words) {
-            word[words++] = e[i] / per_word;
-            for (int k = 0; k < 4; k++)
-                byte[n][k] = -1;
-        }
-        byte[n][i] = e[i] % per_word * bytes;
-        in_place = in_place && byte[n][i] == i * bytes;
-    }
-    if (words == 0 || (words == 1 && in_place))
-        return x->word[words ? word[0] : 0];
-    if (words == 1)
-        return permute(l, x->word[word[0]], x->word[word[0]], byte[0], per_word, 0, true);
-    struct ptx_operand r =
-        permute_two(l, x->word[word[0]], x->word[word[1]], byte[0], byte[1], per_word);
-    for (int n = 2; n < words; n++) {
-        unsigned taken = 0;
-        for (int i = 0; i < per_word; i++)
-            taken |= (unsigned)(byte[n][i] < 0) << i;
-        r = permute(l, r, x->word[word[n]], byte[n], per_word, taken, false);
-    }
-    return r;
+    struct nvptx_scalars out = lower_scalars(l);
+    return nvptx_gather(&out, x->dtype, x->word, e, count);
 }
 
 struct regtile tile_pick(struct lower *l, const struct regtile *x, const struct layout *layout,
@@ -215,46 +150,12 @@ struct ptx_operand tile_select(struct lower *l, enum dtype t, struct ptx_operand
 
 /* --- Other lanes --- */
 
-static struct ptx_operand shuffle_word(struct lower *l, struct ptx_operand to, struct ptx_operand x,
-                                       enum shuffle how, struct ptx_operand lane)
-{
-    const char *name = how == SHUFFLE_BFLY ? "shfl.sync.bfly.b32" : "shfl.sync.idx.b32";
-    ptx_emit(&l->b, name, to, x, lane, ptx_int(31), ptx_int(-1));
-    return to;
-}
-
-static struct ptx_operand shuffle_long(struct lower *l, enum dtype t, struct ptx_operand x,
-                                       enum shuffle how, struct ptx_operand lane)
-{
-    struct ptx_operand half[2] = {ptx_reg(&l->b, PTX_B32), ptx_reg(&l->b, PTX_B32)}, moved[2];
-    ptx_emit(&l->b, "mov.b64", ptx_vector(&l->b, half, 2), x);
-    for (int i = 0; i < 2; i++)
-        moved[i] = shuffle_word(l, ptx_reg(&l->b, PTX_B32), half[i], how, lane);
-    struct ptx_operand r = op_register(l, t);
-    ptx_emit(&l->b, "mov.b64", r, ptx_vector(&l->b, moved, 2));
-    return r;
-}
-
 struct ptx_operand tile_shuffle(struct lower *l, enum dtype t, bool word, struct ptx_operand x,
                                 enum shuffle how, struct ptx_operand lane)
 {
-    struct ptx_operand r = ptx_reg(&l->b, PTX_B32), all[4] = {x, x, x, x};
-    if (t == DT_BOOL) {
-        ptx_emit(&l->b, "selp.b32", r, ptx_int(1), ptx_int(0), x);
-        shuffle_word(l, r, r, how, lane);
-        struct ptx_operand p = ptx_reg(&l->b, PTX_PRED);
-        ptx_emit(&l->b, "setp.ne.s32", p, r, ptx_int(0));
-        return p;
-    }
-    if (dtype_table[t].bits == 64)
-        return shuffle_long(l, t, x, how, lane);
-    if (word && is_packed(t))
-        return shuffle_word(l, r, x, how, lane);
-    if (dtype_is_float(t) && is_packed(t)) {
-        op_unpack(l, t, shuffle_word(l, r, op_pack(l, t, all), how, lane), all);
-        return all[0];
-    }
-    return shuffle_word(l, op_register(l, t), x, how, lane);
+    struct nvptx_scalars out = lower_scalars(l);
+    return nvptx_shuffle(&out, how == SHUFFLE_BFLY ? THREAD_SHUFFLE_XOR : THREAD_SHUFFLE, t, word,
+                         x, lane);
 }
 
 /* --- bool --- */

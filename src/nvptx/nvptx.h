@@ -4,7 +4,7 @@
  *   nvptx_compute.c    operations on values, element by element or in whole words; nvptx_groups.c: on groups
  *   nvptx_memory.c     memory, barriers, the copy engine, matrix units
  *   nvptx_words.c      elements, and the words that they share
- *   nvptx_scalars.h    one elementwise operation on registers: nvptx_op.c, nvptx_cast.c, nvptx_math*.c, nvptx_random.c
+ *   nvptx_scalars.h    one elementwise operation on registers: nvptx_op.c, nvptx_cast.c, nvptx_packed.c, nvptx_math*.c …
  *
  * Values get registers of their own, except that groups which follow each other
  * (the sums of products, arguments of loops) share theirs where no two of them are needed at the same time

@@ -283,37 +283,3 @@ struct ptx_operand nvptx_bits(struct nvptx_scalars *out, enum dtype to, enum dty
     return is_byte_float(to) && is_byte_float(from) ? moved(out, MOD_B32, x)
                                                     : nvptx_narrow(out, to, x);
 }
-
-/* --- several elements of a word --- */
-
-void nvptx_unpack(struct nvptx_scalars *out, enum dtype t, struct ptx_operand word,
-                  struct ptx_operand *elements)
-{
-    int bits = dtype_table[t].bits, count = 32 / bits;
-    if (is_half(t)) {
-        for (int i = 0; i < count; i++)
-            elements[i] = ptx_reg(out->build, MOD_B16);
-        ptx_emit(out->build, "mov.b32", ptx_vector(out->build, elements, 2), word);
-        return;
-    }
-    enum ptx_mod name = dtype_table[t].kind == DK_SINT ? MOD_S32 : MOD_U32;
-    elements[0] = nvptx_narrow(out, t, word);
-    for (int i = 1; i < count - 1; i++)
-        elements[i] = NEW_OF(out, MOD_B32, name, "bfe.*", word, ptx_int(i * bits), ptx_int(bits));
-    elements[count - 1] = NEW_OF(out, MOD_B32, name, "shr.*", word, ptx_int(32 - bits));
-}
-
-struct ptx_operand nvptx_pack(struct nvptx_scalars *out, enum dtype t,
-                              const struct ptx_operand *elements)
-{
-    enum { LOW_BYTES = 0x0040, LOW_HALVES = 0x5410 }; /* prmt: which byte of {b, a} each is */
-    if (is_half(t))
-        return NEW(out, MOD_B32, "mov.b32", ptx_vector(out->build, elements, 2));
-    if (dtype_table[t].bits == 16)
-        return NEW(out, MOD_B32, "prmt.b32", elements[0], elements[1], ptx_int(LOW_HALVES));
-    struct ptx_operand low =
-        NEW(out, MOD_B32, "prmt.b32", elements[0], elements[1], ptx_int(LOW_BYTES));
-    struct ptx_operand high =
-        NEW(out, MOD_B32, "prmt.b32", elements[2], elements[3], ptx_int(LOW_BYTES));
-    return NEW(out, MOD_B32, "prmt.b32", low, high, ptx_int(LOW_HALVES));
-}

@@ -237,67 +237,21 @@ static void place(struct nvptx *n, const struct thread_operation *op)
              ptx_special(special[op->op]));
 }
 
-/* --- other lanes --- */
-
-/* Emits a shuffle of 32 bits; lane: the operation's second operand. */
-static void shuffle_word(struct nvptx *n, const struct thread_operation *op, struct ptx_operand to,
-                         struct ptx_operand from)
-{
-    const char *mnemonic =
-        op->op == THREAD_SHUFFLE_XOR ? "shfl.sync.bfly.b32" : "shfl.sync.idx.b32";
-    ptx_emit(&n->build, mnemonic, to, from, nvptx_scalar(n, &op->operands.data[1], DT_U32),
-             ptx_int(31), ptx_int(-1));
-}
-
-/* A value of 64 bits goes in two halves. */
-static void shuffle_long(struct nvptx *n, const struct thread_operation *op, struct ptx_operand to,
-                         struct ptx_operand from)
-{
-    struct ptx_operand half[2], moved[2];
-    for (int i = 0; i < 2; i++) {
-        half[i] = ptx_reg(&n->build, MOD_B32);
-        moved[i] = ptx_reg(&n->build, MOD_B32);
-    }
-    ptx_emit(&n->build, "mov.b64", ptx_vector(&n->build, half, 2), from);
-    for (int i = 0; i < 2; i++)
-        shuffle_word(n, op, moved[i], half[i]);
-    ptx_emit(&n->build, "mov.b64", to, ptx_vector(&n->build, moved, 2));
-}
-
-/* A predicate, or a scalar of 16 bits, goes in a register of 32 bits. */
-static void shuffle_part(struct nvptx *n, const struct thread_operation *op, struct ptx_operand to,
-                         struct ptx_operand from)
-{
-    const bool is_bool = op->types[0] == DT_BOOL;
-    struct ptx_operand word = ptx_reg(&n->build, MOD_B32), moved = ptx_reg(&n->build, MOD_B32);
-    if (is_bool)
-        ptx_emit(&n->build, "selp.b32", word, ptx_int(1), ptx_int(0), from);
-    else
-        ptx_emit(&n->build, "cvt.u32.u16", word, from);
-    shuffle_word(n, op, moved, word);
-    if (is_bool)
-        ptx_emit(&n->build, "setp.ne.b32", to, moved, ptx_int(0));
-    else
-        ptx_emit(&n->build, "cvt.u16.u32", to, moved);
-}
-
 static void shuffle(struct nvptx *n, const struct thread_operation *op)
 {
     const struct nvptx_registers *to = nvptx_registers_of(n, op->results.data[0]);
     const struct thread_operand *o = op->operands.data;
-    const enum dtype t = op->types[0];
     if (o->kind != THREAD_VALUE) {
         nvptx_fail(n, op);
         return;
     }
+    const struct ptx_operand lane = nvptx_scalar(n, &o[1], DT_U32);
     const struct nvptx_registers *from = nvptx_registers_of(n, o->value);
+    const bool words = o->value->type.count > 1;
     for (uint16_t w = 0; w < to->words; w++)
-        if (t == DT_BOOL || nvptx_register_type(o->value->type) == MOD_B16)
-            shuffle_part(n, op, to->word[w], from->word[w]);
-        else if (dtype_size(t) == 8)
-            shuffle_long(n, op, to->word[w], from->word[w]);
-        else
-            shuffle_word(n, op, to->word[w], from->word[w]);
+        nvptx_set_result(
+            n, nvptx_register_type(o->value->type), to->word[w],
+            nvptx_shuffle(&n->scalars, op->op, op->types[0], words, from->word[w], lane));
 }
 
 void nvptx_compute(struct nvptx *n, const struct thread_operation *op)
@@ -306,8 +260,8 @@ void nvptx_compute(struct nvptx *n, const struct thread_operation *op)
     case THREAD_WARP: nvptx_warp(n, nvptx_registers_of(n, op->results.data[0])->word[0]); break;
     case THREAD_UNDEFINED: nvptx_registers_of(n, op->results.data[0]); break;
     case THREAD_PART: nvptx_part(n, op); break;
-    case THREAD_JOIN: nvptx_join(n, op); break;
-    case THREAD_WEAVE: nvptx_weave(n, op); break;
+    case THREAD_JOIN:
+    case THREAD_WEAVE: nvptx_join(n, op); break;
     case THREAD_REDUCE_MAX:
     case THREAD_REDUCE_MIN:
     case THREAD_REDUCE_ADD: nvptx_reduce(n, op); break;

@@ -6,80 +6,110 @@ static bool is_group(const struct thread_operand *o)
     return o->kind == THREAD_VALUE && o->value->type.count > 1;
 }
 
-/* Moves whole words. */
-static void part_of_words(struct nvptx *n, const struct thread_operation *op, int64_t first,
-                          int64_t step)
+/* Words of several values, whose elements are counted from the first one's. */
+struct words {
+    struct ptx_operand *word;
+    uint16_t count;
+};
+
+static void add_words(struct nvptx *n, struct words *words, const struct thread_operand *o,
+                      enum dtype t)
 {
-    const struct nvptx_registers *to = nvptx_registers_of(n, op->results.data[0]);
-    for (uint16_t w = 0; w < to->words; w++)
-        nvptx_set(n, nvptx_word_type(op->types[0]), to->word[w],
-                  nvptx_word(n, &op->operands.data[0], op->types[0], (uint16_t)(first + w * step)));
+    const uint16_t count = is_group(o) ? nvptx_words(o->value->type) : 1;
+    for (uint16_t w = 0; w < count; w++)
+        words->word[words->count++] = nvptx_word(n, o, t, w);
+}
+
+/* Makes the value of elements of words, by number. */
+static void put_gathered(struct nvptx *n, const struct thread_value *v, const struct words *words,
+                         const int32_t *element)
+{
+    const struct nvptx_registers *to = nvptx_registers_of(n, v);
+    const enum dtype t = v->type.dtype;
+    const uint16_t each = nvptx_per_word(t);
+    for (uint16_t w = 0; w < to->words; w++) {
+        const int first = w * each, left = v->type.count - first, some = left < each ? left : each;
+        const struct ptx_operand r =
+            nvptx_gather(&n->scalars, t, words->word, element + first, some);
+        bool is_source = false;
+        for (uint16_t i = 0; i < words->count; i++)
+            is_source |= words->word[i].kind != PTX_REGISTER || words->word[i].reg == r.reg;
+        if (is_source)
+            nvptx_set(n, nvptx_word_type(t), to->word[w], r);
+        else
+            nvptx_set_result(n, nvptx_word_type(t), to->word[w], r);
+    }
 }
 
 void nvptx_part(struct nvptx *n, const struct thread_operation *op)
 {
     const struct thread_operand *o = op->operands.data;
     const struct thread_value *v = op->results.data[0];
-    const int64_t first = o[1].integer, step = o[3].integer, each = nvptx_per_word(op->types[0]);
-    if (each == 1 || (first % each == 0 && step == 1 && v->type.count > 1)) {
-        part_of_words(n, op, first / each, step);
-        return;
+    const enum dtype t = op->types[0];
+    const int64_t first = o[1].integer, step = o[3].integer;
+    const uint16_t each = nvptx_per_word(t);
+    if (v->type.count == 1 && is_group(&o[0]) && each > 1) {
+        struct ptx_operand e[4];
+        nvptx_registers_of(n, v);
+        nvptx_unpack(&n->scalars, t, nvptx_word(n, &o[0], t, (uint16_t)(first / each)), e);
+        nvptx_put(n, v, &e[first % each]);
+    } else if (!is_group(&o[0])) {
+        nvptx_put(n, v, nvptx_elements(n, &o[0], t, v->type.count));
+    } else {
+        struct words words = {
+            arena_array(n->arena, struct ptx_operand, nvptx_words(o->value->type)), 0};
+        int32_t *element = arena_array(n->arena, int32_t, v->type.count);
+        add_words(n, &words, &o[0], t);
+        for (uint16_t i = 0; i < v->type.count; i++)
+            element[i] = (int32_t)(first + i * step);
+        put_gathered(n, v, &words, element);
     }
-    const uint16_t all = o[0].kind == THREAD_VALUE ? o[0].value->type.count : 1;
-    const struct ptx_operand *e = nvptx_elements(n, &o[0], op->types[0], all);
-    struct ptx_operand *some = arena_array(n->arena, struct ptx_operand, v->type.count);
-    for (uint16_t i = 0; i < v->type.count; i++)
-        some[i] = e[all > 1 ? first + i * step : 0];
-    nvptx_put(n, v, some);
 }
 
-/* Returns whether all values but the last have whole words, so that the result has the same ones. */
-static bool has_whole_words(const struct thread_operation *op)
+static uint16_t elements_of(const struct thread_operand *o)
 {
-    const uint16_t each = nvptx_per_word(op->types[0]);
-    for (size_t i = 0; i < op->operands.count; i++) {
-        const struct thread_operand *o = &op->operands.data[i];
-        if (each > 1 &&
-            (!is_group(o) || (i + 1 < op->operands.count && o->value->type.count % each != 0)))
-            return false;
-    }
-    return true;
+    return o->kind == THREAD_VALUE ? o->value->type.count : 1;
 }
 
-void nvptx_join(struct nvptx *n, const struct thread_operation *op)
+/* Joins scalars, or scalars and groups. */
+static void join_elements(struct nvptx *n, const struct thread_operation *op)
 {
-    const struct nvptx_registers *to = nvptx_registers_of(n, op->results.data[0]);
     const struct thread_value *v = op->results.data[0];
-    const bool whole = has_whole_words(op);
-    struct ptx_operand *all = arena_array(n->arena, struct ptx_operand, v->type.count + 1);
+    struct ptx_operand *all = arena_array(n->arena, struct ptx_operand, v->type.count);
     uint16_t at = 0;
     for (size_t i = 0; i < op->operands.count; i++) {
-        const struct thread_operand *o = &op->operands.data[i];
-        const uint16_t count = is_group(o) ? o->value->type.count : 1,
-                       words = is_group(o) ? nvptx_words(o->value->type) : 1;
-        struct ptx_operand *e = whole ? NULL : nvptx_elements(n, o, op->types[0], count);
-        for (uint16_t w = 0; whole && w < words; w++)
-            nvptx_set(n, nvptx_word_type(op->types[0]), to->word[at++],
-                      nvptx_word(n, o, op->types[0], w));
-        for (uint16_t j = 0; !whole && j < count; j++)
-            all[at++] = e[j];
-    }
-    if (!whole)
-        nvptx_put(n, v, all);
-}
-
-void nvptx_weave(struct nvptx *n, const struct thread_operation *op)
-{
-    const struct thread_value *v = op->results.data[0];
-    const size_t values = op->operands.count;
-    struct ptx_operand *all = arena_array(n->arena, struct ptx_operand, v->type.count);
-    for (size_t i = 0; i < values; i++) {
-        const uint16_t count = (uint16_t)(v->type.count / values);
+        const uint16_t count = elements_of(&op->operands.data[i]);
         const struct ptx_operand *e = nvptx_elements(n, &op->operands.data[i], op->types[0], count);
         for (uint16_t j = 0; j < count; j++)
-            all[j * values + i] = e[j];
+            all[at++] = e[j];
     }
     nvptx_put(n, v, all);
+}
+
+/* Elements one after the other, or by turns. */
+void nvptx_join(struct nvptx *n, const struct thread_operation *op)
+{
+    const struct thread_value *v = op->results.data[0];
+    const enum dtype t = op->types[0];
+    const size_t values = op->operands.count;
+    struct words words = {arena_array(n->arena, struct ptx_operand, v->type.count + values), 0};
+    int32_t *element = arena_array(n->arena, int32_t, v->type.count);
+    bool groups = v->type.count > 1;
+    uint16_t at = 0;
+    for (size_t i = 0; i < values; i++)
+        groups &= nvptx_per_word(t) == 1 || is_group(&op->operands.data[i]);
+    if (!groups && op->op == THREAD_JOIN) {
+        join_elements(n, op);
+        return;
+    }
+    for (size_t i = 0; i < values; i++) {
+        const int32_t base = words.count * nvptx_per_word(t);
+        const uint16_t count = elements_of(&op->operands.data[i]);
+        add_words(n, &words, &op->operands.data[i], t);
+        for (uint16_t j = 0; j < count; j++)
+            element[op->op == THREAD_JOIN ? at++ : j * values + i] = base + j;
+    }
+    put_gathered(n, v, &words, element);
 }
 
 static enum thread_opcode reduced_by(enum thread_opcode op)
@@ -106,5 +136,9 @@ void nvptx_reduce(struct nvptx *n, const struct thread_operation *op)
                             (struct ptx_operand[]){x[i], x[i + half]}, 2);
         left = half;
     }
-    nvptx_set_result(n, nvptx_register_type(v->type), nvptx_registers_of(n, v)->word[0], x[0]);
+    const struct ptx_operand to = nvptx_registers_of(n, v)->word[0];
+    if (o->value->type.count > 1)
+        nvptx_set_result(n, nvptx_register_type(v->type), to, x[0]);
+    else
+        nvptx_set(n, nvptx_register_type(v->type), to, x[0]);
 }

@@ -84,7 +84,6 @@ void nvptx_compute(struct nvptx *n, const struct thread_operation *op);
 /* nvptx_groups.c */
 void nvptx_part(struct nvptx *n, const struct thread_operation *op);
 void nvptx_join(struct nvptx *n, const struct thread_operation *op);
-void nvptx_weave(struct nvptx *n, const struct thread_operation *op);
 void nvptx_reduce(struct nvptx *n, const struct thread_operation *op);
 /* Puts the warp's number in its block into a register. */
 void nvptx_warp(struct nvptx *n, struct ptx_operand to);

@@ -70,6 +70,15 @@ void nvptx_unpack(struct nvptx_scalars *out, enum dtype t, struct ptx_operand wo
 struct ptx_operand nvptx_pack(struct nvptx_scalars *out, enum dtype t,
                               const struct ptx_operand *elements);
 
+/* Returns a word of elements e[0 … count - 1] of the words `from`, counted from the first one's; a negative number: any.
+ * Elements of 32 bits or more are words. */
+struct ptx_operand nvptx_gather(struct nvptx_scalars *out, enum dtype t,
+                                const struct ptx_operand *from, const int32_t *e, int count);
+/* Returns the value of another lane. how: THREAD_SHUFFLE, or THREAD_SHUFFLE_XOR, of which `lane` has the bits that
+ * differ. word: x is a word of several elements, if elements of t share words. */
+struct ptx_operand nvptx_shuffle(struct nvptx_scalars *out, enum thread_opcode how, enum dtype t,
+                                 bool word, struct ptx_operand x, struct ptx_operand lane);
+
 static inline bool is_half(enum dtype t)
 {
     return t == DT_F16 || t == DT_BF16;

@@ -254,17 +254,13 @@ def on_type(dtype, target):
             groups[count - 1] = number
         add(i, f"{name}.{dtype}", (scalars, groups), "bool" if i < 6 else dtype)
     add(len(names), f"select.{dtype}", (["%p", "%x0", "%x1"], ["%c", "%g0", "%g1"]), dtype)
-    others = [t for t in TYPES if t in usable(target)]
+    others = [t for t in TYPES if target != "sm_80" or t[0] != "e"]
     for i, other in enumerate(others, len(names) + 1):
         add(i, f"convert.{other}.{dtype}", (["%x0"], ["%g0"]), other)
     same = [t for t in others if bytes_of(t) == bytes_of(dtype) and "bool" not in (t, dtype)]
     for i, other in enumerate(same, len(names) + len(others) + 1):
         add(i, f"bits.{other}.{dtype}", (["%x1"], ["%g1"]), other)
     return f"kernel f(u64 %out, u32 %n) threads 128 target {target} {{\n" + "\n".join(lines) + "\n}\n"
-
-
-def usable(target):
-    return [t for t in TYPES if target != "sm_80" or t[0] != "e"]
 
 
 # Of optimised programs: the stages of four turns are constants, so the elements' places are; short `if`s have no branch.
@@ -350,7 +346,7 @@ def check_launch(tool, path, folder, arrays, launch, wanted, tolerance):
     for i, array in enumerate(arrays):
         np.save(f"{folder}/{i}.npy", array)
     shape = "x".join(str(x) for x in wanted.shape)
-    dtype = {"float16": "f16", "float32": "f32"}[str(arrays[0].dtype)]
+    dtype = {"float16": "f16", "float32": "f32", "float64": "f64", "int64": "i64", "int8": "i8", "bool": "bool"}[str(arrays[0].dtype)]
     arguments = [x for i in range(len(arrays)) for x in ("--arg", f"@{folder}/{i}.npy")] + ["--arg", f"{dtype}[{shape}]:none"]
     grid_words, scalars = launch
     whole = [*grid_words, *arguments, *(x for s in scalars for x in ("--arg", s))]
@@ -379,6 +375,24 @@ def check_product(program, tool, folder, name, product):
     check_launch(tool, write_ptx(program, folder, name), folder, [a, b], launch, wanted, tolerance)
 
 
+def check_shuffles(program, tool, folder):
+    """Each lane gets scalars and groups of two from others."""
+    lanes, rng = np.arange(32), np.random.default_rng(3)
+    for dtype, name in (("f2", "f16"), ("f4", "f32"), ("f8", "f64"), ("i8", "i64"), ("i1", "i8"), ("?", "bool")):
+        body = f"""kernel f(u64 %in, u64 %out) threads 32 target sm_80 {{
+            %lane = lane %twice = shl.u32 %lane, 1 %seven = mul.u32 %lane, 7
+            %x = load.{name} %in, %twice, 0 %y = load.{name} %in, %twice, 1 %g = join.{name} %x, %y
+            %a = shuffle_xor.{name} %x, 5 %b = shuffle.{name} %x, %seven store.{name} %out, %lane, 0, %a store.{name} %out, %lane, 32, %b
+            %h = shuffle.{name} %g, 3 %c = part.{name} %h, 1, 1, 1 store.{name} %out, %lane, 64, %c
+        }}"""
+        with open(f"{folder}/shuffles.ptx", "w") as file:
+            file.write(run(program, "--ptx", write_case(folder, body)).stdout)
+        values = (rng.integers(0, 2, 64) if dtype == "?" else rng.integers(-100, 100, 64)).astype(dtype)
+        even = values[::2]
+        wanted = np.stack([even[lanes ^ 5], even[lanes * 7 % 32], np.full(32, values[7])]).astype(np.float64)
+        check_launch(tool, f"{folder}/shuffles.ptx", folder, [values], (launch_words((1,), 32, 0), []), wanted, 0)
+
+
 def check_attention(program, tool, folder):
     heads, nq, nk = 2, 128, 192
     rng = np.random.default_rng(2)
@@ -395,9 +409,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for case in CASES:
             check_case(program, folder, *case)
-        for target in ("sm_80", "sm_90a"):
-            for dtype in usable(target):
-                check_case(program, folder, on_type(dtype, target), None)
+        for dtype in TYPES:
+            check_case(program, folder, on_type(dtype, "sm_90a"), None)
+        for dtype in ("f16", "bf16"):  # computed in other ways there
+            check_case(program, folder, on_type(dtype, "sm_80"), None)
         for case in PATTERNS:
             check_pattern(program, folder, "--plain", *case)
         for case in OPTIMISED:
@@ -405,6 +420,7 @@ def main():
         for name, product in PRODUCTS.items():
             check_product(program, tool, folder, name, product)
         check_attention(program, tool, folder)
+        check_shuffles(program, tool, folder)
         files = sorted(glob.glob(f"{TESTS}/hopper/*.thread") + glob.glob(f"{TESTS}/thread/*.thread"))
         if not files:
             fail("there are no programs")

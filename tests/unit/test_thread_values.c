@@ -139,6 +139,15 @@ static const struct example {
      "%j = load.i64 %in, 0, 1 %b = load.u32 %in, %j, 6 store.u32 %out, %j, 6, %b\n",
      {2, 0, 0xfffffffe, 0xffffffff, 5},
      {0, 0, 0xffffffff, 0, 5}},
+    {"scalars that become others unchanged stay",
+     "%a = load.u32 %in, 0, 0 %b = add.u32 %a, 1 %c = reduce_max.u32 %b\n"
+     "store.u32 %out, 0, 0, %b store.u32 %out, 0, 1, %c\n"
+     "%d = convert.i32.u32 %a %e = neg.i32 %d %f = convert.i32.i32 %e %g = neg.i32 %e\n"
+     "store.i32 %out, 0, 2, %e store.i32 %out, 0, 3, %f store.i32 %out, 0, 4, %g\n"
+     "%h = square.u32 %a %i = part.u32 %h, 0, 1, 1 %j = join.u32 %h %k = bits.f32.u32 %h\n"
+     "store.u32 %out, 0, 5, %h store.u32 %out, 0, 6, %j store.f32 %out, 0, 7, %k\n",
+     {3},
+     {4, 4, 0xfffffffd, 0xfffffffd, 3, 9, 9, 9}},
 };
 
 static void values(void **state)
