@@ -110,7 +110,8 @@ static void write_list(struct text *out, const struct aot_build *b, int index,
 }
 
 /* Prints the loop over the variants. If all plans fail, the first variant reports why. */
-static void write_loop(struct text *out, const struct aot_function *f, int index)
+static void write_loop(struct text *out, const struct aot_build *b, const struct aot_function *f,
+                       int index)
 {
     text_add(out, "    for (int aot_i = 0; aot_t && aot_i < aot_t->variants; aot_i++) {\n"
                   "        int aot_v = ");
@@ -121,8 +122,9 @@ static void write_loop(struct text *out, const struct aot_function *f, int index
                   "        aot_first = aot_first < 0 ? aot_v : aot_first;\n"
                   "        aot_begin(aot_p, aot_v);\n"
                   "        aot_plan(aot_p, aot_values);\n"
-                  "        if (aot_p->status == 0 && aot_has(aot_m, aot_v))\n"
-                  "            return;\n"
+                  "        if (aot_p->status == 0 && aot_has(aot_m, aot_v)");
+    text_add(out, aot_has_hopper(b) ? " && aot_fits(aot_p, aot_low))\n" : ")\n");
+    text_add(out, "            return;\n"
                   "    }\n"
                   "    aot_begin(aot_p, aot_first);\n"
                   "    if (aot_first >= 0)\n"
@@ -155,5 +157,5 @@ void aot_take(struct text *out, const struct aot_build *b, int index,
                 "    const unsigned short *aot_by = aot_t ? aot_order(aot_t, aot_asked) : NULL;\n"
                 "    int aot_first = -1;\n",
                 f->family->size_count ? "" : "0", index, f->family->tables.count);
-    write_loop(out, f, index);
+    write_loop(out, b, f, index);
 }

@@ -273,14 +273,6 @@ static tw_status compile_for_cpu(struct add_call *c, struct kernel *ir,
     return TW_OK;
 }
 
-/* Returns the target that the kernel is built for, whose code may be that of a narrower one. */
-static const struct target *asked_of(const tw_kernel *k)
-{
-    struct ptx_target t;
-    bool known = ptx_target_parse(k->target, strlen(k->target), &t);
-    return known ? target_find(t) : k->device;
-}
-
 /* Lowers without source lines: shipped kernels are not debugged by line. */
 static bool lower(struct add_call *c, struct kernel *ir, const bool *known)
 {
@@ -300,7 +292,7 @@ static bool lower(struct add_call *c, struct kernel *ir, const bool *known)
     }
     c->given.kernel = ir;
     c->given.lowered = out;
-    c->given.target = asked_of(k);
+    c->given.target = k->asked;
     c->given.code = k->device;
     return true;
 }

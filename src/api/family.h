@@ -19,7 +19,7 @@
 #define TW_FAMILY_INTERNAL_H
 
 #include "api/entry_table.h"
-#include "api/objects.h"
+#include "api/launch_params.h"
 #include "base/platform.h"
 #include "target/gpus.h"
 #include "model/occupancy.h"
@@ -47,6 +47,7 @@ struct family_variant {
     bool accepted;    /* the target was asked, and takes it */
     struct launch_sizes grid;
     bool has_grid;                 /* `grid` is compiled; else the number of blocks is not known */
+    struct copied_views copied;    /* for a GPU: those that tensor copies reach */
     struct block_program *program; /* for the model; NULL: it does not know the variant */
     tw_entry *entry;               /* of the own context; NULL: not made yet */
 };

@@ -199,7 +199,7 @@ static void add_table(struct family_build *c)
         .family = c->function.name,
         .file = c->function.file,
         .types = c->function.types,
-        .target = f->members[0].kernel->device ? f->members[0].kernel->device : aot_cpu,
+        .target = f->members[0].kernel->asked ? f->members[0].kernel->asked : aot_cpu,
         .device = f->view.group ? f->view.group->device : NULL,
         .measured = f->view.table.row_count,
         .size_count = f->size_count,

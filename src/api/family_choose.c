@@ -99,6 +99,7 @@ static void compile_variant(tw_family *f, struct family_variant *v, struct arena
     struct diag quiet;
     diag_init(&quiet, scratch);
     v->has_grid = false;
+    v->copied = (struct copied_views){.count = 0};
     v->program = NULL;
     for (int t = 0; t < info->type_count; t++) {
         int own = type_named(f->members[0].kernel->info, info->types[t].name);
@@ -118,17 +119,21 @@ static void compile_variant(tw_family *f, struct family_variant *v, struct arena
     launch_sizes_compile(&v->grid, a, grid);
     struct kernel *ir =
         k->device ? lang_check(a, &quiet, k->module->parsed, k->index, &choice) : NULL;
-    if (ir && !quiet.errors)
-        v->program = block_program_new(a, ir);
+    if (!ir || quiet.errors)
+        return;
+    v->program = block_program_new(a, ir);
+    copied_views_find(&v->copied, a, ir);
 }
 
-/* Returns the number of blocks; 0: it is not known; negative: no GPU takes this grid. */
+/* Returns the number of blocks; 0: it is not known; negative: no GPU takes this grid, or the copy engine
+ * does not take a view at these sizes. */
 static int64_t blocks_of(const struct family_variant *v, const struct family_sizes *s)
 {
     int64_t grid[3], blocks = 1;
     if (!v->has_grid)
         return 0;
-    if (s->underivable || !launch_sizes_run(&v->grid, s->value, grid))
+    if (s->underivable || !launch_sizes_run(&v->grid, s->value, grid) ||
+        !copied_views_fit(&v->copied, s->value))
         return -1;
     for (int i = 0; i < 3; i++)
         if (grid[i] < 0 || __builtin_mul_overflow(blocks, grid[i], &blocks))

@@ -275,15 +275,50 @@ static float *ranked_times(struct family_ship *s, int *places)
     return times;
 }
 
-/* Makes sure that a kernel without static parameters is chosen, if there is one: it serves the
- * sizes that no other one is built for. */
+/* Returns true if the copy engine takes the variant's views at the least sizes of a space, and if one of
+ * them is `also` more: then strides, which are products of sizes, are good at the others, too. */
+static bool fits_from(const struct family_ship *s, const struct family_variant *v,
+                      const struct ship_space *space, int more, int64_t also)
+{
+    struct family_sizes sizes = {0};
+    for (int i = 0; i < s->family->size_count; i++)
+        sizes.size[i] = space->least[i] + (i == more ? also : 0);
+    family_derive(s->family, &sizes);
+    return !sizes.underivable && copied_views_fit(&v->copied, sizes.value);
+}
+
+/* Returns true if the copy engine takes the variant's views at all sizes that the caller asked for. */
+static bool fits_all(const struct family_ship *s, const struct family_variant *v)
+{
+    bool fits = v->copied.count == 0 || s->set_count > 0;
+    for (int i = 0; i < s->set_count && fits; i++) {
+        const struct ship_space space = space_of(s, i);
+        for (int size = 0; size < s->family->size_count && fits; size++)
+            fits = fits_from(s, v, &space, size, 0) &&
+                   fits_from(s, v, &space, size, space.least[size] < space.most[size]);
+    }
+    return fits;
+}
+
+static bool takes_statics(const struct family_ship *s, const struct family_variant *v)
+{
+    return !ship_serves_all(s->family->members[v->member].kernel->info);
+}
+
+/* Makes sure that a kernel is chosen which serves the sizes that no other one is built for, or does not
+ * take: one without static parameters, and without views that the copy engine refuses at some size. If
+ * there is none, one without static parameters. */
 static void choose_for_all(struct family_ship *s, float *times, int places)
 {
     int one, some = -1;
     double mean;
+    bool any_fits = false;
+    for (int v = 0; v < s->count; v++)
+        any_fits = any_fits || (s->variants[v] && !takes_statics(s, s->variants[v]) &&
+                                fits_all(s, s->variants[v]));
     for (int v = 0; v < s->count; v++) {
         const struct family_variant *variant = s->variants[v];
-        if (variant && ship_serves_all(s->family->members[variant->member].kernel->info)) {
+        if (variant && !takes_statics(s, variant) && (!any_fits || fits_all(s, variant))) {
             some = some < 0 ? v : some;
             for (int i = 0; i < s->chosen_count; i++)
                 if (s->chosen[i] == v)

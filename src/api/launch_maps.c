@@ -85,3 +85,57 @@ tw_status launch_maps_simulated(tw_launch *l, struct launch_params *params)
 {
     return launch_maps_encode(l, params, encode_simulated, l);
 }
+
+/* --- before a kernel is lowered --- */
+
+struct copied {
+    struct arena *arena;
+    VEC(const struct sym *) views;
+};
+
+static void note_copied(void *user, struct stmt *s)
+{
+    struct copied *c = user;
+    if (s->kind != STMT_ASYNC_COPY)
+        return;
+    bool writes = s->target->sym->storage == ST_VIEW;
+    const struct sym *view = writes ? s->target->sym : s->value->sym;
+    if (!writes && !s->barrier)
+        return;
+    for (size_t i = 0; i < c->views.count; i++)
+        if (c->views.data[i] == view)
+            return;
+    vec_push(c->arena, &c->views, view);
+}
+
+void copied_views_find(struct copied_views *v, struct arena *a, const struct kernel *k)
+{
+    struct copied c = {.arena = a};
+    *v = (struct copied_views){.count = 0};
+    stmt_walk(k->body, note_copied, &c);
+    struct map_form *forms = arena_array(a, struct map_form, c.views.count + 1);
+    for (size_t i = 0; i < c.views.count; i++) {
+        const struct sym *view = c.views.data[i];
+        forms[i] = (struct map_form){.view = view->name,
+                                     .element = (int32_t)dtype_size(view->type.dtype),
+                                     .rank = view->type.rank,
+                                     .strided = view->strides[0] != NULL};
+    }
+    v->count = (int)c.views.count;
+    v->forms = forms;
+    launch_sizes_compile_all(&v->sizes, a, k, c.views.data, v->count);
+}
+
+bool copied_views_fit(const struct copied_views *v, const uint64_t *values)
+{
+    for (int i = 0; i < v->count; i++) {
+        struct view_sizes sizes;
+        struct map_request request;
+        struct map_refusal why;
+        if (v->forms[i].rank > MAP_AXES || !launch_sizes_view(&v->sizes, i, values, &sizes) ||
+            map_find(&v->forms[i], 0, sizes.offset, sizes.extent, sizes.stride, &request, &why) ==
+                MAP_REFUSED)
+            return false;
+    }
+    return true;
+}

@@ -69,6 +69,17 @@ tw_status launch_maps_encode(tw_launch *l, struct launch_params *params, launch_
 /* Encodes for the simulator. */
 tw_status launch_maps_simulated(tw_launch *l, struct launch_params *params);
 
+/* The views of a kernel that tensor copies reach, as its program says before it is lowered. */
+struct copied_views {
+    int count;
+    const struct map_form *forms; /* without boxes */
+    struct launch_sizes sizes;
+};
+void copied_views_find(struct copied_views *v, struct arena *a, const struct kernel *k);
+/* Returns whether each of them has a map for these values of the parameters, if 16 divides the
+ * addresses of its arrays. */
+bool copied_views_fit(const struct copied_views *v, const uint64_t *values);
+
 /* Encodes a map for the GPU, or takes the code from the thread's cache. For any thread. Returns false
  * if cuda_encode_map does. */
 bool launch_map_code(const struct cuda_encoder *e, const struct map_request *map, enum dtype type,

@@ -300,6 +300,7 @@ static tw_status find_target(void *user)
         return unknown_target(m->ctx, call->name);
     tw_kernel *k = arena_new(&m->arena, tw_kernel);
     describe_kernel(m, k, index, device->name);
+    k->asked = device;
     k->device = code_for(k, device);
     k->next = m->kernels[index].targeted;
     m->kernels[index].targeted = k;

@@ -126,6 +126,7 @@ struct tw_kernel {
     tw_module *module;
     int index;
     const char *target;             /* that was asked for: "cpu", "sm_90" */
+    const struct target *asked;     /* the same; NULL: the host */
     const struct target *device;    /* whose code it becomes: sm_90a, too; NULL: the host */
     tw_kernel *targeted;            /* of the host's kernel: its versions for other targets */
     tw_kernel *next;                /* in that list */

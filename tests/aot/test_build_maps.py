@@ -63,6 +63,21 @@ def check_narrow(tool, folder):
     run_program(folder, FAKE, "later", FAKE_CUDA_SM="100")
 
 
+def check_family(tool, folder, driver):
+    """A variant with tensor copies runs where the copy engine takes its views and the GPU its code, and the next one elsewhere."""
+    run([tool, "build", os.path.join(HERE, "copies.tile"), "--device", "h200", "--no-cubin", "--table", os.path.join(HERE, "copies.table"),
+         "--output", folder])
+    run([os.environ.get("CC", "cc"), *os.environ.get("CFLAGS", "").split(), *STRICT, f"-I{folder}", os.path.join(HERE, "copies_program.c"),
+         f"{folder}/copies.c", driver, f"-Wl,-rpath,{os.path.dirname(driver)}", "-o", f"{folder}/program", "-ldl", "-lpthread"])
+    run_program(folder, driver, "32", "1", "30", "2", "28", "1", "31", "2", "32", "1", FAKE_CUDA_SM="90")
+    if driver == FAKE:
+        run_program(folder, driver, "32", "2", "30", "2", FAKE_CUDA_SM="100")
+    run([tool, "build", os.path.join(HERE, "copies.tile"), "--device", "h200", "--no-cubin", "--table", os.path.join(HERE, "copies.table"),
+         "--set", "m=1..100,n=32", "--output", folder])
+    if "two" in re.search(r"Programs.*?\*/", open(f"{folder}/copies.h").read(), re.S).group(0):
+        fail("rows of 128 bytes need no kernel without tensor copies")
+
+
 def main():
     tool = sys.argv[1]
     driver = FAKE
@@ -75,6 +90,7 @@ def main():
         if driver == FAKE:
             run_program(folder, FAKE.replace("fake_cuda", "fake_cuda_old"), "old", FAKE_CUDA_SM="90")
             check_narrow(tool, folder)
+        check_family(tool, folder, driver)
         check_plain(tool, folder)
     print("PASS")
 

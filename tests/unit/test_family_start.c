@@ -33,6 +33,37 @@ static const char adds_table[] =
     "{\"at\":[16,1],\"us\":[1,2]}\n{\"at\":[64,1],\"us\":[2,3]}\n"
     "{\"at\":[256,1],\"us\":[5,3]}\n{\"at\":[1024,1],\"us\":[9,4]}\n";
 
+/* The same with a tensor copy, and without one. */
+static const char copies_text[] =
+    "kernel one(i32 m, i32 n, const f32 *a, f32 *c) grid(cdiv(m, 64)) warps(8) target(sm_90a)\n"
+    "{\n"
+    "    global f32 A[m][n] = a, C[m][n] = c;\n"
+    "    shared f32 s[64][32];\n"
+    "    mbarrier full[1](1);\n"
+    "    warps(0 +: 4) {\n"
+    "        one_thread {\n"
+    "            expect(full[0], bytes(s));\n"
+    "            async(full[0]) s = A[block.x * 64 +: 64][0 +: 32];\n"
+    "        }\n"
+    "    }\n"
+    "    warps(4 +: 4) {\n"
+    "        wait(full[0]);\n"
+    "        C[block.x * 64 +: 64][0 +: 32] = s + 1;\n"
+    "    }\n"
+    "    ensures C == A + 1;\n"
+    "}\n";
+static const char copies_not_text[] =
+    "kernel two(i32 m, i32 n, const f32 *a, f32 *c) grid(cdiv(m, 64)) warps(4)\n"
+    "{\n"
+    "    global f32 A[m][n] = a, C[m][n] = c;\n"
+    "    C[block.x * 64 +: 64][0 +: 32] = A[block.x * 64 +: 64][0 +: 32] + 2;\n"
+    "    ensures C == A + 1;\n"
+    "}\n";
+static const char copies_table[] =
+    "{\"family\":\"adds\",\"device\":\"x\",\"types\":\"\",\"sizes\":[\"m\",\"n\"],\"variants\":["
+    "{\"kernel\":\"one\",\"tune\":\"\"},{\"kernel\":\"two\",\"tune\":\"\"}]}\n"
+    "{\"at\":[16,32],\"us\":[1,2]}\n";
+
 enum { LENGTH = 2048 };
 
 struct starting {
@@ -114,6 +145,24 @@ static void sizes_choose_the_kernel(struct starting *x)
     tw_value args[] = {tw_int(16), tw_pointer(x->a), tw_pointer(x->c), tw_int(3)};
     started(x, tw_family_start(x->family, args, 4, NULL, &x->error));
     expect_added(x, 16, 3);
+}
+
+/* At sizes where the copy engine does not take a view, the next variant runs. */
+static void views_without_a_map_choose_another(void **state)
+{
+    struct starting x;
+    setenv("FAKE_CUDA_SM", "90", 1);
+    put_file("one.tile", "%s", copies_text);
+    put_file("two.tile", "%s", copies_not_text);
+    put_file("adds.tile", "family adds { \"one.tile\"; \"two.tile\"; }\n");
+    put_file("x.table", "%s", copies_table);
+    open_family(&x, state, "cuda");
+    static const int columns[] = {32, 30, 28, 31, 32};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        tw_value args[] = {tw_int(17), tw_int(columns[i]), tw_pointer(x.a), tw_pointer(x.c)};
+        started(&x, tw_family_start(x.family, args, 4, NULL, &x.error));
+        expect_added(&x, 17 * columns[i], columns[i] % 4 == 0 ? 1 : 2);
+    }
 }
 
 static void on_the_host(void **state)
@@ -548,6 +597,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HOST(on_the_host),
         GPU(on_a_gpu),
+        GPU(views_without_a_map_choose_another),
         GPU(a_warm_start_is_one_call_of_the_driver),
         HOST(new_sizes_cost_no_memory),
         HOST(wrong_arguments_are_refused),
