@@ -29,8 +29,9 @@ bool is_app(const struct options *given)
 /* --- options --- */
 
 /* Options that have a meaning for programs. The libraries get those with a value. */
-static const char *const app_options[] = {"device",   "kernel", "launch", "seed",   "step-limit",
-                                          "suppress", "json",   "strict", "verbose"};
+static const char *const app_options[] = {"device",     "kernel",   "launch", "seed",
+                                          "step-limit", "suppress", "limit",  "trace",
+                                          "json",       "strict",   "verbose"};
 enum { APP_OPTIONS = sizeof app_options / sizeof app_options[0] };
 
 static bool is_app_option(const char *name)
@@ -50,6 +51,7 @@ static bool options_suit(const struct command *self, const struct options *given
             return false;
         }
     return options_integer(given, "launch", 1, INT64_MAX, &number) &&
+           options_integer(given, "limit", 0, INT64_MAX, &number) &&
            options_integer(given, "seed", 0, INT64_MAX, &number) &&
            options_integer(given, "step-limit", 1, INT64_MAX, &number);
 }
@@ -152,7 +154,8 @@ static int run_in(const char *folder, const char *libraries, const struct option
     struct app_report report = {.program = given->words[0],
                                 .to_json = options_has(given, "json"),
                                 .strict = options_has(given, "strict"),
-                                .verbose = options_has(given, "verbose")};
+                                .verbose = options_has(given, "verbose"),
+                                .checks = checks};
     char **arguments = arguments_of(given);
     struct environment e = {.list = NULL};
     pid_t child;

@@ -20,6 +20,7 @@ struct app_end {
 struct app_report {
     const char *program;
     bool to_json, strict, verbose;
+    bool checks; /* otherwise kernels were counted */
     struct app_end end;
 };
 /* Prints the lines of findings. Returns the exit status of the command. */
@@ -30,6 +31,20 @@ int app_print(const struct app_report *r, const char *lines);
         .name = "launch", .values = 1, .value = "N",                                               \
         .help = "only the program's launch N is watched, counted from 1; --kernel NAME: only\n"    \
                 "launches of that kernel"                                                          \
+    }
+
+#define OPTION_APP_LIMIT                                                                           \
+    {                                                                                              \
+        .name = "limit", .values = 1, .value = "N",                                                \
+        .help = "warp instructions of a launch that are watched in full (default 20000000);\n"     \
+                "of the blocks after that, one of 64 is; 0: all are"                               \
+    }
+
+#define OPTION_APP_TRACE                                                                           \
+    {                                                                                              \
+        .name = "trace", .values = 1, .value = "FOLDER",                                           \
+        .help = "writes the calls, the PTX of each module, and for each launch the command\n"      \
+                "that repeats it, with its memory"                                                 \
     }
 
 #endif

@@ -33,8 +33,36 @@ static bool flag(const struct json_value *v, const char *key)
     return m && m->kind == JSON_BOOL && m->boolean;
 }
 
+/* The columns of `run -- PROGRAM`, by their names in JSON. */
+static const char *const columns[][2] = {{"launches", "launches"},
+                                         {"warp_instructions", "instructions"},
+                                         {"shared_wavefronts", "wavefronts"},
+                                         {"bank_conflicts", "conflicts"},
+                                         {"global_requests", "requests"},
+                                         {"global_sectors", "sectors"}};
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
+
+static void print_head(void)
+{
+    print_text(stdout, "%-32s", "kernel");
+    for (int i = 0; i < COLUMNS; i++)
+        print_text(stdout, " %14s", columns[i][1]);
+    print_text(stdout, "\n");
+}
+
+static void print_counters(const struct json_value *v)
+{
+    print_text(stdout, "%-32s", json_member_text(v, "kernel"));
+    for (int i = 0; i < COLUMNS; i++) {
+        const struct json_value *m = json_member(v, columns[i][0]);
+        print_text(stdout, " %14.0f", m ? m->number : 0);
+    }
+    print_text(stdout, "\n");
+}
+
 struct totals {
     int found, notes, launches;
+    int counted;        /* kernels */
     int broken;         /* lines that cannot be read, because the program died while it wrote */
     bool opened, ended; /* the libraries were loaded; the program came to its end */
 };
@@ -53,6 +81,13 @@ static bool count_line(const struct app_report *r, const struct line *l, struct 
         t->ended = true;
         json_member_count(l->value, "launches", &t->launches);
         return false;
+    }
+    if (strcmp(kind, "counters") == 0) {
+        if (!t->counted++ && !r->to_json)
+            print_head();
+        if (!r->to_json)
+            print_counters(l->value);
+        return r->to_json;
     }
     bool fails = flag(l->value, "fails"), warns = flag(l->value, "warns");
     t->found += fails || (r->strict && warns);
@@ -96,27 +131,42 @@ static void say_end(const struct app_report *r, const struct totals *t)
                    t->launches == 1 ? "" : "es");
 }
 
+/* Adds the lines of one sort to an open list: counters, or findings. */
+static void add_lines(const struct app_report *r, const char *lines, bool counters, struct json *j,
+                      struct totals *t)
+{
+    struct line l;
+    while (next_line(&lines, &l)) {
+        const char *kind = json_member_text(l.value, "kind");
+        bool counted = kind && strcmp(kind, "counters") == 0;
+        if (counted == counters && count_line(r, &l, t)) {
+            char *object = need_text("%.*s", (int)l.length, l.text);
+            json_open(j, '{');
+            json_members(j, object);
+            json_close(j, '}');
+            free(object);
+        }
+        json_free(l.value);
+    }
+}
+
 static int print_json(const struct app_report *r, const char *lines)
 {
-    struct totals t = {.found = 0};
+    struct totals t = {.found = 0}, unused = {.found = 0};
     struct json j = {.out = stdout};
-    struct line l;
     json_hold(&j);
     json_open(&j, '{');
     json_put_text(&j, "program", r->program);
     json_key(&j, "findings");
     json_open(&j, '[');
-    while (next_line(&lines, &l)) {
-        if (count_line(r, &l, &t)) {
-            char *object = need_text("%.*s", (int)l.length, l.text);
-            json_open(&j, '{');
-            json_members(&j, object);
-            json_close(&j, '}');
-            free(object);
-        }
-        json_free(l.value);
-    }
+    add_lines(r, lines, false, &j, &t);
     json_close(&j, ']');
+    if (!r->checks) {
+        json_key(&j, "kernels");
+        json_open(&j, '[');
+        add_lines(r, lines, true, &j, &unused);
+        json_close(&j, ']');
+    }
     say_end(r, &t);
     json_put_integer(&j, "launches", t.launches);
     json_put_bool(&j, "ended", t.ended);

@@ -478,6 +478,8 @@ static const struct option_spec check_options[] = {
     OPTION_COUNTERS,
     OPTION_GROUP("Programs, after --"),
     OPTION_APP_LAUNCH,
+    OPTION_APP_LIMIT,
+    OPTION_APP_TRACE,
     OPTION_END,
 };
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct driver driver;
 
@@ -112,16 +113,20 @@ static int read_settings(void *user)
     s->seed = (uint64_t)number_setting("seed");
     s->step_limit = number_setting("step-limit");
     s->suppress = setting("suppress");
-    s->limit = number_setting("limit");
+    const char *limit = setting("limit");
+    s->limit = limit && strcmp(limit, "0") == 0 ? -1 : number_setting("limit");
     s->trace = setting("trace");
     s->findings = findings ? fopen(findings, "a") : NULL;
     return DRIVER_SUCCESS;
 }
 
+static pid_t process; /* that opened the driver: its children have no device */
+
 static void at_exit(void)
 {
     struct driver_entered entered = driver_enter("exit");
-    driver_report_exit();
+    if (getpid() == process)
+        driver_report_exit();
     driver_leave(&entered);
 }
 
@@ -130,6 +135,7 @@ static int prepare(void *user)
     (void)user;
     driver_machine();
     driver_report_begin();
+    driver_trace_open();
     return DRIVER_SUCCESS;
 }
 
@@ -142,6 +148,7 @@ int driver_prepare(void)
     if (result == DRIVER_SUCCESS)
         result = driver_guard(prepare, NULL);
     driver.initialised = result == DRIVER_SUCCESS;
+    process = getpid();
     if (driver.initialised)
         atexit(at_exit);
     return result;

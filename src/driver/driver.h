@@ -166,21 +166,25 @@ struct driver_module {
     struct diag found; /* errors in parts of the text */
     struct ptx_module *module;
     VEC(struct driver_kernel *) kernels;
+    const char *traced_as;              /* its file of --trace */
     VEC(const struct source *) sources; /* texts that .loc names */
 };
 struct driver_kernel {
     struct driver_module *from;
     const struct ptx_function *function;
-    const char *shown;  /* its name in the source */
-    int dynamic_shared; /* allowed */
+    const char *shown;     /* its name in the source */
+    int dynamic_shared;    /* allowed */
+    int64_t static_shared; /* bytes; -1: not known yet */
+    const char *refused;   /* why it cannot be simulated; NULL: it can */
+    bool orders_blocks;    /* it has instructions that order accesses of different blocks */
     bool large_clusters;
     int carveout;
 };
 /* Returns the kernel of a function's or a kernel's handle; NULL: it is invalid. */
 struct driver_kernel *driver_kernel_of(const void *handle);
-int64_t driver_static_shared(const struct driver_kernel *k);
+int64_t driver_static_shared(struct driver_kernel *k);
 /* Returns how many blocks of that size a multiprocessor takes at the same time. */
-int driver_resident(const struct driver_kernel *k, int64_t threads, size_t shared);
+int driver_resident(struct driver_kernel *k, int64_t threads, size_t shared);
 
 /* --- the machine --- */
 
@@ -191,7 +195,7 @@ struct sim_report *driver_machine_report(void);
 /* Makes the module the machine's. Returns false if its variables do not fit. */
 bool driver_machine_load(struct driver_module *m);
 struct driver_launched {
-    const struct driver_kernel *kernel;
+    struct driver_kernel *kernel;
     struct sim_launch launch;
     struct driver_stream *stream;
     bool cooperative;
@@ -200,6 +204,17 @@ struct driver_launched {
 };
 /* Runs a launch with the checks; reports what they find. Returns the launch's result. */
 int driver_machine_run(struct driver_launched *l);
+
+/* driver_counters.c: count launches; add the last one to its kernel; write lines of JSON. */
+struct sim_observer *driver_counters_observer(struct arena *a);
+void driver_counters_add(const struct driver_kernel *k);
+void driver_counters_report(FILE *out);
+
+/* driver_trace.c: --trace. Each does nothing without that option. */
+void driver_trace_open(void);
+void driver_trace(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void driver_trace_module(struct driver_module *m);
+void driver_trace_launch(const struct driver_launched *l); /* before it runs */
 
 /* --- findings --- */
 
@@ -228,6 +243,8 @@ bool driver_finding_is_new(const char *kind, const char *what, const char *place
 /* Reports what a launch found after the finding `after` (NULL: from the first on). */
 void driver_report_launch(const struct sim_report *report, const struct sim_finding *after,
                           const struct driver_launched *l);
+/* Reports that so many blocks of a launch were not watched. */
+void driver_report_sampled(const struct driver_launched *l, int64_t unwatched);
 /* Reports that a launch ended for a reason that is no finding of the checks. */
 void driver_report_end(const char *kind, const char *message, const struct driver_launched *l);
 /* Called when the program opens the driver. */

@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum side { HOST, DEVICE, EITHER };
 
@@ -40,6 +42,25 @@ static int wrong_side(uint64_t address, const char *what)
     return DRIVER_INVALID_VALUE;
 }
 
+/* Returns true if the host has these pages. */
+static bool is_mapped(uint64_t address, size_t bytes)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from = address / page * page;
+    return address && address + bytes >= address &&
+           msync((void *)(uintptr_t)from, (size_t)(address + bytes - from), MS_ASYNC) == 0;
+}
+
+static int not_mapped(uint64_t address, const char *what)
+{
+    const struct driver_fault fault = {
+        .kind = "not-host-memory",
+        .fails = true,
+        .message = arena_printf(&driver.arena, "%s 0x%llx, which the host has not mapped", what,
+                                (unsigned long long)address)};
+    driver_report_fault(&fault);
+    return DRIVER_INVALID_VALUE;
+}
+
 /* Finds the host address of one side. Returns an error if it is not there. */
 static int find_side(const struct rows *r, size_t bytes, const char *what, unsigned char **host)
 {
@@ -53,7 +74,7 @@ static int find_side(const struct rows *r, size_t bytes, const char *what, unsig
         return *host ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
     }
     *host = (unsigned char *)(uintptr_t)r->address;
-    return *host ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
+    return is_mapped(r->address, bytes) ? DRIVER_SUCCESS : not_mapped(r->address, what);
 }
 
 static void note_written(uint64_t address, size_t bytes)
@@ -106,6 +127,9 @@ static int do_copy(void *user)
         result = find_side(&c->to, to_bytes, writes, &to);
     if (result != DRIVER_SUCCESS)
         return result;
+    driver_trace("%zu x %zu bytes, 0x%llx from 0x%llx, stream %d", c->width, c->height,
+                 (unsigned long long)c->to.address, (unsigned long long)c->from.address,
+                 stream->number);
     struct driver_work *w = driver_work_begin(stream, NULL);
     touch_rows(w, &c->from, c->width, c->height, DRIVER_READS);
     touch_rows(w, &c->to, c->width, c->height, DRIVER_WRITES);
@@ -279,6 +303,8 @@ static int do_fill(void *user)
     unsigned char *to = driver_bytes(f->to, bytes, "a fill writes");
     if (!to)
         return DRIVER_INVALID_VALUE;
+    driver_trace("%zu bytes at 0x%llx, stream %d", bytes, (unsigned long long)f->to,
+                 stream->number);
     struct driver_work *w = driver_work_begin(stream, NULL);
     touch_rows(w, &(struct rows){DEVICE, f->to, f->pitch}, row, f->height, DRIVER_WRITES);
     for (size_t y = 0; y < f->height; y++) {

@@ -172,6 +172,28 @@ void driver_report_end(const char *kind, const char *message, const struct drive
     driver_finding_end(&json, &text);
 }
 
+void driver_report_sampled(const struct driver_launched *l, int64_t unwatched)
+{
+    const unsigned *grid = l->launch.grid;
+    long long blocks = (long long)grid[0] * grid[1] * grid[2];
+    struct arena *a = &driver.arena;
+    const char *site = driver_site_text(a, &l->site, l->kernel->function->name);
+    if (!driver_finding_is_new("sampled", l->kernel->function->name, site))
+        return;
+    const char *message =
+        arena_printf(a,
+                     "%lld of %lld blocks were watched: the first ones, then a sample (--limit 0 "
+                     "watches all)",
+                     blocks - (long long)unwatched, blocks);
+    struct text json, text;
+    text_init(&text, a);
+    text_printf(&text, "warning: sampled: %s\n", message);
+    driver_finding_begin(&json, "sampled", false, message);
+    text_add(&json, ", \"warns\": true");
+    add_launch(&json, &text, l);
+    driver_finding_end(&json, &text);
+}
+
 /* --- at the end --- */
 
 static int report_leaks(void *user)
@@ -201,9 +223,12 @@ void driver_report_begin(void)
 void driver_report_exit(void)
 {
     FILE *out = driver.settings.findings;
-    if (!out || !driver.settings.checks)
+    if (!out)
         return;
-    driver_guard(report_leaks, NULL);
+    if (driver.settings.checks)
+        driver_guard(report_leaks, NULL);
+    else
+        driver_counters_report(out);
     fprintf(out, "{\"kind\": \"end\", \"launches\": %lld}\n", (long long)driver.launches);
     fflush(out);
 }

@@ -58,11 +58,12 @@ static bool handle(uint64_t address, bool writes)
     if (!m || m->guard == OPEN || address - m->address >= m->bytes)
         return false;
     set(m, OPEN);
-    for (const struct driver_work *w = driver_work_live(); w; w = w->next)
-        if (driver_touches_byte(w, address, writes, &overlap)) {
-            driver_report_host_race(w, &overlap);
-            break;
-        }
+    for (int i = 0; i < driver_order_slots(); i++)
+        for (const struct driver_work *w = driver_work_live(i); w; w = w->next)
+            if (driver_touches_byte(w, address, writes, &overlap)) {
+                driver_report_host_race(w, &overlap);
+                return true;
+            }
     return true;
 }
 
@@ -91,15 +92,23 @@ void driver_guard_forget(struct driver_memory *m)
         set(m, OPEN);
 }
 
-void driver_guard_close(const struct driver_work *live)
+static void close_used(const struct driver_work *w)
 {
-    if (!installed && live)
-        install();
-    for (const struct driver_work *w = live; w && installed; w = w->next)
-        for (int i = 0; i < w->used_count; i++) {
-            const struct driver_used *u = &w->used[i];
-            bool writes = u->touch & (DRIVER_WRITES | DRIVER_WRITES_ATOMICALLY);
-            if (can_guard(u->memory) && u->memory->guard != CLOSED)
-                set(u->memory, writes ? CLOSED : READ_ONLY);
+    for (int i = 0; i < w->used_count; i++) {
+        const struct driver_used *u = &w->used[i];
+        bool writes = u->touch & (DRIVER_WRITES | DRIVER_WRITES_ATOMICALLY);
+        if (can_guard(u->memory) && u->memory->guard != CLOSED)
+            set(u->memory, writes ? CLOSED : READ_ONLY);
+    }
+}
+
+void driver_guard_close(void)
+{
+    for (int i = 0; i < driver_order_slots(); i++)
+        for (const struct driver_work *w = driver_work_live(i); w; w = w->next) {
+            if (w->used_count && !installed)
+                install();
+            if (installed)
+                close_used(w);
         }
 }

@@ -51,8 +51,12 @@ struct sim *driver_machine(void)
     sim_report_init(&machine.report, a, NULL);
     machine.report.plain = true;
     machine.report.source_only = true;
-    if (driver.settings.checks)
+    if (driver.settings.checks) {
         add_checks(a);
+    } else {
+        sim_faults_observe(machine.sim, &machine.report);
+        sim_observe(machine.sim, driver_counters_observer(a));
+    }
     if (driver.settings.suppress)
         driver_read_suppressions(a, driver.settings.suppress);
     return machine.sim;
@@ -106,24 +110,6 @@ static bool add_workspace(struct driver_launched *l)
     return true;
 }
 
-/* Returns true if the kernel and what it reaches can be simulated; otherwise reports why not. */
-static bool is_sound(const struct driver_launched *l)
-{
-    struct ptx_reach r = {.arena = &driver.arena};
-    ptx_reach(&r, l->kernel->function);
-    for (size_t i = 0; i < r.functions.count; i++) {
-        const struct ptx_function *f = r.functions.data[i];
-        const struct diagnostic *d = l->kernel->from->found.first;
-        if (!f->refused)
-            continue;
-        while (d && !(d->severity == SEV_ERROR && ptx_is_within(f, d->loc)))
-            d = d->next;
-        driver_report_end("not-simulated", d ? d->message : "it has parts that are not known", l);
-        return false;
-    }
-    return true;
-}
-
 struct end_kind {
     const char *kind;
     int result;
@@ -157,6 +143,8 @@ static int judge(const struct driver_launched *l, enum sim_end end,
         return DRIVER_SUCCESS;
     if (!explained || end == SIM_UNKNOWN)
         driver_report_end(k.kind, sim_why(machine.sim), l);
+    if (machine.report.last != before && machine.report.last->kind == SIM_FOUND_OUTSIDE)
+        k.result = DRIVER_ILLEGAL_ADDRESS;
     driver_fail(k.result);
     return k.result;
 }
@@ -169,6 +157,18 @@ static void print_output(void)
         fwrite(text, 1, length, stdout);
 }
 
+/* After many instructions only a sample of the blocks is watched, if no instruction of the kernel
+ * orders blocks: then each block is checked alone, and none of them explains another. */
+static void sample(struct driver_launched *l)
+{
+    enum { USUAL = 20000000, EVERY = 64 };
+    const struct driver_settings *s = &driver.settings;
+    if (!s->checks || s->limit < 0 || l->cooperative || l->kernel->orders_blocks)
+        return;
+    l->launch.options.watch_steps = s->limit ? s->limit : USUAL;
+    l->launch.options.watch_every = EVERY;
+}
+
 int driver_machine_run(struct driver_launched *l)
 {
     enum { STEPS_A_MICROSECOND = 1000, OVERHEAD = 2 };
@@ -176,8 +176,10 @@ int driver_machine_run(struct driver_launched *l)
     diag_init(&diag, &driver.arena);
     if (!driver_machine_load(l->kernel->from))
         return DRIVER_OUT_OF_MEMORY;
-    if (!is_sound(l))
+    if (l->kernel->refused) {
+        driver_report_end("not-simulated", l->kernel->refused, l);
         return DRIVER_NOT_SUPPORTED;
+    }
     if (l->cooperative && !add_workspace(l))
         return DRIVER_OUT_OF_MEMORY;
     l->launch.kernel = l->kernel->function->name;
@@ -187,17 +189,23 @@ int driver_machine_run(struct driver_launched *l)
     machine.watched = is_watched(l) ? -1 : INT64_MAX;
     const struct sim_finding *before = machine.report.last;
     struct driver_work *work = driver_work_begin(l->stream, l);
+    driver_trace_launch(l);
     driver_work_observe(work);
+    sample(l);
+    sim_report_launch(&machine.report, l->launch.grid, l->launch.block);
     enum sim_end end = sim_run(machine.sim, &l->launch, &diag);
     driver_work_observe(NULL);
     driver_work_end(work);
-    if (machine.watched >= 0)
+    if (machine.watched >= 0 || sim_unwatched(machine.sim))
         trust_memory();
+    if (driver.settings.checks && machine.watched < 0 && sim_unwatched(machine.sim))
+        driver_report_sampled(l, sim_unwatched(machine.sim));
     if (diag.errors) { /* it could not be launched */
         driver_report_end("launch", sim_why(machine.sim), l);
         return DRIVER_INVALID_VALUE;
     }
     print_output();
+    driver_counters_add(l->kernel);
     driver_clock += OVERHEAD + (double)sim_steps(machine.sim) / STEPS_A_MICROSECOND;
     return judge(l, end, before);
 }

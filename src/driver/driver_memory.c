@@ -157,6 +157,7 @@ static int allocate(void *user)
         memory.used += m->bytes;
     number_map_entry(&driver.arena, &memory.by_number, m->address >> SIM_OFFSET_BITS, &added)
         ->value = (uint64_t)memory.count;
+    driver_trace("%s, %zu bytes at 0x%llx", m->name, m->bytes, (unsigned long long)m->address);
     call->made = m;
     return DRIVER_SUCCESS;
 }
@@ -206,6 +207,7 @@ static int release(uint64_t address, enum driver_memory_type type, enum driver_m
         refuse("double-free", m, arena_printf(&driver.arena, "%s is freed again", m->name));
         return DRIVER_INVALID_VALUE;
     }
+    driver_trace("%s", m->name);
     driver_guard_forget(m);
     sim_release(driver_machine(), m->address);
     if (m->type == DRIVER_PINNED_MEMORY || m->type == DRIVER_MANAGED_MEMORY)

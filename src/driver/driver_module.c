@@ -101,6 +101,43 @@ static void read_sources(struct driver_module *m)
     }
 }
 
+/* Returns the reason why a kernel, or a function that it reaches, cannot be simulated. */
+static const char *why_refused(struct driver_module *m, const struct ptx_function *kernel)
+{
+    struct ptx_reach r = {.arena = &m->arena};
+    ptx_reach(&r, kernel);
+    for (size_t i = 0; i < r.functions.count; i++) {
+        const struct ptx_function *f = r.functions.data[i];
+        const struct diagnostic *d = m->found.first;
+        while (f->refused && d && !(d->severity == SEV_ERROR && ptx_is_within(f, d->loc)))
+            d = d->next;
+        if (f->refused)
+            return d ? d->message : "it has parts that are not known";
+    }
+    return NULL;
+}
+
+/* Returns true for an instruction by which accesses of different blocks may be ordered: a fence, an
+ * acquire or release, a volatile access. */
+static bool orders_blocks(const struct ptx_instruction *ins)
+{
+    return ins->op == PTX_FENCE || ins->op == PTX_MEMBAR || ptx_has(ins, MOD_ACQUIRE) ||
+           ptx_has(ins, MOD_RELEASE) || ptx_has(ins, MOD_ACQ_REL) || ptx_has(ins, MOD_VOLATILE);
+}
+
+static bool kernel_orders_blocks(struct driver_module *m, const struct ptx_function *kernel)
+{
+    struct ptx_reach r = {.arena = &m->arena};
+    ptx_reach(&r, kernel);
+    for (size_t i = 0; i < r.functions.count; i++)
+        for (size_t k = 0; k < r.functions.data[i]->body.count; k++) {
+            const struct ptx_statement *s = &r.functions.data[i]->body.data[k];
+            if (s->kind == PTX_AT_INSTRUCTION && orders_blocks(s->instruction))
+                return true;
+        }
+    return false;
+}
+
 static void add_kernels(struct driver_module *m)
 {
     for (size_t i = 0; i < m->module->items.count; i++) {
@@ -113,7 +150,10 @@ static void add_kernels(struct driver_module *m)
         *k = (struct driver_kernel){.from = m,
                                     .function = item->function,
                                     .shown = ptx_plain_name(&m->arena, item->function->name),
-                                    .dynamic_shared = GPU_STATIC_SHARED};
+                                    .dynamic_shared = GPU_STATIC_SHARED,
+                                    .static_shared = -1,
+                                    .refused = why_refused(m, item->function),
+                                    .orders_blocks = kernel_orders_blocks(m, item->function)};
         vec_push(&m->arena, &m->kernels, k);
     }
 }
@@ -162,6 +202,7 @@ static int load(void *user)
         return DRIVER_NO_BINARY;
     }
     read_sources(m);
+    driver_trace_module(m);
     add_kernels(m);
     call->made = m;
     return place_variables(m) && driver_machine_load(m) ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;

@@ -28,10 +28,12 @@ static bool is_shared(const struct ptx_variable *v)
     return v->space == MOD_SHARED || v->space == MOD_SHARED_CTA || v->space == MOD_SHARED_CLUSTER;
 }
 
-int64_t driver_static_shared(const struct driver_kernel *k)
+int64_t driver_static_shared(struct driver_kernel *k)
 {
-    struct ptx_reach reach = {.arena = &driver.arena};
+    struct ptx_reach reach = {.arena = &k->from->arena};
     int64_t at = 0;
+    if (k->static_shared >= 0)
+        return k->static_shared;
     ptx_reach(&reach, k->function);
     for (size_t i = 0; i < reach.variables.count; i++) {
         const struct ptx_variable *v = reach.variables.data[i];
@@ -39,6 +41,7 @@ int64_t driver_static_shared(const struct driver_kernel *k)
         if (is_shared(v) && v->linkage != PTX_EXTERN)
             at = (at + alignment - 1) / alignment * alignment + (int64_t)ptx_variable_size(v);
     }
+    k->static_shared = at;
     return at;
 }
 
@@ -63,7 +66,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-int driver_resident(const struct driver_kernel *k, int64_t threads, size_t shared)
+int driver_resident(struct driver_kernel *k, int64_t threads, size_t shared)
 {
     const struct target *t = gpu_target(driver.settings.gpu);
     int64_t whole = (threads + 31) / 32 * 32;
@@ -75,7 +78,7 @@ int driver_resident(const struct driver_kernel *k, int64_t threads, size_t share
     return (int)least(blocks, t->shared_of_sm / (bytes + GPU_SYSTEM_SHARED));
 }
 
-static int get_attribute(int *value, int attribute, const struct driver_kernel *k)
+static int get_attribute(int *value, int attribute, struct driver_kernel *k)
 {
     switch ((enum function_attribute)attribute) {
     case ATTRIBUTE_THREADS: *value = most_threads(k); break;
@@ -96,7 +99,7 @@ static int get_attribute(int *value, int attribute, const struct driver_kernel *
 
 struct attribute_call {
     int *value, attribute;
-    const struct driver_kernel *kernel;
+    struct driver_kernel *kernel;
 };
 
 static int get_guarded(void *user)
@@ -155,7 +158,7 @@ int cuFuncSetCacheConfig(void *function, int config)
 int cuFuncGetParamInfo(void *function, size_t index, size_t *offset, size_t *bytes)
 {
     IN_CONTEXT;
-    const struct driver_kernel *k = driver_kernel_of(function);
+    struct driver_kernel *k = driver_kernel_of(function);
     size_t at = 0;
     if (!k || !offset || index >= k->function->signature.parameters.count)
         return k ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
@@ -183,7 +186,7 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int
                                                 size_t shared)
 {
     IN_CONTEXT;
-    const struct driver_kernel *k = driver_kernel_of(function);
+    struct driver_kernel *k = driver_kernel_of(function);
     if (!k || !blocks || threads < 1)
         return k ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
     *blocks = driver_resident(k, threads, shared);
@@ -203,7 +206,7 @@ int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *function,
                                      size_t (*shared_of)(int threads), size_t shared, int most)
 {
     IN_CONTEXT;
-    const struct driver_kernel *k = driver_kernel_of(function);
+    struct driver_kernel *k = driver_kernel_of(function);
     int best = 0;
     if (!k || !grid || !block)
         return k ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
@@ -234,7 +237,7 @@ int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, void *funct
 int cuOccupancyAvailableDynamicSMemPerBlock(size_t *shared, void *function, int blocks, int threads)
 {
     IN_CONTEXT;
-    const struct driver_kernel *k = driver_kernel_of(function);
+    struct driver_kernel *k = driver_kernel_of(function);
     const struct target *t = gpu_target(driver.settings.gpu);
     if (!k || !shared || blocks < 1 || threads < 1)
         return k ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;

@@ -9,12 +9,15 @@
 enum { MOST_PAGES = 1 << 15 };
 
 static struct {
-    struct driver_stream **streams; /* by slot; destroyed ones are NULL */
+    struct driver_slot {
+        struct driver_stream *stream; /* NULL: destroyed */
+        struct driver_work *live;     /* newest first */
+    } * slots;
     int count, room;
-    struct driver_clock host;    /* what the host has waited for */
-    struct driver_clock orphans; /* the work of destroyed streams */
-    struct driver_work *live;    /* newest first */
-    size_t pages;
+    struct driver_clock host;     /* what the host has waited for */
+    struct driver_clock orphans;  /* the work of destroyed streams */
+    uint64_t works;               /* so far */
+    size_t pages;                 /* of live work */
     struct driver_work *observed; /* the launch that runs */
     struct sim_observer observer;
 } order;
@@ -55,22 +58,20 @@ void driver_order_stream(struct driver_stream *s)
 {
     if (order.count == order.room) {
         int room = order.room ? 2 * order.room : 16;
-        void *list = realloc(order.streams, (size_t)room * sizeof(struct driver_stream *));
-        if (!list)
+        void *slots = realloc(order.slots, (size_t)room * sizeof *order.slots);
+        if (!slots)
             return;
-        order.streams = list;
+        order.slots = slots;
         order.room = room;
     }
     s->slot = order.count;
-    order.streams[order.count++] = s;
+    order.slots[order.count++] = (struct driver_slot){.stream = s};
 }
 
 void driver_order_forget(struct driver_stream *s)
 {
     join(&order.orphans, &s->clock);
-    for (int i = 0; i < order.count; i++)
-        if (order.streams[i] == s)
-            order.streams[i] = NULL;
+    order.slots[s->slot].stream = NULL;
     free(s->clock.times);
 }
 
@@ -98,19 +99,26 @@ static void free_work(struct driver_work *w)
     free(w);
 }
 
+/* Frees the work of a stream from this one on to the oldest. */
+static void free_from(struct driver_work **at)
+{
+    for (struct driver_work *w = *at, *next; w; w = next) {
+        next = w->next;
+        free_work(w);
+    }
+    *at = NULL;
+}
+
 static void retire(void)
 {
     driver_guard_lift();
-    for (struct driver_work **at = &order.live; *at;) {
-        struct driver_work *w = *at;
-        if (w->time <= time_in(&order.host, w->slot)) {
-            *at = w->next;
-            free_work(w);
-        } else {
-            at = &w->next;
-        }
+    for (int i = 0; i < order.count; i++) {
+        struct driver_work **at = &order.slots[i].live;
+        while (*at && (*at)->time > time_in(&order.host, i))
+            at = &(*at)->next;
+        free_from(at);
     }
-    driver_guard_close(order.live);
+    driver_guard_close();
 }
 
 void driver_order_host_event(const struct driver_clock *event)
@@ -127,15 +135,20 @@ void driver_order_host(struct driver_stream *s)
 void driver_order_host_all(void)
 {
     for (int i = 0; i < order.count; i++)
-        if (order.streams[i])
-            join(&order.host, &order.streams[i]->clock);
+        if (order.slots[i].stream)
+            join(&order.host, &order.slots[i].stream->clock);
     join(&order.host, &order.orphans);
     retire();
 }
 
-const struct driver_work *driver_work_live(void)
+const struct driver_work *driver_work_live(int slot)
 {
-    return order.live;
+    return order.slots[slot].live;
+}
+
+int driver_order_slots(void)
+{
+    return order.count;
 }
 
 /* --- work --- */
@@ -152,7 +165,7 @@ static void order_begin(struct driver_stream *s)
 {
     join(&s->clock, &order.host);
     for (int i = 0; i < order.count; i++) {
-        const struct driver_stream *other = order.streams[i];
+        const struct driver_stream *other = order.slots[i].stream;
         if (other && other != s && is_blocking(s) && is_blocking(other) &&
             (s->number == 0 || other->number == 0))
             join(&s->clock, &other->clock);
@@ -172,6 +185,7 @@ struct driver_work *driver_work_begin(struct driver_stream *s, const struct driv
     }
     w->slot = s->slot;
     w->stream = s->number;
+    w->number = ++order.works;
     w->time = ++s->clock.times[s->slot];
     w->call = driver_call_name();
     if (l) {
@@ -222,32 +236,52 @@ static void find_used(struct driver_work *w)
             use(w, w->pages[i]->address, w->pages[i]->touch);
 }
 
+/* Forgets the oldest work of all while the pages are too many. */
 static void drop_oldest(void)
 {
-    while (order.pages > MOST_PAGES && order.live && order.live->next) {
-        struct driver_work **last = &order.live;
-        while ((*last)->next)
-            last = &(*last)->next;
-        free_work(*last);
-        *last = NULL;
+    while (order.pages > MOST_PAGES) {
+        struct driver_work **oldest = NULL;
+        for (int i = 0; i < order.count; i++) {
+            struct driver_work **at = &order.slots[i].live;
+            while (*at && (*at)->next)
+                at = &(*at)->next;
+            if (*at && (!oldest || (*at)->number < (*oldest)->number))
+                oldest = at;
+        }
+        if (!oldest)
+            return;
+        free_from(oldest);
+    }
+}
+
+/* Compares with the work of other streams that this one is not ordered after. */
+static void find_races(const struct driver_work *w)
+{
+    const struct driver_clock *now = &order.slots[w->slot].stream->clock;
+    struct driver_overlap overlap;
+    for (int i = 0; i < order.count; i++) {
+        const struct driver_work *o = i == w->slot ? NULL : order.slots[i].live;
+        for (; o && o->time > time_in(now, i); o = o->next)
+            if (driver_overlaps(o, w, &overlap))
+                driver_report_race(o, w, &overlap);
     }
 }
 
 void driver_work_end(struct driver_work *w)
 {
-    struct driver_overlap overlap;
     if (!w)
         return;
-    const struct driver_clock *now = &order.streams[w->slot]->clock;
-    for (const struct driver_work *o = order.live; o; o = o->next)
-        if (time_in(now, o->slot) < o->time && driver_overlaps(o, w, &overlap))
-            driver_report_race(o, w, &overlap);
-    find_used(w);
-    w->next = order.live;
-    order.live = w;
-    order.pages += w->page_count;
-    drop_oldest();
-    driver_guard_close(order.live);
+    if (!w->span_count && !w->page_count) { /* nothing that another stream or the host sees */
+        free_work(w);
+    } else {
+        find_races(w);
+        find_used(w);
+        w->next = order.slots[w->slot].live;
+        order.slots[w->slot].live = w;
+        order.pages += w->page_count;
+        drop_oldest();
+    }
+    driver_guard_close();
 }
 
 /* --- what a launch touches --- */

@@ -61,7 +61,8 @@ struct driver_page {
 };
 
 struct driver_work {
-    struct driver_work *next; /* older work that the host has not waited for */
+    struct driver_work *next; /* older work of the stream that the host has not waited for */
+    uint64_t number;          /* among all work */
     int slot, stream;
     uint64_t time;
     const char *call;
@@ -118,10 +119,11 @@ void driver_report_host_race(const struct driver_work *w, const struct driver_ov
 /* Memory that host and device share, while work that the host has not waited for uses it, is closed
  * to the host: an access then is a signal, which is reported, and goes on. */
 void driver_guard_lift(void); /* before the driver itself touches memory */
-/* Closes what the list of work uses. */
-void driver_guard_close(const struct driver_work *live);
-/* Returns the work that the host has not waited for, newest first. */
-const struct driver_work *driver_work_live(void);
+/* Closes what live work uses. */
+void driver_guard_close(void);
+/* Returns the work of a slot that the host has not waited for, newest first. */
+const struct driver_work *driver_work_live(int slot);
+int driver_order_slots(void);
 /* Opens memory that is about to be unmapped. */
 void driver_guard_forget(struct driver_memory *m);
 

@@ -48,6 +48,7 @@ int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority)
     *s = (struct driver_stream){.number = ++streams, .flags = flags, .priority = priority};
     usual(&default_stream);
     driver_order_stream(s);
+    driver_trace("stream %d", s->number);
     *stream = s;
     return DRIVER_SUCCESS;
 }
@@ -75,6 +76,7 @@ int cuStreamSynchronize(void *stream)
     struct driver_stream *s = driver_stream_of(stream);
     if (!s)
         return DRIVER_INVALID_HANDLE;
+    driver_trace("stream %d", s->number);
     driver_order_host(s);
     return DRIVER_SUCCESS;
 }
@@ -85,6 +87,7 @@ int cuStreamQuery(void *stream)
     struct driver_stream *s = driver_stream_of(stream);
     if (!s)
         return DRIVER_INVALID_HANDLE;
+    driver_trace("stream %d", s->number);
     driver_order_host(s);
     return DRIVER_SUCCESS;
 }
@@ -138,7 +141,7 @@ int cuLaunchHostFunc(void *stream, void (*function)(void *), void *user)
         return function ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
     driver_guard_lift(); /* what came before in the stream is done for this code of the host */
     function(user);
-    driver_guard_close(driver_work_live());
+    driver_guard_close();
     return DRIVER_SUCCESS;
 }
 
@@ -150,7 +153,7 @@ int cuStreamAddCallback(void *stream, void (*function)(void *, int, void *), voi
         return function && !flags ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
     driver_guard_lift();
     function(stream, DRIVER_SUCCESS, user);
-    driver_guard_close(driver_work_live());
+    driver_guard_close();
     return DRIVER_SUCCESS;
 }
 
@@ -187,6 +190,7 @@ int cuEventRecord(void *event, void *stream)
     const struct driver_stream *s = driver_stream_of(stream);
     if (!e || !s)
         return DRIVER_INVALID_HANDLE;
+    driver_trace("event %p, stream %d", event, s->number);
     driver_order_record(s, &e->clock);
     e->recorded = true;
     e->at = driver_clock;
@@ -226,6 +230,7 @@ int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
     struct driver_stream *s = driver_stream_of(stream);
     if (!e || !s || flags > 1)
         return flags > 1 ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
+    driver_trace("event %p, stream %d", event, s->number);
     driver_order_wait(s, &e->clock);
     return DRIVER_SUCCESS;
 }

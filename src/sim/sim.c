@@ -186,6 +186,11 @@ int64_t sim_steps(const struct sim *sim)
     return sim->steps;
 }
 
+int64_t sim_unwatched(const struct sim *sim)
+{
+    return sim->unwatched;
+}
+
 int64_t sim_waits_ended(const struct sim *sim)
 {
     return sim->waits_ended;
@@ -538,7 +543,7 @@ enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct di
     sim->why = NULL;
     sim->stopped_at = (struct sim_place){0};
     sim->standstill = NULL;
-    sim->steps = sim->asked_at = sim->waits_ended = 0;
+    sim->steps = sim->asked_at = sim->waits_ended = sim->unwatched = 0;
     sim->copies = 0;
     sim->stack_bytes = sim->heap_bytes = sim->heap_used = 0;
     text_init(&sim->output, sim->arena);

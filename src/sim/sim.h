@@ -87,6 +87,9 @@ struct sim_options {
     /* Numbers of the blocks of the grid that run, in this order; NULL: all blocks. */
     const int64_t *chosen;
     int64_t chosen_count;
+    /* Observers hear of the instructions of blocks that begin within `watch_steps` instructions of
+     * the launch (0: of all), and after that only of every `watch_every`th block. */
+    int64_t watch_steps, watch_every;
     /* Called now and then; if it returns true, the launch ends with SIM_ASKED. NULL: not called. */
     bool (*cancelled)(void *user);
     void *cancelled_user;
@@ -136,6 +139,8 @@ const char *sim_why(const struct sim *sim);
 const struct sim_standstill *sim_standstill(const struct sim *sim);
 /* After SIM_ENDLESS: returns the place of one of the warps; NULL: not known. */
 const struct sim_place *sim_stopped_at(const struct sim *sim);
+/* Returns the number of blocks of the last launch whose instructions observers did not hear. */
+int64_t sim_unwatched(const struct sim *sim);
 /* Returns the number of warp instructions of the last launch. */
 int64_t sim_steps(const struct sim *sim);
 /* Returns how many waiting loops the last launch ended because of `waits_end`. */

@@ -208,13 +208,14 @@ struct sim_block {
     struct sim_bulks *bulks;          /* copies of its threads under way; NULL: none so far */
     struct sim_warpgroup *warpgroups; /* by number; NULL: no products so far */
     struct sim_barrier barriers[16];
+    bool unwatched; /* struct sim_options, watch_steps */
     struct sim_block *next;
 };
 
 /* Returns true if an observer hears of this warp's block. */
 static inline bool sim_hears(const struct sim_observer *o, const struct sim_warp *w)
 {
-    return !o->only || *o->only < 0 || *o->only == w->block->number;
+    return !w->block->unwatched && (!o->only || *o->only < 0 || *o->only == w->block->number);
 }
 
 /* The observers that have a given hook. */
@@ -266,8 +267,9 @@ struct sim {
     struct sim_undefined loaded, stored; /* by the current instruction */
     int64_t turn_end;                    /* value of `steps` at the next turn */
     int64_t waits_ended;
-    int64_t asked_at; /* value of `steps` at the next call of `cancelled` */
-    uint64_t turns;   /* of paths */
+    int64_t unwatched; /* blocks */
+    int64_t asked_at;  /* value of `steps` at the next call of `cancelled` */
+    uint64_t turns;    /* of paths */
     struct text output;
     uint64_t heap_used, heap_bytes; /* of malloc: bytes not freed; bytes with freed ones */
     uint8_t nowhere[256];           /* memory for accesses whose fault an observer let pass */

@@ -86,6 +86,8 @@ static void begin_block(struct sim *sim)
     if (o->progress)
         o->progress(o->progress_user, "simulating", sim->next_block, sim->blocks);
     b->alive = b->warp_count;
+    b->unwatched = o->watch_steps && sim->steps >= o->watch_steps && b->number % o->watch_every;
+    sim->unwatched += b->unwatched;
     b->next = NULL;
     sim_bulks_forget(b);
     sim_products_forget(b);

@@ -67,6 +67,62 @@ def check_options(tool, folder):
     expect(older.status == 0, older)
 
 
+def check_counts(tool, folder):
+    """`run`: the counters of each kernel; its faults; no checks."""
+    streams = call([tool, "run", "--json", "--", os.path.join(folder, "stream_race"), "broken"])
+    kernels = json.loads(streams.out)["kernels"]
+    expect(streams.status == 0 and [k["kernel"] for k in kernels] == ["fill", "twice"], streams)
+    expect(kernels[1]["launches"] == 1 and kernels[1]["global_sectors"] == 250, kernels)
+    outside = call([tool, "run", "--", os.path.join(folder, "outside"), "broken"])
+    expect(outside.status == 1 and "outside.cu:8:9: error: out-of-bounds: read of 4 bytes" in outside.err, outside)
+    expect("an illegal memory access was encountered" in outside.out and "\nadd " in outside.out, outside)
+
+
+def check_sample(tool, folder):
+    """Blocks that begin late are sampled, unless the limit is 0 or blocks may wait for each other."""
+    program, wide = os.path.join(folder, "wide_grid"), os.path.join(folder, "cooperative_grid")
+    done = call([tool, "check", "--limit", "1000", "--", program, "clean"])
+    expect(done.status == 0 and re.search(r"warning: sampled: (\d+) of 2000 blocks were watched", done.err), done)
+    expect(call([tool, "check", "--strict", "--limit", "1000", "--", program, "clean"]).status == 1, done)
+    for full in ([tool, "check", "--limit", "0", "--", program, "clean"], [tool, "check", "--limit", "1", "--", wide, "clean"]):
+        done = call(full)
+        expect(done.status == 0 and done.err == "", done)
+
+
+def check_trace(tool, folder):
+    """The command of each launch repeats its finding."""
+    where = os.path.join(folder, "trace")
+    call([tool, "check", "--trace", where, "--", os.path.join(folder, "missing_barrier"), "broken"])
+    with open(f"{where}/calls") as calls, open(f"{where}/launches") as launches:
+        log, commands = calls.read(), launches.read()
+    expect("cudaMalloc allocation 1, 2048 bytes" in log and "launch 1 of sum, stream 0, at main+0x" in log, log)
+    done = call(["/bin/sh", "-c", commands], cwd=where, env={"PATH": os.path.dirname(tool)})
+    expect(done.status == 1 and "missing_barrier.cu:12:13: error: race: " in done.err, f"{commands}{done}")
+
+
+def check_hostile(tool, folder):
+    program = build(folder, "hostile.cu", *PTX_ALONE)
+
+    def run(what, status, *options):
+        done = call([tool, "check", *options, "--", program, what])
+        expect(done.status == status, f"{what}: {done}")
+        return done
+
+    done = run("threads", 0, "--strict")
+    expect(done.out == "0 50 100 150 200 250 300 350 \n" and done.err == "", done)
+    done = run("fork", 0, "--verbose")
+    expect(done.out == "100\n" and done.err.count("ok (100 launches)") == 1 and "leak" not in done.err, done)
+    done = run("wild", 1)
+    expect(done.out == "1 1 1 1 400 21\n", done)
+    for kind in ("not-device-memory", "not-host-memory", "invalid-free", "out-of-bounds"):
+        expect(f"error: {kind}: " in done.err, done)
+    expect(run("huge", 0).out == "2 2\n", "huge allocations")
+    done = run("endless", 1, "--step-limit", "10000")
+    expect("cudaErrorLaunchTimeout" in done.out and "error: endless: " in done.err, done)
+    done = run("abort", 134)
+    expect("was ended by signal 6" in done.err, done)
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
     libraries(tool, "libcudart.so.13")
@@ -78,6 +134,10 @@ def main():
             for done in [pool.submit(check_twins, tool, folder, source) for source in sources]:
                 done.result()
         check_options(tool, folder)
+        check_counts(tool, folder)
+        check_sample(tool, folder)
+        check_trace(tool, folder)
+        check_hostile(tool, folder)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,98 @@
+// Programs that misbehave: ./hostile threads|fork|wild|huge|endless|abort.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+__global__ void add(int *x, int by)
+{
+    x[threadIdx.x] += by;
+}
+
+__global__ void forever(volatile int *x)
+{
+    while (!*x)
+        x[1] = x[1] + 1;
+}
+
+static void work(int by, int *sum)
+{
+    int *x, got[32];
+    cudaStream_t s;
+    cudaMalloc(&x, sizeof got);
+    cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+    cudaMemsetAsync(x, 0, sizeof got, s);
+    for (int i = 0; i < 50; i++)
+        add<<<1, 32, 0, s>>>(x, by);
+    cudaMemcpyAsync(got, x, sizeof got, cudaMemcpyDeviceToHost, s);
+    cudaStreamSynchronize(s);
+    *sum = got[31];
+    cudaStreamDestroy(s);
+    cudaFree(x);
+}
+
+static int threads()
+{
+    int sums[8];
+    std::vector<std::thread> all;
+    for (int i = 0; i < 8; i++)
+        all.emplace_back(work, i, &sums[i]);
+    for (auto &t : all)
+        t.join();
+    for (int i = 0; i < 8; i++)
+        printf("%d ", sums[i]);
+    printf("\n");
+    return cudaGetLastError();
+}
+
+static int wild()
+{
+    int *x, host[4];
+    cudaMalloc(&x, sizeof host);
+    printf("%d ", cudaMemcpy((void *)0x1234, host, sizeof host, cudaMemcpyHostToDevice));
+    printf("%d ", cudaMemcpy(x, (void *)0x1000, sizeof host, cudaMemcpyHostToDevice));
+    printf("%d ", cudaMemcpy(x, NULL, sizeof host, cudaMemcpyHostToDevice));
+    printf("%d ", cudaFree(host));
+    printf("%d ", cudaStreamSynchronize((cudaStream_t)host));
+    printf("%d\n", cudaMemcpy(x, host, sizeof host, (cudaMemcpyKind)9));
+    add<<<1, 4>>>((int *)(uintptr_t)0xdeadbeef000, 1);
+    cudaDeviceSynchronize();
+    cudaFree(x);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    int *x, sum;
+    if (strcmp(what, "threads") == 0)
+        return threads();
+    if (strcmp(what, "wild") == 0)
+        return wild();
+    if (strcmp(what, "huge") == 0) {
+        printf("%d %d\n", cudaMalloc(&x, (size_t)1 << 50), cudaMalloc(&x, (size_t)-1));
+        return 0;
+    }
+    if (strcmp(what, "endless") == 0) {
+        cudaMalloc(&x, 64);
+        cudaMemset(x, 0, 64);
+        forever<<<1, 1>>>(x);
+        printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+        return 0;
+    }
+    work(1, &sum);
+    if (strcmp(what, "fork") == 0) {
+        pid_t child = fork();
+        if (!child)
+            exit(0);
+        waitpid(child, NULL, 0);
+        work(2, &sum);
+        printf("%d\n", sum);
+    }
+    if (strcmp(what, "abort") == 0)
+        abort();
+    return 0;
+}
