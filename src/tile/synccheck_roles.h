@@ -11,7 +11,9 @@
  * How it works. Scalars decide the control flow of a role, and no role sees a scalar of another. So
  * once the trip counts are chosen, each role is a list of steps: its trace. A condition on values
  * that are not known is a fact about a form of them (synccheck_eval.c). All roles share the facts,
- * so loops over the same expression make the same number of trips in each role.
+ * so loops over the same expression make the same number of trips in each role. A choice must leave
+ * inputs for which all facts hold (synccheck_solve.c), so `p < k` in steps of 64 and
+ * `t < cdiv(k, 64)` agree, too.
  *
  * The traces run once, with vector clocks, and that run decides all orders of their steps. Waits are
  * the only steps that wait, and each waits for one phase. If the arrivals at every phase are the
@@ -150,7 +152,7 @@ struct roles_check {
     VEC(struct role_choice) choices;
     size_t choice;
     VEC(struct role_chosen) chosen;
-    VEC(int) trips;   /* numbers of trips to try */
+    VEC(int) trips;   /* numbers of trips to try; the second is the largest */
     int fresh_before; /* number of unknowns that the statements before the roles made */
     bool unrelated;   /* this run decided on values that no other role knows */
     bool doubtful;    /* this run has a finding that may not happen */

@@ -45,6 +45,26 @@ static bool truth_of(struct tracer *t, const struct expr *e, struct rounds *roun
     return (rounds->round < rounds->trips) != negated;
 }
 
+/* Adds facts under which the condition has this truth. solved: only if inputs are found for all facts
+ * of the run. Returns false without new facts if there are none. */
+static bool learn(struct roles_check *r, const struct split *split, bool truth, bool solved)
+{
+    struct state *s = r->state;
+    int parts = truth ? split->true_parts : split->false_parts, count = s->facts;
+    struct fact before[MAX_FACTS];
+    memcpy(before, s->fact, sizeof before[0] * (size_t)count);
+    for (int i = 0; i < parts; i++) {
+        if (!fact_add(r->k, s, split->form, truth ? split->true_low[i] : split->false_low[i],
+                      truth ? split->true_high[i] : split->false_high[i]))
+            continue;
+        if (!solved || sync_solve(r->k, s, NULL, 0))
+            return true;
+        memcpy(s->fact, before, sizeof before[0] * (size_t)count);
+        s->facts = count;
+    }
+    return false;
+}
+
 /* Returns whether a single condition holds. */
 static bool holds_alone(struct tracer *t, const struct expr *e, struct rounds *rounds, bool negated)
 {
@@ -60,13 +80,13 @@ static bool holds_alone(struct tracer *t, const struct expr *e, struct rounds *r
     }
     if (is_own(r->k, split.form, t->common ? INT32_MAX : r->fresh_before))
         r->unrelated = true;
-    for (int other = 0; other < 2; other++, truth = !truth) {
-        int parts = truth ? split.true_parts : split.false_parts;
-        for (int i = 0; i < parts; i++)
-            if (fact_add(r->k, r->state, split.form, truth ? split.true_low[i] : split.false_low[i],
-                         truth ? split.true_high[i] : split.false_high[i]))
-                return truth;
-    }
+    if (learn(r, &split, truth, true))
+        return truth;
+    bool endless = rounds && rounds->round > 2 * r->trips.data[1]; /* the search finds no end */
+    if (!endless && learn(r, &split, !truth, true))
+        return !truth;
+    if (learn(r, &split, truth, false)) /* there may be inputs all the same */
+        return truth;
     r->impossible = true;
     return truth;
 }

@@ -464,6 +464,24 @@ static void numbers_of_rounds(void **state)
                                                           "wait(full[0]);\n"
                                                           "arrive(empty[0]);\n"
                                                           "}\n"));
+    clean(HEAD, PRODUCER(FILL) CONSUMER("i32 tiles = cdiv(m, 64);\n"
+                                        "for (i32 t = 0; t < tiles; t++) {\n"
+                                        "wait(full[t % 2]);\n"
+                                        "x = s[t % 2];\n"
+                                        "arrive(empty[t % 2]);\n"
+                                        "}\n"));
+    race(HEAD,
+         PRODUCER(FILL) CONSUMER("i32 tiles = m / 64;\n"
+                                 "for (i32 t = 0; t < tiles; t++) {\n"
+                                 "wait(full[t % 2]);\n"
+                                 "x = s[t % 2];\n"
+                                 "arrive(empty[t % 2]);\n"
+                                 "}\n"),
+         "6: error: the copy into `s` may still be under way when the kernel ends"
+         " | 6: no role waits for this phase of `full[p / 64 % 2]`: wait for each phase that has "
+         "copies"
+         " | 3: this happens if the loop makes 3 rounds"
+         " | 11: this happens if the loop makes 2 rounds\n");
     undecided(HEAD, CONSUMER("wait(empty[m]);\n"));
 }
 
