@@ -176,15 +176,36 @@ static enum result check_order(struct race_try *t, const struct race_record *old
     return same.old_lanes ? RACED : worst;
 }
 
+/* Returns the lanes of a record that access any of these bytes. */
+static uint32_t lanes_within(const struct race_try *t, const struct race_record *old,
+                             uint64_t address, int bytes)
+{
+    uint32_t lanes = 0;
+    for (int b = 0; b < bytes; b++)
+        lanes |= race_lanes_at(t->pool, old, address + (uint64_t)b, NULL);
+    return lanes;
+}
+
+/* Checks that a fence is between a generic write and this access of the async proxy. An answer for
+ * some lanes of the write holds for these bytes alone. */
+static enum result check_proxy(struct race_try *t, const struct race_record *old,
+                               enum result result, uint64_t address, int bytes)
+{
+    if (race_is_fenced(t, old, old->mask))
+        return result;
+    if (!race_is_fenced(t, old, lanes_within(t, old, address, bytes)))
+        race_found_unfenced(t, old, address);
+    return result == KNOWN_TO_ALL ? ORDERED : result;
+}
+
 static enum result check(struct race_try *t, uint32_t record, enum race_past past, uint64_t address,
                          int bytes)
 {
     const struct race_record *old = &t->pool->records[record];
     enum result result = check_order(t, old, past, address, bytes);
-    if (t->agent && result != RACED && old->kind == SIM_WRITE && !old->by &&
-        !(old->id & RACE_COPIES) && !race_is_fenced(t, old))
-        race_found_unfenced(t, old, address);
-    return result;
+    bool generic = old->kind == SIM_WRITE && !old->by && !(old->id & RACE_COPIES);
+    return t->agent && result != RACED && generic ? check_proxy(t, old, result, address, bytes)
+                                                  : result;
 }
 
 static enum race_past past_of(const struct race_node *node)

@@ -164,7 +164,7 @@ static void wait_for_products(struct sim_races *r, struct race_block *b,
     learn(r, &b->warp[e->at.warp], e->mask, id, epoch);
     for (struct race_agent *a = b->agents, *next; a; a = next) {
         next = a->next;
-        if (a->id[0] != id || a->epoch > epoch)
+        if (a->id[0] != id || a->group > e->group)
             continue;
         a->waited |= (uint8_t)(1u << e->at.warp % WARPGROUP);
         if (a->waited == (1u << WARPGROUP) - 1)
@@ -228,7 +228,7 @@ static bool serves(const struct race_proxy *f, const struct race_record *old, en
     return space == SIM_SHARED ? f->shared : f->global;
 }
 
-bool race_is_fenced(const struct race_try *t, const struct race_record *old)
+bool race_is_fenced(const struct race_try *t, const struct race_record *old, uint32_t lanes)
 {
     const struct race_block *b = sim_blocks_find(&t->r->blocks, (int64_t)(old->id >> 6));
     int warp = (int)(old->id & 63) - 1;
@@ -237,15 +237,15 @@ bool race_is_fenced(const struct race_try *t, const struct race_record *old)
     const struct race_proxies *p = b->warp[warp].proxies;
     if (p && old->epoch < p->forgotten)
         return true;
-    uint32_t left = old->mask;
+    uint32_t left = lanes;
     for (int i = 0; p && i < p->count && left; i++) {
         const struct race_proxy *f = &p->fence[i];
         if (f->time <= old->epoch || !serves(f, old, t->a->space))
             continue;
-        uint32_t lanes = left & f->mask;
-        if (lanes && !race_vc_covers(t->view->vc[0], old->id, lanes, f->time))
+        uint32_t by = left & f->mask;
+        if (by && !race_vc_covers(t->view->vc[0], old->id, by, f->time))
             return false;
-        left &= ~lanes;
+        left &= ~by;
     }
     return !left;
 }

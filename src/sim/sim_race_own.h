@@ -392,9 +392,9 @@ void race_agent_begins(struct sim_races *r, struct race_agent *a);
 void race_agent_completes(struct sim_races *r, struct race_agent *a, struct race_vc **clock);
 void race_agents_free(struct sim_races *r, struct race_block *b);
 void race_proxy_fence(struct sim_races *r, struct race_warp *w, const struct sim_sync_event *e);
-/* Returns true if a fence of the thread that wrote `old` is between the write and this access of
+/* Returns true if fences of the lanes that wrote `old` are between the write and this access of
  * the async proxy. */
-bool race_is_fenced(const struct race_try *t, const struct race_record *old);
+bool race_is_fenced(const struct race_try *t, const struct race_record *old, uint32_t lanes);
 bool race_async(void *user, const struct sim_async_event *e);
 struct race_copy *race_copy_of(struct race_warp *w, uint32_t group);
 void race_copy_free(struct sim_races *r, struct race_copy *c);
