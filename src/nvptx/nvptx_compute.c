@@ -3,8 +3,7 @@
 
 enum { MOST_OPERANDS = 3 };
 
-/* Returns whether the operation is defined for elements of the type. */
-static bool is_defined(enum thread_opcode op, enum dtype t)
+bool nvptx_is_defined(enum thread_opcode op, enum dtype t)
 {
     const bool is_float = dtype_is_float(t);
     switch (op) {
@@ -112,7 +111,7 @@ static void compute_elements(struct nvptx *n, const struct thread_operation *op)
 
 static void elementwise(struct nvptx *n, const struct thread_operation *op)
 {
-    if (op->operands.count > MOST_OPERANDS || !is_defined(op->op, op->types[0])) {
+    if (op->operands.count > MOST_OPERANDS || !nvptx_is_defined(op->op, op->types[0])) {
         nvptx_fail(n, op);
         return;
     }
@@ -264,7 +263,9 @@ void nvptx_compute(struct nvptx *n, const struct thread_operation *op)
     case THREAD_WEAVE: nvptx_join(n, op); break;
     case THREAD_REDUCE_MAX:
     case THREAD_REDUCE_MIN:
-    case THREAD_REDUCE_ADD: nvptx_reduce(n, op); break;
+    case THREAD_REDUCE_ADD:
+    case THREAD_REDUCE_AND:
+    case THREAD_REDUCE_OR: nvptx_reduce(n, op); break;
     case THREAD_CONVERT: convert(n, op); break;
     case THREAD_BITS: bits(n, op); break;
     case THREAD_SHUFFLE:

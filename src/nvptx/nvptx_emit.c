@@ -120,6 +120,12 @@ static void pass(struct nvptx *n, const struct thread_operand *from, struct thre
 
 /* --- control --- */
 
+/* Returns whether the operation is many instructions. */
+static bool is_long(enum thread_opcode op)
+{
+    return (op >= THREAD_EXP && op <= THREAD_SIGMOID) || op == THREAD_POW || op == THREAD_PHILOX;
+}
+
 /* Returns whether the region can be done in line, its effects guarded: no thread is sent around a few instructions,
  * and the assembler schedules them with their neighbours. */
 static bool can_guard(const struct thread_operation *op)
@@ -137,9 +143,11 @@ static bool can_guard(const struct thread_operation *op)
         case THREAD_STORE:
         case THREAD_STORE_SHARED: break;
         case THREAD_MMA: return false; /* all lanes of a warp do it together */
-        default:
-            if (thread_op_table[op->regions.data[0]->operations.data[i]->op].effects != THREAD_PURE)
+        default: {
+            const enum thread_opcode inner = op->regions.data[0]->operations.data[i]->op;
+            if (thread_op_table[inner].effects != THREAD_PURE || is_long(inner))
                 return false;
+        }
         }
     return true;
 }
@@ -349,22 +357,34 @@ static void region(struct nvptx *n, const struct thread_region *r)
 
 /* --- the function --- */
 
-static void parameter(struct nvptx *n, const struct thread_value *v)
+static void map_parameter(struct nvptx *n, const struct thread_value *v, struct ptx_operand r)
 {
-    struct ptx_operand r = nvptx_registers_of(n, v)->word[0];
-    const uint16_t type = (uint16_t)nvptx_word_type(v->type.dtype);
-    if (v->type.dtype == DT_NONE && n->function->target.number < 90) {
+    if (n->function->target.number < 90) {
         diag_error(n->diag, v->where, "sm_%d has no tensor maps", n->function->target.number);
         n->failed = true;
-    } else if (v->type.dtype == DT_NONE) {
-        struct ptx_variable *map =
-            ptx_parameter_bytes(&n->build, v->name, MAP_BYTES, MAP_ALIGNMENT);
-        ptx_emit(&n->build, "mov.b64", r, ptx_address_of(map, 0));
-        ptx_emit(&n->build, "cvta.param.u64", r, r);
-    } else {
-        struct ptx_variable *p = ptx_parameter(&n->build, nvptx_word_type(v->type.dtype), v->name);
-        ptx_emit_for(&n->build, &type, "ld.param.*", r, ptx_at_variable(p, 0));
+        return;
     }
+    struct ptx_variable *map = ptx_parameter_bytes(&n->build, v->name, MAP_BYTES, MAP_ALIGNMENT);
+    ptx_emit(&n->build, "mov.b64", r, ptx_address_of(map, 0));
+    ptx_emit(&n->build, "cvta.param.u64", r, r);
+}
+
+/* A predicate is a byte. */
+static void parameter(struct nvptx *n, const struct thread_value *v)
+{
+    const struct ptx_operand r = nvptx_registers_of(n, v)->word[0];
+    const bool is_bool = v->type.dtype == DT_BOOL;
+    if (v->type.dtype == DT_NONE) {
+        map_parameter(n, v, r);
+        return;
+    }
+    const struct thread_type t = {.dtype = is_bool ? DT_U8 : v->type.dtype, .count = 1};
+    const uint16_t type = (uint16_t)nvptx_moved_type(t);
+    struct ptx_variable *p = ptx_parameter(&n->build, nvptx_moved_type(t), v->name);
+    const struct ptx_operand to = is_bool ? ptx_reg(&n->build, MOD_B32) : r;
+    ptx_emit_for(&n->build, &type, "ld.param.*", to, ptx_at_variable(p, 0));
+    if (is_bool)
+        ptx_emit(&n->build, "setp.ne.b32", r, to, ptx_int(0));
 }
 
 uint32_t nvptx_shared_bytes(const struct thread_function *f)

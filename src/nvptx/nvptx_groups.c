@@ -114,7 +114,13 @@ void nvptx_join(struct nvptx *n, const struct thread_operation *op)
 
 static enum thread_opcode reduced_by(enum thread_opcode op)
 {
-    return op == THREAD_REDUCE_MAX ? THREAD_MAX : op == THREAD_REDUCE_MIN ? THREAD_MIN : THREAD_ADD;
+    switch (op) {
+    case THREAD_REDUCE_MAX: return THREAD_MAX;
+    case THREAD_REDUCE_MIN: return THREAD_MIN;
+    case THREAD_REDUCE_AND: return THREAD_AND;
+    case THREAD_REDUCE_OR: return THREAD_OR;
+    default: return THREAD_ADD;
+    }
 }
 
 /* Pairs, pairs of pairs, and so on: short chains. */
@@ -123,7 +129,7 @@ void nvptx_reduce(struct nvptx *n, const struct thread_operation *op)
     const struct thread_operand *o = op->operands.data;
     const struct thread_value *v = op->results.data[0];
     const enum dtype t = op->types[0];
-    if (t == DT_BOOL || o->kind != THREAD_VALUE) {
+    if (!nvptx_is_defined(reduced_by(op->op), t) || o->kind != THREAD_VALUE) {
         nvptx_fail(n, op);
         return;
     }

@@ -28,8 +28,7 @@ static struct ptx_operand global(struct nvptx *n, const struct thread_operand *o
     return ptx_at(at, o[2].integer * bytes);
 }
 
-/* The type that an instruction moves: words, or, of fewer bytes, a part of one. A scalar in a .b32 is extended. */
-static enum ptx_mod moved_type(struct thread_type t)
+enum ptx_mod nvptx_moved_type(struct thread_type t)
 {
     const size_t bytes = t.count * dtype_size(t.dtype);
     if (bytes >= 4)
@@ -79,7 +78,7 @@ static void load(struct nvptx *n, const struct thread_operation *op, const char 
                  struct thread_type t, struct ptx_operand at)
 {
     const struct thread_value *v = op->results.data[0];
-    const uint16_t type = (uint16_t)moved_type(t), words = nvptx_words(t);
+    const uint16_t type = (uint16_t)nvptx_moved_type(t), words = nvptx_words(t);
     struct ptx_operand byte[4];
     const bool is_bool = v->type.dtype == DT_BOOL;
     for (uint16_t w = 0; is_bool && w < words; w++)
@@ -107,7 +106,7 @@ static void load_or_store(struct nvptx *n, const struct thread_operation *op)
     else if (last->kind == THREAD_VALUE)
         t = last->value->type;
     t.dtype = t.dtype == DT_BOOL ? DT_U8 : t.dtype;
-    const uint16_t type = (uint16_t)moved_type(t), words = nvptx_words(t);
+    const uint16_t type = (uint16_t)nvptx_moved_type(t), words = nvptx_words(t);
     if (words > 4 || words == 3) {
         nvptx_fail(n, op);
         return;

@@ -74,6 +74,9 @@ struct ptx_operand nvptx_all_words(struct nvptx *n, const struct thread_operand 
 struct ptx_operand nvptx_all_of(struct nvptx *n, const struct thread_value *v);
 /* Returns [address] of an element in shared memory. */
 struct ptx_operand nvptx_element(struct nvptx *n, const struct thread_operand *o);
+/* Returns the type that an instruction moves between memory and registers: that of words, or, of fewer bytes, of a part
+ * of one, which extends a scalar in a .b32. */
+enum ptx_mod nvptx_moved_type(struct thread_type t);
 /* Guards an instruction by the `if` around its operation. */
 void nvptx_guarded(struct nvptx *n, struct ptx_instruction *ins);
 void nvptx_fail(struct nvptx *n, const struct thread_operation *op);
@@ -81,6 +84,8 @@ void nvptx_fail(struct nvptx *n, const struct thread_operation *op);
 /* Emits any operation but those of control; nvptx_compute: one that computes values from values. */
 void nvptx_act(struct nvptx *n, const struct thread_operation *op);
 void nvptx_compute(struct nvptx *n, const struct thread_operation *op);
+/* Returns whether an elementwise operation is defined for elements of the type. */
+bool nvptx_is_defined(enum thread_opcode op, enum dtype t);
 /* nvptx_groups.c */
 void nvptx_part(struct nvptx *n, const struct thread_operation *op);
 void nvptx_join(struct nvptx *n, const struct thread_operation *op);

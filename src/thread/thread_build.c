@@ -80,7 +80,9 @@ static uint16_t result_count(const struct thread_operation *o)
     switch (o->op) {
     case THREAD_REDUCE_MAX:
     case THREAD_REDUCE_MIN:
-    case THREAD_REDUCE_ADD: return 1;
+    case THREAD_REDUCE_ADD:
+    case THREAD_REDUCE_AND:
+    case THREAD_REDUCE_OR: return 1;
     case THREAD_MMA: return 4;
     case THREAD_PART:
         if (o->operands.count > 2 && o->operands.data[2].kind == THREAD_INTEGER)

@@ -33,7 +33,9 @@ static bool takes_constant(const struct thread_operation *op, size_t i)
     case THREAD_PART:
     case THREAD_REDUCE_MAX:
     case THREAD_REDUCE_MIN:
-    case THREAD_REDUCE_ADD: return false;
+    case THREAD_REDUCE_ADD:
+    case THREAD_REDUCE_AND:
+    case THREAD_REDUCE_OR: return false;
     case THREAD_SHUFFLE:
     case THREAD_SHUFFLE_XOR: return i > 0;
     default: break;

@@ -777,9 +777,8 @@ static void check_parameters(struct checks *c, const struct thread_function *f)
 {
     for (size_t i = 0; i < f->parameters.count; i++) {
         const struct thread_type t = f->parameters.data[i]->type;
-        if (t.dtype != DT_NONE && (t.count > 1 || t.in_flight || dtype_size(t.dtype) < 4))
-            fault(c, f->parameters.data[i]->where,
-                  "a parameter is a map, or a scalar of 32 or 64 bits");
+        if (t.dtype != DT_NONE && (t.count > 1 || t.in_flight))
+            fault(c, f->parameters.data[i]->where, "a parameter is a map, or a scalar");
     }
 }
 

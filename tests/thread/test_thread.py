@@ -161,6 +161,9 @@ CASES = [
     ("kernel f(f32*4 %x) threads 32 target sm_90a { }", "a parameter is a map, or a scalar"),
     ("kernel f(map %x) threads 32 target sm_90a { loop (%y: map = 0) { break } }", "the value's type is not that"),
     ("kernel f(map %x) threads 32 target sm_90a { loop (%y: map = 1.5) { break } }", "the value's type is not that"),
+    ("kernel f(u64 %out, f16 %a, bf16 %b, i8 %c, u16 %d, bool %e, f64 %f, e4m3 %g, i16 %h) threads 32 target sm_90a {\n"
+     "if %e { store.f16 %out, 0, 0, %a store.bf16 %out, 0, 1, %b store.i8 %out, 0, 4, %c store.u16 %out, 0, 3, %d store.f64 %out, 0, 1, %f\n"
+     "store.e4m3 %out, 0, 16, %g store.bool %out, 0, 17, %e store.i16 %out, 0, 9, %h } }", None),
     ("kernel memory(u64 %memory) threads 32 target sm_90a { }", None),
     ("kernel %f() threads 32 target sm_90a { }", "expected the kernel's name"),
     ("%f = convert.f32.u32 %n %a = exp2_approx.f32 %f %b = reciprocal_approx.f32 %a store.f32 %out, %n, 0, %b", None),
@@ -269,6 +272,7 @@ OPTIMISED = [
      "%t = add.u32 %s, 1 %u = and.u32 %t, 3 %j = add.u32 %i, 1 continue %j, %u }", r"st\.shared\.\w+ \[%r\d+(\+4|\+8|\+12)?\]", 4),
     ("%d = ge.u32 %n, 4 if %d { %j = add.u32 %n, 1 store.u32 %out, %j, 0, %j }", r"\bbra\b", 0),
     ("%d = ge.u32 %n, 4 if %d { barrier 0, 0 }", r"\bbra\b", 1),
+    ("%d = ge.u32 %n, 4 if %d { %f = convert.f32.u32 %n %e = exp.f32 %f store.f32 %out, 0, 0, %e }", r"\bbra\b", 1),
 ]
 
 

@@ -110,10 +110,13 @@ static const struct example {
      "%x = select.u32 %r, %a, %b store.u32 %out, 0, 0, %x\n"
      "%y = select.u32 %p, 1, 0 %n = reduce_add.u32 %y store.u32 %out, 0, 4, %n\n"
      "%least = reduce_min.u32 %x store.u32 %out, 0, 5, %least\n"
-     "store.bool %out, 0, 24, %p %z = load.bool %out, 0, 24 * 4\n"
+     "%any = reduce_or.bool %r %all = reduce_and.bool %r %both = reduce_or.u32 %a\n"
+     "%more = xor.bool %any, %all %some = select.u32 %more, %both, 0 store.u32 %out, 0, 6, %some\n"
+     "%word = load.u32 %out, 0, 4 store.bool %out, 0, 16, %p %z = load.bool %out, 0, 16 * 4\n"
+     "store.u32 %out, 0, 4, %word\n"
      "%w = select.u32 %z, 1, 0 %m = reduce_add.u32 %w store.u32 %out, 0, 7, %m\n",
      {1, 2, 3, 4, 9, 1, 7, 5},
-     {9, 1, 3, 4, 3, 1, 0x01010001, 3}},
+     {9, 1, 3, 4, 3, 1, 7, 3}},
     {"halves and f32",
      "%a = load.f16 %in, 0, 0 * 4 %b = convert.f32.f16 %a %s = reduce_add.f32 %b\n"
      "store.f32 %out, 0, 0, %s\n"
