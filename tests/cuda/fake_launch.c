@@ -259,9 +259,9 @@ API int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsi
 
 #ifndef FAKE_CUDA_OLD
 
-static int check_cluster(const struct fake_kernel *k, const struct sim_launch *l,
-                         const unsigned cluster[3])
+static int check_cluster(const struct fake_kernel *k, const struct sim_launch *l)
 {
+    const unsigned *cluster = l->cluster;
     unsigned size = cluster[0] * cluster[1] * cluster[2];
     if (size == 1)
         return GOOD;
@@ -279,7 +279,6 @@ API int cuLaunchKernelEx(const struct cuda_launch_config *config, void *function
     FAKE_CONTEXT;
     (void)extra;
     bool cooperative = false;
-    unsigned cluster[3] = {1, 1, 1}; /* not simulated: the kernel sees clusters of one block */
     struct sim_launch asked = {.cluster = {1, 1, 1}, .dynamic_shared = config->shared_bytes};
     for (int i = 0; i < 3; i++) {
         asked.grid[i] = config->grid[i];
@@ -289,7 +288,7 @@ API int cuLaunchKernelEx(const struct cuda_launch_config *config, void *function
         const struct cuda_launch_attribute *a = &config->attributes[i];
         switch (a->id) {
         case LAUNCH_COOPERATIVE: cooperative = a->value.number; break;
-        case LAUNCH_CLUSTER: memcpy(cluster, a->value.cluster, sizeof cluster); break;
+        case LAUNCH_CLUSTER: memcpy(asked.cluster, a->value.cluster, sizeof asked.cluster); break;
         case LAUNCH_PRIORITY: break;
         case LAUNCH_OVERLAP:
             if (fake_capability() < 90)
@@ -298,7 +297,7 @@ API int cuLaunchKernelEx(const struct cuda_launch_config *config, void *function
         default: return INVALID_VALUE;
         }
     }
-    int result = check_cluster(function, &asked, cluster);
+    int result = check_cluster(function, &asked);
     return result ? result : launch(function, &asked, cooperative, config->stream, params);
 }
 

@@ -249,16 +249,19 @@ static void test_attributes_of_an_old_driver(void **state)
     expect_no_clusters(*state, "clusters of 2 blocks: those need a driver for CUDA 11.8");
 }
 
+/* Writes the number of each block plus 100 times its rank in its cluster. */
 static const char cluster_text[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
                                    ".visible .entry numbers(.param .u64 out)\n"
                                    "{\n"
-                                   "    .reg .b32 %r<2>;\n"
+                                   "    .reg .b32 %r<4>;\n"
                                    "    .reg .b64 %rd<4>;\n"
                                    "    ld.param.u64 %rd1, [out];\n"
                                    "    mov.u32 %r1, %ctaid.x;\n"
                                    "    mul.wide.u32 %rd2, %r1, 4;\n"
                                    "    add.s64 %rd3, %rd1, %rd2;\n"
-                                   "    st.global.u32 [%rd3], %r1;\n"
+                                   "    mov.u32 %r2, %cluster_ctarank;\n"
+                                   "    mad.lo.u32 %r3, %r2, 100, %r1;\n"
+                                   "    st.global.u32 [%rd3], %r3;\n"
                                    "    ret;\n"
                                    "}\n";
 
@@ -280,7 +283,7 @@ static void test_ptx_in_clusters(void **state)
     succeed(f, tw_ptx_run(p, &launch, NULL));
     assert_int_equal(driver.fake_cuda_calls("cuLaunchKernelEx"), launches + 1);
     for (int i = 0; i < 32; i++)
-        assert_int_equal(numbers[i], i);
+        assert_int_equal(numbers[i], i + 100 * (i % 16));
     launch.cluster[0] = 5;
     refused(f, tw_ptx_run(p, &launch, NULL), TW_UNSUPPORTED,
             "32 blocks along x are not a multiple");

@@ -380,6 +380,30 @@ static void threads_encode_on_their_own(void **state)
     expect_map(&x, 1, x.c, 16, 64, 64);
 }
 
+/* Each allocation of the host fails in turn, and none is lost. */
+static void memory_may_run_out(void **state)
+{
+    struct maps_fixture x;
+    tw_status status = TW_NO_MEMORY;
+    open_entry(&x, *state, &two);
+    for (int n = 0; status == TW_NO_MEMORY; n++) {
+        x.f->memory.fail_from = x.f->memory.calls + n;
+        status = start_entry(&x, 21, 64, 80, 1, x.c, NULL);
+        x.f->memory.fail_from = -1;
+    }
+    started(&x, status);
+    expect_map(&x, 1, x.c, 21, 64, 64);
+    give(&x, 22, 64, 80, x.c);
+    status = TW_NO_MEMORY;
+    for (int n = 0; status == TW_NO_MEMORY; n++) {
+        x.f->memory.fail_from = x.f->memory.calls + n;
+        status = tw_launch_start(x.f->launch, NULL);
+        x.f->memory.fail_from = -1;
+    }
+    succeed(x.f, status);
+    expect_map(&x, 1, x.c, 22, 64, 64);
+}
+
 static void maps_are_captured(void **state)
 {
     struct maps_fixture x;
@@ -399,6 +423,79 @@ static void maps_are_captured(void **state)
     driver.cuGraphExecDestroy(replay);
     driver.cuGraphDestroy(graph);
     succeed(x.f, tw_stream_free(x.f->ctx, stream));
+}
+
+/* --- a whole kernel --- */
+
+static const char product_text[] =
+    "const i32 BM = 64, BN = 64, BK = 64, S = 2;\n"
+    "kernel product(i32 m, i32 n, i32 k, const f16 *a, const f16 *b, f16 *c)\n"
+    "    grid(cdiv(m, BM), cdiv(n, BN)) warps(8) target(sm_90a)\n"
+    "{\n"
+    "    global f16 A[m][k] = a, B[k][n] = b, C[m][n] = c;\n"
+    "    shared f16 sa[S][BM][BK], sb[S][BK][BN], sc[BM][BN];\n"
+    "    mbarrier full[S](1), empty[S](1) ready;\n"
+    "    i32 i = block.x * BM, j = block.y * BN;\n"
+    "    warps(0 +: 4) {\n"
+    "        one_thread {\n"
+    "            i32 s = 0;\n"
+    "            for (i32 p = 0; p < k; p += BK, s = (s + 1) % S) {\n"
+    "                wait(empty[s]);\n"
+    "                expect(full[s], bytes(sa[s]) + bytes(sb[s]));\n"
+    "                async(full[s]) sa[s] = A[i +: BM][p +: BK];\n"
+    "                async(full[s]) sb[s] = B[p +: BK][j +: BN];\n"
+    "            }\n"
+    "        }\n"
+    "    }\n"
+    "    warps(4 +: 4) {\n"
+    "        reg f32 acc[BM][BN] = 0;\n"
+    "        i32 s = 0;\n"
+    "        for (i32 p = 0; p < k; p += BK, s = (s + 1) % S) {\n"
+    "            wait(full[s]);\n"
+    "            dot_async(acc, sa[s], sb[s]);\n"
+    "            dot_wait(0);\n"
+    "            arrive(empty[s]);\n"
+    "        }\n"
+    "        sc = (f16) acc;\n"
+    "        sync();\n"
+    "        async C[i +: BM][j +: BN] = sc;\n"
+    "        store_wait(0);\n"
+    "    }\n"
+    "    ensures C == dot(A, B);\n"
+    "}\n";
+
+enum { ROWS = 71, COLUMNS = 88, DEPTH = 136 };
+
+/* Launches on the GPU and on the simulator, with edges that are not whole boxes. */
+static void a_product_is_right(void **state)
+{
+    struct fixture *f = *state;
+    static uint16_t a[ROWS * DEPTH], b[DEPTH * COLUMNS], c[ROWS * COLUMNS];
+    for (int i = 0; i < ROWS * DEPTH; i++)
+        a[i] = i % 3 ? 0x3c00 : 0xbc00; /* 1, -1 */
+    for (int i = 0; i < DEPTH * COLUMNS; i++)
+        b[i] = i % 5 ? 0x3800 : 0x4000; /* 0.5, 2 */
+    setenv("FAKE_CUDA_SM", "90", 1);
+    load(f, product_text);
+    static const char *const targets[] = {"cuda", "sm_90"};
+    for (int t = 0; t < 2; t++) {
+        tw_kernel *k;
+        tw_launch_free(f->launch);
+        f->launch = NULL;
+        succeed(f, tw_kernel_for_target(tw_module_kernel_at(f->module, 0), targets[t], &k));
+        succeed(f, tw_launch_new(k, &f->launch));
+        tw_array arrays[] = {array(a, TW_F16, 2, ROWS, DEPTH), array(b, TW_F16, 2, DEPTH, COLUMNS),
+                             array(c, TW_F16, 2, ROWS, COLUMNS)};
+        static const char *const names[] = {"a", "b", "c"};
+        memset(c, 0, sizeof c);
+        for (int i = 0; i < 3; i++)
+            succeed(f, tw_launch_array(f->launch, names[i], &arrays[i]));
+        if (t == 0)
+            succeed(f, tw_launch_run(f->launch));
+        else
+            succeed(f, tw_launch_simulate(f->launch, NULL, NULL));
+        succeed(f, tw_launch_verify(f->launch, NULL));
+    }
 }
 
 /* --- without a GPU --- */
@@ -466,6 +563,8 @@ int main(void)
         WITH_GPU(other_entries_start_slowly),
         WITH_GPU(threads_encode_on_their_own),
         WITH_GPU(maps_are_captured),
+        WITH_GPU(a_product_is_right),
+        WITH_GPU(memory_may_run_out),
         WITH_GPU(the_simulator_reads_the_same_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
