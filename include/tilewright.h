@@ -608,6 +608,8 @@ typedef struct tw_param {
     /* A scalar's default: `i32 stride = 1` is 1 unless the caller sets it. Kind 0: no default. */
     tw_value default_value;
     /* A scalar that the launch computes: "2 * m" for `i32 n = 2 * m`. Entries have no argument for it.
+     * "device.sms" and "device.clusters" are the last parameters of a kernel that uses them: the launch
+     * asks its device, unless tw_launch_set or a last argument of an entry gives another number.
      * NULL: the caller gives it. */
     const char *derived;
     /* A pointer's axes: those of its first view without strides and offset. 0: it has no such view. */

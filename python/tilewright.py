@@ -2131,8 +2131,9 @@ class Kernel:
         kernel, values, gpu = self._prepare(args, names)
         if gpu < 0 and stream is not None:
             raise ArgumentError("`stream` is for a GPU, and the arrays are on the host")
-        if any(v is None or (type(v) is tuple and v[_DEVICE] != gpu) for v in kernel._arguments(values)):
-            return kernel._run(values, gpu, stream)  # infers sizes, or copies
+        if (any(v is None or (type(v) is tuple and v[_DEVICE] != gpu) for v in kernel._arguments(values)) or
+                any(v is not None for v, p in zip(values, kernel.params) if p.derived)):
+            return kernel._run(values, gpu, stream)  # infers sizes, copies, or takes `device.sms` from the caller
         return kernel._start(kernel._make_ready(values, gpu), values, stream)
 
     def _arguments(self, values: Sequence[Any]) -> Sequence[Any]:

@@ -60,6 +60,7 @@ static const struct option_spec bench_options[] = {
      .help = "number of products in a launch (default 1)"},
     OPTION_SUITE,
     OPTION_SET,
+    OPTION_SMS,
     {.name = "best",
      .help = "of a family, time only the variant that it chooses for each size, by its table\n"
              "and by what `tilewright tune` stored"},

@@ -451,6 +451,7 @@ static const struct option_spec check_options[] = {
              "inputs are random, starts of rows ascend, and outputs that `ensures`\n"
              "mentions count as never written"},
     OPTION_SET,
+    OPTION_SMS,
     OPTION_TUNE,
     OPTION_TYPE,
     OPTION_IMPORT,

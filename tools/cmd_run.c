@@ -537,6 +537,7 @@ static const struct option_spec run_options[] = {
      .value = "NAME=FILE",
      .help = "array parameter from a .npy file; several: a=A.npy,b=B.npy"},
     OPTION_SET,
+    OPTION_SMS,
     OPTION_TUNE,
     OPTION_TYPE,
     {.name = "fill",

@@ -3,6 +3,7 @@
 #include "tilewright_look.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -430,6 +431,26 @@ static int apply_one(struct setting *s, const struct option_use *use, bool other
     return status;
 }
 
+/* Applies --sms: the numbers of the device that the kernel names. */
+static int apply_sms(struct setting *s, const struct option_use *use)
+{
+    static const char *const names[] = {"device.sms", "device.clusters"};
+    struct assignment a;
+    tw_value v;
+    int status = STATUS_OK;
+    if (!parse_scalar(use->values[0], &v) || v.kind != TW_INTEGER || v.i < 1 || v.i > INT32_MAX)
+        return usage_error(s->program->complaints, s->options->command,
+                           "--sms %s: expected a number of multiprocessors, 1 or more",
+                           use->values[0]);
+    for (size_t i = 0; i < sizeof names / sizeof *names && status == STATUS_OK; i++) {
+        snprintf(a.name, sizeof a.name, "%s", names[i]);
+        snprintf(a.value, sizeof a.value, "%.60s", use->values[0]);
+        if (setting_named(s->kernel, "set", a.name))
+            status = set_scalar(s, &a);
+    }
+    return status;
+}
+
 int apply_settings(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *o,
                    bool others_too)
 {
@@ -439,6 +460,9 @@ int apply_settings(tw_launch *l, tw_kernel *k, const struct program *p, const st
                             .program = p,
                             .options = o,
                             .given_by = o->uses[i].spec->name};
+        bool is_sms = strcmp(s.given_by, "sms") == 0;
+        if (is_sms && end_of(&s, apply_sms(&s, &o->uses[i])) != STATUS_OK)
+            return STATUS_USAGE;
         if (!is_setting(s.given_by))
             continue;
         if (end_of(&s, apply_one(&s, &o->uses[i], others_too)) != STATUS_OK)

@@ -114,6 +114,12 @@ bool is_float_type(tw_dtype t);
         .name = "set", .values = 1, .value = "NAME=VALUE",                                         \
         .help = "value of a scalar parameter, e.g. m=512"                                          \
     }
+#define OPTION_SMS                                                                                 \
+    {                                                                                              \
+        .name = "sms", .values = 1, .value = "N",                                                  \
+        .help = "`device.sms` and `device.clusters` of the kernel (default: multiprocessors of\n"  \
+                "the GPU, or the engine's threads on cpu)"                                         \
+    }
 #define OPTION_TUNE                                                                                \
     {                                                                                              \
         .name = "tune", .values = 1, .value = "NAME=VALUE",                                        \

@@ -33,10 +33,16 @@ struct aot_param {
     const char *shape; /* shape of a pointer, as written: "[m][k]"; "": no view has it */
     bool has_default;
     struct literal default_value;
+    bool is_device;             /* multiprocessors of the GPU, which the function asks for */
     const struct expr *derived; /* the expression that the function computes; NULL: the caller
                                  * passes the value */
     const char *derived_text;   /* as written */
 };
+/* Returns true if the function computes the parameter, and the caller does not give it. */
+static inline bool aot_is_computed(const struct aot_param *p)
+{
+    return p->derived || p->is_device;
+}
 
 /* Range of a parameter's values for which a row is meant, bounds included. */
 struct aot_range {

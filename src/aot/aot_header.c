@@ -166,7 +166,7 @@ void aot_prototype(struct text *out, const struct aot_build *b, const struct aot
                 b->name);
     for (int i = 0; i < f->param_count; i++) {
         const struct aot_param *p = &f->params[i];
-        if (p->derived)
+        if (aot_is_computed(p))
             continue;
         text_printf(out, ", %s%s %s%s", p->is_pointer && p->is_const ? "const " : "",
                     aot_c_type(p->dtype), p->is_pointer ? "*" : "", p->c_name);
@@ -179,7 +179,7 @@ void aot_workspace_prototype(struct text *out, const struct aot_build *b,
 {
     text_printf(out, "size_t %s_workspace(const %s_module *module", f->name, b->name);
     for (int i = 0; i < f->param_count; i++)
-        if (!f->params[i].is_pointer && !f->params[i].derived)
+        if (!f->params[i].is_pointer && !aot_is_computed(&f->params[i]))
             text_printf(out, ", %s %s", aot_c_type(f->params[i].dtype), f->params[i].c_name);
     text_add(out, ")");
 }
@@ -267,6 +267,8 @@ static void describe_param(struct text *out, const struct aot_function *f, int i
         text_add(out, "; laid out as the kernel's view of it");
     if (p->derived)
         text_printf(out, ", computed here: %s", p->derived_text);
+    if (p->is_device)
+        text_add(out, ", computed here: the GPU's multiprocessors");
     if (p->has_default) {
         text_add(out, "; default ");
         show_value(out, p->dtype, p->default_value);

@@ -254,15 +254,18 @@ static void write_derive(struct text *out, const struct aot_function *f, int ind
     text_add(out, "};\n");
 }
 
-/* Prints the list of the integers by parameter; with 0 for other parameters, and for derived ones,
- * which are computed. */
+/* Prints the list of the integers by parameter, and what the module knows of its GPU; with 0 for
+ * other parameters, and for derived ones, which are computed. */
 static void write_values(struct text *out, const struct aot_function *f)
 {
     text_add(out, "    uint64_t aot_values[] = {");
     for (int i = 0; i < f->param_count; i++) {
         const struct aot_param *p = &f->params[i];
-        bool given = !p->is_pointer && !dtype_is_float(p->dtype) && !p->derived;
-        text_printf(out, given ? "(uint64_t)%s, " : "0, ", p->c_name);
+        bool given = !p->is_pointer && !dtype_is_float(p->dtype) && !aot_is_computed(p);
+        if (p->is_device)
+            text_add(out, "module ? (uint64_t)module->multiprocessors : 0, ");
+        else
+            text_printf(out, given ? "(uint64_t)%s, " : "0, ", p->c_name);
     }
     text_add(out, f->param_count ? "};\n" : "0};\n");
 }
@@ -273,15 +276,14 @@ static void write_derived(struct text *out, const struct aot_build *b, int index
                           const char *failed)
 {
     const struct aot_function *f = &b->functions.data[index];
-    if (f->derive_count == 0)
-        return;
-    text_printf(out,
-                "    aot_derive(aot_p, aot_derive_%d, %d, aot_derived_%d, aot_values);\n"
-                "    if (aot_p->status != %s_OK)\n        return %s;\n",
-                index, f->derive_count, index, aot_upper(b), failed);
+    if (f->derive_count > 0)
+        text_printf(out,
+                    "    aot_derive(aot_p, aot_derive_%d, %d, aot_derived_%d, aot_values);\n"
+                    "    if (aot_p->status != %s_OK)\n        return %s;\n",
+                    index, f->derive_count, index, aot_upper(b), failed);
     for (int i = 0; i < f->param_count; i++) {
         const struct aot_param *p = &f->params[i];
-        if (p->derived)
+        if (aot_is_computed(p))
             text_printf(out, "    %s %s = (%s)aot_values[%d];\n", aot_c_type(p->dtype), p->c_name,
                         aot_c_type(p->dtype), i);
     }

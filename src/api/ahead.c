@@ -112,13 +112,16 @@ static void describe_params(struct add_call *c)
     for (int i = 0; i < info->param_count; i++) {
         const struct lang_param *p = &info->params[i];
         list[i] = (struct aot_param){
-            .name = p->name,
+            .name = !p->device                ? p->name
+                    : p->device == DEVICE_SMS ? "device_sms"
+                                              : "device_clusters",
+            .is_device = p->device != DEVICE_NONE,
             .is_pointer = p->is_pointer,
             .is_const = p->is_const,
             .is_static = p->is_static,
             .dtype = p->type_variable >= 0 ? l->choice.types[p->type_variable] : p->dtype,
             .shape = shape_of(a, p),
-            .has_default = p->has_default,
+            .has_default = p->has_default && !p->device,
             .default_value = p->value,
             .derived = p->derived,
             .derived_text = p->derived_text,
@@ -242,6 +245,16 @@ static tw_status compile_for_cpu(struct add_call *c, struct kernel *ir,
 {
     struct arena *a = &c->launch->ctx->scratch;
     VEC(struct aot_program) programs = {0};
+    for (const struct param *p = ir->params; p; p = p->next)
+        if (p->sym->device) {
+            diag_error(
+                diag_of(c), ir->loc,
+                "kernel `%s` uses `%s`, which programs for the cpu that are shipped do not know",
+                ir->name, device_number_text(p->sym->device));
+            diag_note(diag_of(c), ir->loc,
+                      "let the caller give the number: `i32 sms` in the parameter list");
+            return TW_UNSUPPORTED;
+        }
     if (kernel_uses_roles(ir)) {
         diag_error(diag_of(c), ir->loc,
                    "kernel `%s` has roles, mbarriers or tensor copies, and programs for the cpu "
@@ -321,7 +334,8 @@ static tw_status compile(struct add_call *c)
 static bool is_default(const tw_launch *l, int p)
 {
     const struct lang_param *param = &l->kernel->info->params[p];
-    return param->has_default && !l->value_set[p] && l->choice.values[p].i == param->value.i;
+    return param->has_default && !l->value_set[p] &&
+           (param->device || l->choice.values[p].i == param->value.i);
 }
 
 /* Keeps only the divisors that a version may require of a caller's sizes. That of a derived parameter

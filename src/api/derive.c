@@ -1,5 +1,8 @@
-/* Derived parameters: the launch computes `i32 oh = (h + 2 * pad - r) / stride + 1`. */
+/* Derived parameters: the launch computes `i32 oh = (h + 2 * pad - r) / stride + 1`; and what it
+ * knows of its device. */
 #include "api/objects.h"
+
+#include "target/gpus.h"
 
 #include <inttypes.h>
 
@@ -79,4 +82,35 @@ void launch_derive(tw_launch *l, int p, bool statics_alone)
                    "`%s` is set to %" PRId64 ", but it is %" PRId64 " (`%s`%s): leave it out",
                    param->name, given->i, value, param->derived_text,
                    values_text(l, param->derived));
+}
+
+/* --- numbers of the device --- */
+
+/* Asks the driver once. */
+static void look(tw_context *ctx)
+{
+    struct cuda_device d;
+    char why[CUDA_WHY];
+    if (ctx->gpu.asked)
+        return;
+    ctx->gpu.asked = true;
+    if (!cuda_look(ctx->config.device, &d, why))
+        return;
+    ctx->gpu.multiprocessors = d.multiprocessors;
+    ctx->gpu.capability = d.capability;
+}
+
+int64_t launch_device_number(const tw_kernel *k, enum device_number number)
+{
+    tw_context *ctx = k->module->ctx;
+    (void)number; /* a cluster has one block, so as many clusters run as blocks */
+    if (!k->device)
+        return ctx->parallel.threads;
+    look(ctx);
+    if (ctx->gpu.multiprocessors > 0 && target_runs_on(k->device, ctx->gpu.capability))
+        return ctx->gpu.multiprocessors;
+    for (int i = 0; gpu_at(i); i++)
+        if (target_runs_on(k->device, gpu_at(i)->capability))
+            return gpu_at(i)->multiprocessors;
+    return gpu_at(0)->multiprocessors;
 }

@@ -822,7 +822,8 @@ static void describe_params(tw_entry *e, const tw_launch *l)
         p->single = from->has_value;
         if (p->kind == TW_INTEGER)
             find_range(p);
-        uint64_t value = (uint64_t)from->value.i;
+        uint64_t value = (uint64_t)(from->device ? launch_device_number(l->kernel, from->device)
+                                                 : from->value.i);
         if (dtype_is_float(p->dtype))
             float_bits(p->dtype, from->value.is_float ? from->value.f : (double)from->value.i,
                        &value);

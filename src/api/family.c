@@ -77,7 +77,8 @@ static void describe_arguments(tw_family *f)
             continue;
         if (is_size) {
             f->size_argument[f->size_count] = f->argument_count;
-            f->preset[f->size_count] = p->value.i;
+            f->preset[f->size_count] =
+                p->device ? launch_device_number(f->members[0].kernel, p->device) : p->value.i;
             f->size_param[f->size_count++] = i;
         }
         f->argument_of[f->argument_count++] = i;

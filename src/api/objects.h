@@ -77,7 +77,11 @@ struct tw_context {
     struct parallel parallel;     /* the pool's, or the caller's */
     struct platform_queue *queue; /* of launches begun; NULL: none was */
     struct cuda *cuda;            /* opened when first needed */
-    int64_t clean_starts;         /* number of starts in a stream that have `clean` workspace */
+    struct {
+        bool asked;                      /* the driver was asked for the GPU */
+        int multiprocessors, capability; /* 0: there is no GPU */
+    } gpu;
+    int64_t clean_starts; /* number of starts in a stream that have `clean` workspace */
     struct cuda_cache *cache;
     char *import_path; /* all folders that are searched for imported files */
     tw_entry *entries;
@@ -336,6 +340,9 @@ tw_status launch_resolve_facts(tw_launch *l);
 /* Puts the value of scalar parameter p, rounded to its type, into l->choice. Reports a value
  * that does not fit. */
 void launch_take_value(tw_launch *l, int p, tw_value v);
+/* Returns device.sms or device.clusters of the kernel's device: the threads of the CPU engine; what the
+ * driver says of the GPU; without a GPU that runs the target, the number of one in the model's table. */
+int64_t launch_device_number(const tw_kernel *k, enum device_number number);
 /* Computes derived parameter p into l->choice if its inputs are known; otherwise it keeps the
  * caller's value or stays unknown. statics_alone: only statics count as known. Reports overflow,
  * division by zero, and a result that differs from the caller's value. derive.c */

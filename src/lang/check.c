@@ -214,6 +214,19 @@ static void bind_static(const struct node *n, int index, const struct lang_choic
         bind_value(s, &choice->statics[index]);
 }
 
+/* Declares the parameter for a number of the device. Its own name is one that C and PTX
+ * can have, too. */
+static struct sym *declare_device(struct checker *c, const struct node *n)
+{
+    struct binding *b = bind_name(c, n->text, n->loc, BIND_SYM);
+    const char *name = n->device == DEVICE_SMS ? "device_sms" : "device_clusters";
+    if (!b)
+        return NULL;
+    b->sym = declare_hidden(c, name, ST_PARAM, type_scalar(DT_I32), n->loc);
+    b->sym->device = n->device;
+    return b->sym;
+}
+
 void bind_params(struct checker *c, const struct node *kernel, const struct lang_choice *choice)
 {
     struct param **last = &c->kernel->params;
@@ -228,7 +241,8 @@ void bind_params(struct checker *c, const struct node *kernel, const struct lang
         struct sym init = {.type = type_scalar(t)};
         if (n->init)
             check_init(c, kernel, n, t, &init);
-        struct sym *s = declare_sym(c, n->text, ST_PARAM, type_scalar(t), n->loc);
+        struct sym *s = n->device ? declare_device(c, n)
+                                  : declare_sym(c, n->text, ST_PARAM, type_scalar(t), n->loc);
         if (!s)
             s = declare_hidden(c, n->text, ST_PARAM, type_scalar(t), n->loc);
         s->index = index;
@@ -236,7 +250,7 @@ void bind_params(struct checker *c, const struct node *kernel, const struct lang
         s->is_const = n->is_const;
         s->value = init.value;
         s->has_value = init.has_value;
-        s->has_default = init.has_default;
+        s->has_default = init.has_default || n->device;
         s->derived = init.derived;
         bind_static(n, index, choice, s);
         struct param *p = arena_new(c->arena, struct param);

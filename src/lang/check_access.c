@@ -585,6 +585,18 @@ struct expr *check_access(struct checker *c, const struct node *n)
     return e;
 }
 
+/* Reports device.x, and device.sms in a fn. */
+static void device_error(struct checker *c, const struct node *n)
+{
+    bool known = strcmp(n->text, "sms") == 0 || strcmp(n->text, "clusters") == 0;
+    if (known)
+        diag_error(c->diag, n->loc, "`device.%s` is for kernels, and this is a fn", n->text);
+    else
+        diag_error(c->diag, n->loc, "`device` has sms and clusters, no `%s`", n->text);
+    if (known)
+        diag_note(c->diag, n->loc, "let the fn take the number as an argument");
+}
+
 /* Checks block.x, grid.y, thread.z. */
 struct expr *check_member(struct checker *c, const struct node *n)
 {
@@ -598,7 +610,7 @@ struct expr *check_member(struct checker *c, const struct node *n)
             op = bases[i].op;
     if (op == OP_COUNT) {
         if (n->a->kind == N_NAME && strcmp(n->a->text, "device") == 0)
-            diag_error(c->diag, n->loc, "`device` is not available yet");
+            device_error(c, n);
         else if (n->a->kind == N_NAME) {
             unknown_base(c, n->a->text, n->text, n->a->loc);
             fix_block_extent(c, n);

@@ -49,14 +49,15 @@ struct lang_param {
     const char *name;
     struct loc loc;
     bool is_pointer, is_const, is_static;
-    bool is_ensured;      /* an `ensures` uses a view of it */
-    int views;            /* pointers: number of views; those other than the first may reach beyond
+    bool is_ensured;   /* an `ensures` uses a view of it */
+    int views;         /* pointers: number of views; those other than the first may reach beyond
                         * it */
-    enum dtype dtype;     /* DT_NONE if a type variable decides */
-    int type_variable;    /* index into lang_kernel.types; -1: none */
-    bool has_value;       /* `static i32 n = 64`: the program accepts only that value */
-    bool has_default;     /* `i32 n = 64`: the value if the caller gives none */
-    struct literal value; /* the value for has_value and has_default */
+    enum dtype dtype;  /* DT_NONE if a type variable decides */
+    int type_variable; /* index into lang_kernel.types; -1: none */
+    bool has_value;    /* `static i32 n = 64`: the program accepts only that value */
+    bool has_default;  /* `i32 n = 64`: the value if the caller gives none */
+    enum device_number device; /* the launch asks its device for that value */
+    struct literal value;      /* the value for has_value and has_default */
     /* `i32 n = 2 * m`: the value that each launch computes; the index of a symbol in it is that
      * of an earlier parameter. NULL: the caller gives the value */
     const struct expr *derived;

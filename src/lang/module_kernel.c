@@ -110,6 +110,8 @@ static struct lang_param *describe_params(struct arena *a, const struct node *ke
                                  .is_pointer = n->is_pointer,
                                  .is_const = n->is_const,
                                  .is_static = n->is_static,
+                                 .device = n->device,
+                                 .has_default = n->device != DEVICE_NONE,
                                  .dtype = DT_NONE,
                                  .type_variable = -1};
         if (n->type->text)

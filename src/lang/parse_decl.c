@@ -729,6 +729,25 @@ static struct node *parse_attributes(struct parser *p)
     return head;
 }
 
+/* Adds a parameter for each number of the device that the kernel names. They are the last ones, so
+ * that callers may leave them out. */
+static void add_device_params(struct parser *p, struct node *kernel)
+{
+    struct node **tail = &kernel->params;
+    while (*tail)
+        tail = &(*tail)->next;
+    for (enum device_number d = DEVICE_SMS; d <= DEVICE_CLUSTERS; d++) {
+        if (!p->device[d])
+            continue;
+        struct node *n = node_new(p, N_PARAM, kernel->loc);
+        n->text = device_number_text(d);
+        n->device = d;
+        n->type = node_new(p, N_TYPE, kernel->loc);
+        n->type->text = "i32";
+        tail = append(tail, n);
+    }
+}
+
 /* kernel = "kernel" NAME "(" [ param { "," param } ] ")" { attr } block */
 static struct node *parse_kernel(struct parser *p)
 {
@@ -752,6 +771,8 @@ static struct node *parse_kernel(struct parser *p)
              "threads(…)`",
              n->text);
     }
+    memset(p->device, 0, sizeof p->device);
+    p->in_kernel = true;
     n->params = parse_params(p, parse_kernel_param);
     const struct token *last = &p->tokens[p->previous];
     n->start = last->offset + last->length;
@@ -760,6 +781,8 @@ static struct node *parse_kernel(struct parser *p)
         note(p, n->loc,
              "there are no prototypes: kernels and fns may be used before they are declared");
     n->body = parse_block(p, "the kernel's body");
+    p->in_kernel = false;
+    add_device_params(p, n);
     return n;
 }
 

@@ -383,6 +383,12 @@ static struct node *parse_member(struct parser *p)
     } else {
         fail_expected(p, "a name after '.'");
     }
+    for (enum device_number d = DEVICE_SMS; p->in_kernel && d <= DEVICE_CLUSTERS; d++)
+        if (strcmp(a->text, "device") == 0 &&
+            strcmp(device_number_text(d) + strlen("device."), text) == 0) {
+            p->device[d] = true;
+            return node_name(p, device_number_text(d), range_from(p, first));
+        }
     struct node *n = unary_node(p, N_MEMBER, first, a);
     n->text = text;
     return n;

@@ -36,11 +36,13 @@ struct parser {
     uint32_t error_pos; /* token of the latest error: a second error at that token is not
                          * reported */
     uint32_t previous;  /* the token passed last */
-    int depth;          /* present nesting, up to MAX_NESTING */
-    struct name_table type_names; /* `type` declarations of the whole module */
-    struct name_table fn_names;   /* fns of the whole module */
-    struct name_table fn_types;   /* types that the parameters of the present fn bring */
-    struct name_table told;       /* words that are reported once in a text */
+    bool in_kernel;     /* and not in a fn */
+    bool device[DEVICE_CLUSTERS + 1]; /* numbers of the device that the kernel has named */
+    int depth;                        /* present nesting, up to MAX_NESTING */
+    struct name_table type_names;     /* `type` declarations of the whole module */
+    struct name_table fn_names;       /* fns of the whole module */
+    struct name_table fn_types;       /* types that the parameters of the present fn bring */
+    struct name_table told;           /* words that are reported once in a text */
 };
 
 /* --- parse.c: tokens --- */

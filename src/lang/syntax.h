@@ -102,7 +102,8 @@ struct node {
     const struct by *by; /* N_CALL N_NAME N_ACCESS */
     uint32_t start;      /* statements in a body: offset of the first byte */
     int height; /* levels of the expression below; the parser limits it so that recursion is safe */
-    bool above_i64; /* N_INT above INT64_MAX: i holds the bits of the u64 */
+    enum device_number device; /* N_PARAM whose value the launch asks its device for */
+    bool above_i64;            /* N_INT above INT64_MAX: i holds the bits of the u64 */
     bool has_unroll, is_do, inside;
     bool is_ready; /* N_DECL mbarrier, whose `a` is the number of arrivals */
     bool is_clean; /* N_DECL global: `= 0 clean` */

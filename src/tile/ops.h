@@ -61,4 +61,14 @@ int op_precedence(enum op op);
  * OP_COUNT: none. REDUCE_MAX and MAX share a text; their arity differs. */
 enum op op_by_text(const char *text, enum op_form form, int arity);
 
+/* Numbers that a launch asks its device for. In a kernel, each is the default of a parameter that the
+ * program names as the device's: `device.sms`. */
+enum device_number {
+    DEVICE_NONE,
+    DEVICE_SMS,     /* multiprocessors; the threads of the CPU engine */
+    DEVICE_CLUSTERS /* clusters that run at the same time */
+};
+/* Returns "device.sms", …; NULL: DEVICE_NONE. */
+const char *device_number_text(enum device_number n);
+
 #endif

@@ -377,7 +377,9 @@ static void print_leaf_or_other(struct text *t, const struct expr *e, int want)
 {
     switch (e->op) {
     case OP_LITERAL: print_literal(t, e, want); break;
-    case OP_REF: text_add(t, e->sym->name); break;
+    case OP_REF:
+        text_add(t, e->sym->device ? device_number_text(e->sym->device) : e->sym->name);
+        break;
     case OP_ACCESS: print_access(t, e); break;
     case OP_LOOKUP: print_lookup(t, e); break;
     case OP_SELECT: print_select(t, e, want); break;
@@ -942,6 +944,8 @@ static void print_params(struct text *t, const struct kernel *k, size_t line_sta
 {
     size_t open = t->length - line_start;
     for (const struct param *p = k->params; p; p = p->next) {
+        if (p->sym->device)
+            continue; /* the text says `device.sms` */
         struct text one;
         text_init(&one, k->arena);
         print_param(&one, p->sym);

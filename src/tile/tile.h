@@ -67,7 +67,8 @@ struct sym {
     struct literal value; /* ST_CONST; ST_PARAM that is static and bound (has_value) */
     bool has_value;
     const struct literal *table; /* ST_TABLE: a value for each element of its type */
-    bool has_default; /* ST_PARAM that is not static: `value` is the default of a launch */
+    bool has_default;          /* ST_PARAM that is not static: `value` is the default of a launch */
+    enum device_number device; /* ST_PARAM: the launch asks its device for the default */
     struct expr
         *derived; /* ST_PARAM: the expression over earlier parameters that the launch computes;
                    * NULL: the caller gives the value */
