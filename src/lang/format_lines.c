@@ -58,6 +58,7 @@ static bool space_before_paren(const struct piece *p, const struct piece *paren)
     case TOK_TUNE: return paren->spaced;
     case TOK_RBRACKET:
     case TOK_TYPEOF:
+    case TOK_ASYNC:
     case TOK_UNROLL:
     case TOK_PIPELINE:
     case TOK_REQUIRE:

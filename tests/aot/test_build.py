@@ -57,6 +57,8 @@ def compilers():
 def test_kernels(tool, folder):
     """All kernels: C without warnings, and a header that also compiles as C++."""
     for path in sorted(glob.glob(os.path.join(ROOT, "kernels/*/*.tile"))):
+        if "/hopper/" in path:
+            continue  # for sm_90a alone
         if "\nkernel " not in open(path).read():
             continue  # a file for others to import
         name = os.path.basename(path).split(".")[0]

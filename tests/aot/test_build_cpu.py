@@ -182,7 +182,7 @@ def check_kernels(tool, folder, path):
 def test_kernels(tool, folder):
     os.environ.setdefault("TILEWRIGHT_LIBRARY", os.path.join(os.path.dirname(tool), "libtilewright.so"))
     checked = 0
-    for path in sorted(glob.glob("kernels/*/*.tile")):
+    for path in sorted(set(glob.glob("kernels/*/*.tile")) - set(glob.glob("kernels/hopper/*.tile"))):  # test_roles: they are refused
         if re.search(r"^kernel ", open(path).read(), re.M):
             checked += check_kernels(tool, folder, path)
     if checked < 40:

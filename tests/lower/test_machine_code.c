@@ -406,7 +406,8 @@ static void shipped_kernels(void **state)
         print_message("there is no nvdisasm nor cuobjdump: accesses as our own reader has them\n");
     assert_int_equal(glob(TW_TEST_ROOT "/kernels/*/*.tile", 0, NULL, &files), 0);
     for (size_t i = 0; i < files.gl_pathc; i++)
-        count += check_file(files.gl_pathv[i]);
+        if (!strstr(files.gl_pathv[i], "/hopper/")) /* for sm_90a alone */
+            count += check_file(files.gl_pathv[i]);
     globfree(&files);
     assert_true(count >= 70);
 }
