@@ -45,12 +45,23 @@ bool choose_truth(struct roles_check *r, const struct expr *condition)
     return choose(r, condition, condition->loc, 2, false) == 0;
 }
 
+/* Returns true if the run is one of those that are tried: of many choices, up to two differ from the
+ * usual ones, which come first. */
+static bool is_tried(const struct roles_check *r)
+{
+    enum { MANY = 4, MOST_UNUSUAL = 2 };
+    int unusual = 0;
+    for (size_t i = 0; i < r->choices.count; i++)
+        unusual += r->choices.data[i].value > 0;
+    return unusual <= MOST_UNUSUAL || r->choices.count <= MANY;
+}
+
 /* Goes on to the next combination of choices. Returns false after the last. */
 static bool next_choices(struct roles_check *r)
 {
     while (r->choices.count) {
         struct role_choice *last = &r->choices.data[r->choices.count - 1];
-        if (++last->value < last->options)
+        if (++last->value < last->options && is_tried(r))
             return true;
         r->choices.count--;
     }
@@ -153,8 +164,13 @@ static void list_trips(struct roles_check *r)
     }
 }
 
+/* Limit on the memory of all runs. */
+enum { MOST_BYTES = 128 << 20 };
+
 static void run_once(struct roles_check *r)
 {
+    if (r->k->arena->used > MOST_BYTES)
+        give_up(r, "the roles take too much memory");
     r->choice = 0;
     r->chosen.count = 0;
     r->findings.count = 0;

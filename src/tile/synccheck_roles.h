@@ -252,6 +252,7 @@ struct roles_run {
     VEC(struct role_group) groups;
     struct role_thread *threads;     /* by trace */
     struct barrier_state *barriers;  /* by number */
+    int *joined;                     /* storage for a clock */
     VEC(struct role_record) * tiles; /* by number */
 };
 

@@ -234,7 +234,8 @@ static void land_loads(struct roles_run *u, const struct role_group *g, int64_t 
 static bool step_sync(struct roles_run *u, const struct role_group *g, const struct role_step *s,
                       int *released)
 {
-    int *joined = arena_array(u->r->k->arena, int, u->components);
+    int *joined = u->joined;
+    memset(joined, 0, sizeof *joined * (size_t)u->components);
     for (size_t i = 0; i < u->groups.count; i++) {
         const struct role_group *other = &u->groups.data[i];
         if (!s->common && other->trace != g->trace)
@@ -425,6 +426,7 @@ void run_traces(struct roles_check *r)
     struct roles_run u = {.r = r};
     run_init(&u);
     int *released = arena_array(r->k->arena, int, u.components + 1);
+    u.joined = arena_array(r->k->arena, int, u.components + 1);
     bool stuck = false;
     for (bool moved = true; moved;) {
         moved = false;
