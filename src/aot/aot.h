@@ -116,6 +116,7 @@ struct aot_sizes {
     /* Tensor maps, and what the kernel takes in its order (parameters, rooms, maps): as initialisers of C. */
     const char *maps, *passed;
     int map_count, passed_count;
+    uint64_t mapped; /* by bit: the parameters whose views have maps */
 };
 
 struct aot_version {

@@ -251,7 +251,17 @@ static void describe_row(struct text *out, const struct aot_build *b, const stru
     text_printf(out, "%s%s\n", *r->tuned ? ": " : "", r->tuned);
 }
 
-static void describe_param(struct text *out, const struct aot_function *f, int index)
+/* Returns true if all kernels copy the parameter's array with tensor maps. */
+static bool is_mapped(const struct aot_build *b, const struct aot_function *f, int index)
+{
+    bool all = index < 64;
+    for (size_t i = 0; i < f->rows.count && all; i++)
+        all = b->versions.data[f->rows.data[i].version].sizes.mapped >> index & 1;
+    return all;
+}
+
+static void describe_param(struct text *out, const struct aot_build *b,
+                           const struct aot_function *f, int index)
 {
     const struct aot_param *p = &f->params[index];
     int alignment = aot_least_alignment(f);
@@ -263,6 +273,8 @@ static void describe_param(struct text *out, const struct aot_function *f, int i
     if (p->is_pointer)
         text_printf(out, ", %s; %d divides its address", p->is_const ? "read" : "written",
                     alignment > bytes ? alignment : bytes);
+    if (is_mapped(b, f, index))
+        text_add(out, "; rows of a multiple of 16 bytes");
     if (p->is_pointer && !*p->shape)
         text_add(out, "; laid out as the kernel's view of it");
     if (p->derived)
@@ -309,7 +321,7 @@ static void describe(struct text *out, const struct aot_build *b, const struct a
     text_printf(out, "%s `%s` of %s%s%s.\n *\n", f->family ? "Family" : "Kernel", f->kernel,
                 f->file, *f->types ? " with " : "", f->types);
     for (int i = 0; i < f->param_count; i++)
-        describe_param(out, f, i);
+        describe_param(out, b, f, i);
     if (aot_takes_workspace(f))
         text_printf(out,
                     " *   workspace %s_workspace(…) bytes of device memory; 256 divides its "

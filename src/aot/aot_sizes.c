@@ -204,6 +204,8 @@ static void find_passed(struct arena *a, const struct lowered *lowered, struct p
             break;
         case LOWER_MAP:
             pass(&passed, out, "MAP", out->map_count++);
+            if (p->sym->base && p->sym->base->index < 64)
+                out->mapped |= UINT64_C(1) << p->sym->base->index;
             write_map(&maps, a, parts, p);
             break;
         }

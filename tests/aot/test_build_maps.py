@@ -41,6 +41,14 @@ def run_program(folder, driver, *arguments, **settings):
         fail(f"{folder}/program: {shown}")
 
 
+def check_header(tool, folder):
+    """A header says what tensor maps need."""
+    run([tool, "build", os.path.join(HERE, "copies_one.tile"), "--name", "one", "--device", "sm_90", "--no-cubin", "--output", folder])
+    header = open(f"{folder}/one.h").read()
+    if " *   a         f32[m][n], read; 16 divides its address; rows of a multiple of 16 bytes\n" not in header or header.count("rows of") != 1:
+        fail(f"one.h: {header}")
+
+
 def check_plain(tool, folder):
     """Kernels without maps ship nothing for them."""
     root = os.path.dirname(os.path.dirname(HERE))
@@ -55,7 +63,7 @@ def check_narrow(tool, folder):
     """A kernel for sm_90a alone does not keep the others from later GPUs."""
     run([tool, "build", os.path.join(HERE, "narrow.tile"), "--device", "sm_90", "--no-cubin", "--output", folder])
     header = open(f"{folder}/narrow.h").read()
-    if " *   sm_90a\n" not in header or " *   sm_90\n" not in header:
+    if "multiple of 16 bytes" in header or " *   sm_90a\n" not in header or " *   sm_90\n" not in header:
         fail(f"narrow.h: {header}")
     run([os.environ.get("CC", "cc"), *os.environ.get("CFLAGS", "").split(), *STRICT, f"-I{folder}", os.path.join(HERE, "narrow_program.c"),
          f"{folder}/narrow.c", FAKE, f"-Wl,-rpath,{os.path.dirname(FAKE)}", "-o", f"{folder}/program", "-ldl", "-lpthread"])
@@ -91,6 +99,7 @@ def main():
             run_program(folder, FAKE.replace("fake_cuda", "fake_cuda_old"), "old", FAKE_CUDA_SM="90")
             check_narrow(tool, folder)
         check_family(tool, folder, driver)
+        check_header(tool, folder)
         check_plain(tool, folder)
     print("PASS")
 
