@@ -1,4 +1,4 @@
-/* Conversions: between element types, between words and the elements in them.
+/* Conversions between element types.
  *
  * PTX ISA, cvt: floats to integers are truncated (.rzi) and saturated by the instruction; NaN
  * becomes 0 only where source and result have at most 32 bits, else the sign bit alone, which is
@@ -28,7 +28,7 @@ static struct ptx_operand moved(struct nvptx_scalars *out, enum ptx_mod type, st
 
 /* --- integers to integers --- */
 
-/* Is every value of `from` one of `to`, so that the register stays as it is? */
+/* Returns whether every value of `from` is one of `to`, so that the register stays as it is. */
 static bool is_within(enum dtype to, enum dtype from)
 {
     int bits = dtype_table[from].bits, room = dtype_table[to].bits;
@@ -152,7 +152,7 @@ static enum ptx_mod two_bytes(enum dtype t)
     return t == DT_E4M3 ? MOD_E4M3X2 : MOD_E5M2X2;
 }
 
-/* sm_89 has these two at a time, through f16. */
+/* sm_89 converts these two at a time, through f16. */
 static struct ptx_operand byte_to_f32(struct nvptx_scalars *out, enum dtype from,
                                       struct ptx_operand x)
 {

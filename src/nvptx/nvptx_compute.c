@@ -135,7 +135,7 @@ static struct ptx_operand *halves_of_bytes(struct nvptx *n, const struct thread_
     return half;
 }
 
-/* Returns elements as scalars of type *from; of a group of bytes, which this then is no more, f16. */
+/* Returns elements as scalars of type *from. A group of e4m3 or e5m2 becomes f16, and *from says so. */
 static struct ptx_operand *source(struct nvptx *n, const struct thread_operand *o, enum dtype *from,
                                   uint16_t count)
 {

@@ -1,4 +1,4 @@
-/* Elementwise ops on one element: which instructions each is, by its type. */
+/* Elementwise operations on one element, or on the elements of a word: the instructions of each, by its type. */
 #include "nvptx/nvptx_scalars_own.h"
 
 #include <assert.h>
@@ -54,7 +54,7 @@ struct ptx_operand nvptx_new(struct nvptx_scalars *out, enum ptx_mod type, const
     return all[0];
 }
 
-/* An instruction on operands of type t: .f32, .s32, .u64 …; the result has the same. */
+/* Emits an instruction on operands of type t: .f32, .s32, .u64 …; the result has the same. */
 static struct ptx_operand emit_of(struct nvptx_scalars *out, enum dtype t, const char *mnemonic,
                                   const struct ptx_operand *args, size_t count)
 {
@@ -229,7 +229,7 @@ static struct ptx_operand integer_whole(struct nvptx_scalars *out, enum thread_o
     }
 }
 
-/* Can a result on 32 bits lie outside of a small type whose operands do not? */
+/* Returns whether a result on 32 bits may lie outside of a small type whose operands do not. */
 static bool may_leave(enum thread_opcode op, enum dtype t)
 {
     switch (op) {
@@ -348,7 +348,7 @@ static struct ptx_operand half_sum(struct nvptx_scalars *out, struct half h, enu
     return NEW_OF(out, h.reg, h.name, "fma.rn.*", a[0], b, half_constant(out, h, -0.0f));
 }
 
-/* false: there is no instruction. */
+/* Returns false if there is no instruction. */
 static bool half_emit(struct nvptx_scalars *out, struct half h, enum thread_opcode op,
                       const struct ptx_operand *a, struct ptx_operand *result)
 {
@@ -398,7 +398,7 @@ static struct ptx_operand f16_quotient(struct nvptx_scalars *out, struct ptx_ope
     return q;
 }
 
-/* What has no instruction is computed in f32 and rounded, as everywhere. */
+/* Computes in f32 and rounds if there is no instruction. */
 static struct ptx_operand half_single(struct nvptx_scalars *out, enum thread_opcode op,
                                       enum dtype t, const struct ptx_operand *a, int count)
 {

@@ -39,7 +39,7 @@ struct ptx_operand nvptx_pack(struct nvptx_scalars *out, enum dtype t,
 
 /* --- words out of words --- */
 
-/* Bytes of `from` moved into the word so far: one prmt. taken: elements that are there already. */
+/* Moves bytes of `from` into the word so far, by one prmt. taken: elements that are there already. */
 static struct ptx_operand permute(struct nvptx_scalars *out, struct ptx_operand so_far,
                                   struct ptx_operand from, const int32_t *first_byte, int count,
                                   unsigned taken, bool fresh)
@@ -48,7 +48,7 @@ static struct ptx_operand permute(struct nvptx_scalars *out, struct ptx_operand 
     uint32_t selector = 0;
     for (int i = 0; i < count; i++)
         for (int b = 0; b < bytes; b++) {
-            int at = i * bytes + b; /* what is not wanted stays where it is */
+            int at = i * bytes + b; /* other bytes stay in their places */
             int source = first_byte[i] >= 0 ? first_byte[i] + b + (fresh ? 0 : WORD_BYTES) : at;
             if (taken >> i & 1)
                 source = at;
@@ -59,7 +59,7 @@ static struct ptx_operand permute(struct nvptx_scalars *out, struct ptx_operand 
     return r;
 }
 
-/* Two words at once. */
+/* Makes a word of bytes of two others. */
 static struct ptx_operand permute_two(struct nvptx_scalars *out, struct ptx_operand a,
                                       struct ptx_operand b, const int32_t *in_a,
                                       const int32_t *in_b, int count)

@@ -69,7 +69,13 @@ static bool rule_of(enum thread_opcode op, enum facts_op *out)
         RULE(LE)
         RULE(GT)
         RULE(GE)
+        RULE(ABS)
+        RULE(SQUARE)
+        RULE(CLIP)
+        RULE(CDIV)
+        RULE(POW2_CEIL)
 #undef RULE
+    case THREAD_NOT: *out = FACTS_INVERT; return true;
     default: return false;
     }
 }

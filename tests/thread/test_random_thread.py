@@ -136,6 +136,10 @@ class Program:
             self.define(region, kind, f"{name}.{kind} {ta}, {tb}", lambda env: wrapped(kind, SCALAR[name](kind, a(env), b(env))))
 
     def comparison(self, region):
+        if self.random.random() < 0.1:
+            kind = self.random.choice(["bool", "bool*3"])
+            a = self.value(kind)
+            return self.define(region, kind, f"not.bool {a}", lambda env: [not x for x in env[a]] if "*" in kind else not env[a])
         if self.random.random() < 0.3:
             name, a, b = self.random.choice(["and", "or", "xor"]), self.value("bool"), self.value("bool")
             return self.define(region, "bool", f"{name}.bool {a}, {b}", lambda env: bool(SCALAR[name](None, env[a], env[b])))
