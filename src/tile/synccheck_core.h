@@ -12,6 +12,7 @@
  *   synccheck_report.c    findings -> diagnostics
  *   synccheck_fix.c       the place in the text for a missing barrier or wait
  *   synccheck.c           the pass: explores widened; then confirms the findings exactly
+ *   synccheck_roles.h     kernels with roles, which the files synccheck_roles*.c check
  *
  * How it works. `sync()` divides the execution of a block into epochs. Within an epoch, threads run
  * in any order, so two accesses race if they overlap in a tile and one of them is a write. A copy
@@ -407,6 +408,11 @@ void fix_with_wait(struct sync_check *k, int early, int late, int groups);
 void fix_number(struct sync_check *k, const struct expr *number, int64_t value);
 /* Adds a wait at the end of the copy's tile or of the kernel. */
 void fix_at_end(struct sync_check *k, const struct finding *f);
+
+/* Adds a statement before another. */
+void fix_before(struct sync_check *k, const struct stmt *s, const char *statement);
+/* Adds a statement at the end of the role, or of the kernel, that has s. */
+void fix_at_end_of_role(struct sync_check *k, const struct stmt *s, const char *statement);
 
 /* --- the rest --- */
 bool skeleton_make(struct sync_check *k); /* false: nothing to check */

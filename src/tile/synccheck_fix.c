@@ -263,3 +263,22 @@ void fix_at_end(struct sync_check *k, const struct finding *f)
     if (way && all_come(way, way->count - 1) && takes_statement(&way->level[way->count - 1]))
         insert_before(k, way->level[way->count - 1].at, wait);
 }
+
+/* --- in roles --- */
+
+void fix_before(struct sync_check *k, const struct stmt *s, const char *statement)
+{
+    const struct way *way = way_to(k, (struct wanted){.stmt = s});
+    if (way && takes_statement(&way->level[way->count - 1]))
+        insert_before(k, s, statement);
+}
+
+void fix_at_end_of_role(struct sync_check *k, const struct stmt *s, const char *statement)
+{
+    const struct way *way = way_to(k, (struct wanted){.stmt = s});
+    int level = way ? way->count - 1 : 0;
+    while (level > 0 && way->level[level].owner->kind != STMT_ROLE)
+        level--;
+    if (way)
+        insert_at_end(k, &way->level[level], statement);
+}

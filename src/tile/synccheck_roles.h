@@ -99,7 +99,8 @@ struct role_place {
     struct loc loc;
     enum role_work work;
     enum touch_kind kind;
-    int role; /* number of the trace */
+    int role; /* number of the trace; -1: all warps, before the roles */
+    int site; /* of the access; -1: none */
     bool thread;
 };
 
@@ -119,7 +120,9 @@ struct role_finding {
     int barrier;              /* BYTES, EARLY, OVERTAKEN */
     int64_t announced, bytes; /* BYTES; PARITY: `bytes` is the parity */
     bool at_scope;            /* PENDING: its scope ends, not its role */
-    int waiting;              /* STUCK */
+    const struct stmt
+        *waited; /* RACE: a wait for `early` by one thread of the later role; NULL: none */
+    int waiting; /* STUCK */
     struct role_waiting waits[MOST_WAITING];
 };
 
@@ -218,6 +221,7 @@ struct role_thread {
     int *clock;
     int own, stores, now, issued;
     int *waits;
+    const struct stmt *waited; /* its latest wait for stores, or of its own for an mbarrier */
 };
 
 /* An access before, the latest of its place by its agent. */
@@ -259,7 +263,8 @@ struct roles_run {
 /* synccheck_roles_run.c */
 void run_traces(struct roles_check *r);
 void clock_join(const struct roles_run *u, int *to, const int *from);
-struct role_place role_place_of(int trace, const struct role_step *s, const struct touch *touch);
+struct role_place role_place_of(const struct roles_check *r, int trace, const struct role_step *s,
+                                const struct touch *touch);
 
 /* synccheck_roles_barrier.c */
 void barriers_init(struct roles_run *u, int first_component);

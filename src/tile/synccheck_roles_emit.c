@@ -76,7 +76,7 @@ static void note_use(struct tracer *t, enum role_finding_kind kind, const struct
 {
     struct role_finding f = {.kind = kind, .tile = tile, .late = late};
     f.early = (struct role_place){
-        .stmt = product, .loc = product->loc, .work = WORK_DOT, .role = t->number};
+        .stmt = product, .loc = product->loc, .work = WORK_DOT, .role = t->number, .site = -1};
     add_finding(t->r, &f);
 }
 
@@ -85,7 +85,7 @@ static void use_register(struct tracer *t, const struct sym *tile, enum touch_ki
                          const struct stmt *s, struct loc loc)
 {
     struct product_use *use = use_of(t, tile);
-    struct role_place late = {.stmt = s, .loc = loc, .kind = kind, .role = t->number};
+    struct role_place late = {.stmt = s, .loc = loc, .kind = kind, .role = t->number, .site = -1};
     if (use && use->sum > t->dots_done)
         note_use(t, ROLE_SUM, tile, use->sum_at, late);
     else if (use && kind == TOUCH_WRITE && use->factor > t->dots_done)
@@ -162,8 +162,11 @@ static int64_t parity_of(struct tracer *t, const struct stmt *s)
     int64_t parity = number_of(t, s->value->args[1], "the parity of a phase is not known");
     if (parity != 0 && parity != 1 && !t->r->k->gave_up) {
         struct role_finding f = {.kind = ROLE_PARITY, .bytes = parity};
-        f.late = (struct role_place){
-            .stmt = s, .loc = s->value->args[1]->loc, .role = t->number, .thread = t->thread};
+        f.late = (struct role_place){.stmt = s,
+                                     .loc = s->value->args[1]->loc,
+                                     .role = t->number,
+                                     .site = -1,
+                                     .thread = t->thread};
         f.early = f.late;
         add_finding(t->r, &f);
     }
@@ -234,7 +237,7 @@ static void emit_product(struct tracer *t, const struct stmt *s)
 {
     struct product_use *sum = use_of(t, s->target->sym);
     struct role_place late = {
-        .stmt = s, .loc = s->target->loc, .kind = TOUCH_WRITE, .role = t->number};
+        .stmt = s, .loc = s->target->loc, .kind = TOUCH_WRITE, .role = t->number, .site = -1};
     if (sum->factor > t->dots_done)
         note_use(t, ROLE_FACTOR, s->target->sym, sum->factor_at, late);
     t->trace->dots++;
@@ -366,8 +369,11 @@ static void note_sum_left(struct tracer *t, const struct sym *tile, const struct
     if (use->sum <= t->dots_done)
         return;
     struct role_finding f = {.kind = ROLE_PENDING, .tile = tile, .at_scope = at_scope};
-    f.early = (struct role_place){
-        .stmt = use->sum_at, .loc = use->sum_at->loc, .work = WORK_DOT, .role = t->number};
+    f.early = (struct role_place){.stmt = use->sum_at,
+                                  .loc = use->sum_at->loc,
+                                  .work = WORK_DOT,
+                                  .role = t->number,
+                                  .site = -1};
     f.late = f.early;
     add_finding(t->r, &f);
 }

@@ -114,6 +114,13 @@ static void race_way_out(struct roles_check *r, const struct role_finding *f)
 {
     struct diag *d = r->k->diag;
     const struct role_place *early = &f->early, *late = &f->late;
+    bool same_role = early->role == late->role;
+    if (f->waited) {
+        diag_note(d, f->waited->loc,
+                  "only one thread of the role waits here: put `sync()` after it");
+        fix_with_barrier(r->k, early->site, late->site, f->waited->loc);
+        return;
+    }
     if (early->work == WORK_COPY && late->work == WORK_COPY)
         diag_note(d, late->loc,
                   "wait before this for an mbarrier at which the roles that read the part arrive");
@@ -135,9 +142,10 @@ static void race_way_out(struct roles_check *r, const struct role_finding *f)
                   "this role waits for before this");
     else if (early->stmt == late->stmt && early->kind == TOUCH_READ)
         diag_note(d, late->loc, "keep the element in a scalar before, and put `sync()` after that");
-    else if (early->role == late->role || early->role < 0)
+    else if (same_role || early->role < 0) {
         diag_note(d, late->loc, "put `sync()` between the two");
-    else
+        fix_with_barrier(r->k, early->site, late->site, LOC_NONE);
+    } else
         diag_note(d, late->loc,
                   "let that role `arrive` at an mbarrier afterwards, and this one wait for it "
                   "before this");
@@ -174,6 +182,8 @@ static void report_pending(struct roles_check *r, const struct role_finding *f)
         diag_error(d, f->early.loc, "the store of `%s` may still be reading it %s", name, when);
         diag_note(d, f->early.loc, "put `store_wait(0)` at the end of the %s",
                   f->at_scope ? "scope" : "role");
+        if (!f->at_scope)
+            fix_at_end_of_role(r->k, f->early.stmt, "store_wait(0);");
         break;
     case WORK_DOT:
         if (f->tile->storage == ST_REG)
@@ -220,6 +230,7 @@ static void report_register(struct roles_check *r, const struct role_finding *f)
     note_calls(r, &f->late);
     note_place(r, &f->early, "the product begins here");
     diag_note(d, f->late.loc, "put `dot_wait(0)` before this");
+    fix_before(r->k, f->late.stmt, "dot_wait(0);");
 }
 
 /* --- mbarriers --- */

@@ -14,18 +14,21 @@ static const struct access *access_at(const struct sync_check *k, int a)
     return k->accesses.item.data[a];
 }
 
-struct role_place role_place_of(int trace, const struct role_step *s, const struct touch *touch)
+struct role_place role_place_of(const struct roles_check *r, int trace, const struct role_step *s,
+                                const struct touch *touch)
 {
     static const enum role_work work[] = {[STEP_COPY] = WORK_COPY,
                                           [STEP_STORE] = WORK_STORE,
                                           [STEP_DOT] = WORK_DOT,
                                           [STEP_LOAD] = WORK_LOAD,
                                           [STEP_GONE] = WORK_NONE};
+    const struct touch *touches = r->k->code.touches.data;
     return (struct role_place){.stmt = s->stmt,
                                .loc = touch ? touch->loc : s->stmt->loc,
                                .work = work[s->kind],
                                .kind = touch ? touch->kind : TOUCH_READ,
                                .role = s->common ? -1 : trace,
+                               .site = touch ? (int)(touch - touches) : -1,
                                .thread = s->thread};
 }
 
@@ -34,11 +37,14 @@ struct role_place role_place_of(int trace, const struct role_step *s, const stru
 static void note_race(struct roles_run *u, const struct role_record *a, struct role_place late,
                       int tile, bool gone)
 {
+    const struct role_thread *t = late.role >= 0 ? &u->threads[late.role] : NULL;
     struct role_finding f = {.kind = gone ? ROLE_PENDING : ROLE_RACE,
                              .early = a->place,
                              .late = late,
                              .tile = u->r->k->code.tiles.data[tile],
                              .at_scope = gone};
+    if (t && a->place.work != WORK_NONE && t->clock[a->component] >= a->time)
+        f.waited = t->waited;
     add_finding(u->r, &f);
 }
 
@@ -129,7 +135,7 @@ static struct role_record record_of(struct roles_run *u, const struct role_group
                                 .time = s->thread ? t->now : g->now,
                                 .trace = s->common ? -1 : g->trace,
                                 .statement = s->statement,
-                                .place = role_place_of(g->trace, s, touch)};
+                                .place = role_place_of(u->r, g->trace, s, touch)};
 }
 
 /* --- steps --- */
@@ -177,7 +183,7 @@ static bool step_arrive(struct roles_run *u, struct role_group *g, const struct 
 {
     const struct role_thread *t = thread_of(u, g);
     struct phase_step step = {s->thread ? t->own : g->came, s->thread ? t->now : g->now,
-                              role_place_of(g->trace, s, NULL)};
+                              role_place_of(u->r, g->trace, s, NULL)};
     release_clock(u, g, s->thread, released);
     return barrier_arrive(u, s, released, &step);
 }
@@ -192,7 +198,7 @@ static bool step_wait(struct roles_run *u, struct role_group *g, const struct ro
 {
     struct role_thread *t = thread_of(u, g);
     struct phase_step step = {s->thread ? t->own : g->came, s->thread ? t->now : g->now,
-                              role_place_of(g->trace, s, NULL)};
+                              role_place_of(u->r, g->trace, s, NULL)};
     int *waits = waits_of(u, g, s);
     int phase = barrier_phase_awaited(u, s, *waits, s->thread ? t->clock : g->clock);
     if (phase >= u->barriers[s->barrier].completed)
@@ -200,6 +206,8 @@ static bool step_wait(struct roles_run *u, struct role_group *g, const struct ro
     barrier_pass(u, s, phase, s->thread ? t->clock : g->clock, &step);
     if (!s->thread && g->number == 0)
         clock_join(u, t->clock, g->clock);
+    if (s->thread)
+        t->waited = s->stmt;
     *waits += s->number < 0; /* a wait by hand is none of the role's own */
     return true;
 }
@@ -283,6 +291,7 @@ static bool step(struct roles_run *u, struct role_group *g, const struct role_st
         break;
     case STEP_DOT_WAIT: step_dot_wait(u, g, s); break;
     case STEP_STORE_WAIT:
+        t->waited = s->stmt;
         if (t->issued - (int)s->number > t->clock[t->stores])
             t->clock[t->stores] = t->issued - (int)s->number;
         break;
@@ -315,7 +324,7 @@ static void note_stuck(struct roles_run *u)
                 (pass == 1 && f.waiting))
                 continue;
             last = g->trace;
-            struct role_waiting w = {.place = role_place_of(g->trace, s, NULL),
+            struct role_waiting w = {.place = role_place_of(u->r, g->trace, s, NULL),
                                      .barrier = s->barrier};
             if (s->barrier >= 0) {
                 const struct barrier_state *b = &u->barriers[s->barrier];

@@ -552,7 +552,7 @@ static void emit_stmt(struct emitter *m, const struct stmt *s)
     case STMT_BREAK:
     case STMT_CONTINUE: emit_jump(m, s); break;
     case STMT_RETURN: emit_return(m, s->loc); break;
-    case STMT_ROLE: /* kernels with roles are not explored */
+    case STMT_ROLE: /* synccheck_roles.h */
     case STMT_ONE_THREAD:
     case STMT_ENSURES: break;
     }

@@ -291,6 +291,13 @@ static void stores(void **state)
          "5: error: `t` is overwritten here while the store of it may still be reading it"
          " | 3: the store begins here"
          " | 5: put `store_wait(0)` and then `sync()` before this\n");
+    race(HEAD,
+         BOTH("async C[0 +: 64][:] = t;\n"
+              "store_wait(0);\n"
+              "t = x;\n"),
+         "5: error: `t` is overwritten here while the store of it may still be reading it"
+         " | 3: the store begins here"
+         " | 4: only one thread of the role waits here: put `sync()` after it\n");
     race(HEAD, BOTH("async C[0 +: 64][:] = t;\n"),
          "3: error: the store of `t` may still be reading it when the kernel ends"
          " | 3: put `store_wait(0)` at the end of the role\n");
