@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`device.sms` and `device.clusters`: the engine's threads, a GPU's multiprocessors, those of the simulated GPU; --sms sets them."""
+import ctypes
 import os
 import shutil
 import subprocess
@@ -71,6 +72,25 @@ def test_build(tool, folder):
     expect(refused.status == 2 and "let the caller give the number: `i32 sms` in the parameter list" in refused.err, refused)
 
 
+def test_shipped(tool, folder):
+    """Shipped C launches as many blocks as the driver of the tests has multiprocessors."""
+    open(f"{folder}/k.tile", "w").write(KERNEL)
+    call([tool, "build", f"{folder}/k.tile", "--device", "sm_80", "--no-cubin", "--out", folder])
+    subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", f"{folder}/count.c", "-o", f"{folder}/count.so", "-ldl", "-lpthread"], check=True)
+    os.environ["TILEWRIGHT_CUDA_DRIVER"] = os.environ["FAKE_CUDA"]
+    driver, shipped = ctypes.CDLL(os.environ["FAKE_CUDA"]), ctypes.CDLL(f"{folder}/count.so")
+    module, context, array, zeros, found = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p(), np.zeros(4, "i4"), np.zeros(4, "i4")
+    steps = [(shipped.count_load, 0, ctypes.byref(module)), (driver.cuDevicePrimaryCtxRetain, ctypes.byref(context), 0), (driver.cuCtxSetCurrent, context),
+             (driver.cuMemAlloc_v2, ctypes.byref(array), ctypes.c_size_t(16)),
+             (driver.cuMemcpyHtoDAsync_v2, array, ctypes.c_void_p(zeros.ctypes.data), ctypes.c_size_t(16), None), (shipped.count_launch, module, None, array),
+             (driver.cuMemcpyDtoHAsync_v2, ctypes.c_void_p(found.ctypes.data), array, ctypes.c_size_t(16), None), (driver.cuCtxSynchronize,)]
+    for function, *arguments in steps:
+        status = function(*arguments)
+        expect(status == 0, f"{function}: status {status}")
+    expect(list(found) == [4, 4004, 4004, 4004], found)
+    shipped.count_unload(module)
+
+
 def test_python(tool, folder):
     os.environ.setdefault("TILEWRIGHT_LIBRARY", os.path.join(os.path.dirname(tool), "libtilewright.so"))
     sys.path.insert(0, os.path.join(ROOT, "python"))
@@ -86,8 +106,8 @@ def test_python(tool, folder):
 def main():
     tool = os.path.abspath(sys.argv[1])
     tests = [test_devices, test_texts, test_build]
-    if "-fsanitize" not in os.environ.get("CFLAGS", ""):  # this Python cannot load a library with sanitizers
-        tests.append(test_python)
+    if "-fsanitize" not in os.environ.get("CFLAGS", ""):  # this Python cannot load libraries with sanitizers
+        tests += [test_python, test_shipped]
     for test in tests:
         with tempfile.TemporaryDirectory() as folder:
             test(tool, folder)
