@@ -90,17 +90,27 @@ static bool is_variable(const char *text, const char *name)
     return strncmp(text, name, length) == 0 && text[length] == '=';
 }
 
+/* Adds a variable of the loader: a list that begins with our own. */
+static void put_first(struct environment *e, const char *name, const char *own)
+{
+    const char *before = getenv(name);
+    bool any = before && *before;
+    set(e, need_text("%s=%s%s%s", name, own, any ? ":" : "", any ? before : ""));
+}
+
 /* Makes the program's environment: this process's, with the libraries first among those of the
- * loader, and the file of settings. */
+ * loader, and the file of settings. The runtime is preloaded: a program may have NVIDIA's inside. */
 static void make_environment(struct environment *e, const char *libraries, const char *folder)
 {
-    const char *before = getenv("LD_LIBRARY_PATH");
+    char *runtime = need_text("%s/libcudart.so.13", libraries);
     for (char **at = environ; *at; at++)
-        if (!is_variable(*at, "LD_LIBRARY_PATH") && !is_variable(*at, "TILEWRIGHT_APP"))
+        if (!is_variable(*at, "LD_LIBRARY_PATH") && !is_variable(*at, "LD_PRELOAD") &&
+            !is_variable(*at, "TILEWRIGHT_APP"))
             set(e, *at);
     e->inherited = e->count;
-    set(e, need_text("LD_LIBRARY_PATH=%s%s%s", libraries, before && *before ? ":" : "",
-                     before ? before : ""));
+    put_first(e, "LD_LIBRARY_PATH", libraries);
+    put_first(e, "LD_PRELOAD", runtime);
+    free(runtime);
     set(e, need_text("TILEWRIGHT_APP=%s/settings", folder));
 }
 

@@ -89,6 +89,17 @@ static void unseen(const char *what, const char *error, const char *site)
     driver_report_fault(&fault);
 }
 
+static void missing(const char *name)
+{
+    ENTER;
+    char message[256];
+    snprintf(message, sizeof message, "%s is not supported", name);
+    const struct driver_fault fault = {
+        .kind = "not-supported", .fails = true, .message = message, .call = name};
+    if (driver_prepare() == DRIVER_SUCCESS)
+        driver_report_fault(&fault);
+}
+
 static char *site(void *kernel)
 {
     ENTER;
@@ -98,7 +109,8 @@ static char *site(void *kernel)
     return strdup(driver_site_text(&driver.arena, &here, k ? k->function->name : NULL));
 }
 
-static const struct driver_private private_table = {enter, leave, driver_site_skip, unseen, site};
+static const struct driver_private private_table = {enter,  leave,   driver_site_skip,
+                                                    unseen, missing, site};
 
 /* A runtime that is linked into the program asks for tables whose layout NVIDIA does not publish. */
 int cuGetExportTable(const void **table, const unsigned char *id)
@@ -113,8 +125,10 @@ int cuGetExportTable(const void **table, const unsigned char *id)
     const struct driver_fault fault = {
         .kind = "static-runtime",
         .fails = true,
-        .message = "the program contains the CUDA runtime itself, which asks the driver for "
-                   "interfaces that are not published; build it with `nvcc -cudart shared`"};
+        .message =
+            "the program contains the CUDA runtime itself, which asks the driver for "
+            "interfaces that are not published; build it with `nvcc -cudart shared`, or do not "
+            "strip it of its symbols"};
     if (!told && driver_prepare() == DRIVER_SUCCESS)
         driver_report_fault(&fault);
     told = true;

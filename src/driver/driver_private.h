@@ -13,6 +13,8 @@ struct driver_private {
     void (*skip)(const void *address);
     /* Reports an error of a launch by <<<>>> that the program never asked for. */
     void (*unseen)(const char *what, const char *error, const char *site);
+    /* Reports a call of the runtime that is not supported. */
+    void (*missing)(const char *name);
     /* Returns the text of the call site of a kernel's launch, which the caller frees; NULL: no
      * memory. */
     char *(*site)(void *kernel);

@@ -1,17 +1,12 @@
 /* Places in the program: the return addresses of a call, and the names of functions, which come from
  * the symbol table of the program's file. */
 #include "driver/driver.h"
+#include "driver/elf_symbols.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <execinfo.h>
-#include <fcntl.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { SKIPPED = 4 };
 static const void *skipped[SKIPPED]; /* bases of libraries of this project */
@@ -42,64 +37,19 @@ static bool is_ours(const void *base)
     return false;
 }
 
-/* --- the symbol table of a file --- */
-
-struct elf_file {
-    const unsigned char *bytes;
-    size_t length;
-};
-
-static bool open_file(const char *path, struct elf_file *f)
-{
-    struct stat s;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    void *at = MAP_FAILED;
-    if (file >= 0 && fstat(file, &s) == 0 && (size_t)s.st_size > sizeof(Elf64_Ehdr)) {
-        f->length = (size_t)s.st_size;
-        at = mmap(NULL, f->length, PROT_READ, MAP_PRIVATE, file, 0);
-    }
-    if (file >= 0)
-        close(file);
-    f->bytes = at;
-    return at != MAP_FAILED;
-}
-
-/* Returns the bytes of the file; NULL: it has no such range. */
-static const void *part(const struct elf_file *f, uint64_t offset, uint64_t bytes)
-{
-    return offset <= f->length && bytes <= f->length - offset ? f->bytes + offset : NULL;
-}
-
-/* Returns the name of the function at a virtual address of the file, and how far in it is. */
-static const char *function_at(const struct elf_file *f, const Elf64_Shdr *table,
-                               const Elf64_Shdr *names, uint64_t address, uint64_t *offset)
-{
-    const Elf64_Sym *symbols = part(f, table->sh_offset, table->sh_size);
-    const char *text = part(f, names->sh_offset, names->sh_size);
-    for (uint64_t i = 0; symbols && text && i < table->sh_size / sizeof *symbols; i++) {
-        const Elf64_Sym *s = &symbols[i];
-        if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || address - s->st_value >= s->st_size ||
-            s->st_name >= names->sh_size)
-            continue;
-        *offset = address - s->st_value;
-        return text + s->st_name;
-    }
-    return NULL;
-}
-
+/* Returns the name of the function at an address of the program, and how far in it is. */
 static const char *search(const struct elf_file *f, uint64_t base, uint64_t address,
                           uint64_t *offset)
 {
-    const Elf64_Ehdr *head = part(f, 0, sizeof *head);
-    if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
-        return NULL;
-    const Elf64_Shdr *sections =
-        part(f, head->e_shoff, (uint64_t)head->e_shnum * sizeof(Elf64_Shdr));
-    if (head->e_type != ET_EXEC)
-        address -= base;
-    for (int i = 0; sections && i < head->e_shnum; i++)
-        if (sections[i].sh_type == SHT_SYMTAB && sections[i].sh_link < head->e_shnum)
-            return function_at(f, &sections[i], &sections[sections[i].sh_link], address, offset);
+    address -= f->fixed ? 0 : base;
+    for (size_t i = 0; f->symbols && i < f->count; i++) {
+        const Elf64_Sym *s = &f->symbols[i];
+        if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || address - s->st_value >= s->st_size ||
+            s->st_name >= f->name_bytes)
+            continue;
+        *offset = address - s->st_value;
+        return f->names + s->st_name;
+    }
     return NULL;
 }
 
@@ -117,11 +67,11 @@ static void find_place(struct arena *a, uintptr_t address, struct place *p)
     struct elf_file f;
     p->name = p->info.dli_sname;
     p->offset = p->name ? address - (uintptr_t)p->info.dli_saddr : 0;
-    if (p->name || !open_file(p->info.dli_fname, &f))
+    if (p->name || !elf_open(&f, p->info.dli_fname))
         return;
     p->name = search(&f, (uintptr_t)p->info.dli_fbase, address, &p->offset);
     p->name = p->name ? arena_string(a, p->name, strlen(p->name)) : NULL;
-    munmap((void *)(uintptr_t)f.bytes, f.length);
+    elf_close(&f);
 }
 
 /* "void tmpl<64>(float*)" → "tmpl<64>" */

@@ -7,7 +7,9 @@
  *   runtime_memory.c     memory
  *   runtime_copy.c       copies and fills
  *   runtime_stream.c     streams and events
- *   runtime_device.c     the device */
+ *   runtime_device.c     the device
+ *   runtime_missing.c    what is not supported
+ *   runtime_static.c     programs that have NVIDIA's runtime inside */
 #ifndef TW_RUNTIME_H
 #define TW_RUNTIME_H
 
@@ -106,6 +108,9 @@ int runtime_done(int result);
 /* Remembers an error of a launch by <<<>>>, which returns none: it is a finding if the program never
  * asks for it. */
 int runtime_launched(int result, void *kernel);
+
+/* Reports a call that is not supported. Returns the error. */
+int runtime_missing(const char *name);
 
 /* --- what programs register --- */
 

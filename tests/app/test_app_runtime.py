@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""libcudart.so.13 and .12 of this project: what they export; a program that compares what the calls give, from PTX plain and compressed; programs
-without PTX, and with the runtime linked in, are refused with the way out."""
+"""libcudart.so.13 and .12 of this project: what they export; a program that compares what the calls give, from PTX plain and compressed; also with
+NVIDIA's runtime linked in; programs without PTX, and stripped ones with the runtime inside, are refused with the way out."""
 import os
 import re
 import sys
@@ -12,8 +12,9 @@ from tile_runner import call, expect
 
 def listed(version):
     """Returns the names in the table of entry points for a version of the library."""
-    with open(os.path.join(HERE, "../../src/runtime/runtime_calls.def")) as f:
-        return set(re.findall(rf"^(?:CALL|OF_{version})\((\w+),", f.read(), re.M))
+    folder = os.path.join(HERE, "../../src/runtime")
+    with open(f"{folder}/runtime_calls.def") as calls, open(f"{folder}/runtime_missing.def") as missing:
+        return {*re.findall(rf"^(?:CALL|OF_{version})\((\w+),", calls.read(), re.M), *re.findall(r"^MISSING\((\w+)\)", missing.read(), re.M)}
 
 
 def main():
@@ -31,9 +32,17 @@ def main():
         bare = build(folder, "stray_launch.cu", "-cudart", "shared", "-gencode", "arch=compute_90,code=sm_90", name="bare")
         done = call([bare], env=there)
         expect(done.status == 3 and "error: no-ptx: " in done.err and "nvcc adds PTX with -arch=sm_90" in done.err, done)
-        static = build(folder, "stray_launch.cu", name="static")
-        done = call([static], env=there)
+        static = build(folder, "runtime_api.cu", name="static")
+        done = call([static], env={**there, "LD_PRELOAD": library})
+        expect(done.status == 0 and done.out.startswith("0 of ") and done.err == "", done)
+        stripped = build(folder, "stray_launch.cu", "-Xlinker", "-s", name="stripped")
+        done = call([stripped], env={**there, "LD_PRELOAD": library})
         expect(done.status == 3 and done.err.count("error: static-runtime: ") == 1 and "`nvcc -cudart shared`" in done.err, done)
+        for options in ([], ["-cudart", "shared"]):
+            graphs = build(folder, "missing_call.cu", *options, name="graphs")
+            done = call([graphs], env={**there, "LD_PRELOAD": library})
+            expect(done.status == 0 and done.out == "801 801 operation not supported\n", done)
+            expect("error: not-supported: cudaGraphCreate is not supported" in done.err and "at main+0x" in done.err, done)
         stray = build(folder, "stray_launch.cu", "-cudart", "shared", name="stray")
         done = call([stray], env=there)
         expect(done.status == 0 and "error: api-error: a launch failed (invalid configuration argument)" in done.err, done)
