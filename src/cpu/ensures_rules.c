@@ -564,6 +564,7 @@ static double function_value(enum op op, struct number x, double *error)
         *error = x.error == 0 ? 0 : v * real_expm1(x.error);
         break;
     case OP_EXP2:
+    case OP_EXP2_APPROX:
         v = real_exp2(x.v);
         *error = x.error == 0 ? 0 : v * real_expm1(x.error * ln_2);
         break;

@@ -628,6 +628,7 @@ F64(sigmoid)
 static const struct elementwise_row rows[] = {
     {OP_EXP, {BOTH(exp)}, f32_exp_difference},
     {OP_EXP2, {BOTH(exp2)}, f32_exp2_difference},
+    {OP_EXP2_APPROX, {BOTH(exp2)}, f32_exp2_difference},
     {OP_LOG, {BOTH(log)}, NULL},
     {OP_LOG2, {BOTH(log2)}, NULL},
     {OP_SIN, {BOTH(sin)}, NULL},

@@ -181,6 +181,10 @@ struct scalar emit_row(struct emit *m, int block, int blocks);
 /* The first of its two columns among eight, as a u32. */
 struct scalar emit_column(struct emit *m);
 
+/* Joins values of equal lengths to one group. */
+struct thread_operand emit_join(struct emit *m, enum dtype t, const struct thread_operand *values,
+                                int count);
+
 /* --- emit_shared.c --- */
 
 /* A part of a shared tile: its last two axes whole, or slices of them. */

@@ -2,7 +2,7 @@
  * evaluated whole. */
 #include "emit/emit_own.h"
 
-#include "base/arithmetic.h"
+#include <string.h>
 
 struct scalar emit_constant(enum dtype t, int64_t v)
 {
@@ -147,71 +147,31 @@ struct scalar emit_not(struct emit *m, struct scalar v)
 
 /* --- operations of the language --- */
 
+/* Calls have the same names in thread IR. */
 static enum thread_opcode opcode_of(enum op op)
 {
-    switch (op) {
-    case OP_ADD: return THREAD_ADD;
-    case OP_SUB: return THREAD_SUB;
-    case OP_MUL: return THREAD_MUL;
-    case OP_DIV: return THREAD_DIV;
-    case OP_REM: return THREAD_REM;
-    case OP_MIN: return THREAD_MIN;
-    case OP_MAX: return THREAD_MAX;
-    case OP_AND:
-    case OP_LAND: return THREAD_AND;
-    case OP_OR:
-    case OP_LOR: return THREAD_OR;
-    case OP_XOR: return THREAD_XOR;
-    case OP_SHL: return THREAD_SHL;
-    case OP_SHR: return THREAD_SHR;
-    case OP_NEG: return THREAD_NEG;
-    case OP_FMA: return THREAD_FMA;
-    case OP_EXP2: return THREAD_EXP2;
-    case OP_LT: return THREAD_LT;
-    case OP_LE: return THREAD_LE;
-    case OP_GT: return THREAD_GT;
-    case OP_GE: return THREAD_GE;
-    case OP_EQ: return THREAD_EQ;
-    case OP_NE: return THREAD_NE;
-    default: return THREAD_OPS;
-    }
+    static const enum thread_opcode infix[OP_COUNT] = {
+        [OP_ADD] = THREAD_ADD, [OP_SUB] = THREAD_SUB,    [OP_MUL] = THREAD_MUL,
+        [OP_DIV] = THREAD_DIV, [OP_REM] = THREAD_REM,    [OP_AND] = THREAD_AND,
+        [OP_OR] = THREAD_OR,   [OP_XOR] = THREAD_XOR,    [OP_SHL] = THREAD_SHL,
+        [OP_SHR] = THREAD_SHR, [OP_NEG] = THREAD_NEG,    [OP_LAND] = THREAD_AND,
+        [OP_LOR] = THREAD_OR,  [OP_INVERT] = THREAD_NOT, [OP_LT] = THREAD_LT,
+        [OP_LE] = THREAD_LE,   [OP_GT] = THREAD_GT,      [OP_GE] = THREAD_GE,
+        [OP_EQ] = THREAD_EQ,   [OP_NE] = THREAD_NE,
+    };
+    if (op_table[op].form == FORM_CALL)
+        return thread_opcode_of(op_table[op].text, strlen(op_table[op].text));
+    return infix[op] ? infix[op] : THREAD_OPS;
 }
 
 bool emit_apply(struct emit *m, enum op op, enum dtype t, const struct thread_operand *args,
                 int count, struct thread_operand *result)
 {
     enum thread_opcode code = opcode_of(op);
-    struct thread_operand own[3];
-    if (op == OP_SQUARE) {
-        code = THREAD_MUL;
-        own[0] = own[1] = args[0];
-        args = own;
-        count = 2;
-    } else if (op == OP_ABS) {
-        code = THREAD_MAX;
-        own[0] = args[0];
-        own[1] = thread_use(THREAD_ADD_OP(&m->b, THREAD_NEG, t, DT_NONE, args[0]));
-        args = own;
-        count = 2;
-    }
     if (code == THREAD_OPS || count > 3)
         return false;
     *result = thread_use(thread_add_counted(&m->b, code, t, DT_NONE, 0, args, (size_t)count));
     return true;
-}
-
-/* a / b, rounded up: the quotient is rounded to zero, so it lacks one if the signs agree and something is left. */
-static struct scalar quotient_up(struct emit *m, enum dtype t, struct scalar a, struct scalar b)
-{
-    struct scalar q = emit_op2(m, THREAD_DIV, t, a, b);
-    struct scalar left = emit_op2(m, THREAD_SUB, t, a, emit_op2(m, THREAD_MUL, t, q, b));
-    struct scalar more = emit_op2(m, THREAD_NE, t, left, emit_constant(t, 0));
-    if (dtype_is_signed(t)) {
-        struct scalar signs = emit_op2(m, THREAD_XOR, t, a, b);
-        more = emit_op2(m, THREAD_AND, DT_BOOL, more,
-                        emit_op2(m, THREAD_GE, t, signs, emit_constant(t, 0)));
-    }
-    return emit_op2(m, THREAD_ADD, t, q, emit_as(m, more, t));
 }
 
 static struct scalar choose(struct emit *m, const struct expr *e)
@@ -248,8 +208,6 @@ static struct scalar apply(struct emit *m, const struct expr *e)
         args[i] = emit_as(m, emit_scalar(m, e->args[i]), shift && i == 1 ? DT_U32 : t);
         operands[i] = args[i].o;
     }
-    if (e->op == OP_CDIV && !dtype_is_float(t))
-        return quotient_up(m, t, args[0], args[1]);
     if (e->op == OP_NOT)
         return emit_not(m, emit_as(m, args[0], DT_BOOL));
     enum thread_opcode code = opcode_of(e->op);

@@ -3,6 +3,8 @@
  * p ^ (r % 8). */
 #include "emit/emit_own.h"
 
+enum { MOST_LOADS = 128 };
+
 static int size_of(const struct sym *s)
 {
     return (int)dtype_size(s->type.dtype);
@@ -155,14 +157,15 @@ static struct thread_operand load_halves(struct emit *m, const struct shared_par
                                          const struct tile *t, int block)
 {
     enum { EACH = 8 };
-    struct thread_operand all = {0};
+    struct thread_operand all[MOST_LOADS];
+    int count = 0;
     for (int c = 0; c < t->columns; c += 16) {
         struct thread_operand from[] = {matrices_at(m, p, block, t->blocks, c), thread_integer(0)};
         struct thread_operand v = thread_use(
             thread_add_counted(&m->b, THREAD_LOAD_MATRIX, t->dtype, DT_NONE, EACH, from, 2));
-        all = c == 0 ? v : thread_use(THREAD_ADD_OP(&m->b, THREAD_JOIN, t->dtype, DT_NONE, all, v));
+        all[count++] = v;
     }
-    return all;
+    return emit_join(m, t->dtype, all, count);
 }
 
 /* Two neighbouring elements of 32 bits of the thread's columns 8 i and 8 i + 1. */
@@ -200,14 +203,15 @@ static void store_words(struct emit *m, const struct shared_part *p, const struc
 static struct thread_operand load_words(struct emit *m, const struct shared_part *p,
                                         const struct tile *t, int block)
 {
-    struct thread_operand all = {0};
+    struct thread_operand all[MOST_LOADS];
+    int count = 0;
     for (int i = 0; i < t->columns / 2; i += 2) {
         struct thread_operand from = pair_at(m, p, block, t->blocks, i % 4 * 4, i / 4 * 8);
         struct thread_operand v = thread_use(
             thread_add_counted(&m->b, THREAD_LOAD_SHARED, t->dtype, DT_NONE, 2, &from, 1));
-        all = i == 0 ? v : thread_use(THREAD_ADD_OP(&m->b, THREAD_JOIN, t->dtype, DT_NONE, all, v));
+        all[count++] = v;
     }
-    return all;
+    return emit_join(m, t->dtype, all, count);
 }
 
 static bool fits(struct emit *m, const struct shared_part *p, const struct type *t, struct loc loc)

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { STRANDS = 4 };
+enum { STRANDS = 4, MOST_COLUMNS = 256 };
 
 static const struct tile no_tile = {.form = TILE_UNIFORM, .dtype = DT_F32, .blocks = 1};
 
@@ -30,7 +30,6 @@ static enum tile_form form_of(const struct type *t)
 
 int emit_blocks(struct emit *m, const struct type *t, struct loc loc)
 {
-    enum { MOST_COLUMNS = 256 };
     int groups = m->place.warps / EMIT_WARPGROUP;
     int64_t rows = t->rank > 1 ? t->extent[t->rank - 2] : 1;
     int64_t columns = t->rank > 0 ? t->extent[t->rank - 1] : 1;
@@ -126,28 +125,33 @@ static struct thread_operand part(struct emit *m, enum dtype t, struct thread_op
                                     thread_integer(count), thread_integer(step)));
 }
 
+struct thread_operand emit_join(struct emit *m, enum dtype t, const struct thread_operand *values,
+                                int count)
+{
+    enum { EACH = 4 };
+    struct thread_operand joined[EACH];
+    int parts = count < EACH ? count : EACH, done = 0;
+    if (count == 1)
+        return values[0];
+    for (int i = 0; i < parts; i++) {
+        int next = (int)((int64_t)count * (i + 1) / parts);
+        joined[i] = emit_join(m, t, values + done, next - done);
+        done = next;
+    }
+    return thread_use(thread_add_counted(&m->b, THREAD_JOIN, t, DT_NONE, 0, joined, (size_t)parts));
+}
+
 /* A group of `count` equal elements. */
 static struct thread_operand splat(struct emit *m, enum dtype t, struct thread_operand v, int count)
 {
-    enum { EACH = 4 };
-    struct thread_operand joined[EACH + 1];
-    int parts = 0, left = count;
-    if (count == 1)
-        return v;
+    enum { MOST = 256 };
+    struct thread_operand all[MOST];
     if (is_half(t))
         return emit_cast(m, t, DT_F32,
                          splat(m, DT_F32, emit_as(m, (struct scalar){v, t}, DT_F32).o, count));
-    if (count <= EACH) {
-        for (; parts < count; parts++)
-            joined[parts] = v;
-    } else {
-        struct thread_operand quarter = splat(m, t, v, count / EACH);
-        for (; parts < EACH; parts++, left -= count / EACH)
-            joined[parts] = quarter;
-        if (left > 0)
-            joined[parts++] = splat(m, t, v, left);
-    }
-    return thread_use(thread_add_counted(&m->b, THREAD_JOIN, t, DT_NONE, 0, joined, (size_t)parts));
+    for (int i = 0; i < count; i++)
+        all[i] = v;
+    return emit_join(m, t, all, count);
 }
 
 /* Strand `i` of block `block` of a tile that is used as one of `columns` columns. */
@@ -247,7 +251,7 @@ static struct tile elementwise(struct emit *m, const struct expr *e)
 {
     enum { MOST = 3 };
     struct tile args[MOST], out = like(&e->type, 1);
-    enum dtype t = operand_type(e), wide = is_half(t) ? DT_F32 : t;
+    enum dtype t = operand_type(e), wide = t;
     bool mixed = false;
     if (e->count < 1 || e->count > MOST) {
         emit_missing(m, e->loc, op_table[e->op].text);
@@ -255,11 +259,13 @@ static struct tile elementwise(struct emit *m, const struct expr *e)
     }
     for (int i = 0; i < e->count; i++) {
         args[i] = emit_tile(m, e->args[i]);
-        if (!is_choice(e) || i > 0)
-            args[i] = cast(m, args[i], wide);
         out.blocks = args[i].blocks > out.blocks ? args[i].blocks : out.blocks;
         mixed |= args[i].form != out.form && args[i].form != TILE_UNIFORM;
     }
+    if (mixed && is_half(t)) /* strands of 16 bits would share words */
+        wide = DT_F32;
+    for (int i = is_choice(e); i < e->count; i++)
+        args[i] = cast(m, args[i], wide);
     uint16_t elements;
     int parts = parts_of(out.form, out.blocks, out.columns, &elements);
     for (int p = 0; p < parts && !m->failed; p++) {
@@ -294,13 +300,10 @@ static struct thread_operand reduce_strand(struct emit *m, enum op op, struct th
 {
     if (v.kind != THREAD_VALUE || v.value->type.count == 1)
         return v;
-    enum thread_opcode code = op == OP_REDUCE_SUM ? THREAD_REDUCE_ADD : THREAD_REDUCE_MAX;
-    if (op == OP_REDUCE_MIN)
-        v = thread_use(THREAD_ADD_OP(&m->b, THREAD_NEG, DT_F32, DT_NONE, v));
-    v = thread_use(THREAD_ADD_OP(&m->b, code, DT_F32, DT_NONE, v));
-    if (op == OP_REDUCE_MIN)
-        v = thread_use(THREAD_ADD_OP(&m->b, THREAD_NEG, DT_F32, DT_NONE, v));
-    return v;
+    enum thread_opcode code = op == OP_REDUCE_SUM   ? THREAD_REDUCE_ADD
+                              : op == OP_REDUCE_MAX ? THREAD_REDUCE_MAX
+                                                    : THREAD_REDUCE_MIN;
+    return thread_use(THREAD_ADD_OP(&m->b, code, DT_F32, DT_NONE, v));
 }
 
 /* The elements of a row are in the strands of one thread, and in the four lanes of a quad. */
@@ -348,16 +351,11 @@ static struct tile count(struct emit *m, const struct expr *e)
     if (t.form != TILE_COLUMNS)
         return t;
     struct scalar first = emit_as(m, emit_column(m), DT_I32);
-    struct thread_operand group = thread_integer(0);
-    for (int i = 0; i < t.columns / 4; i++) {
-        struct scalar column =
-            emit_op2(m, THREAD_ADD, DT_I32, first, emit_constant(DT_I32, i / 2 * 8 + i % 2));
-        group =
-            i == 0
-                ? column.o
-                : thread_use(THREAD_ADD_OP(&m->b, THREAD_JOIN, DT_I32, DT_NONE, group, column.o));
-    }
-    t.part[0] = group;
+    struct thread_operand column[MOST_COLUMNS / 4];
+    for (int i = 0; i < t.columns / 4; i++)
+        column[i] =
+            emit_op2(m, THREAD_ADD, DT_I32, first, emit_constant(DT_I32, i / 2 * 8 + i % 2)).o;
+    t.part[0] = emit_join(m, DT_I32, column, t.columns / 4);
     return t;
 }
 

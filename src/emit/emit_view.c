@@ -178,16 +178,15 @@ struct tile emit_view_load(struct emit *m, const struct expr *e)
     struct scalar otherwise = e->otherwise ? emit_as(m, emit_scalar(m, e->otherwise), t.dtype)
                                            : emit_constant(t.dtype, 0);
     int elements, parts = parts_of_tile(&t, &elements);
-    for (int i = 0; i < parts; i++)
+    struct thread_operand *loaded = arena_array(m->arena, struct thread_operand, elements);
+    for (int i = 0; i < parts; i++) {
         for (int j = 0; j < elements; j++) {
             struct scalar row, column;
             place_of(m, &t, i, j, &row, &column);
-            struct thread_operand v = load(m, e, element_at(m, &p, t.form, row, column), otherwise);
-            t.part[i] =
-                j == 0
-                    ? v
-                    : thread_use(THREAD_ADD_OP(&m->b, THREAD_JOIN, t.dtype, DT_NONE, t.part[i], v));
+            loaded[j] = load(m, e, element_at(m, &p, t.form, row, column), otherwise);
         }
+        t.part[i] = emit_join(m, t.dtype, loaded, elements);
+    }
     return t;
 }
 

@@ -22,7 +22,6 @@ bool nvptx_is_defined(enum thread_opcode op, enum dtype t)
     case THREAD_SHR:
     case THREAD_CDIV:
     case THREAD_POW2_CEIL: return dtype_is_int(t);
-    case THREAD_EXP2_APPROX:
     case THREAD_RECIPROCAL_APPROX: return t == DT_F32;
     case THREAD_POW: return is_float;
     case THREAD_PHILOX: return t == DT_U32;
@@ -51,7 +50,6 @@ static struct ptx_operand one_element(struct nvptx *n, const struct thread_opera
 {
     const int count = (int)op->operands.count;
     switch (op->op) {
-    case THREAD_EXP2_APPROX: return approximated(n, "ex2.approx.ftz.f32", args[0]);
     case THREAD_RECIPROCAL_APPROX: return approximated(n, "rcp.approx.ftz.f32", args[0]);
     case THREAD_PHILOX: return nvptx_random(&n->scalars, args, count);
     default: return nvptx_op(&n->scalars, op->op, op->types[0], args, count);

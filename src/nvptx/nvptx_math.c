@@ -93,6 +93,7 @@ static struct ptx_operand emit_f32(struct nvptx_scalars *out, enum thread_opcode
     switch (op) {
     case THREAD_EXP: return math_exp_f32(out, x);
     case THREAD_EXP2: return math_exp2_f32(out, x);
+    case THREAD_EXP2_APPROX: return NEW(out, MOD_F32, "ex2.approx.ftz.f32", x);
     case THREAD_LOG: return math_log_f32(out, x, false);
     case THREAD_LOG2: return math_log_f32(out, x, true);
     case THREAD_SIN: return math_sin_f32(out, x, false, true);
@@ -114,7 +115,8 @@ static struct ptx_operand emit_f64(struct nvptx_scalars *out, enum thread_opcode
 {
     switch (op) {
     case THREAD_EXP: return math_exp_f64(out, x, false);
-    case THREAD_EXP2: return math_exp_f64(out, x, true);
+    case THREAD_EXP2:
+    case THREAD_EXP2_APPROX: return math_exp_f64(out, x, true);
     case THREAD_LOG: return math_log_f64(out, x, false);
     case THREAD_LOG2: return math_log_f64(out, x, true);
     case THREAD_SIN: return math_sin_f64(out, x, false);

@@ -158,6 +158,7 @@ static struct past past_of(struct edges *g, const struct expr *e)
     case OP_WHERE: return none;
     case OP_EXP:
     case OP_EXP2:
+    case OP_EXP2_APPROX:
         p = past_of(g, e->args[0]);
         p.changed = p.powers = p.slice;
         return p;

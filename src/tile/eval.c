@@ -277,7 +277,8 @@ static bool float_function(enum op op, enum dtype t, double x, struct literal *o
     double value;
     switch (op) {
     case OP_EXP: value = real_exp(x); break;
-    case OP_EXP2: value = real_exp2(x); break;
+    case OP_EXP2:
+    case OP_EXP2_APPROX: value = real_exp2(x); break;
     case OP_LOG: value = real_log(x); break;
     case OP_LOG2: value = real_log2(x); break;
     case OP_SIN: value = real_sin(x); break;

@@ -203,6 +203,7 @@ static bool is_approximate(enum op op)
     switch (op) {
     case OP_EXP:
     case OP_EXP2:
+    case OP_EXP2_APPROX:
     case OP_LOG:
     case OP_LOG2:
     case OP_SIN:

@@ -89,7 +89,8 @@ static void visit(void *user, struct expr **at)
     bool read = (e->op == OP_REF || e->op == OP_ACCESS) && is_local(e->sym);
     if (read && !g->of[e->sym->index].has && !g->found.unset)
         g->found.unset = e;
-    if ((e->op == OP_EXP || e->op == OP_EXP2) && is_shifted(g, e->args[0]) && !g->found.shifted)
+    bool power = e->op == OP_EXP || e->op == OP_EXP2 || e->op == OP_EXP2_APPROX;
+    if (power && is_shifted(g, e->args[0]) && !g->found.shifted)
         g->found.shifted = e;
     if (may_be_undefined(e) && !g->found.undefined)
         g->found.undefined = e;

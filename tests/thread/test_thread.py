@@ -172,7 +172,7 @@ CASES = [
     ("%f = convert.f32.u32 %n %a = exp2_approx.f32 %f %b = reciprocal_approx.f32 %a store.f32 %out, %n, 0, %b", None),
     ("%s = convert.u64.u32 %n %g = join.u64 %s, %s %a = philox.u32.u64 %s, %g, 0 %b = philox.u32.u64 7, %s, %n\n"
      "store.u32 %out, %n, 0, %a store.u32 %out, %n, 4, %b", None),
-    ("%a = exp2_approx.f64 1.0", None, "no instruction"),
+    ("%a = reciprocal_approx.f64 1.0", None, "no instruction"),
     ("%a = exp.u32 %n", None, "no instruction"),
     ("%f = convert.f32.u32 %n %a = and.f32 %f, %f", None, "no instruction"),
     ("%f = convert.f32.u32 %n %a = shl.f32 %f, %n", None, "no instruction"),
