@@ -76,8 +76,9 @@ struct sim_options {
     int order_count;
     int64_t step_limit; /* most instructions of all warps together; 0: 2^40 */
     bool async_late;    /* asynchronous work lands as late as the rules allow; otherwise at once */
-    int64_t
-        async_after; /* async_late: most instructions of the warp before it lands; 0: no limit */
+    /* async_late: most instructions of the warp, for bulk copies of all warps, before it lands;
+     * 0: no limit */
+    int64_t async_after;
     int resident_blocks; /* blocks that run at the same time; 0: 16 */
     int sm;              /* target that %… and .target ask for, such as 80; 0: the module's own */
     /* If no thread can go on, loops that wait for a change of memory end, as if a block that is

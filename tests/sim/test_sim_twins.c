@@ -1,6 +1,7 @@
 /* Twins (tests/sim/twins): the broken one of each pair gives the finding that its first line
  * names, within a few orders of warps; the clean one gives none, or only the warning that it
- * names. TW_TWIN=name runs one pair and prints the findings. */
+ * names. Those of Hopper's instructions are written by hand, the others are made of twins.cu.
+ * TW_TWIN=name runs one pair and prints the findings. */
 #include "sim/sim_barrier_check.h"
 #include "sim/sim_memcheck.h"
 #include "sim/sim_race.h"
