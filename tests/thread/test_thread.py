@@ -130,6 +130,8 @@ CASES = [
     ("%a = shuffle_xor.u32 %n, 32", "from 0 to 31"),
     ("%a = shuffle_xor.u32 5, 1", None, "no instruction"),
     ("barrier 16, 0", "from 0 to 15"),
+    ("copy_out_wait 4096", "from 0 to 4095"),
+    ("copy_async_wait 4096", "from 0 to 4095"),
     ("barrier 1, 40", "a multiple of 32"),
     ("barrier 1, 256", "more threads than the block has"),
     ("barrier_arrive 1, 0", "from 32 to 1024"),

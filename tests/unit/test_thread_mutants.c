@@ -11,7 +11,7 @@
 
 enum { MUTANTS = 3000, MOST_TOKENS = 600, MOST_CHANGES = 3 };
 
-static const char program[] =
+static const char products[] =
     "kernel f ( u64 %out , u32 %n , map %m ) threads 384 blocks 1 target sm_90a {\n"
     "shared bf16 a [ 8192 ] at 0 shared f32 e [ 64 ] at 16384 mbarrier full [ 3 ] at 49152\n"
     "%d = descriptor a [ 0 ] , 16 , 1024\n"
@@ -36,7 +36,27 @@ static const char program[] =
     "%sh = shuffle_xor .f32 %f , 1 mbarrier_arrive full [ %n ] mbarrier_expect full [ 2 ] , 1024\n"
     "} } }\n";
 
-/* Words that the program lacks. */
+static const char values[] =
+    "kernel g ( u64 %out , u32 %n , f16 %h , bool %p ) threads 32 target sm_90a {\n"
+    "shared u8 t [ 64 ] at 0 shared f64 z [ 8 ] at 64\n"
+    "%a = load .u8 %out , %n , 0 * 4 %b = convert .f16 .u8 %a %c = exp .f16 %b\n"
+    "%q = lt .f16 %c , %b %s = select .f16 %q , %c , 1.5 %t1 = bits .u16 .f16 %s\n"
+    "%u = shl .u16 %t1 , %n %r = reduce_max .u16 %u %j = join .f16 %h , %s\n"
+    "%v = part .f16 %j , 1 , 4 , 1 %w = weave .f16 %v , %v %x = shuffle_xor .f16 %w , 1\n"
+    "store .f16 %out , %n , 8 , %v %y = convert .e5m2 .f16 %w %y1 = part .e5m2 %y , 3 , 4 , 1\n"
+    "store .e5m2 %out , %n , 32 , %y1 %ph = philox .u32 .u64 %out , 7 , %n\n"
+    "store .u32 %out , %n , 2 , %ph %fl = floor .f16 %h %cl = clip .f16 %b , 0.5 , %h\n"
+    "%e = load_shared .u8 t [ %n ] store_shared .u8 t [ 3 ] , %e %i = convert .i64 .u32 %n\n"
+    "%g = load .i8 %out , %i , 1 * 2 %k = square .i8 %g %k1 = part .i8 %k , 1 , 1 , 1\n"
+    "%m = fma .f16 %x , %fl , %h %o = reduce_and .bool %q %o1 = not .bool %o\n"
+    "%l , %l1 = loop ( %d : f16 * 4 = 0.5 , %f : bool * 4 = %q , %d1 : i8 = 3 ) {\n"
+    "%d2 = add .f16 %d , %c %f1 = ge .f16 %d2 , 2.0 %d3 = rem .i8 %d1 , %k1\n"
+    "break_if %o1 , %d2 , %d3 continue %d2 , %f1 , %d3 }\n"
+    "if %p { store .f16 %out , %n , 64 , %l store .i8 %out , %i , 65 , %l1 }\n"
+    "%aa = tanh .f16 %cl %ab = convert .f64 .f16 %aa %ac = part .f64 %ab , 0 , 1 , 1\n"
+    "%ad = pow .f64 %ac , 2.5 store_shared .f64 z [ 1 ] , %ad }\n";
+
+/* Words that the programs lack. */
 static const char *const others[] = {"-",          "-1",     "9223372036854775808",
                                      "4294967296", "256",    "0.5",
                                      "1e300",      "inf",    "map",
@@ -47,6 +67,9 @@ static const char *const others[] = {"-",          "-1",     "922337203685477580
                                      "sm_50",      "sm_91",  "sm_100a",
                                      "weave",      "f16",    "0f7FC00000",
                                      "and",        "lt",     "%other",
+                                     ".f64",       ".tf32",  "rem",
+                                     "bits",       "sin",    "cdiv",
+                                     "reduce_or",  "load",   "exp2_approx",
                                      "u64",        "0"};
 
 struct token {
@@ -60,7 +83,7 @@ static uint32_t random_below(uint64_t *state, uint32_t below)
     return (uint32_t)((*state >> 33) % below);
 }
 
-static size_t split(struct token *tokens)
+static size_t split(const char *program, struct token *tokens)
 {
     size_t count = 0;
     for (const char *at = program; *at; at += strspn(at, " \n")) {
@@ -134,16 +157,15 @@ static bool compile(const char *text)
     return m;
 }
 
-static void mutants(void **state)
+static void mutants_of(const char *program)
 {
-    (void)state;
     uint64_t random = 1;
     size_t compiled = 0;
-    static char text[sizeof program + 32 * MOST_CHANGES];
+    static char text[sizeof products + sizeof values + 32 * MOST_CHANGES];
     assert_true(compile(program));
     for (int i = 0; i < MUTANTS; i++) {
         struct token tokens[MOST_TOKENS];
-        const size_t count = split(tokens);
+        const size_t count = split(program, tokens);
         for (uint32_t n = 1 + random_below(&random, MOST_CHANGES); n > 0; n--)
             change(&random, tokens, count);
         size_t length = 0;
@@ -155,8 +177,21 @@ static void mutants(void **state)
     assert_in_range(compiled, MUTANTS / 20, MUTANTS); /* the others are refused */
 }
 
+static void mutants_with_products(void **unused)
+{
+    (void)unused;
+    mutants_of(products);
+}
+
+static void mutants_with_all_types(void **unused)
+{
+    (void)unused;
+    mutants_of(values);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(mutants)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(mutants_with_products),
+                                       cmocka_unit_test(mutants_with_all_types)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
