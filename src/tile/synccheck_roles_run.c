@@ -208,7 +208,11 @@ static bool step_wait(struct roles_run *u, struct role_group *g, const struct ro
         clock_join(u, t->clock, g->clock);
     if (s->thread)
         t->waited = s->stmt;
-    *waits += s->number < 0; /* a wait by hand is none of the role's own */
+    if (s->number >= 0) /* a wait by hand is none of the role's own */
+        return true;
+    ++*waits;
+    if (!s->thread && g->number == 0) /* the one thread has waited, too */
+        t->waits[s->barrier]++;
     return true;
 }
 

@@ -173,11 +173,27 @@ static void wait_by_hand(struct ring_program *p)
             p->role[i].item[j].by_hand = p->role[i].item[j].kind == ITEM_WAIT;
 }
 
+/* Adds statements before the roles. No products: their sums belong to roles. */
+static void make_befores(struct ring_program *p, struct chance *c)
+{
+    struct ring_role block = {.groups = 1};
+    for (int count = 1 + below(c, 3); count > 0; count--) {
+        struct role_item item = random_item(&block, c);
+        item.part = BEFORE_LOOP;
+        if (item.kind != ITEM_DOT && item.kind != ITEM_DOT_WAIT)
+            p->before[p->befores++] = item;
+    }
+    if (percent(c, 60))
+        p->before[p->befores++] = (struct role_item){.kind = ITEM_SYNC};
+}
+
 static void make_program(struct ring_program *p, struct chance *c)
 {
     *p = (struct ring_program){.roles = 2 + percent(c, 15), .stages = 1 + percent(c, 40)};
     for (int i = 0; i < RING_BARRIERS; i++)
         p->arrivals[i] = 0;
+    if (percent(c, 20))
+        make_befores(p, c);
     if (percent(c, 25)) {
         make_anything(p, c);
         return;
@@ -319,6 +335,10 @@ static void print_program(struct printer *t, const struct ring_program *p)
     for (int i = 0; i < RING_BARRIERS; i++)
         put(t, "    mbarrier b%d[%d](%d)%s;\n", i, p->stages, p->arrivals[i],
             p->ready[i] ? " ready" : "");
+    if (p->befores)
+        put(t, "    reg f16 x[64][64] = 0;\n");
+    for (int i = 0; i < p->befores; i++)
+        put_item(t, p, &p->before[i]);
     warps = 0;
     for (int i = 0; i < p->roles; i++) {
         put_role(t, p, i, warps);

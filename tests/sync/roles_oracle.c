@@ -15,8 +15,9 @@ struct event {
     int ordinal; /* WAIT: number of the waits for the element before */
     int parity;  /* WAIT: that it waits for; -1: of the next phase */
     bool single;
-    int end;  /* DOT, STORE: the event that waits for it, or NOT_ENDED */
-    int copy; /* COPY: its number */
+    bool common; /* before the roles */
+    int end;     /* DOT, STORE: the event that waits for it, or NOT_ENDED */
+    int copy;    /* COPY: its number */
 };
 struct unrolled {
     struct event event[MOST_EVENTS];
@@ -41,7 +42,8 @@ static int stage_of(const struct ring_program *p, const struct role_item *i, int
     return (add + (i->part == IN_LOOP ? round : 0)) % p->stages;
 }
 
-static void unroll_item(struct world *w, int role, const struct role_item *i, int round)
+static void unroll_item(struct world *w, int role, const struct role_item *i, int round,
+                        bool common)
 {
     struct unrolled *u = &w->role[role];
     if (u->events == MOST_EVENTS || (i->kind == ITEM_COPY && w->copies == MOST_COPIES)) {
@@ -52,7 +54,8 @@ static void unroll_item(struct world *w, int role, const struct role_item *i, in
                       .tile = i->tile,
                       .stage = stage_of(w->p, i, i->tile_stage, round),
                       .number = i->number,
-                      .single = i->single,
+                      .single = i->single || (!common && w->p->role[role].one_thread),
+                      .common = common,
                       .parity = -1,
                       .end = NOT_ENDED};
     if (i->by_hand)
@@ -61,7 +64,7 @@ static void unroll_item(struct world *w, int role, const struct role_item *i, in
     for (int j = 0; j < u->events; j++)
         e.ordinal += u->event[j].kind == ITEM_WAIT && u->event[j].element == e.element &&
                      u->event[j].parity < 0;
-    if (e.kind == ITEM_COPY) {
+    if (e.kind == ITEM_COPY && (!common || role == 0)) {
         w->copy_role[w->copies] = role;
         w->copy_event[w->copies] = u->events;
         e.copy = w->copies++;
@@ -87,11 +90,13 @@ static void find_ends(struct unrolled *u, enum item_kind kind, enum item_kind wa
 static void unroll(struct world *w, int role, int rounds)
 {
     const struct ring_role *r = &w->p->role[role];
+    for (int i = 0; i < w->p->befores; i++)
+        unroll_item(w, role, &w->p->before[i], 0, true);
     for (int part = BEFORE_LOOP; part <= AFTER_LOOP; part++)
         for (int round = 0; round < (part == IN_LOOP ? rounds : 1); round++)
             for (int i = 0; i < r->items; i++)
                 if ((int)r->item[i].part == part)
-                    unroll_item(w, role, &r->item[i], round);
+                    unroll_item(w, role, &r->item[i], round, false);
     find_ends(&w->role[role], ITEM_DOT, ITEM_DOT_WAIT);
     find_ends(&w->role[role], ITEM_STORE, ITEM_STORE_WAIT);
 }
@@ -160,6 +165,7 @@ static const struct event *next_event(const struct world *w, const struct now *s
 struct touching {
     int role, event;
     int thread;      /* -1: in the background */
+    bool common;     /* before the roles */
     bool lasts;      /* a thread did it before, and has not released it since */
     int tile, stage; /* tile -1: both */
     bool writes;
@@ -168,6 +174,7 @@ struct touching {
 static bool meet(const struct touching *a, const struct touching *b)
 {
     bool same = a->role == b->role && (a->event == b->event || a->thread == b->thread);
+    same = same || (a->common && b->common && a->event == b->event);
     bool tiles = a->tile < 0 || b->tile < 0 || a->tile == b->tile;
     return !same && tiles && a->stage == b->stage && (a->writes || b->writes);
 }
@@ -178,6 +185,7 @@ static struct touching touching_of(const struct world *w, int role, int event, i
     return (struct touching){.role = role,
                              .event = event,
                              .thread = thread,
+                             .common = e->common,
                              .tile = e->kind == ITEM_DOT ? -1 : e->tile,
                              .stage = e->stage,
                              .writes = e->kind == ITEM_WRITE || e->kind == ITEM_COPY};
@@ -193,6 +201,8 @@ static bool touches(const struct event *e)
 static bool under_way(const struct world *w, const struct now *s, int role, int event)
 {
     const struct event *e = &w->role[role].event[event];
+    if (e->common && role > 0) /* the first role starts it */
+        return false;
     for (int group = 0; group < w->p->role[role].groups; group++) {
         int first = 0;
         for (int t = 0; t < w->threads; t++) {
@@ -305,7 +315,8 @@ static void pass_foreign(const struct world *w, struct now *s)
 {
     for (int t = 0; t < w->threads; t++) {
         const struct event *e;
-        while (!w->elected[t] && (e = next_event(w, s, t)) && of_elected(e))
+        while ((e = next_event(w, s, t)) && of_elected(e) &&
+               (!w->elected[t] || (e->common && w->role_of[t] > 0)))
             s->at[t]++;
     }
 }
@@ -331,15 +342,15 @@ static bool products_done(const struct world *w, const struct now *s, int thread
     return true;
 }
 
-/* Steps all threads of a role past a barrier. Returns false if some are not there. */
-static bool step_sync(const struct world *w, struct now *s, int thread)
+/* Steps all threads of a role, or of the block, past a barrier. Returns false if some are not there. */
+static bool step_sync(const struct world *w, struct now *s, int thread, bool common)
 {
     int at = s->at[thread];
     for (int t = 0; t < w->threads; t++)
-        if (w->role_of[t] == w->role_of[thread] && s->at[t] != at)
+        if ((common || w->role_of[t] == w->role_of[thread]) && s->at[t] != at)
             return false;
     for (int t = 0; t < w->threads; t++)
-        s->at[t] = (uint8_t)(s->at[t] + (w->role_of[t] == w->role_of[thread]));
+        s->at[t] = (uint8_t)(s->at[t] + (common || w->role_of[t] == w->role_of[thread]));
     return true;
 }
 
@@ -364,7 +375,7 @@ static bool step(struct world *w, struct now *s, int thread)
     if (!e)
         return false;
     if (e->kind == ITEM_SYNC)
-        return step_sync(w, s, thread);
+        return step_sync(w, s, thread, e->common);
     if (e->kind == ITEM_WAIT && !step_wait(w, s, thread, e))
         return false;
     if (e->kind == ITEM_DOT_WAIT && !products_done(w, s, thread))
@@ -443,7 +454,7 @@ const char *ring_fault(const struct ring_program *p, int rounds, bool *too_large
     for (int r = 0; r < p->roles; r++) {
         unroll(w, r, rounds);
         add_thread(w, r, 0, true);
-        if (!p->role[r].one_thread)
+        if (!p->role[r].one_thread || p->befores)
             add_thread(w, r, 0, false);
         if (p->role[r].groups > 1)
             add_thread(w, r, 1, false);

@@ -2,8 +2,10 @@
  * threads and of copies that land. It shares nothing with the check that it judges.
  *
  * Each role has statements before, in and after one loop of n rounds. The oracle unrolls them for a
- * number of rounds. A role in one_thread is one thread. The first warpgroup of any other role is
- * two threads, of which the first one starts copies; a second warpgroup is one more thread.
+ * number of rounds. The first warpgroup of a role is two threads, of which the first one starts
+ * copies; a second warpgroup is one more thread. A role in one_thread is one thread; it has a second
+ * one if there are statements before the roles. All threads have those, and the first role starts
+ * their copies.
  *
  * A program is wrong if in some order
  *   two accesses of a part, one of them a write, can happen at the same time; a copy, store or
@@ -62,6 +64,8 @@ struct ring_role {
 
 struct ring_program {
     int roles, stages;
+    struct role_item before[MOST_ITEMS]; /* before the roles, by all warps; of parts BEFORE_LOOP */
+    int befores;
     struct ring_role role[MOST_ROLES];
     int arrivals[RING_BARRIERS];
     bool ready[RING_BARRIERS];

@@ -403,6 +403,10 @@ static void steps_of_the_block(void **state)
          "5: error: `t` is read here while the copy into it may still be under way"
          " | 3: the copy begins here"
          " | 5: the copy completes on `full[0]`: put `wait(full[0])` before this\n");
+    clean(HEAD, "wait(empty[0]);\nsync();\n" PRODUCER("arrive(full[0]);\n"
+                                                      "wait(empty[0]);\n")
+                    CONSUMER("wait(full[0]);\n"
+                             "arrive(empty[0]);\n"));
     undecided(HEAD, "arrive(done);\n"
                     "warps(0 +: 2) { wait(done); }\n");
 }
