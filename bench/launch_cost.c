@@ -5,9 +5,11 @@
  *     ./launch_cost [FILE.tile…]
  *
  * Launches: microseconds of host time for cuLaunchKernel, tw_entry_start and tw_launch_start of
- * one small kernel with the same arguments. Times are medians of batches of 100 that take turns;
- * the GPU is idle before each batch. Files: milliseconds from text to PTX, and from PTX to a
- * loaded kernel: by the driver alone, with an empty cache, and with the filled cache; the time
+ * one small kernel with the same arguments; on compute capability 9.0 also for tw_entry_start of a
+ * kernel with three tensor maps, which the thread has kept, and with other maps at each start.
+ * Times are medians of batches of 100 that take turns; the GPU is idle before each batch. Files:
+ * milliseconds from text to PTX, and from PTX to a loaded kernel: by the driver alone, with an empty
+ * cache, and with the filled cache; the time
  * of `ptxas -O3` for the same PTX, if it is installed, and the time from text to loaded kernel
  * with an empty cache as a multiple of it. Each is the least of five runs after one that warms
  * up. */
@@ -30,6 +32,24 @@ static const char small_text[] =
     "{\n"
     "    global f32 A[m][n] = a, C[m][n] = c;\n"
     "    C[0 +: 8][0 +: 32] = A[0 +: 8][0 +: 32] * by;\n"
+    "}\n";
+
+static const char mapped_text[] =
+    "kernel mapped(i32 m, i32 n, const f32 *a, f32 *c) grid(1) warps(4) target(sm_90a)\n"
+    "{\n"
+    "    global f32 A[m][n] = a, C[m][n] = c, D[m][n] = c + 256;\n"
+    "    shared f32 s[8][32];\n"
+    "    mbarrier full(1);\n"
+    "    warps(0 +: 4) {\n"
+    "        one_thread {\n"
+    "            expect(full, bytes(s));\n"
+    "            async(full) s = A[0 +: 8][0 +: 32];\n"
+    "            wait(full);\n"
+    "            async C[0 +: 8][0 +: 32] = s;\n"
+    "            async D[0 +: 8][0 +: 32] = s;\n"
+    "            store_wait(0);\n"
+    "        }\n"
+    "    }\n"
     "}\n";
 
 static double microseconds(void)
@@ -86,10 +106,15 @@ static struct raw load_raw(const char *ptx)
 struct bench {
     tw_context *ctx;
     tw_launch *launch;
-    tw_entry *entry;
+    tw_entry *entry, *mapped; /* mapped: NULL if the GPU has no tensor maps */
     struct raw raw;
     void *stream, *a, *c;
+    int rows; /* counts the starts with other maps */
 };
+
+enum { WAYS = 5 };
+static const char *const ways[WAYS] = {"cuLaunchKernel", "tw_entry_start", "tw_launch_start",
+                                       "3_tensor_maps", "3_other_maps"};
 
 static void start(struct bench *b, int way)
 {
@@ -105,6 +130,11 @@ static void start(struct bench *b, int way)
         need(b->ctx, tw_entry_start(b->entry, args, 5, b->stream, NULL));
     if (way == 2)
         need(b->ctx, tw_launch_start(b->launch, b->stream));
+    /* With other numbers of rows, all maps are new. */
+    tw_value maps[] = {tw_int(way == 4 ? 32 + 16 * (++b->rows % 1024) : 32), tw_int(n),
+                       tw_pointer(b->a), tw_pointer(b->c)};
+    if (way > 2)
+        need(b->ctx, tw_entry_start(b->mapped, maps, 4, b->stream, NULL));
 }
 
 static int by_value(const void *left, const void *right)
@@ -117,6 +147,7 @@ static void open_bench(struct bench *b)
 {
     tw_module *m;
     tw_kernel *k;
+    tw_launch *l;
     const char *ptx;
     need(b->ctx, tw_module_from_text(b->ctx, "small.tile", small_text, strlen(small_text), &m));
     need(b->ctx, tw_kernel_for_target(tw_module_kernel_at(m, 0), "cuda", &k));
@@ -133,16 +164,25 @@ static void open_bench(struct bench *b)
     need(b->ctx, tw_launch_ready(b->launch, b->stream));
     need(b->ctx, tw_launch_show_stage(b->launch, TW_STAGE_PTX, &ptx));
     b->raw = load_raw(ptx);
+    tw_device here = tw_device_init();
+    for (int i = 1; tw_device_at(i, &here) && here.ordinal != 0; i++)
+        ;
+    if (here.capability != 90)
+        return;
+    need(b->ctx, tw_module_from_text(b->ctx, "mapped.tile", mapped_text, strlen(mapped_text), &m));
+    need(b->ctx, tw_kernel_for_target(tw_module_kernel_at(m, 0), "cuda", &k));
+    need(b->ctx, tw_launch_new(k, &l));
+    need(b->ctx, tw_entry_new(l, &b->mapped));
 }
 
 static void compare_launches(tw_context *ctx)
 {
-    static const char *const names[] = {"cuLaunchKernel", "tw_entry_start", "tw_launch_start"};
-    static double taken[3][BATCHES];
+    static double taken[WAYS][BATCHES];
     struct bench b = {.ctx = ctx};
     open_bench(&b);
+    int count = b.mapped ? WAYS : 3;
     for (int batch = -1; batch < BATCHES; batch++) /* the first batch warms up */
-        for (int way = 0; way < 3; way++) {
+        for (int way = 0; way < count; way++) {
             need(ctx, tw_stream_wait(ctx, b.stream));
             double from = microseconds();
             for (int i = 0; i < BATCH; i++)
@@ -151,9 +191,9 @@ static void compare_launches(tw_context *ctx)
                 taken[way][batch] = (microseconds() - from) / BATCH;
         }
     need(ctx, tw_stream_wait(ctx, b.stream));
-    for (int way = 0; way < 3; way++) {
+    for (int way = 0; way < count; way++) {
         qsort(taken[way], BATCHES, sizeof **taken, by_value);
-        printf("%-16s %7.3f us %+7.3f\n", names[way], taken[way][BATCHES / 2],
+        printf("%-16s %7.3f us %+7.3f\n", ways[way], taken[way][BATCHES / 2],
                taken[way][BATCHES / 2] - taken[0][BATCHES / 2]);
     }
 }
