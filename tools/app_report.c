@@ -71,6 +71,7 @@ struct totals {
 static bool count_line(const struct app_report *r, const struct line *l, struct totals *t)
 {
     const char *kind = json_member_text(l->value, "kind");
+    int launches = 0;
     t->opened = true;
     t->broken += !kind;
     if (!kind)
@@ -79,7 +80,8 @@ static bool count_line(const struct app_report *r, const struct line *l, struct 
         return false;
     if (strcmp(kind, "end") == 0) {
         t->ended = true;
-        json_member_count(l->value, "launches", &t->launches);
+        json_member_count(l->value, "launches", &launches);
+        t->launches += launches; /* of each process */
         return false;
     }
     if (strcmp(kind, "counters") == 0) {

@@ -12,7 +12,8 @@ enum { OPEN, READ_ONLY, CLOSED };
 
 static struct sigaction before; /* the program's own handler */
 static bool installed;
-static int guarded; /* pieces of memory that are not open */
+static int guarded;  /* pieces of memory that are not open */
+static int64_t uses; /* by live work */
 
 static bool can_guard(const struct driver_memory *m)
 {
@@ -92,23 +93,20 @@ void driver_guard_forget(struct driver_memory *m)
         set(m, OPEN);
 }
 
-static void close_used(const struct driver_work *w)
+void driver_guard_use(struct driver_memory *m, unsigned touch, int change)
 {
-    for (int i = 0; i < w->used_count; i++) {
-        const struct driver_used *u = &w->used[i];
-        bool writes = u->touch & (DRIVER_WRITES | DRIVER_WRITES_ATOMICALLY);
-        if (can_guard(u->memory) && u->memory->guard != CLOSED)
-            set(u->memory, writes ? CLOSED : READ_ONLY);
-    }
+    bool writes = touch & (DRIVER_WRITES | DRIVER_WRITES_ATOMICALLY);
+    uses += change;
+    m->writers += writes ? change : 0;
+    m->readers += writes ? 0 : change;
 }
 
 void driver_guard_close(void)
 {
-    for (int i = 0; i < driver_order_slots(); i++)
-        for (const struct driver_work *w = driver_work_live(i); w; w = w->next) {
-            if (w->used_count && !installed)
-                install();
-            if (installed)
-                close_used(w);
-        }
+    if (uses && !installed)
+        install();
+    for (struct driver_memory *m = driver_memory_next(NULL); m && uses && installed;
+         m = driver_memory_next(m))
+        if ((m->writers || m->readers) && can_guard(m))
+            set(m, m->writers ? CLOSED : READ_ONLY);
 }

@@ -90,6 +90,8 @@ void driver_order_wait(struct driver_stream *s, const struct driver_clock *event
 
 static void free_work(struct driver_work *w)
 {
+    for (int i = 0; i < w->used_count; i++)
+        driver_guard_use(w->used[i].memory, w->used[i].touch, -1);
     for (size_t i = 0; i < w->page_room; i++)
         free(w->pages[i]);
     order.pages -= w->page_count;
@@ -185,7 +187,6 @@ struct driver_work *driver_work_begin(struct driver_stream *s, const struct driv
     }
     w->slot = s->slot;
     w->stream = s->number;
-    w->number = ++order.works;
     w->time = ++s->clock.times[s->slot];
     w->call = driver_call_name();
     if (l) {
@@ -236,21 +237,14 @@ static void find_used(struct driver_work *w)
             use(w, w->pages[i]->address, w->pages[i]->touch);
 }
 
-/* Forgets the oldest work of all while the pages are too many. */
+/* If the pages are too many, forgets the older half of each stream's work. */
 static void drop_oldest(void)
 {
-    while (order.pages > MOST_PAGES) {
-        struct driver_work **oldest = NULL;
-        for (int i = 0; i < order.count; i++) {
-            struct driver_work **at = &order.slots[i].live;
-            while (*at && (*at)->next)
-                at = &(*at)->next;
-            if (*at && (!oldest || (*at)->number < (*oldest)->number))
-                oldest = at;
-        }
-        if (!oldest)
-            return;
-        free_from(oldest);
+    for (int i = 0; order.pages > MOST_PAGES && i < order.count; i++) {
+        struct driver_work **middle = &order.slots[i].live;
+        for (const struct driver_work *w = *middle; w && w->next; w = w->next->next)
+            middle = &(*middle)->next;
+        free_from(middle);
     }
 }
 
@@ -276,6 +270,8 @@ void driver_work_end(struct driver_work *w)
     } else {
         find_races(w);
         find_used(w);
+        for (int i = 0; i < w->used_count; i++)
+            driver_guard_use(w->used[i].memory, w->used[i].touch, 1);
         w->next = order.slots[w->slot].live;
         order.slots[w->slot].live = w;
         order.pages += w->page_count;

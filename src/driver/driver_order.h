@@ -62,7 +62,6 @@ struct driver_page {
 
 struct driver_work {
     struct driver_work *next; /* older work of the stream that the host has not waited for */
-    uint64_t number;          /* among all work */
     int slot, stream;
     uint64_t time;
     const char *call;
@@ -119,6 +118,8 @@ void driver_report_host_race(const struct driver_work *w, const struct driver_ov
 /* Memory that host and device share, while work that the host has not waited for uses it, is closed
  * to the host: an access then is a signal, which is reported, and goes on. */
 void driver_guard_lift(void); /* before the driver itself touches memory */
+/* Adds live work (1) to what uses the memory, or takes it away (-1). */
+void driver_guard_use(struct driver_memory *m, unsigned touch, int change);
 /* Closes what live work uses. */
 void driver_guard_close(void);
 /* Returns the work of a slot that the host has not waited for, newest first. */

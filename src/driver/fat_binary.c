@@ -114,6 +114,13 @@ static const char *binary_of(const char *image)
     return binary && word_at(binary) == binary_magic ? binary : NULL;
 }
 
+/* The wrapper of separate compilation names the parts that the toolkit linked. */
+static bool is_for_linking(const char *image)
+{
+    enum { VERSION_LINKED = 2 };
+    return word_at(image) == WRAPPER_MAGIC && word_at(image + 4) == VERSION_LINKED;
+}
+
 char *fat_ptx(struct arena *a, const void *image, int capability, size_t *length, const char **why)
 {
     const char *binary = binary_of(image), *best = NULL;
@@ -123,6 +130,10 @@ char *fat_ptx(struct arena *a, const void *image, int capability, size_t *length
     *why = "it is not a fat binary";
     if (!binary)
         return NULL;
+    if (is_for_linking(image)) {
+        *why = "it was compiled for linking on the device (-rdc=true), which is not supported";
+        return NULL;
+    }
     memcpy(&header, binary, sizeof header);
     const char *at = binary + header.header_bytes, *end = at + header.bytes;
     while ((size_t)(end - at) >= sizeof e) {

@@ -95,6 +95,8 @@ void sim_release(struct sim *sim, uint64_t address)
 
 void sim_skip(struct sim *sim, int count)
 {
+    sim->skipped = sim->allocations.count;
+    sim->skipped_end = sim->skipped + (size_t)count;
     for (int i = 0; i < count; i++)
         vec_push(sim->arena, &sim->allocations, (struct sim_allocation){0});
 }
@@ -109,6 +111,8 @@ bool sim_attach_at(struct sim *sim, uint64_t address, void *data, size_t bytes, 
     if (a->host)
         return false;
     *a = (struct sim_allocation){.host = data, .size = bytes, .name = name, .initialised = true};
+    if (number >= sim->skipped && number < sim->skipped_end)
+        sim->skipped = (size_t)number + 1;
     return true;
 }
 
@@ -480,6 +484,10 @@ static bool tell_allocations(struct sim *sim)
 {
     const struct sim_program *p = sim->program;
     for (size_t i = SIM_FIRST_ALLOCATION; i < sim->allocations.count; i++) {
+        if (i == sim->skipped && i < sim->skipped_end)
+            i = sim->skipped_end;
+        if (i == sim->allocations.count)
+            break;
         const struct sim_allocation *a = &sim->allocations.data[i];
         struct sim_allocation_event event = {.space = a->constant ? SIM_CONST : SIM_GLOBAL,
                                              .address = sim_address_of(i, 0),

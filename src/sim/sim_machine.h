@@ -223,7 +223,8 @@ typedef VEC(struct sim_observer *) sim_listeners;
 
 struct sim {
     struct arena *arena;
-    VEC(struct sim_allocation) allocations; /* the first SIM_FIRST_ALLOCATION are empty */
+    VEC(struct sim_allocation) allocations; /* the first SIM_FIRST_ALLOCATION are empty, */
+    size_t skipped, skipped_end;            /* and these, of sim_skip */
     struct sim_observer *observers;
     sim_listeners on_access, on_sync, on_async; /* of the current launch */
     const struct ptx_module *module;

@@ -25,13 +25,17 @@ def main():
         expect(len(found) > 90 and found == listed(version), f"libcudart.so.{version}: {found ^ listed(version)}")
     there = {"LD_LIBRARY_PATH": os.path.dirname(library)}
     with tempfile.TemporaryDirectory() as folder:
-        for options in (["-arch=sm_80"], ["-no-compress"]):
+        modes = "--compress-mode" in call([nvcc(), "--help"]).out  # speed is LZ4, which older ones have by default
+        for options in (["-arch=sm_80"], ["-no-compress"], ["-compress-mode=speed"] if modes else []):
             program = build(folder, "runtime_api.cu", "-cudart", "shared", *options)
             done = call([program], env=there)
             expect(done.status == 0 and done.out.startswith("0 of ") and done.err == "", done)
         bare = build(folder, "stray_launch.cu", "-cudart", "shared", "-gencode", "arch=compute_90,code=sm_90", name="bare")
         done = call([bare], env=there)
         expect(done.status == 3 and "error: no-ptx: " in done.err and "nvcc adds PTX with -arch=sm_90" in done.err, done)
+        linked = build(folder, "stray_launch.cu", "-cudart", "shared", "-rdc=true", name="linked")
+        done = call([linked], env=there)
+        expect(done.status == 3 and "error: no-ptx: " in done.err and "-rdc=true" in done.err, done)
         static = build(folder, "runtime_api.cu", name="static")
         done = call([static], env={**there, "LD_PRELOAD": library})
         expect(done.status == 0 and done.out.startswith("0 of ") and done.err == "", done)
