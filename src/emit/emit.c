@@ -51,10 +51,6 @@ static void list_parameters(struct emit *m)
         if (p->sym->is_static && p->sym->has_value)
             continue;
         enum lower_param_kind kind = p->sym->is_pointer ? LOWER_POINTER : LOWER_SCALAR;
-        if (kind == LOWER_SCALAR && dtype_table[p->sym->type.dtype].bits < 32) {
-            emit_missing(m, p->sym->loc, "a parameter of less than 32 bits");
-            return;
-        }
         struct thread_value *v = add_parameter(m, kind, p->sym, NULL);
         struct scalar *scalar = arena_new(m->arena, struct scalar);
         *scalar = (struct scalar){thread_use(v), v->type.dtype};
