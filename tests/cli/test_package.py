@@ -251,7 +251,8 @@ def test_documents(prefix):
     for name in glob.glob("*.md") + glob.glob("docs/**/*.md", recursive=True):
         text, source = open(f"{documents}/{name}").read(), open(name).read()
         beside = os.path.dirname(f"{documents}/{name}")
-        dead = [to for to in link.findall(re.sub(r"`[^`\n]*`", "", text)) if not os.path.exists(f"{beside}/{to}")]
+        prose = re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S))
+        dead = [to for to in link.findall(prose) if not os.path.exists(f"{beside}/{to}")]
         if dead:
             fail(f"{documents}/{name} leads to {dead}, which is not there")
         if link.sub("", text) != link.sub("", source):
