@@ -402,6 +402,9 @@ static bool said_before(const struct roles_check *r, size_t number)
         if (f->kind == ROLE_PENDING && other->kind == ROLE_RACE &&
             f->early.stmt == other->early.stmt && f->early.work == other->early.work)
             return true; /* the use is the clearer report */
+        if (f->kind == ROLE_PENDING && other->kind == ROLE_SUM &&
+            f->early.stmt == other->early.stmt)
+            return true;
         if (f->kind == ROLE_RACE && other->kind == ROLE_RACE && f->early.stmt == other->late.stmt &&
             f->late.stmt == other->early.stmt)
             return true;
