@@ -113,7 +113,8 @@ static void elementwise(struct nvptx *n, const struct thread_operation *op)
         nvptx_fail(n, op);
         return;
     }
-    nvptx_registers_of(n, op->results.data[0]);
+    nvptx_registers_of(n,
+                       op->results.data[0]); /* made before those that nvptx_set_result releases */
     if (!compute_words(n, op))
         compute_elements(n, op);
     if (n->scalars.without_code)
@@ -179,7 +180,7 @@ static void convert(struct nvptx *n, const struct thread_operation *op)
             nvptx_set(n, MOD_B32, r->word[w], half[w]);
         return;
     }
-    nvptx_registers_of(n, v);
+    nvptx_registers_of(n, v); /* made before those that nvptx_set_result releases */
     struct ptx_operand *e = source(n, o, &from, count);
     if (count > 1 && is_byte_float(to)) /* by way of f32 */
         for (uint16_t i = 0; i < count && from != DT_F32; i++)

@@ -93,7 +93,7 @@ static uint16_t result_count(const struct thread_operation *o)
         for (size_t i = 0; i < o->operands.count; i++)
             count += elements_of(&o->operands.data[i]);
         break;
-    default: return longest(o);
+    default: return thread_states_count(o->op) ? 1 : longest(o);
     }
     return count < 1 || count > MOST_GROUP ? 0 : (uint16_t)count;
 }
