@@ -571,9 +571,10 @@ TW_API tw_kernel *tw_module_kernel(tw_module *m, const char *name);
 /* Finds the same kernel for another target. target: "cpu", which a module gives; "sm_80" and
  * later for NVIDIA GPUs of that compute capability; "cuda" for the context's GPU, as "sm_…"
  * ("cuda:1" if tw_config.device is 1). Launches of *out are compiled for the target, with the
- * target's tuned values. "sim" is the target that the kernel's head names (`target(sm_90a)`), or else sm_80; on a
- * GPU that can run the named one, "cuda" is that, too. Only "cuda" needs a GPU. Returns TW_OK, TW_NOT_FOUND (no such target) or
- * TW_UNSUPPORTED (no GPU, or one below 8.0); *out is NULL unless TW_OK. The module owns the
+ * target's tuned values. "sim" is the target that the kernel's head names (`target(sm_90a)`), or
+ * else sm_80; on a GPU that can run the named one, "cuda" is that, too. For a kernel whose head
+ * names sm_90a, "sm_90" is that as well. Only "cuda" needs a GPU. Returns TW_OK, TW_NOT_FOUND (no
+ * such target) or TW_UNSUPPORTED (no GPU, or one below 8.0); *out is NULL unless TW_OK. The module owns the
  * kernel, and returns the same one for the same target. */
 TW_API tw_status tw_kernel_for_target(tw_kernel *k, const char *target, tw_kernel **out);
 

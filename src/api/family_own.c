@@ -21,8 +21,9 @@ static tw_status copy_kernels(tw_family *f)
         if (!m)
             status = module_again(f->own, k->module, &m);
         if (status == TW_OK)
-            status = tw_kernel_for_target(tw_module_kernel_at(m, k->index), k->target,
-                                          &f->members[i].own);
+            status =
+                tw_kernel_for_target(tw_module_kernel_at(m, k->index),
+                                     k->asked ? k->asked->name : k->target, &f->members[i].own);
     }
     return status;
 }

@@ -288,7 +288,7 @@ static tw_status find_target(void *user)
         call->name = wanted ? wanted->name : target_at(0)->name;
     }
     for (tw_kernel *k = m->kernels[index].targeted; k; k = k->next)
-        if (strcmp(k->target, call->name) == 0) {
+        if (strcmp(k->asked->name, call->name) == 0) {
             call->found = k;
             return TW_OK;
         }
@@ -299,9 +299,9 @@ static tw_status find_target(void *user)
     if (!device)
         return unknown_target(m->ctx, call->name);
     tw_kernel *k = arena_new(&m->arena, tw_kernel);
-    describe_kernel(m, k, index, device->name);
     k->asked = device;
-    k->device = code_for(k, device);
+    k->device = code_for(call->kernel, device);
+    describe_kernel(m, k, index, k->device->name);
     k->next = m->kernels[index].targeted;
     m->kernels[index].targeted = k;
     call->found = k;

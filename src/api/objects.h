@@ -129,9 +129,9 @@ struct tw_module {
 struct tw_kernel {
     tw_module *module;
     int index;
-    const char *target;             /* that was asked for: "cpu", "sm_90" */
-    const struct target *asked;     /* the same; NULL: the host */
-    const struct target *device;    /* whose code it becomes: sm_90a, too; NULL: the host */
+    const char *target;             /* "cpu", "sm_80" */
+    const struct target *device;    /* the same; NULL: the host */
+    const struct target *asked;     /* that was asked for: sm_90 too, if `device` is sm_90a */
     tw_kernel *targeted;            /* of the host's kernel: its versions for other targets */
     tw_kernel *next;                /* in that list */
     const struct lang_kernel *info; /* as the target sees it */

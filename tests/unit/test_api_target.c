@@ -583,7 +583,7 @@ static void a_kernel_names_its_own_target(void **state)
 {
     struct fixture *f = *state;
     load(f, narrow_text);
-    assert_string_equal(tw_kernel_target(aim(f, "sm_90")), "sm_90");
+    assert_string_equal(tw_kernel_target(aim(f, "sm_90")), "sm_90a");
     shows(f, TW_STAGE_PTX, ".target sm_90a\n");
     aim(f, "sm_90a");
     shows(f, TW_STAGE_PTX, ".target sm_90a\n");
