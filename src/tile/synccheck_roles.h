@@ -24,17 +24,17 @@
  * programs of tests/sync compare the verdicts with all of them.
  *
  * Agents. A warpgroup of a role is an agent, and so is the one thread of a role that starts copies.
- * A clock has a component for the accesses of each agent, for the products of each warpgroup and its
- * steps at mbarriers, for the stores of each thread, and for the phases of each mbarrier. The threads of a warpgroup are
- * not ordered: its clock has its own accesses only up to the last barrier. An arrival counts once
- * all threads of the warpgroup have come, so it releases all accesses before it.
+ * A clock has components for the accesses of each agent, for the products of each warpgroup and its
+ * steps at mbarriers, for the stores of each thread, and for the phases of each mbarrier. The
+ * threads of a warpgroup are not ordered: its clock has its own accesses only up to the last
+ * barrier. An arrival counts once all threads of the warpgroup have come, so it releases all
+ * accesses before it.
  *
  * Two accesses race if they meet, one of them writes, and the clock of the later one does not cover
  * the earlier. Work in the background is an access that is covered once a wait for it is. */
 #ifndef TW_SYNCCHECK_ROLES_H
 #define TW_SYNCCHECK_ROLES_H
 
-#include "base/number_map.h"
 #include "tile/synccheck_core.h"
 
 /* --- traces --- */
