@@ -134,7 +134,8 @@ struct driver_memory {
     const char *name, *call;
     struct driver_site made, freed;
     int guard;            /* driver_guard.c: how the host may access it, */
-    int readers, writers; /* and the live work that uses it */
+    int readers, writers; /* and the live work that uses it: */
+    uint64_t low, high;   /* the addresses from `low` to `high` */
     const char *freed_by; /* name of the call; NULL: not freed */
 };
 /* Returns the memory that has the address or had it before it was freed; NULL: none. */

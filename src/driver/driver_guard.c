@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 enum { OPEN, READ_ONLY, CLOSED };
 
@@ -20,10 +21,15 @@ static bool can_guard(const struct driver_memory *m)
     return !m->freed_by && (m->type == DRIVER_PINNED_MEMORY || m->type == DRIVER_MANAGED_MEMORY);
 }
 
+/* Closes the pages that live work uses, or opens all. */
 static void set(struct driver_memory *m, int state)
 {
     static const int protections[] = {PROT_READ | PROT_WRITE, PROT_READ, PROT_NONE};
-    if (m->guard == state || mprotect(m->host, m->bytes, protections[state]) != 0)
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), end = m->address + m->bytes;
+    uint64_t from = state == OPEN ? m->address : m->low / page * page;
+    uint64_t to = state == OPEN || m->high > end ? end : m->high;
+    if (m->guard == state ||
+        mprotect((void *)(uintptr_t)from, (size_t)(to - from), protections[state]) != 0)
         return;
     guarded += (state != OPEN) - (m->guard != OPEN);
     m->guard = state;
@@ -51,20 +57,34 @@ static bool is_write(const void *context)
 #endif
 }
 
-/* Reports the access if work touches the byte; opens the memory in either case. */
-static bool handle(uint64_t address, bool writes)
+/* Handles the access of a byte: of one that work writes atomically, such as a flag, the host waits
+ * for the work; of another that the work touches, it is a race. */
+static bool judge(const struct driver_work *w, uint64_t address, bool writes)
 {
     struct driver_overlap overlap;
+    if (driver_order_is_before_host(w))
+        return false;
+    if (!writes && driver_writes_atomically(w, address)) {
+        driver_order_seen(w);
+        return false;
+    }
+    if (!driver_touches_byte(w, address, writes, &overlap))
+        return false;
+    driver_report_host_race(w, &overlap);
+    return true;
+}
+
+/* Returns false if the address is not that of closed memory; opens the memory otherwise. */
+static bool handle(uint64_t address, bool writes)
+{
     struct driver_memory *m = driver_memory_at(address);
+    bool told = false;
     if (!m || m->guard == OPEN || address - m->address >= m->bytes)
         return false;
     set(m, OPEN);
     for (int i = 0; i < driver_order_slots(); i++)
-        for (const struct driver_work *w = driver_work_live(i); w; w = w->next)
-            if (driver_touches_byte(w, address, writes, &overlap)) {
-                driver_report_host_race(w, &overlap);
-                return true;
-            }
+        for (const struct driver_work *w = driver_work_live(i); w && !told; w = w->next)
+            told = judge(w, address, writes);
     return true;
 }
 
@@ -93,9 +113,13 @@ void driver_guard_forget(struct driver_memory *m)
         set(m, OPEN);
 }
 
-void driver_guard_use(struct driver_memory *m, unsigned touch, int change)
+void driver_guard_use(const struct driver_used *u, int change)
 {
-    bool writes = touch & (DRIVER_WRITES | DRIVER_WRITES_ATOMICALLY);
+    struct driver_memory *m = u->memory;
+    bool writes = u->touch & (DRIVER_WRITES | DRIVER_WRITES_ATOMICALLY), first;
+    first = !m->writers && !m->readers;
+    m->low = first || u->low < m->low ? u->low : m->low;
+    m->high = first || u->high > m->high ? u->high : m->high;
     uses += change;
     m->writers += writes ? change : 0;
     m->readers += writes ? 0 : change;

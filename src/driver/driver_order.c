@@ -91,7 +91,7 @@ void driver_order_wait(struct driver_stream *s, const struct driver_clock *event
 static void free_work(struct driver_work *w)
 {
     for (int i = 0; i < w->used_count; i++)
-        driver_guard_use(w->used[i].memory, w->used[i].touch, -1);
+        driver_guard_use(&w->used[i], -1);
     for (size_t i = 0; i < w->page_room; i++)
         free(w->pages[i]);
     order.pages -= w->page_count;
@@ -141,6 +141,17 @@ void driver_order_host_all(void)
             join(&order.host, &order.slots[i].stream->clock);
     join(&order.host, &order.orphans);
     retire();
+}
+
+bool driver_order_is_before_host(const struct driver_work *w)
+{
+    return w->time <= time_in(&order.host, w->slot);
+}
+
+void driver_order_seen(const struct driver_work *w)
+{
+    if (reach(&order.host, w->slot) && order.host.times[w->slot] < w->time)
+        order.host.times[w->slot] = w->time;
 }
 
 const struct driver_work *driver_work_live(int slot)
@@ -212,29 +223,32 @@ void driver_work_touches(struct driver_work *w, uint64_t address, uint64_t bytes
     w->spans[w->span_count++] = (struct driver_span){address, bytes, touch};
 }
 
-static void use(struct driver_work *w, uint64_t address, unsigned touch)
+static void use(struct driver_work *w, uint64_t address, uint64_t bytes, unsigned touch)
 {
     struct driver_memory *m = driver_is_shared(address) ? driver_memory_at(address) : NULL;
-    for (int i = 0; m && i < w->used_count; i++)
-        if (w->used[i].memory == m) {
-            w->used[i].touch |= touch;
+    struct driver_used *u = w->used;
+    for (; m && u < w->used + w->used_count; u++)
+        if (u->memory == m) {
+            u->touch |= touch;
+            u->low = address < u->low ? address : u->low;
+            u->high = address + bytes > u->high ? address + bytes : u->high;
             return;
         }
     void *more = m ? realloc(w->used, (size_t)(w->used_count + 1) * sizeof *w->used) : NULL;
     if (!more)
         return;
     w->used = more;
-    w->used[w->used_count++] = (struct driver_used){m, touch};
+    w->used[w->used_count++] = (struct driver_used){m, touch, address, address + bytes};
 }
 
 /* Finds the memory of the host that the work used. */
 static void find_used(struct driver_work *w)
 {
     for (int i = 0; i < w->span_count; i++)
-        use(w, w->spans[i].address, w->spans[i].touch);
+        use(w, w->spans[i].address, w->spans[i].bytes, w->spans[i].touch);
     for (size_t i = 0; i < w->page_room; i++)
         if (w->pages[i])
-            use(w, w->pages[i]->address, w->pages[i]->touch);
+            use(w, w->pages[i]->address, DRIVER_PAGE, w->pages[i]->touch);
 }
 
 /* If the pages are too many, forgets the older half of each stream's work. */
@@ -271,7 +285,7 @@ void driver_work_end(struct driver_work *w)
         find_races(w);
         find_used(w);
         for (int i = 0; i < w->used_count; i++)
-            driver_guard_use(w->used[i].memory, w->used[i].touch, 1);
+            driver_guard_use(&w->used[i], 1);
         w->next = order.slots[w->slot].live;
         order.slots[w->slot].live = w;
         order.pages += w->page_count;

@@ -76,6 +76,7 @@ struct driver_work {
     struct driver_used {
         struct driver_memory *memory;
         unsigned touch;
+        uint64_t low, high; /* addresses of the first byte, and after the last one */
     } * used;
     int used_count;
 };
@@ -99,7 +100,10 @@ struct driver_overlap {
 };
 bool driver_overlaps(const struct driver_work *a, const struct driver_work *b,
                      struct driver_overlap *out);
-/* Returns true if the work touches this byte in a way that needs an order with the host's access. */
+/* Returns true if the work writes this byte atomically alone: the host may read it at any time. */
+bool driver_writes_atomically(const struct driver_work *w, uint64_t address);
+/* Returns true if the work touches this byte in a way that needs an order with the host's access.
+ * The host's accesses count as atomic. */
 bool driver_touches_byte(const struct driver_work *w, uint64_t address, bool host_writes,
                          struct driver_overlap *out);
 /* Return the number of an instruction, 1 to 4095, and the instruction of a number; 0 and NULL:
@@ -118,10 +122,14 @@ void driver_report_host_race(const struct driver_work *w, const struct driver_ov
 /* Memory that host and device share, while work that the host has not waited for uses it, is closed
  * to the host: an access then is a signal, which is reported, and goes on. */
 void driver_guard_lift(void); /* before the driver itself touches memory */
-/* Adds live work (1) to what uses the memory, or takes it away (-1). */
-void driver_guard_use(struct driver_memory *m, unsigned touch, int change);
+/* Adds live work (1) to what uses memory, or takes it away (-1). */
+void driver_guard_use(const struct driver_used *u, int change);
 /* Closes what live work uses. */
 void driver_guard_close(void);
+/* Returns true if the host has waited for the work. */
+bool driver_order_is_before_host(const struct driver_work *w);
+/* The host has seen what this work wrote atomically, so it comes after the work. */
+void driver_order_seen(const struct driver_work *w);
 /* Returns the work of a slot that the host has not waited for, newest first. */
 const struct driver_work *driver_work_live(int slot);
 int driver_order_slots(void);

@@ -174,10 +174,20 @@ bool driver_overlaps(const struct driver_work *a, const struct driver_work *b,
            overlap_of_pages(b, a, true, out);
 }
 
+bool driver_writes_atomically(const struct driver_work *w, uint64_t address)
+{
+    enum { MASK = (1 << DRIVER_TOUCHES) - 1 };
+    const struct driver_page *p =
+        driver_work_page((struct driver_work *)(uintptr_t)w, address, false);
+    unsigned touch = p ? p->bytes[address % DRIVER_PAGE] & MASK : 0;
+    return touch & DRIVER_WRITES_ATOMICALLY && !(touch & DRIVER_WRITES);
+}
+
 bool driver_touches_byte(const struct driver_work *w, uint64_t address, bool host_writes,
                          struct driver_overlap *out)
 {
-    struct driver_span byte = {address, 1, host_writes ? DRIVER_WRITES : DRIVER_READS};
+    struct driver_span byte = {address, 1,
+                               host_writes ? DRIVER_WRITES_ATOMICALLY : DRIVER_READS_ATOMICALLY};
     struct driver_work host = {.spans = &byte, .span_count = 1};
     return driver_overlaps(w, &host, out);
 }

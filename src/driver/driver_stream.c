@@ -6,8 +6,8 @@
 double driver_clock;
 
 static struct driver_stream default_stream = {.slot = -1};
-static struct driver_stream thread_stream = {.number = -1, .slot = -1};
-static int streams; /* so far */
+static _Thread_local struct driver_stream *thread_stream; /* NULL: not used so far */
+static int streams;                                       /* so far */
 
 struct event {
     unsigned flags;
@@ -25,13 +25,27 @@ static struct driver_stream *usual(struct driver_stream *s)
     return s;
 }
 
+/* Returns the thread's own default stream; NULL: no memory. It outlives the thread. */
+static struct driver_stream *of_thread(void)
+{
+    if (thread_stream)
+        return thread_stream;
+    thread_stream = calloc(1, sizeof *thread_stream);
+    if (!thread_stream)
+        return NULL;
+    thread_stream->number = -1;
+    usual(&default_stream);
+    driver_order_stream(thread_stream);
+    return thread_stream;
+}
+
 struct driver_stream *driver_stream_of(void *handle)
 {
     enum { LEGACY = 1, PER_THREAD = 2 }; /* CU_STREAM_LEGACY, CU_STREAM_PER_THREAD */
     if ((uintptr_t)handle <= LEGACY)
         return usual(&default_stream);
     if ((uintptr_t)handle == PER_THREAD)
-        return usual(&thread_stream);
+        return of_thread();
     return driver_object(handle, DRIVER_STREAM);
 }
 

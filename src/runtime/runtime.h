@@ -8,6 +8,7 @@
  *   runtime_copy.c       copies and fills
  *   runtime_stream.c     streams and events
  *   runtime_device.c     the device
+ *   runtime_threads.c    default streams of threads
  *   runtime_missing.c    what is not supported
  *   runtime_static.c     programs that have NVIDIA's runtime inside */
 #ifndef TW_RUNTIME_H

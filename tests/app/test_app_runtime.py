@@ -13,8 +13,11 @@ from tile_runner import call, expect
 def listed(version):
     """Returns the names in the table of entry points for a version of the library."""
     folder = os.path.join(HERE, "../../src/runtime")
-    with open(f"{folder}/runtime_calls.def") as calls, open(f"{folder}/runtime_missing.def") as missing:
-        return {*re.findall(rf"^(?:CALL|OF_{version})\((\w+),", calls.read(), re.M), *re.findall(r"^MISSING\((\w+)\)", missing.read(), re.M)}
+    calls, missing, threads = (open(f"{folder}/runtime_{name}.def").read() for name in ("calls", "missing", "threads"))
+    suffixes = {"IN_STREAM": "_ptsz", "WAITING": "_ptds"}
+    own = {name + suffixes[how] for how, name in re.findall(r"^(IN_STREAM|WAITING)\((\w+),", threads, re.M)}
+    return {*re.findall(rf"^(?:CALL|OF_{version})\((\w+),", calls, re.M), *re.findall(r"^MISSING\((\w+)\)", missing, re.M),
+            *own, "cudaLaunchKernelExC_ptsz"}
 
 
 def main():
@@ -26,7 +29,7 @@ def main():
     there = {"LD_LIBRARY_PATH": os.path.dirname(library)}
     with tempfile.TemporaryDirectory() as folder:
         modes = "--compress-mode" in call([nvcc(), "--help"]).out  # speed is LZ4, which older ones have by default
-        for options in (["-arch=sm_80"], ["-no-compress"], ["-compress-mode=speed"] if modes else []):
+        for options in (["-arch=sm_80"], ["-no-compress", "--default-stream", "per-thread"], ["-compress-mode=speed"] if modes else []):
             program = build(folder, "runtime_api.cu", "-cudart", "shared", *options)
             done = call([program], env=there)
             expect(done.status == 0 and done.out.startswith("0 of ") and done.err == "", done)
