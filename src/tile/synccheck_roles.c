@@ -45,8 +45,8 @@ bool choose_truth(struct roles_check *r, const struct expr *condition)
     return choose(r, condition, condition->loc, 2, false) == 0;
 }
 
-/* Returns true if the run is one of those that are tried: of many choices, up to two differ from the
- * usual ones, which come first. */
+/* Returns true if the run is one of those that are tried: of many choices, up to two differ from
+ * the usual ones, which come first. */
 static bool is_tried(const struct roles_check *r)
 {
     enum { MANY = 4, MOST_UNUSUAL = 2 };

@@ -15,13 +15,13 @@
  * inputs for which all facts hold (synccheck_solve.c), so `p < k` in steps of 64 and
  * `t < cdiv(k, 64)` agree, too.
  *
- * The traces run once, with vector clocks, and that run decides all orders of their steps. Waits are
- * the only steps that wait, and each waits for one phase. If the arrivals at every phase are the
- * same in all orders, an order cannot change which waits return, or what they order. The run
- * checks this premise: each arrival at a phase must come after all arrivals and copies of the phase
- * before, by an order that the program has. If one does not, there is an order in which it counts
- * for the earlier phase, and that is reported. So no interleaving needs to be tried; the random
- * programs of tests/sync compare the verdicts with all of them.
+ * The traces run once, with vector clocks, and that run decides all orders of their steps. Waits
+ * are the only steps that wait, and each waits for one phase. If the arrivals at every phase are
+ * the same in all orders, an order cannot change which waits return, or what they order. The run
+ * checks this premise: each arrival at a phase must come after all arrivals and copies of the
+ * phase before, by an order that the program has. If one does not, there is an order in which it
+ * counts for the earlier phase, and that is reported. So no interleaving needs to be tried; the
+ * random programs of tests/sync compare the verdicts with all of them.
  *
  * Agents. A warpgroup of a role is an agent, and so is the one thread of a role that starts copies.
  * A clock has components for the accesses of each agent, for the products of each warpgroup and its
@@ -268,13 +268,14 @@ struct role_place role_place_of(const struct roles_check *r, int trace, const st
 
 /* synccheck_roles_barrier.c */
 void barriers_init(struct roles_run *u, int first_component);
-/* Returns false if the phase has all its arrivals, but is not complete, so that one more is too many.
- * `clock` is that of the agent with all that it releases; component and time are those of the step. */
+/* Returns false if the phase has all its arrivals, but is not complete, so that one more is too
+ * many. `clock` is that of the agent with all that it releases; component and time are those of
+ * the step. */
 bool barrier_arrive(struct roles_run *u, const struct role_step *s, const int *clock,
                     const struct phase_step *step);
 void barrier_copy(struct roles_run *u, const struct role_step *s, const int *clock,
                   const struct phase_step *step);
-/* Returns the phase for which the next wait of an agent waits: *waits is the number of its waits. */
+/* Returns the phase for which an agent waits that has waited `waits` times before. */
 int barrier_phase_awaited(const struct roles_run *u, const struct role_step *s, int waits,
                           const int *clock);
 /* Passes a wait for a phase that is complete. */

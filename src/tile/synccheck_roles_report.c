@@ -430,8 +430,8 @@ static bool is_reported(const struct roles_check *r, size_t number)
     return !(is_order(f) && data) && !said_before(r, number);
 }
 
-/* Notes the choices that led to the findings. The first combination of choices is the usual case, so
- * it needs no word. */
+/* Notes the choices that led to the findings. The first combination of choices is the usual
+ * case, so it needs no word. */
 static void note_choices(struct roles_check *r)
 {
     bool usual = true;

@@ -53,8 +53,8 @@ static bool kinds_conflict(int a, int b)
     return (a != TOUCH_READ || b != TOUCH_READ) && !(a == TOUCH_ATOMIC && b == TOUCH_ATOMIC);
 }
 
-/* Returns true for two accesses of one statement that the compiler orders: it reads all tiles before
- * it writes any, but each thread reads an element when it gets there. */
+/* Returns true for two accesses of one statement that the compiler orders: it reads all tiles
+ * before it writes any, but each thread reads an element when it gets there. */
 static bool ordered_within(const struct roles_run *u, const struct role_record *a,
                            const struct role_record *b)
 {
@@ -373,8 +373,8 @@ static void note_left(struct roles_run *u)
 
 /* --- the whole --- */
 
-/* Returns true for a role that starts copies on mbarriers. Such roles run first, so that a use without
- * a wait is reported as the use of a part that a copy may write. */
+/* Returns true for a role that starts copies on mbarriers. Such roles run first, so that a use
+ * without a wait is reported as the use of a part that a copy may write. */
 static bool starts_copies(const struct role_trace *t)
 {
     for (size_t i = 0; i < t->steps.count; i++) {

@@ -19,7 +19,7 @@ static enum flow walk_list(struct tracer *t, const struct stmt *s);
 
 /* --- conditions --- */
 
-/* Returns true if the value depends on an unknown that a role made, so that no other role has it. */
+/* Returns true if the value depends on an unknown that a role made, so no other role has it. */
 static bool is_own(const struct sync_check *k, int v, int fresh)
 {
     const struct value *x = value_at(k, v);
@@ -45,8 +45,8 @@ static bool truth_of(struct tracer *t, const struct expr *e, struct rounds *roun
     return (rounds->round < rounds->trips) != negated;
 }
 
-/* Adds facts under which the condition has this truth. solved: only if inputs are found for all facts
- * of the run. Returns false without new facts if there are none. */
+/* Adds facts under which the condition has this truth. solved: only if inputs are found for all
+ * facts of the run. Returns false without new facts if there are none. */
 static bool learn(struct roles_check *r, const struct split *split, bool truth, bool solved)
 {
     struct state *s = r->state;

@@ -2,10 +2,10 @@
  *
  *     random_roles [COUNT [SEED [-v]]]
  *
- * Most programs are a ring of stages between a producer and consumers, with a few changes. Each is
- * printed as a kernel, compiled by `lang` and checked; the oracle walks all orders for each number
- * of rounds that the check tries. The test fails if a fault is missed, if there is a false alarm, or
- * if a program is undecided. */
+ * Most programs are a ring of stages between a producer and consumers, with a few changes. Each
+ * is printed as a kernel, compiled by `lang` and checked; the oracle walks all orders for each
+ * number of rounds that the check tries. The test fails if a fault is missed, if there is a
+ * false alarm, or if a program is undecided. */
 #include "chance.h"
 #include "roles_oracle.h"
 

@@ -342,7 +342,8 @@ static bool products_done(const struct world *w, const struct now *s, int thread
     return true;
 }
 
-/* Steps all threads of a role, or of the block, past a barrier. Returns false if some are not there. */
+/* Steps all threads of a role, or of the block, past a barrier. Returns false if some are not
+ * there. */
 static bool step_sync(const struct world *w, struct now *s, int thread, bool common)
 {
     int at = s->at[thread];

@@ -1,11 +1,11 @@
 /* Small programs of roles, and whether they are wrong, found by trying every interleaving of
  * threads and of copies that land. It shares nothing with the check that it judges.
  *
- * Each role has statements before, in and after one loop of n rounds. The oracle unrolls them for a
- * number of rounds. The first warpgroup of a role is two threads, of which the first one starts
- * copies; a second warpgroup is one more thread. A role in one_thread is one thread; it has a second
- * one if there are statements before the roles. All threads have those, and the first role starts
- * their copies.
+ * Each role has statements before, in and after one loop of n rounds. The oracle unrolls them
+ * for a number of rounds. The first warpgroup of a role is two threads, of which the first one
+ * starts copies; a second warpgroup is one more thread. A role in one_thread is one thread; it
+ * has a second one if there are statements before the roles. All threads have those, and the
+ * first role starts their copies.
  *
  * A program is wrong if in some order
  *   two accesses of a part, one of them a write, can happen at the same time; a copy, store or

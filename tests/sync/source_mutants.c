@@ -224,8 +224,8 @@ static size_t skip_subscript(const char *t, size_t i)
     return i;
 }
 
-/* Changes the first index in every use of a tile or mbarrier, from its declaration on. tile: the name
- * of a tile that is then concerned, or NULL. */
+/* Changes the first index in every use of a tile or mbarrier, from its declaration on. tile: the
+ * name of a tile that is then concerned, or NULL. */
 static void mutate_stages(struct mutants *m, const char *kind, const char *name, const char *stages,
                           const char *tile, struct span body)
 {
