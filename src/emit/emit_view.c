@@ -54,7 +54,6 @@ static bool find_part(struct emit *m, const struct expr *e, struct view_part *ou
 {
     const struct sym *s = e->sym;
     struct scalar steps[MOST_AXES], at = wide_constant(0);
-    struct scalar starts[2] = {wide_constant(0), wide_constant(0)};
     int rank = e->type.rank, seen = 0;
     *out = (struct view_part){.inside = emit_constant(DT_BOOL, 1)};
     out->rows = out->columns = wide_constant(1);
@@ -81,7 +80,6 @@ static bool find_part(struct emit *m, const struct expr *e, struct view_part *ou
             seen++;
         }
     }
-    (void)starts;
     out->base = (struct scalar){emit_base(m, s), DT_U64};
     out->base = emit_op2(m, THREAD_ADD, DT_U64, out->base, emit_as(m, at, DT_U64));
     return true;
@@ -207,6 +205,19 @@ static void store(struct emit *m, enum dtype t, struct element at, struct thread
     m->b.region = outer;
 }
 
+/* Of the threads that hold the same elements, one stores them. */
+static struct scalar holds_first(struct emit *m, enum tile_form form)
+{
+    struct scalar quad = emit_op2(m, THREAD_AND, DT_U32, m->place.lane, emit_constant(DT_U32, 3));
+    if (form == TILE_ROWS)
+        return emit_op2(m, THREAD_EQ, DT_U32, quad, emit_constant(DT_U32, 0));
+    if (form == TILE_WHOLE)
+        return emit_constant(DT_BOOL, 1);
+    struct scalar first = emit_op2(m, THREAD_EQ, DT_U32, m->place.warp, emit_constant(DT_U32, 0));
+    return emit_op2(m, THREAD_AND, DT_BOOL, first,
+                    emit_op2(m, THREAD_LT, DT_U32, m->place.lane, emit_constant(DT_U32, 4)));
+}
+
 void emit_view_store(struct emit *m, const struct expr *target, const struct tile *value)
 {
     struct view_part p;
@@ -219,6 +230,7 @@ void emit_view_store(struct emit *m, const struct expr *target, const struct til
         emit_missing(m, target->loc, "a store of equal rows or columns to a view");
         return;
     }
+    p.inside = emit_op2(m, THREAD_AND, DT_BOOL, p.inside, holds_first(m, t.form));
     int elements, parts = parts_of_tile(&t, &elements);
     for (int i = 0; i < parts; i++)
         for (int j = 0; j < elements; j++) {
