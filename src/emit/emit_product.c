@@ -1,12 +1,9 @@
 /* Products of warpgroups: wgmma. Each warpgroup has some blocks of 64 rows of the sums; the product of one block is one
- * group of instructions, one for each 16 elements of k. */
+ * group of instructions, one for each 32 bytes of k. */
 #include "emit/emit_own.h"
+#include "target/targets.h"
 
-enum {
-    UNIT_K_BYTES = 32, /* of a row of a factor that one instruction takes */
-    DESCRIPTOR_UNIT = 16,
-    MOST_N = 256
-};
+enum { DESCRIPTOR_UNIT = 16 };
 
 static void note_sums(void *user, struct stmt *s)
 {
@@ -61,7 +58,7 @@ static struct scalar descriptor(struct emit *m, const struct shared_part *p, boo
 static int64_t step_of(const struct shared_part *p, bool across, int step)
 {
     int64_t size = (int64_t)dtype_size(p->sym->type.dtype);
-    int64_t element = (int64_t)step * UNIT_K_BYTES / size;
+    int64_t element = (int64_t)step * TARGET_WARPGROUP_K_BYTES / size;
     if (across)
         return element * EMIT_PANEL / DESCRIPTOR_UNIT;
     return element / p->panel * p->rows * EMIT_PANEL / DESCRIPTOR_UNIT +
@@ -81,8 +78,18 @@ static bool find_shared(struct emit *m, const struct expr *e, struct factor *f)
     return false;
 }
 
-static bool find_left(struct emit *m, const struct expr *e, struct factor *f)
+static bool find_left(struct emit *m, const struct expr *e, const struct target_warpgroup_unit *u,
+                      struct factor *f)
 {
+    if (e->op == OP_REF && u->left == TARGET_LEFT_OWN) {
+        emit_error(m, e->loc, "the unit for %s · %s does not take this register tile",
+                   dtype_table[u->a].name, dtype_table[u->b].name);
+        diag_note(m->diag, e->loc,
+                  "only 16-bit elements lie in registers as the unit wants them: copy `%s` to a "
+                  "shared tile",
+                  e->sym->name);
+        return false;
+    }
     if (e->op == OP_REF) {
         f->tile = emit_tile(m, e);
         f->in_registers = true;
@@ -97,45 +104,60 @@ static bool find_left(struct emit *m, const struct expr *e, struct factor *f)
     return find_shared(m, e, f);
 }
 
-static bool find_right(struct emit *m, const struct expr *e, struct factor *f)
+static bool find_right(struct emit *m, const struct expr *e, const struct target_warpgroup_unit *u,
+                       struct factor *f)
 {
     f->across = e->op != OP_TRANS;
+    if (f->across && u->right == TARGET_RIGHT_K) {
+        emit_error(m, e->loc, "the unit for %s · %s reads the right factor along k only",
+                   dtype_table[u->a].name, dtype_table[u->b].name);
+        diag_note(m->diag, e->sym->loc, "store `%s` as [n][k], and multiply by `trans(%s%s)`",
+                  e->sym->name, e->sym->name, e->sym->type.rank > 2 ? "[…]" : "");
+        return false;
+    }
     return find_shared(m, f->across ? e : e->args[0], f);
 }
 
-static bool has_unit(struct emit *m, const struct stmt *s)
+/* Returns the unit of the product; NULL: there is none, which is reported. */
+static const struct target_warpgroup_unit *find_unit(struct emit *m, const struct stmt *s)
 {
     const struct expr *dot = s->value;
-    enum dtype t = dot->args[0]->type.dtype;
-    int64_t n = dot->type.extent[1], k = dot->args[0]->type.extent[1];
-    bool half = t == DT_F16 || t == DT_BF16;
-    if (half && dot->type.dtype == DT_F32 && n % 8 == 0 && n <= MOST_N &&
-        k * (int64_t)dtype_size(t) % UNIT_K_BYTES == 0)
-        return true;
-    emit_error(m, s->loc, "no unit of warpgroups has this product: %s · %s",
-               type_text(m->arena, &dot->args[0]->type), type_text(m->arena, &dot->args[1]->type));
-    diag_note(
-        m->diag, s->loc,
-        "there are products of f16 and bf16 with sums of f32; n is a multiple of 8, at most %d, "
-        "k a multiple of 16",
-        MOST_N);
-    return false;
+    const struct type *a = &dot->args[0]->type, *b = &dot->args[1]->type;
+    const struct target_warpgroup_unit *u =
+        target_warpgroup_unit_of(a->dtype, b->dtype, dot->type.dtype);
+    if (u && u->sum_bits < 24) {
+        emit_missing(m, s->loc, "a product of 8-bit floats");
+        return NULL;
+    }
+    if (u && target_warpgroup_has_n(u, dot->type.extent[1]) && a->extent[1] % u->k == 0)
+        return u;
+    emit_error(m, s->loc, "no unit of warpgroups has this product: %s · %s", type_text(m->arena, a),
+               type_text(m->arena, b));
+    if (u)
+        diag_note(m->diag, s->loc,
+                  "n is a multiple of 8, and of %d above 32, at most %d; k a multiple of %d",
+                  u->step, TARGET_WARPGROUP_N, u->k);
+    else
+        diag_note(m->diag, s->loc,
+                  "there are products of two f16, two bf16, two tf32 or two 8-bit floats with sums "
+                  "of f32, and of two 8-bit integers with sums of i32");
+    return NULL;
 }
 
 /* --- products --- */
 
 struct product {
     const struct stmt *s;
+    const struct target_warpgroup_unit *unit;
     struct factor left, right;
     int steps;
-    enum dtype dtype;
 };
 
 /* Emits the product of one block. `adds`: whether the sums count, a bool. Returns the sums in flight. */
 static struct thread_value *block_product(struct emit *m, const struct product *p, int block,
                                           struct thread_operand sums, struct thread_operand adds)
 {
-    const enum dtype t = p->dtype;
+    const enum dtype types[THREAD_TYPES] = {p->unit->sum, p->unit->a, p->unit->b};
     struct thread_value *v = NULL;
     struct scalar row = emit_constant(DT_U32, 0), left = row;
     int blocks = emit_blocks(m, &p->s->target->type, p->s->loc);
@@ -149,9 +171,9 @@ static struct thread_value *block_product(struct emit *m, const struct product *
     struct scalar right = p->right.descriptor;
     struct thread_operand *parts = arena_array(m->arena, struct thread_operand, p->steps);
     for (int i = 0; p->left.in_registers && i < p->steps; i++)
-        parts[i] =
-            thread_use(THREAD_ADD_OP(&m->b, THREAD_PART, t, DT_NONE, p->left.tile.part[block],
-                                     thread_integer(8 * i), thread_integer(8), thread_integer(1)));
+        parts[i] = thread_use(THREAD_ADD_OP(&m->b, THREAD_PART, p->unit->a, DT_NONE,
+                                            p->left.tile.part[block], thread_integer(8 * i),
+                                            thread_integer(8), thread_integer(1)));
     for (int i = 0; i < p->steps; i++) {
         struct scalar b =
             emit_op2(m, THREAD_ADD, DT_U64, right,
@@ -163,23 +185,22 @@ static struct thread_value *block_product(struct emit *m, const struct product *
             o[1] = emit_op2(m, THREAD_ADD, DT_U64, left,
                             emit_constant(DT_U64, step_of(&p->left.part, false, i)))
                        .o;
-        v = thread_add_counted(&m->b, p->left.in_registers ? THREAD_PRODUCT_FROM : THREAD_PRODUCT,
-                               DT_F32, t, 0, o, 5);
+        v = thread_add_typed(&m->b, p->left.in_registers ? THREAD_PRODUCT_FROM : THREAD_PRODUCT,
+                             types, 0, o, 5);
         sums = thread_use(v);
         adds = thread_integer(1);
     }
-    return THREAD_ADD_OP(&m->b, THREAD_PRODUCT_COMMIT, DT_F32, DT_NONE, sums);
+    return THREAD_ADD_OP(&m->b, THREAD_PRODUCT_COMMIT, p->unit->sum, DT_NONE, sums);
 }
 
 void emit_product(struct emit *m, const struct stmt *s)
 {
     struct variable *v = emit_variable(m, s->target->sym);
-    struct product p = {.s = s, .dtype = s->value->args[0]->type.dtype};
-    if (!v || !has_unit(m, s) || !find_left(m, s->value->args[0], &p.left) ||
-        !find_right(m, s->value->args[1], &p.right))
+    struct product p = {.s = s, .unit = v ? find_unit(m, s) : NULL};
+    if (!p.unit || !find_left(m, s->value->args[0], p.unit, &p.left) ||
+        !find_right(m, s->value->args[1], p.unit, &p.right))
         return;
-    p.steps =
-        (int)(s->value->args[0]->type.extent[1] * (int64_t)dtype_size(p.dtype) / UNIT_K_BYTES);
+    p.steps = (int)s->value->args[0]->type.extent[1] / p.unit->k;
     p.right.descriptor = descriptor(m, &p.right.part, p.right.across, emit_constant(DT_U32, 0));
     int blocks = v->count - 1;
     for (int b = 0; b < blocks && !m->failed; b++) {
@@ -201,8 +222,9 @@ void emit_product_wait(struct emit *m, int64_t most)
         if (v->flight == 0 || v->flight > latest)
             continue;
         for (int j = 0; j < v->count - 1; j++) {
-            struct thread_value *sums = THREAD_ADD_OP(&m->b, THREAD_PRODUCT_WAIT, DT_F32, DT_NONE,
-                                                      v->slots[j].o, thread_integer(groups));
+            struct thread_value *sums =
+                THREAD_ADD_OP(&m->b, THREAD_PRODUCT_WAIT, v->slots[j].type.dtype, DT_NONE,
+                              v->slots[j].o, thread_integer(groups));
             sums->type.count = v->slots[j].type.count;
             v->slots[j] = (struct slot){thread_use(sums), sums->type};
         }

@@ -1,5 +1,6 @@
 /* Operations on shared memory, barriers, the copy engine and the matrix unit. */
 #include "nvptx/nvptx_own.h"
+#include "target/targets.h"
 
 #include <assert.h>
 
@@ -273,27 +274,49 @@ static void descriptor(struct nvptx *n, const struct thread_operation *op)
 
 /* --- products --- */
 
+/* Returns the type as mnemonics have it: signed integers are s8 and s32. */
+static const char *type_of_matrix(struct nvptx *n, enum dtype t)
+{
+    const char *name = dtype_table[t].name;
+    return dtype_is_signed(t) && !dtype_is_float(t) ? arena_printf(n->arena, "s%s", name + 1)
+                                                    : name;
+}
+
+static const char *product_mnemonic(struct nvptx *n, const struct thread_operation *op, int words)
+{
+    const struct target_warpgroup_unit *u =
+        target_warpgroup_unit_of(op->types[1], op->types[2], op->types[0]);
+    return arena_printf(n->arena, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s.%s.%s", 2 * words,
+                        u->k, type_of_matrix(n, u->sum), type_of_matrix(n, u->a),
+                        type_of_matrix(n, u->b));
+}
+
+/* After the predicate come the signs of both factors, unless they are integers, and for factors of 16 bits whether
+ * each is read across its rows; a left factor in registers is not. */
 static void product(struct nvptx *n, const struct thread_operation *op)
 {
+    enum { MOST = 8 };
     const struct thread_operand *o = op->operands.data;
     const struct nvptx_registers *sums = nvptx_registers_of(n, op->results.data[0]);
     const bool from = op->op == THREAD_PRODUCT_FROM;
-    const char *type = op->types[1] == DT_F16 ? "f16" : "bf16";
-    const char *mnemonic = arena_printf(
-        n->arena, "wgmma.mma_async.sync.aligned.m64n%dk16.f32.%s.%s", 2 * sums->words, type, type);
-    struct ptx_operand out = ptx_vector(&n->build, sums->word, sums->words),
-                       b = nvptx_scalar(n, &o[2], DT_U64);
-    struct ptx_operand adds = nvptx_scalar(n, &o[3], DT_BOOL), one = ptx_int(1),
-                       across = ptx_int(o[4].integer);
+    struct ptx_operand all[MOST];
+    size_t count = 0;
     assert(nvptx_registers_of(n, o[0].value) == sums &&
            "sums are live after a product has taken them");
-    if (from)
-        ptx_emit(&n->build, mnemonic, out,
-                 ptx_vector(&n->build, nvptx_registers_of(n, o[1].value)->word, 4), b, adds, one,
-                 one, across);
-    else
-        ptx_emit(&n->build, mnemonic, out, nvptx_scalar(n, &o[1], DT_U64), b, adds, one, one,
-                 ptx_int(0), across);
+    all[count++] = ptx_vector(&n->build, sums->word, sums->words);
+    all[count++] = from ? ptx_vector(&n->build, nvptx_registers_of(n, o[1].value)->word, 4)
+                        : nvptx_scalar(n, &o[1], DT_U64);
+    all[count++] = nvptx_scalar(n, &o[2], DT_U64);
+    all[count++] = nvptx_scalar(n, &o[3], DT_BOOL);
+    for (int i = 0; i < 2 && dtype_is_float(op->types[1]); i++)
+        all[count++] = ptx_int(1);
+    const bool halves = dtype_size(op->types[1]) == 2;
+    if (halves && !from)
+        all[count++] = ptx_int(0);
+    if (halves)
+        all[count++] = ptx_int(o[4].integer);
+    const char *mnemonic = product_mnemonic(n, op, sums->words);
+    ptx_emit_list(&n->build, mnemonic, NULL, all, count);
 }
 
 static const char *plain(enum thread_opcode op)

@@ -94,3 +94,27 @@ bool target_has_unit(const struct target *t, const struct target_unit *u)
 {
     return t->ptx.number >= u->since;
 }
+
+static const struct target_warpgroup_unit warpgroup_units[] = {
+#define WARPGROUP_UNIT(k, a, b, sum, step, left, right, bits)                                      \
+    {k, DT_##a, DT_##b, DT_##sum, step, TARGET_LEFT_##left, TARGET_RIGHT_##right, bits},
+#include "target/units.def"
+#undef WARPGROUP_UNIT
+};
+
+const struct target_warpgroup_unit *target_warpgroup_unit_of(enum dtype a, enum dtype b,
+                                                             enum dtype sum)
+{
+    for (size_t i = 0; i < sizeof warpgroup_units / sizeof *warpgroup_units; i++) {
+        const struct target_warpgroup_unit *u = &warpgroup_units[i];
+        if (u->a == a && u->b == b && u->sum == sum)
+            return u;
+    }
+    return NULL;
+}
+
+bool target_warpgroup_has_n(const struct target_warpgroup_unit *u, int64_t n)
+{
+    enum { FREE = 32, EACH = 8 };
+    return n >= EACH && n <= TARGET_WARPGROUP_N && n % (n > FREE ? u->step : EACH) == 0;
+}

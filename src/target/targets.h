@@ -74,4 +74,22 @@ struct target_unit {
 const struct target_unit *target_unit_at(int index); /* in order of the table; NULL past the last */
 bool target_has_unit(const struct target *t, const struct target_unit *u);
 
+/* A unit of warpgroups, wgmma.m64nNk…: products of 64 rows in the background, of sm_90a. */
+enum target_warpgroup_left { TARGET_LEFT_SUMS, TARGET_LEFT_OWN };
+enum target_warpgroup_right { TARGET_RIGHT_EITHER, TARGET_RIGHT_K };
+enum { TARGET_WARPGROUP_N = 256, TARGET_WARPGROUP_K_BYTES = 32 }; /* the most n; bytes of k */
+struct target_warpgroup_unit {
+    int k;
+    enum dtype a, b, sum;
+    int step;                          /* n above 32 is a multiple of it; below, of 8 */
+    enum target_warpgroup_left left;   /* layout of a left factor in registers */
+    enum target_warpgroup_right right; /* axis along which the right factor may lie */
+    int sum_bits;                      /* significant bits that its sums keep */
+};
+/* Returns the unit with factors and sums of these types; NULL: there is none. */
+const struct target_warpgroup_unit *target_warpgroup_unit_of(enum dtype a, enum dtype b,
+                                                             enum dtype sum);
+/* Returns whether the unit has an instruction of this n. */
+bool target_warpgroup_has_n(const struct target_warpgroup_unit *u, int64_t n);
+
 #endif

@@ -45,11 +45,12 @@ enum thread_opcode {
     THREAD_OPS
 };
 
+enum { THREAD_TYPES = 3 };
 enum thread_effects { THREAD_PURE, THREAD_READS, THREAD_WRITES, THREAD_SYNC, THREAD_CONTROL };
 
 struct thread_op_info {
     const char *text;
-    int types; /* element types after the name */
+    int types; /* element types after the name, 0 to THREAD_TYPES */
     const char *results, *operands;
     enum thread_effects effects;
 };
@@ -116,7 +117,7 @@ struct thread_region {
 
 struct thread_operation {
     enum thread_opcode op;
-    enum dtype types[2];
+    enum dtype types[THREAD_TYPES];
     struct loc where;
     VEC(struct thread_operand) operands;
     VEC(struct thread_value *) results;

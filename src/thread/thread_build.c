@@ -124,19 +124,21 @@ struct thread_operation *thread_add_control(struct thread_builder *b, enum threa
 {
     struct thread_operation *o = arena_new(b->arena, struct thread_operation);
     o->op = op;
-    o->types[0] = o->types[1] = DT_NONE;
+    for (int i = 0; i < THREAD_TYPES; i++)
+        o->types[i] = DT_NONE;
     o->where = b->where;
     vec_push(b->arena, &b->region->operations, o);
     return o;
 }
 
-struct thread_value *thread_add_counted(struct thread_builder *b, enum thread_opcode op,
-                                        enum dtype t, enum dtype from, uint16_t count_of_result,
-                                        const struct thread_operand *operands, size_t count)
+struct thread_value *thread_add_typed(struct thread_builder *b, enum thread_opcode op,
+                                      const enum dtype types[THREAD_TYPES],
+                                      uint16_t count_of_result,
+                                      const struct thread_operand *operands, size_t count)
 {
     struct thread_operation *o = thread_add_control(b, op);
-    o->types[0] = t;
-    o->types[1] = from;
+    for (int i = 0; i < THREAD_TYPES; i++)
+        o->types[i] = types[i];
     for (size_t i = 0; i < count; i++) {
         vec_push(b->arena, &o->operands, operands[i]);
         o->operands.data[i].where = b->where;
@@ -149,4 +151,12 @@ struct thread_value *thread_add_counted(struct thread_builder *b, enum thread_op
     struct thread_value *v = thread_new_value(b, type);
     vec_push(b->arena, &o->results, v);
     return v;
+}
+
+struct thread_value *thread_add_counted(struct thread_builder *b, enum thread_opcode op,
+                                        enum dtype t, enum dtype from, uint16_t count_of_result,
+                                        const struct thread_operand *operands, size_t count)
+{
+    const enum dtype types[THREAD_TYPES] = {t, from, DT_NONE};
+    return thread_add_typed(b, op, types, count_of_result, operands, count);
 }

@@ -32,6 +32,11 @@ struct thread_operand thread_element(const struct thread_object *object,
 struct thread_value *thread_add_counted(struct thread_builder *b, enum thread_opcode op,
                                         enum dtype t, enum dtype from, uint16_t count_of_result,
                                         const struct thread_operand *operands, size_t count);
+/* The same for operations with up to three types. */
+struct thread_value *thread_add_typed(struct thread_builder *b, enum thread_opcode op,
+                                      const enum dtype types[THREAD_TYPES],
+                                      uint16_t count_of_result,
+                                      const struct thread_operand *operands, size_t count);
 #define THREAD_ADD_OP(b, op, t, from, ...)                                                         \
     thread_add_counted(b, op, t, from, 0, (const struct thread_operand[]){__VA_ARGS__},            \
                        sizeof((const struct thread_operand[]){__VA_ARGS__}) /                      \

@@ -314,20 +314,30 @@ static void check_part(struct checks *c, const struct thread_operation *op)
         fault(c, op->where, "the part ends after the group");
 }
 
-/* m64nNk16 and its siblings: a warpgroup's threads have n / 2 sums each, n is a multiple of 8 up to 256 (PTX ISA,
- * "Asynchronous Warpgroup Level Matrix Shape"). */
+/* The units of warpgroups: a thread has n / 2 sums, and 16 bytes of a left factor in registers. */
 static void check_product(struct checks *c, const struct thread_operation *op)
 {
     if (op->op != THREAD_PRODUCT && op->op != THREAD_PRODUCT_FROM)
         return;
-    if (op->types[0] != DT_F32 || (op->types[1] != DT_F16 && op->types[1] != DT_BF16))
-        fault(c, op->where, "no unit has this product: sums of f32 have factors of f16 or bf16");
-    uint16_t sums = op->operands.data[0].value->type.count;
-    if (sums % 4 != 0 || sums > 128)
-        fault(c, op->where, "a product has 4 to 128 sums of a thread, a multiple of 4");
-    if (op->op == THREAD_PRODUCT_FROM && is_value(&op->operands.data[1]) &&
-        op->operands.data[1].value->type.count != 8)
-        fault(c, op->operands.data[1].where, "a thread has 8 elements of the left operand");
+    const struct thread_operand *o = op->operands.data;
+    const struct target_warpgroup_unit *u =
+        target_warpgroup_unit_of(op->types[1], op->types[2], op->types[0]);
+    if (!u) {
+        fault(c, op->where, "no unit of warpgroups has this product");
+        return;
+    }
+    if (!target_warpgroup_has_n(u, 2 * o[0].value->type.count))
+        fault(c, op->where,
+              arena_printf(c->arena,
+                           "the unit has 4 to 128 sums of a thread, a multiple of %d above 16",
+                           u->step / 2));
+    if (op->op == THREAD_PRODUCT_FROM && is_value(&o[1]) && o[1].value->type.count != u->k / 2)
+        fault(c, o[1].where,
+              arena_printf(c->arena, "a thread has %d elements of the left operand", u->k / 2));
+    if (op->op == THREAD_PRODUCT_FROM && u->a == DT_TF32)
+        fault(c, o[1].where, "a left factor of tf32 is in shared memory");
+    if (u->right == TARGET_RIGHT_K && o[4].integer)
+        fault(c, o[4].where, "only factors of 16 bits are read across their rows");
 }
 
 /* Fragments of m16n8k16: 4 sums, 8 elements of the left factor, 4 of the right one. */

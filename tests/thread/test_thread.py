@@ -24,7 +24,7 @@ HEAD = "kernel f(u64 %out, u32 %n) threads 128 target sm_90a {\n"
 FLYING = """    shared bf16 a[8192] at 0
     %d = descriptor a[0], 16, 1024
     %none = undefined.f32 * 32
-    %s1 = product.f32.bf16 %none, %d, %d, 0, 0
+    %s1 = product.f32.bf16.bf16 %none, %d, %d, 0, 0
 """
 # A body, or a whole kernel, and a part of the message; None: the program is right.
 CASES = [
@@ -57,7 +57,7 @@ CASES = [
     (FLYING + "%e = eq.u32 %n, 1 if %e { return }\n %k = product_commit.f32 %s1 %w = product_wait.f32 %k, 0", "in flight where the run leaves"),
     (FLYING + "%k = product_commit.f32 %s1 %e = eq.u32 %n, 1 %w = product_wait.f32 %k, 0 if %e { return }", None),
     ("    shared bf16 a[8192] at 0\n %d = descriptor a[0], 16, 1024\n %none = undefined.f32 * 32\n %e = eq.u32 %n, 1\n"
-     "%r = loop (%acc: f32*32 = %none) { %s = product.f32.bf16 %acc, %d, %d, 1, 0 break_if %e, %none\n"
+     "%r = loop (%acc: f32*32 = %none) { %s = product.f32.bf16.bf16 %acc, %d, %d, 1, 0 break_if %e, %none\n"
      "%k = product_commit.f32 %s %w = product_wait.f32 %k, 0 continue %w }", "in flight where the run leaves"),
     ("break", "there is no loop around this"),
     ("yield %n", "`yield` is not in an `if`"),
@@ -77,7 +77,7 @@ CASES = [
     (FLYING + "%c = product_commit.f32 %s1\n %x = add.f32 %none, 1.0", "a product has taken it"),
     (FLYING + "%c = product_commit.f32 %s1\n %w = product_wait.f32 %c, 0\n %v = product_wait.f32 %c, 0", "a product has taken it"),
     (FLYING + "%c = product_commit.f32 %s1\n %w = product_wait.f32 %c, 1", "may still be under way"),
-    (FLYING + "%c = product_commit.f32 %s1\n %e = undefined.f32 * 32\n %s2 = product.f32.bf16 %e, %d, %d, 0, 0\n"
+    (FLYING + "%c = product_commit.f32 %s1\n %e = undefined.f32 * 32\n %s2 = product.f32.bf16.bf16 %e, %d, %d, 0, 0\n"
               "%k = product_commit.f32 %s2\n %w = product_wait.f32 %c, 1\n %v = product_wait.f32 %k, 0", None),
     (FLYING + "loop () { %s2 = product_commit.f32 %s1 continue }", "would be taken in each turn of the loop"),
     ("%g = load.f32 %out, %n, 0 * 4\n store.f32 %out, %n, 4, %g", None),
@@ -103,17 +103,26 @@ CASES = [
     ("shared f32 a[64] at 0\n %i = shl.u32 %n, 1 %j = not.u32 %i %k = square.u32 %j\n %g = load_shared.f32 a[%k] * 2", "a multiple of 8 bytes"),
     ("%a = undefined.f16 * 8\n %b = undefined.f16 * 4\n %c = undefined.f32 * 4\n %d = mma.f32.f16 %c, %a, %b", None),
     ("%a = undefined.f16 * 4\n %b = undefined.f16 * 4\n %c = undefined.f32 * 4\n %d = mma.f32.f16 %c, %a, %b", "8 elements of the left factor"),
-    ("%e = undefined.f32 * 6\n %d = convert.u64.u32 %n\n %s = product.f32.bf16 %e, %d, %d, 0, 0", "4 to 128 sums"),
+    ("%e = undefined.f32 * 6\n %d = convert.u64.u32 %n\n %s = product.f32.bf16.bf16 %e, %d, %d, 0, 0", "4 to 128 sums"),
+    ("%e = undefined.i32 * 12\n %d = convert.u64.u32 %n\n %s = product.i32.i8.i8 %e, %d, %d, 0, 0\n"
+     "%c = product_commit.i32 %s %w = product_wait.i32 %c, 0", None),
+    ("%e = undefined.i32 * 20\n %d = convert.u64.u32 %n\n %s = product.i32.i8.i8 %e, %d, %d, 0, 0", "a multiple of 8 above 16"),
+    ("%e = undefined.f32 * 20\n %d = convert.u64.u32 %n\n %s = product.f32.e4m3.e5m2 %e, %d, %d, 0, 1", "only factors of 16 bits"),
+    ("%e = undefined.f32 * 20\n %d = convert.u64.u32 %n\n %s = product.f32.f16.bf16 %e, %d, %d, 0, 0", "no unit of warpgroups has this product"),
+    ("%e = undefined.f32 * 20\n %d = convert.u64.u32 %n\n %a = undefined.tf32 * 8\n %s = product_from.f32.tf32.tf32 %e, %a, %d, 0, 0",
+     "a left factor of tf32 is in shared memory"),
+    ("%e = undefined.i32 * 32\n %d = convert.u64.u32 %n\n %a = undefined.u8 * 8\n %s = product_from.i32.u8.i8 %e, %a, %d, 0, 0",
+     "16 elements of the left operand"),
     ("%d = descriptor n[0], 16, 1024", "no array has this name"),
     ("mbarrier full[1] at 0\n %f = convert.f32.u32 %n\n %s = undefined.f32 * 8\n %d = convert.u64.u32 %n\n"
-     "%x = product_from.f32.bf16 %s, 1, %d, 0, 0", "expected a value of the operation's second type"),
+     "%x = product_from.f32.bf16.bf16 %s, 1, %d, 0, 0", "expected a value of the operation's second type"),
     # products under way
     (FLYING + "%w = product_wait.f32 %s1, 0", "these products are not committed"),
     (FLYING + "%c = product_commit.f32 %s1", "nothing waits for these products"),
-    (FLYING + "%c = product_commit.f32 %s1\n %p = eq.u32 %n, 3\n loop () { break_if %p %e = undefined.f32 * 32 %s2 = product.f32.bf16 %e, %d, %d, 0, 0\n"
+    (FLYING + "%c = product_commit.f32 %s1\n %p = eq.u32 %n, 3\n loop () { break_if %p %e = undefined.f32 * 32 %s2 = product.f32.bf16.bf16 %e, %d, %d, 0, 0\n"
               "%k = product_commit.f32 %s2 %v = product_wait.f32 %k, 0 continue }\n %w = product_wait.f32 %c, 1", "may still be under way"),
     (FLYING + "%f = undefined.bf16 * 8\n %c = product_commit.f32 %s1\n %w = product_wait.f32 %c, 0\n %p = eq.u32 %n, 3\n"
-              "%s2 = product_from.f32.bf16 %w, %f, %d, 1, 0 %k = product_commit.f32 %s2\n"
+              "%s2 = product_from.f32.bf16.bf16 %w, %f, %d, 1, 0 %k = product_commit.f32 %s2\n"
               "%r = loop (%g: flight f32*32 = %k) { break %g }\n %v = product_wait.f32 %r, 0", "registers that may be written here"),
     (FLYING + "%c = product_commit.f32 %s1\n %p = eq.u32 %n, 3\n %r, %q = loop (%g: flight f32*32 = %c) { break_if %p, %g, %g\n"
               "%w = product_wait.f32 %g, 0 return }\n %w1 = product_wait.f32 %r, 0 %w2 = product_wait.f32 %q, 0", "has one destination"),
@@ -197,11 +206,11 @@ CASES = [
     ("kernel f() threads 128 target sm_90a { roles { warps 0, 4 registers 40 { roles { warps 0, 4 registers 48 { } } } } }", "roles in a role"),
     # a group that one branch takes and the other reads, and one that is taken only where the loop ends
     (FLYING + "%c = product_commit.f32 %s1\n %w = product_wait.f32 %c, 0\n %p = eq.u32 %n, 3\n"
-              "if %p { %s2 = product.f32.bf16 %w, %d, %d, 1, 0 %k = product_commit.f32 %s2 %v = product_wait.f32 %k, 0 } else { %x = reduce_add.f32 %w }", None),
+              "if %p { %s2 = product.f32.bf16.bf16 %w, %d, %d, 1, 0 %k = product_commit.f32 %s2 %v = product_wait.f32 %k, 0 } else { %x = reduce_add.f32 %w }", None),
     (FLYING + "%c = product_commit.f32 %s1\n %p = eq.u32 %n, 3\n %r = loop (%g: flight f32*32 = %c) { if %p { break %g }\n"
-              "%x = product_wait.f32 %g, 0 %y = product.f32.bf16 %x, %d, %d, 1, 0 %z = product_commit.f32 %y continue %z }\n"
+              "%x = product_wait.f32 %g, 0 %y = product.f32.bf16.bf16 %x, %d, %d, 1, 0 %z = product_commit.f32 %y continue %z }\n"
               "%w = product_wait.f32 %r, 0", None),
-    (FLYING + "%e = undefined.f32 * 32\n %c = product_commit.f32 %s1 %s2 = product.f32.bf16 %e, %d, %d, 0, 0 %k = product_commit.f32 %s2\n"
+    (FLYING + "%e = undefined.f32 * 32\n %c = product_commit.f32 %s1 %s2 = product.f32.bf16.bf16 %e, %d, %d, 0, 0 %k = product_commit.f32 %s2\n"
               "%p = eq.u32 %n, 3\n %r, %q = loop (%g: flight f32*32 = %c, %h: flight f32*32 = %k) { break_if %p, %g, %h continue %h, %g }\n"
               "%w = product_wait.f32 %r, 0 %v = product_wait.f32 %q, 0", None, "would have to be moved"),
 ]
@@ -210,13 +219,13 @@ FACTORS = FLYING + "%p = eq.u32 %n, 3\n %f = undefined.bf16 * 8\n %x = undefined
 PATTERNS = [
     # a commit is no fence
     (FLYING + "%f = undefined.bf16 * 8 %x = undefined.f32 * 8 %e = undefined.f32 * 32 product_fence %h = convert.bf16.f32 %x\n"
-              "%c = product_commit.f32 %s1 %s2 = product_from.f32.bf16 %e, %h, %d, 0, 0 %k = product_commit.f32 %s2\n"
+              "%c = product_commit.f32 %s1 %s2 = product_from.f32.bf16.bf16 %e, %h, %d, 0, 0 %k = product_commit.f32 %s2\n"
               "%w = product_wait.f32 %c, 1 %v = product_wait.f32 %k, 0", r"wgmma\.fence", 3),
     # a store reads sums before a product writes them
     (FACTORS + "product_fence store.f32 %out, 0, 0, 1.0 %w0 = part.f32 %w, 0, 1, 1 product_fence store.f32 %out, 0, 0, %w0\n"
-               "%s2 = product.f32.bf16 %w, %d, %d, 1, 0 %k = product_commit.f32 %s2 %v = product_wait.f32 %k, 0", r"wgmma\.fence", 4),
+               "%s2 = product.f32.bf16.bf16 %w, %d, %d, 1, 0 %k = product_commit.f32 %s2 %v = product_wait.f32 %k, 0", r"wgmma\.fence", 4),
     # the next factor is not written to the registers of the last one, which a product reads until the wait
-    (FACTORS + "loop (%g: bf16*8 = %f, %acc: f32*32 = %w) { %s2 = product_from.f32.bf16 %acc, %g, %d, 1, 0 %k = product_commit.f32 %s2\n"
+    (FACTORS + "loop (%g: bf16*8 = %f, %acc: f32*32 = %w) { %s2 = product_from.f32.bf16.bf16 %acc, %g, %d, 1, 0 %k = product_commit.f32 %s2\n"
                "%h = convert.bf16.f32 %x %v = product_wait.f32 %k, 0 break_if %p continue %h, %v }", r"mov\.b32", 4),
 ]
 
@@ -413,11 +422,27 @@ def check_attention(program, tool, folder):
     check_launch(tool, write_ptx(program, folder, "attention_warps"), folder, [q, k, v], launch, wanted, 4e-3)
 
 
+# The units of warpgroups: factors, sums, elements of a left factor in a thread's registers.
+UNITS = [("f16", "f16", "f32", 8), ("bf16", "bf16", "f32", 8), ("tf32", "tf32", "f32", 4)] + [
+    (a, b, total, 16) for pair, total in ((("e4m3", "e5m2"), "f32"), (("i8", "u8"), "i32")) for a in pair for b in pair]
+
+
+def products_of(a, b, total, elements):
+    """A product of each place that the left factor may have."""
+    from_registers = f"%t = product_from.{total}.{a}.{b} %s, %f, %e, 1, 0\n" if a != "tf32" else f"%t = product.{total}.{a}.{b} %s, %d, %e, 1, 0\n"
+    return (f"shared {a} a[8192] at 0\n shared {b} b[8192] at 32768\n %d = descriptor a[0], 16, 1024 %e = descriptor b[0], 16, 1024\n"
+            f"%f = undefined.{a} * {elements}\n %none = undefined.{total} * 48\n %s = product.{total}.{a}.{b} %none, %d, %e, 0, 0\n"
+            f"{from_registers} %c = product_commit.{total} %t %w = product_wait.{total} %c, 0\n"
+            f"%x = reduce_add.{total} %w store.{total} %out, %n, 0, %x")
+
+
 def main():
     program, tool = os.environ["THREAD_TEXT"], os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         for case in CASES:
             check_case(program, folder, *case)
+        for unit in UNITS:
+            check_case(program, folder, products_of(*unit), None)
         for dtype in TYPES:
             check_case(program, folder, on_type(dtype, "sm_90a"), None)
         for dtype in ("f16", "bf16"):  # computed in other ways there
