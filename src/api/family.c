@@ -51,13 +51,15 @@ static tw_status read_files(tw_family *f)
     return TW_OK;
 }
 
-/* Replaces the host's kernels by those for the target. */
+/* Replaces the host's kernels by those for the target. "sim" and "cuda" become the target of the
+ * first member, so that all members are for one machine. */
 static tw_status aim(tw_family *f, const char *target)
 {
     tw_status status = TW_OK;
     for (int i = 0; i < f->member_count && status == TW_OK; i++) {
         tw_kernel *host = f->members[i].kernel;
         status = tw_kernel_for_target(host, target, &f->members[i].kernel);
+        target = status == TW_OK ? f->members[0].kernel->target : target;
     }
     return status;
 }
@@ -73,12 +75,11 @@ static void describe_arguments(tw_family *f)
         bool is_size = !p->is_pointer && p->type_variable < 0 && dtype_is_int(p->dtype);
         derived[i] = (struct derived_param){p->dtype, p->derived};
         f->derives = f->derives || p->derived;
-        if (p->derived)
+        if (p->derived || p->device)
             continue;
         if (is_size) {
             f->size_argument[f->size_count] = f->argument_count;
-            f->preset[f->size_count] =
-                p->device ? launch_device_number(f->members[0].kernel, p->device) : p->value.i;
+            f->preset[f->size_count] = p->value.i;
             f->size_param[f->size_count++] = i;
         }
         f->argument_of[f->argument_count++] = i;
@@ -164,8 +165,10 @@ static tw_status describe_call(void *user)
 {
     tw_family *f = user;
     tw_context *ctx = f->ctx;
-    const struct lang_kernel *info = f->members[0].kernel->info;
-    if (info->param_count > ENTRY_PARAMS) {
+    for (int i = 0; i < f->member_count; i++) {
+        const struct lang_kernel *info = f->members[i].kernel->info;
+        if (info->param_count <= ENTRY_PARAMS)
+            continue;
         diag_error(&ctx->diag, info->loc,
                    "kernel `%s` has %d parameters; a family's kernel has %d at most", info->name,
                    info->param_count, ENTRY_PARAMS);
@@ -321,9 +324,13 @@ tw_status tw_family_type(tw_family *f, const char *name, tw_dtype type)
 
 /* --- launches --- */
 
-bool family_takes_types(const tw_family *f, const struct lang_kernel *info)
+bool family_takes(const tw_family *f, int member)
 {
     const struct lang_kernel *first = f->members[0].kernel->info;
+    const tw_kernel *k = f->members[member].kernel;
+    const struct lang_kernel *info = k->info;
+    if (!kernel_takes_target(k))
+        return false;
     for (int t = 0; t < first->type_count; t++) {
         int index = type_named(info, first->types[t].name);
         if (index >= 0 && !takes_type(&info->types[index], f->types[t]))

@@ -155,8 +155,8 @@ tw_status family_take_members(tw_family *f);
 tw_status family_compare(tw_family *f);
 /* Returns the index of a kernel's type variable; -1: none. */
 int type_named(const struct lang_kernel *info, const char *name);
-/* Returns true if a kernel lists the family's types. */
-bool family_takes_types(const tw_family *f, const struct lang_kernel *info);
+/* Returns true if a member lists the family's types, and is not for another target alone. */
+bool family_takes(const tw_family *f, int member);
 /* Returns true if results with `types` are of the family's; twins: with f16 in place of bf16, which
  * runs equally fast on a GPU. */
 bool family_is_of_types(const tw_family *f, const char *types, bool twins);
@@ -210,6 +210,10 @@ double family_cost(const tw_family *f, int member, const struct family_sizes *s,
 void family_close_own(tw_family *f);
 /* Reads the integers among the arguments of a call. Returns TW_OK, or reports. */
 tw_status family_take(tw_family *f, const tw_value *arguments, int count, struct family_sizes *s);
+/* Fills the values of a member's parameters: the sizes, and the numbers of the device.
+ * multiprocessors: of the GPU; 0: as a launch finds them. */
+void family_values(const tw_family *f, int member, const struct family_sizes *s,
+                   int multiprocessors, uint64_t values[ENTRY_PARAMS]);
 /* Sets the values of parameters from the sizes. */
 void family_derive(const tw_family *f, struct family_sizes *s);
 /* Returns the microseconds of a variant at these sizes on a GPU, by the model; 0: not known.

@@ -128,7 +128,7 @@ static tw_status estimate_members(struct family_build *c)
     for (int m = 0; m < f->member_count && !f->view.group; m++) {
         const struct lang_kernel *info = f->members[m].kernel->info;
         struct family_sizes sizes = {0};
-        if (f->members[m].refused || !family_takes_types(f, info) || !has_values(c, info))
+        if (f->members[m].refused || !family_takes(f, m) || !has_values(c, info))
             continue;
         for (int i = 0; i < f->size_count; i++)
             sizes.size[i] = ship_usual_size(&c->ship, info, i);

@@ -127,13 +127,16 @@ static void compile_variant(tw_family *f, struct family_variant *v, struct arena
 
 /* Returns the number of blocks; 0: it is not known; negative: no GPU takes this grid, or the copy engine
  * does not take a view at these sizes. */
-static int64_t blocks_of(const struct family_variant *v, const struct family_sizes *s)
+static int64_t blocks_of(const tw_family *f, const struct family_variant *v,
+                         const struct family_sizes *s)
 {
+    uint64_t values[ENTRY_PARAMS];
     int64_t grid[3], blocks = 1;
     if (!v->has_grid)
         return 0;
-    if (s->underivable || !launch_sizes_run(&v->grid, s->value, grid) ||
-        !copied_views_fit(&v->copied, s->value))
+    family_values(f, v->member, s, f->multiprocessors, values);
+    if (s->underivable || !launch_sizes_run(&v->grid, values, grid) ||
+        !copied_views_fit(&v->copied, values))
         return -1;
     for (int i = 0; i < 3; i++)
         if (grid[i] < 0 || __builtin_mul_overflow(blocks, grid[i], &blocks))
@@ -320,8 +323,8 @@ void family_mark(tw_family *f, const struct family_sizes *s, const int *asked)
     for (int c = 0; c < view->table.variant_count; c++) {
         const struct family_variant *v = variant_at(f, c);
         struct predict_facts *facts = &view->facts[c];
-        facts->usable = (!asked || asked[c] >= 0) && !v->refused && blocks_of(v, s) >= 0 &&
-                        family_takes_types(f, f->members[v->member].kernel->info);
+        facts->usable = (!asked || asked[c] >= 0) && !v->refused && blocks_of(f, v, s) >= 0 &&
+                        family_takes(f, v->member);
         facts->model =
             !facts->usable ? 0 : family_model_time(f, v, s, gpu, view->group->resident.data[c]);
     }
@@ -347,7 +350,9 @@ static bool has_results(const tw_family *f, int member)
 static const double model_margin = 1.3;
 
 /* Returns a member without results, with its default values, that the model finds faster than
- * *us, its new value; NULL: none. A table has the variants that win, and these may be left out. */
+ * *us, its new value; NULL: none. A table has the variants that win. With same_bits, these may be
+ * left out, so all members are compared. Else those for one target alone are: a member that a table
+ * of a similar device, or an older one, cannot have. */
 static struct family_variant *faster_unmeasured(tw_family *f, const struct family_sizes *s,
                                                 double *us)
 {
@@ -355,8 +360,10 @@ static struct family_variant *faster_unmeasured(tw_family *f, const struct famil
     for (int i = 0; i < f->member_count; i++) {
         const struct family_member *m = &f->members[i];
         double model = 0;
-        if (m->refused || has_results(f, i) || !family_takes_types(f, m->kernel->info) ||
-            family_estimate(f, i, s) != TW_OK || family_cost(f, i, s, &model) < 0)
+        bool for_one = m->kernel->device && m->kernel->info->target;
+        if (m->refused || (m->plain && m->plain->refused) || (!f->same_bits && !for_one) ||
+            has_results(f, i) || !family_takes(f, i) || family_estimate(f, i, s) != TW_OK ||
+            family_cost(f, i, s, &model) < 0)
             continue;
         if (model > 0 && model * (best ? 1 : model_margin) < *us) {
             *us = model;
@@ -384,7 +391,7 @@ static bool choose_by_results(tw_family *f, const struct family_sizes *s, tw_cho
             continue;
         }
         double us = p.us;
-        struct family_variant *other = f->same_bits ? faster_unmeasured(f, s, &us) : NULL;
+        struct family_variant *other = faster_unmeasured(f, s, &us);
         if (other) {
             *variant = other;
             *out = (tw_choice){.by = TW_BY_MODEL, .milliseconds = us / 1000};
@@ -458,7 +465,7 @@ double family_cost(const tw_family *f, int member, const struct family_sizes *s,
     const struct target *t = m->kernel->device;
     const struct gpu *gpu = f->device ? gpu_find(f->device) : NULL;
     struct block_needs needs = m->needs;
-    int64_t blocks = m->estimated ? blocks_of(m->plain, s) : -1;
+    int64_t blocks = m->estimated ? blocks_of(f, m->plain, s) : -1;
     if (blocks < 0)
         return -1;
     if (!t)
@@ -501,8 +508,7 @@ static tw_status refuse_sizes(tw_family *f, const struct family_sizes *s, const 
     bool found = false;
     for (int i = 0; i < f->member_count && !found; i++) {
         info = f->members[i].kernel->info;
-        found = !f->members[i].varies && family_takes_types(f, info) &&
-                find_fault(f, i, s, why, &status);
+        found = !f->members[i].varies && family_takes(f, i) && find_fault(f, i, s, why, &status);
         if (status == TW_NO_MEMORY || status == TW_CANCELLED)
             return status;
     }
@@ -540,8 +546,7 @@ static tw_status choose_plain(tw_family *f, const struct family_sizes *s, tw_cho
     *out = (tw_choice){.by = TW_BY_MODEL};
     for (int i = 0; i < f->member_count; i++) {
         struct family_member *m = &f->members[i];
-        if (!family_takes_types(f, m->kernel->info) || m->refused ||
-            (m->plain && m->plain->refused))
+        if (!family_takes(f, i) || m->refused || (m->plain && m->plain->refused))
             continue;
         status = family_estimate(f, i, s);
         if (status == TW_NO_MEMORY || status == TW_CANCELLED)

@@ -23,17 +23,21 @@ double family_model_time(const tw_family *f, const struct family_variant *v,
 {
     struct literal values[ENTRY_PARAMS] = {{0}};
     bool known[ENTRY_PARAMS] = {0};
-    const struct lang_kernel *info = f->members[0].kernel->info;
+    const struct lang_kernel *info = f->members[v->member].kernel->info;
+    uint64_t of_params[ENTRY_PARAMS];
     int64_t grid[3];
-    if (!gpu || !v->program || s->underivable || !launch_sizes_run(&v->grid, s->value, grid))
+    if (!gpu || !v->program || s->underivable)
+        return 0;
+    family_values(f, v->member, s, gpu->multiprocessors, of_params);
+    if (!launch_sizes_run(&v->grid, of_params, grid))
         return 0;
     for (int p = 0; p < info->param_count; p++) {
         known[p] = !info->params[p].is_pointer && !dtype_is_float(info->params[p].dtype);
-        values[p].i = (int64_t)s->value[p];
+        values[p].i = (int64_t)of_params[p];
     }
     struct scalar_env env = {.values = values, .known = known, .count = info->param_count};
     struct block_work one = block_work_at(v->program, &env, grid);
-    struct block_rates rates = block_rates_of(gpu, unit_of(one.factor));
+    struct block_rates rates = block_rates_of(gpu, unit_of(one.factor), one.by_warpgroups);
     return 1e6 * block_time(&rates, &(struct launch_work){
                                         .blocks = (double)(grid[0] * grid[1] * grid[2]),
                                         .resident = resident,
@@ -42,6 +46,8 @@ double family_model_time(const tw_family *f, const struct family_variant *v,
                                         .added = one.added,
                                         .steps = one.steps,
                                         .meetings = one.meetings,
+                                        .most_flops = one.most_flops,
+                                        .most_steps = one.most_steps,
                                         .bytes = block_program_bytes(v->program, &env),
                                     });
 }

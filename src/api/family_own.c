@@ -116,6 +116,17 @@ void family_derive(const tw_family *f, struct family_sizes *s)
         s->underivable = true;
 }
 
+void family_values(const tw_family *f, int member, const struct family_sizes *s,
+                   int multiprocessors, uint64_t values[ENTRY_PARAMS])
+{
+    const tw_kernel *k = f->members[member].kernel;
+    memcpy(values, s->value, sizeof s->value);
+    for (int p = lang_caller_params(k->info); p < k->info->param_count; p++)
+        values[p] =
+            (uint64_t)(multiprocessors > 0 ? multiprocessors
+                                           : launch_device_number(k, k->info->params[p].device));
+}
+
 tw_status family_take(tw_family *f, const tw_value *arguments, int count, struct family_sizes *s)
 {
     const struct lang_kernel *info = f->members[0].kernel->info;

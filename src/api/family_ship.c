@@ -93,7 +93,7 @@ static bool is_buildable(const struct family_ship *s, const struct family_varian
     bool some = false;
     for (int i = -1; i < s->set_count; i++)
         some = some || ship_set_serves(s, info, i);
-    return some && !v->refused && family_takes_types(s->family, info);
+    return some && !v->refused && family_takes(s->family, v->member);
 }
 
 /* --- sizes --- */

@@ -103,21 +103,21 @@ static const char *const way_out =
 
 static void report_count(const struct comparison *c)
 {
-    int most = c->own->param_count;
-    bool more = most > c->first->param_count;
-    const struct lang_param *extra =
-        more ? &c->own->params[c->first->param_count] : &c->first->params[most];
+    int most = lang_caller_params(c->own), of_first = lang_caller_params(c->first);
+    bool more = most > of_first;
+    const struct lang_param *extra = more ? &c->own->params[of_first] : &c->first->params[most];
     diag_error(c->diag, more ? extra->loc : c->own->loc,
                "`%s` has %d parameters, and `%s`, the first kernel of the family `%s`, has %d",
-               c->own->name, most, c->first->name, c->family->name, c->first->param_count);
+               c->own->name, most, c->first->name, c->family->name, of_first);
     diag_note(c->diag, more ? c->first->loc : extra->loc, "%s", way_out);
 }
 
-/* Reports the first parameter that differs. Returns false if there is one. */
+/* Reports the first parameter that differs; device.sms and the like are not compared. Returns false if there is one. */
 static bool compare_params(const struct comparison *c)
 {
     const struct lang_kernel *first = c->first, *own = c->own;
-    for (int i = 0; i < first->param_count && i < own->param_count; i++) {
+    int count = lang_caller_params(first), own_count = lang_caller_params(own);
+    for (int i = 0; i < count && i < own_count; i++) {
         const struct lang_param *a = &first->params[i], *b = &own->params[i];
         const char *of_a = declaration_of(c, first, a), *of_b = declaration_of(c, own, b);
         bool declared = same_declaration(c, a, b);
@@ -138,7 +138,7 @@ static bool compare_params(const struct comparison *c)
                            : way_out);
         return false;
     }
-    if (first->param_count == own->param_count)
+    if (count == own_count)
         return true;
     report_count(c);
     return false;

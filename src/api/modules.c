@@ -247,6 +247,12 @@ static const struct target *own_target(const tw_kernel *k)
     return name && ptx_target_parse(name, strlen(name), &ptx) ? target_find(ptx) : NULL;
 }
 
+bool kernel_takes_target(const tw_kernel *k)
+{
+    const struct target *own = own_target(k);
+    return !k->device || !own || own == k->device;
+}
+
 /* Returns the target whose code the kernel becomes: sm_90a if its head names that and sm_90 is asked
  * for. */
 static const struct target *code_for(const tw_kernel *k, const struct target *asked)

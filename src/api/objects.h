@@ -227,6 +227,8 @@ static inline double value_number(tw_value v)
  * if the name does not take such a value. launch_set.c */
 bool tune_value_read(struct diag *d, const struct lang_tune *tune, tw_value given,
                      struct literal *out);
+/* Returns true unless the kernel's head names another target than the kernel's. */
+bool kernel_takes_target(const tw_kernel *k);
 /* Returns the variant for c and compiles it if there is none. Reports; TW_BAD_PROGRAM,
  * TW_UNSYNCHRONISED or TW_UNSUPPORTED. */
 tw_status variant_for(tw_kernel *k, const struct choice *c, struct variant **out);

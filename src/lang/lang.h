@@ -100,6 +100,15 @@ struct lang_kernel {
     bool has_wrong_params; /* with the first choice of its types, a parameter does not compile */
 };
 
+/* Returns the number of parameters that a caller gives; device.sms and the like come after them. */
+static inline int lang_caller_params(const struct lang_kernel *k)
+{
+    int count = k->param_count;
+    while (count > 0 && k->params[count - 1].device != DEVICE_NONE)
+        count--;
+    return count;
+}
+
 int lang_kernel_count(const struct module *m);
 /* Returns kernel `index` as the target sees it ("cpu", "sim", "sm_90"; NULL: cpu). A target's
  * own tune list replaces the common one. Lives in `a`. */

@@ -6,6 +6,7 @@
 #include <math.h>
 
 static const double fma_share = 0.75;
+static const double warpgroup_share = 0.64; /* kernels/hopper/matmul_roles.tile, 8192^3 on H200 */
 static const double l2_share = 0.83, memory_share = 0.8, add_share = 0.16;
 static const double launch_seconds = 2e-6, meeting_seconds = 3e-6;
 
@@ -22,10 +23,12 @@ static double flops_in_cycle(const struct gpu *g, enum block_unit unit)
     return g->f32;
 }
 
-struct block_rates block_rates_of(const struct gpu *g, enum block_unit unit)
+struct block_rates block_rates_of(const struct gpu *g, enum block_unit unit, bool by_warpgroups)
 {
     double hertz = 1e6 * g->clock, cycle = flops_in_cycle(g, unit);
-    double share = unit == UNIT_FMA || cycle <= 0 ? fma_share : gpu_capability_of(g)->kernel_share;
+    double share = unit == UNIT_FMA || cycle <= 0 ? fma_share
+                   : by_warpgroups                ? warpgroup_share
+                                                  : gpu_capability_of(g)->kernel_share;
     double l2 = g->l2[2] * hertz;
     return (struct block_rates){
         .multiprocessors = g->multiprocessors,
@@ -53,6 +56,7 @@ double block_time(const struct block_rates *r, const struct launch_work *w)
     double time = waves * wave_time(r, w, resident);
     if (rest > 0)
         time += wave_time(r, w, ceil(rest / r->multiprocessors));
-    return fmax(time, w->bytes / r->memory) + w->blocks * w->added / r->add + r->launch +
-           w->meetings * r->meeting;
+    double longest = fmax(w->most_flops * r->multiprocessors / r->flops, w->most_steps * r->step);
+    return fmax(fmax(time, longest), w->bytes / r->memory) + w->blocks * w->added / r->add +
+           r->launch + w->meetings * r->meeting;
 }

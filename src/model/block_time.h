@@ -5,6 +5,8 @@
 
 #include "target/gpus.h"
 
+#include <stdbool.h>
+
 /* The rates of a GPU, a second, and the waits that no other work hides, in seconds. */
 struct block_rates {
     int multiprocessors;
@@ -19,13 +21,15 @@ struct launch_work {
     int resident;                                /* on a multiprocessor; 0: 1 */
     double flops, moved, added, steps, meetings; /* of a block; moved: bytes of global memory */
     double bytes;                                /* of all arrays */
+    double most_flops, most_steps; /* of the block with the most; 0: all blocks are alike */
 };
 
 /* The units that multiply. */
 enum block_unit { UNIT_FMA, UNIT_F64, UNIT_TF32, UNIT_F16, UNIT_I8, UNIT_FP8 };
 
-/* Returns the rates of a GPU for products on a unit. */
-struct block_rates block_rates_of(const struct gpu *g, enum block_unit unit);
+/* Returns the rates of a GPU for products on a unit. by_warpgroups: the instructions are those of
+ * warpgroups, which alone have all matrix units of some GPUs. */
+struct block_rates block_rates_of(const struct gpu *g, enum block_unit unit, bool by_warpgroups);
 
 /* Returns the seconds of a launch. */
 double block_time(const struct block_rates *r, const struct launch_work *n);

@@ -18,11 +18,12 @@ struct walk {
     const struct block_program *p;
     const struct scalar_env *values;
     struct block_work *sum;
-    double times;  /* iterations of the loops around */
-    int undecided; /* branches around whose condition is not known */
-    bool left;     /* the block has ended, */
-    bool jumped;   /* or a loop's iteration */
-    bool works;    /* the loop's body reads global memory or multiplies */
+    double times;      /* iterations of the loops around */
+    int undecided;     /* branches around whose condition is not known */
+    bool left;         /* the block has ended, */
+    bool jumped;       /* or a loop's iteration */
+    bool works;        /* the loop's body reads global memory or multiplies */
+    double role_steps; /* of the longest role so far */
 };
 
 /* --- making the program --- */
@@ -206,6 +207,16 @@ static void follow_branch(struct walk *w, struct stmt *s)
     w->undecided--;
 }
 
+/* Roles run at the same time, so the steps of the longest one count. */
+static void follow_role(struct walk *w, struct stmt *s)
+{
+    double before = w->sum->steps;
+    follow(w, s->body);
+    double own = w->sum->steps - before, more = own - w->role_steps;
+    w->sum->steps = before + (more > 0 ? more : 0);
+    w->role_steps = own > w->role_steps ? own : w->role_steps;
+}
+
 static void follow_one(struct walk *w, struct stmt *s)
 {
     switch (s->kind) {
@@ -216,12 +227,16 @@ static void follow_one(struct walk *w, struct stmt *s)
         break;
     case STMT_ASSIGN:
         add_reads(w, s->value);
+        w->sum->by_warpgroups = w->sum->by_warpgroups || s->in_background;
         if (s->target->op == OP_REF && is_scalar(s->target->sym))
             assign(w, s->target->sym, w->undecided ? NULL : s->value);
         else
             add_target(w, s->target);
         break;
-    case STMT_ASYNC_COPY: add_reads(w, s->value); break;
+    case STMT_ASYNC_COPY:
+        add_reads(w, s->value);
+        add_target(w, s->target);
+        break;
     case STMT_EFFECT:
         w->sum->meetings += s->value->op == OP_LOCK ? w->times : 0;
         add_reads(w, s->value);
@@ -229,8 +244,8 @@ static void follow_one(struct walk *w, struct stmt *s)
     case STMT_IF: follow_branch(w, s); break;
     case STMT_FOR:
     case STMT_WHILE: follow_loop(w, s); break;
+    case STMT_ROLE: follow_role(w, s); break;
     case STMT_BLOCK:
-    case STMT_ROLE:
     case STMT_ONE_THREAD: follow(w, s->body); break;
     case STMT_BREAK:
     case STMT_CONTINUE: w->jumped = w->undecided == 0; break;
@@ -273,8 +288,11 @@ struct block_work block_work_at(struct block_program *p, const struct scalar_env
             at /= grid[axis];
         }
         forget_scalars(p->kernel->body);
+        double flops = sum.flops, steps = sum.steps;
         struct walk w = {.p = p, .values = values, .sum = &sum, .times = 1.0 / samples};
         follow(&w, p->kernel->body);
+        sum.most_flops = fmax(sum.most_flops, (sum.flops - flops) * samples);
+        sum.most_steps = fmax(sum.most_steps, (sum.steps - steps) * samples);
     }
     return sum;
 }

@@ -8,8 +8,11 @@ struct block_work {
     double flops;                /* of products; a multiply-add is two */
     enum dtype factor;           /* element type of the factors of a product; DT_F32: no product */
     double read, written, added; /* bytes of global memory; `added`: by atomic operations */
-    double steps;                /* iterations of loops that read global memory or multiply */
-    double meetings;             /* lock and arrive */
+    double steps;    /* iterations of loops that read global memory or multiply; of roles,
+                                  * which run at the same time, those of the longest one */
+    double meetings; /* lock and arrive */
+    double most_flops, most_steps; /* of the block of those with the most */
+    bool by_warpgroups;            /* a product is dot_async */
 };
 
 /* A program that can be evaluated for many sizes. It owns the kernel that it was made from. */

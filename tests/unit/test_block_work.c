@@ -97,6 +97,13 @@ static void blocks_of_two_kinds_are_averaged(void **state)
         (int64_t[]){10, 1, 1}, NULL);
     assert_true(near(w.read, 128 * 2.0 / 5) && near(w.written, 128 * 2.0 / 5));
     assert_true(w.steps == 0 && w.flops == 0);
+    w = work_of(
+        "kernel t(i32 m, i32 n, i32 k, const f32 *a, f32 *c) grid(10) warps(1)\n{\n"
+        "    global f32 A[m] = a, C[m] = c;\n    if (block.x >= 3) {\n        return;\n    }\n"
+        "    for (i32 p = 0; p < 64; p += 32)\n"
+        "        C[p +: 32] = A[p +: 32];\n}\n",
+        (int64_t[]){10, 1, 1}, NULL);
+    assert_true(near(w.steps, 2 * 2.0 / 5) && near(w.most_steps, 2)); /* of blocks 0, 2, 4, 6, 9 */
 }
 
 /* At thread level, each thread has its loads; a loop down, nested, and one whose end no size
@@ -115,13 +122,38 @@ static void threads_and_other_loops(void **state)
     assert_true(w.read >= 30 * 64 * 4 && w.read <= 32 * 64 * 4 && near(w.written, 64 * 4));
 }
 
+/* Roles run at the same time: the steps of the longest one count. Stores in the background are
+ * written bytes. */
+static void roles_share_their_steps(void **state)
+{
+    (void)state;
+    struct block_work w = work_of(
+        "kernel t(i32 m, i32 n, i32 k, const f16 *a, f16 *c) grid(1) warps(8) target(sm_90a)\n{\n"
+        "    global f16 A[m][k] = a, C[m][64] = c;\n    shared f16 s[2][64][64], x[64][64];\n"
+        "    mbarrier full[2](1), empty[2](1) ready;\n    warps(0 +: 4) {\n        one_thread {\n"
+        "            for (i32 p = 0; p < k; p += 64) {\n                wait(empty[p / 64 % 2]);\n"
+        "                expect(full[p / 64 % 2], bytes(s[0]));\n"
+        "                async(full[p / 64 % 2]) s[p / 64 % 2] = A[0 +: 64][p +: 64];\n"
+        "            }\n        }\n    }\n    warps(4 +: 4) {\n        reg f32 acc[64][64] = 0;\n"
+        "        for (i32 p = 0; p < k; p += 64) {\n            wait(full[p / 64 % 2]);\n"
+        "            dot_async(acc, s[p / 64 % 2], trans(s[p / 64 % 2]));\n"
+        "            dot_wait(0);\n            arrive(empty[p / 64 % 2]);\n        }\n"
+        "        x = (f16) acc;\n        sync();\n        async C[0 +: 64][0 +: 64] = x;\n"
+        "        store_wait(0);\n    }\n}\n",
+        (int64_t[]){1, 1, 1}, NULL);
+    double steps = 16; /* cdiv(1000, 64) */
+    assert_true(near(w.steps, steps) && near(w.flops, steps * 2 * 64 * 64 * 64));
+    assert_true(near(w.read, steps * 64 * 64 * 2) && near(w.written, 64 * 64 * 2));
+    assert_true(w.by_warpgroups && w.factor == DT_F16);
+}
+
 /* More of anything never takes less time, and a second wave takes more. */
 static void time_grows_with_work(void **state)
 {
     (void)state;
     const struct gpu *g = gpu_find("h200");
-    struct block_rates r = block_rates_of(g, UNIT_F16);
-    struct launch_work w = {132, 1, 1e8, 1e6, 0, 100, 0, 1e8};
+    struct block_rates r = block_rates_of(g, UNIT_F16, false);
+    struct launch_work w = {132, 1, 1e8, 1e6, 0, 100, 0, 1e8, 0, 0};
     double before = block_time(&r, &w);
     w.blocks = 133;
     assert_true(block_time(&r, &w) > 1.5 * before);
@@ -133,9 +165,14 @@ static void time_grows_with_work(void **state)
         *x = kept;
     }
     /* 4096^3 in f16 by tiles of 128 x 128: 0.27 to 0.32 ms on an H200. */
-    w = (struct launch_work){1024, 2, 2.0 * 128 * 128 * 4096, 2.0 * 256 * 4096, 0, 128, 0, 1e8};
+    w = (struct launch_work){1024, 2, 2.0 * 128 * 128 * 4096, 2.0 * 256 * 4096, 0, 128, 0, 1e8,
+                             0,    0};
     assert_in_range((int64_t)(1e6 * block_time(&r, &w)), 200, 400);
-    assert_true(block_rates_of(g, UNIT_FMA).flops < 70e12);
+    /* One block of those has all the work: the others do not shorten its time. */
+    before = block_time(&r, &w);
+    w.most_flops = 1024 * w.flops;
+    assert_true(block_time(&r, &w) > 2 * before);
+    assert_true(block_rates_of(g, UNIT_FMA, false).flops < 70e12);
 }
 
 int main(void)
@@ -145,6 +182,7 @@ int main(void)
         cmocka_unit_test(parts_divide_the_steps),
         cmocka_unit_test(blocks_of_two_kinds_are_averaged),
         cmocka_unit_test(threads_and_other_loops),
+        cmocka_unit_test(roles_share_their_steps),
         cmocka_unit_test(time_grows_with_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -336,6 +336,66 @@ static void variants_that_the_target_refuses_are_left_out(void **state)
     chosen(&c, 16, 64, 128, "columns BN=16", TW_BY_MODEL);
 }
 
+static const char product_persistent[] =
+    "type T = {f32, f16};\n"
+    "kernel persistent(i32 m, i32 n, i32 k, const T *a, const T *b, T *c)\n"
+    "    grid(device.sms) warps(1) target(sm_90a)\n"
+    "{\n"
+    "    global T A[m][k] = a, B[k][n] = b, C[m][n] = c;\n"
+    "    for (i32 t = block.x; t < cdiv(m, 8) * cdiv(n, 16); t += grid.x) {\n"
+    "        i32 i = t / cdiv(n, 16) * 8, j = t % cdiv(n, 16) * 16;\n"
+    "        reg f32 acc[8][16] = 0;\n"
+    "        for (i32 p = 0; p < k; p += 16) {\n"
+    "            reg T x[8][16] = A[i +: 8][p +: 16], y[16][16] = B[p +: 16][j +: 16];\n"
+    "            acc += dot(x, y);\n"
+    "        }\n"
+    "        C[i +: 8][j +: 16] = (T) acc;\n"
+    "    }\n"
+    "    ensures C == dot(A, B);\n"
+    "}\n";
+
+/* A kernel for one target is left out elsewhere; device.sms is not an argument of a family. */
+static void kernels_for_one_target_are_members(void **state)
+{
+    struct choosing c = {.f = *state, .choice = tw_choice_init(), .error = tw_error_init()};
+    put_file("persistent.tile", "%s", product_persistent);
+    put_file("rows.tile", product_rows, "rows");
+    put_file("some.tile", "family some { \"rows.tile\"; \"persistent.tile\"; }\n"
+                          "family others { \"persistent.tile\"; \"rows.tile\"; }\n");
+    for (int first = 0; first < 2; first++) {
+        const char *name = first ? "others" : "some";
+        succeed(c.f,
+                tw_family_from_file(c.f->ctx, file_path("some.tile"), name, "sm_90", &c.family));
+        succeed(c.f, tw_family_device(c.family, "h200"));
+        assert_int_equal(choose(&c, 4096, 64, 64), TW_OK);
+        assert_int_equal(c.choice.compared, 2);
+        succeed(c.f,
+                tw_family_from_file(c.f->ctx, file_path("some.tile"), name, "sm_80", &c.family));
+        chosen(&c, 4096, 64, 64, "rows BM=16,WARPS=1", TW_BY_MODEL);
+        assert_int_equal(c.choice.compared, 1);
+    }
+}
+
+/* The model compares a kernel for one target that no table has with the results of the others. */
+static void kernels_for_one_target_need_no_results(void **state)
+{
+    struct choosing c = {.f = *state, .choice = tw_choice_init(), .error = tw_error_init()};
+    put_file("persistent.tile", "%s", product_persistent);
+    put_file("rows.tile", product_rows, "rows");
+    put_file("some.tile", "family some { \"rows.tile\"; \"persistent.tile\"; }\n");
+    succeed(c.f, tw_family_from_file(c.f->ctx, file_path("some.tile"), NULL, "sm_90", &c.family));
+    succeed(c.f, tw_family_device(c.family, "h200"));
+    put_file("more.table", "%s",
+             "{\"family\":\"some\",\"device\":\"NVIDIA H200\",\"types\":\"T=f32\",\"sizes\":"
+             "[\"m\",\"n\",\"k\"],\"variants\":[{\"kernel\":\"rows\",\"tune\":\"BM=8\"}]}\n"
+             "{\"at\":[4096,64,64],\"us\":[9000]}\n{\"at\":[16,64,64],\"us\":[0.01]}\n");
+    succeed(c.f, tw_family_add_table(c.family, file_path("more.table"), NULL));
+    assert_int_equal(choose(&c, 4096, 64, 64), TW_OK);
+    assert_string_equal(c.choice.variant, "persistent");
+    assert_true(c.choice.by == TW_BY_MODEL && c.choice.milliseconds < 9 && c.choice.compared == 2);
+    chosen(&c, 16, 64, 64, "rows BM=8", TW_BY_RESULT);
+}
+
 /* The most similar one of several other devices counts; a CPU's results say nothing about a GPU. */
 static void similar_devices_come_first(void **state)
 {
@@ -591,6 +651,8 @@ int main(void)
         TEST(stored_results_choose),
         TEST(without_results_the_model_chooses),
         TEST(variants_that_the_target_refuses_are_left_out),
+        TEST(kernels_for_one_target_are_members),
+        TEST(kernels_for_one_target_need_no_results),
         TEST(similar_devices_come_first),
         TEST(another_gpu_can_be_named),
         TEST(kernels_whose_sums_have_no_order_can_be_left_out),
