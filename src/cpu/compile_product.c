@@ -121,7 +121,7 @@ static void lay_value(struct compiler *c, const struct expr *e, const struct lan
     o->at = v.at;
 }
 
-static void lay_access(struct compiler *c, const struct product_factor *f,
+static void lay_access(struct compiler *c, const struct unconverted_factor *f,
                        const struct lane_product *to, struct product_operand *o)
 {
     const struct expr *e = f->load;
@@ -155,7 +155,7 @@ static void lay_product(struct compiler *c, const struct product_sum *s, struct 
     out->fma = routine_elementwise(c->set, OP_FMA, compute_of(t->dtype));
     for (int i = 0; i < 2; i++) {
         struct product_operand *o = &out->operand[i];
-        const struct product_factor *f = &s->factor[i];
+        const struct unconverted_factor *f = &s->factor[i];
         enum dtype own = f->load ? f->load->type.dtype : t->dtype;
         if (f->load)
             lay_access(c, f, out, o);

@@ -12,7 +12,9 @@
  *   functions          the operand's bound times the slope over its interval, + 4u |f| (log, sin
  *                      and cos: 4u max(|f|, 1))
  *   dot over K         sum(|a| eb + |b| ea + ea eb) + the bound of a sum of K + 2 terms |a||b|, u
- *                      of the type that dot sums in
+ *                      of the type that dot sums in. If a dot_async of the kernel multiplies 8-bit
+ *                      floats, dots of them have the bound of a sum of min(K, promoted) + 2 terms
+ *                      more, u = 2^-13
  *   sum, scan over n   the sum of bounds + the bound of a sum of n terms
  *   min max abs neg    no rounding
  *   casts              to a narrower float u |v| and half a subnormal step; to integers the

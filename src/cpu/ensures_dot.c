@@ -173,8 +173,15 @@ static void dot_ints(struct oracle *o, const struct oracle_tile *a, const struct
 
 /* --- floats, and integers that are not exact --- */
 
+/* Sums of a unit that keeps fewer bits than their type: their unit roundoff, and over how many elements of k they go. */
+struct weak_sum {
+    double unit;
+    int64_t k;
+};
+
 struct finish {
     struct rule rule;
+    struct weak_sum weak;
     struct oracle_tile *out;
     const double *a, *b; /* the operands */
     const double *v, *magnitude, *runs;
@@ -209,6 +216,8 @@ static void finish_element(struct finish *f, int64_t at)
                            .runs = f->runs[at] + inherited + start,
                            .alike = f->rows_alike[at / f->n] && f->columns_alike[at % f->n]};
     error += inherited + sum_error((double)f->k + 2, f->rule.unit, &m);
+    if (f->weak.unit > 0)
+        error += sum_error((double)f->weak.k + 2, f->weak.unit, &m);
     if (sum_may_overflow(v, m.size, f->rule.overflow))
         error = INFINITY;
     if (!isfinite(v)) /* the sums of magnitudes are useless then */
@@ -222,6 +231,27 @@ static void finish_element(struct finish *f, int64_t at)
         result = (struct number){.i = fits ? (int64_t)v : 0, .error = fits ? error : INFINITY};
     }
     tile_put(f->out, at, result);
+}
+
+static void find_weak_sum(void *user, struct stmt *s)
+{
+    struct weak_sum *weak = user;
+    if (!s->in_background || !product_is_small(s))
+        return;
+    int64_t k = s->promoted > 0 ? s->promoted : SUM_PROMOTED;
+    weak->unit = 0x1p-13; /* of 14 bits, truncated */
+    weak->k = s->promoted == SUM_IN_UNIT ? INT64_MAX : k > weak->k ? k : weak->k;
+}
+
+/* Returns the sums that the kernel's products in the background have in their unit, if e is a product of 8-bit floats. */
+static struct weak_sum weak_sum_of(struct oracle *o, const struct expr *e, int64_t k)
+{
+    struct weak_sum weak = {0};
+    if (is_byte_float(unconverted_factor(e->args[0])->type.dtype) &&
+        is_byte_float(unconverted_factor(e->args[1])->type.dtype))
+        stmt_walk(o->kernel->body, find_weak_sum, &weak);
+    weak.k = weak.k < k ? weak.k : k;
+    return weak;
 }
 
 static void dot_reals(struct oracle *o, const struct expr *e, struct oracle_tile *a,
@@ -260,6 +290,7 @@ static void dot_reals(struct oracle *o, const struct expr *e, struct oracle_tile
     enum dtype from[RULE_OPERANDS] = {e->type.dtype, e->type.dtype, e->type.dtype};
     f.rule = rule_for(OP_ADD, out->dtype, from, 2);
     f.rule.is_root = e == o->root;
+    f.weak = weak_sum_of(o, e, k);
     f.n = n;
     f.k = k;
     if (c)

@@ -1,15 +1,26 @@
 /* Products of warpgroups: wgmma. Each warpgroup has some blocks of 64 rows of the sums; the product of one block is one
- * group of instructions, one for each 32 bytes of k. */
+ * group of instructions, one for each 32 bytes of k. Units keep about 14 bits of sums of 8-bit floats, so these are promoted:
+ * each group takes a part of k, and its sums are added to others of all bits. */
 #include "emit/emit_own.h"
 #include "target/targets.h"
 
 enum { DESCRIPTOR_UNIT = 16 };
 
+/* --- sums --- */
+
+/* Returns the elements of k after which the sums of the unit are added to sums of all bits; 0: never. */
+static int promoted_after(const struct stmt *s)
+{
+    if (!product_is_small(s) || s->promoted == SUM_IN_UNIT)
+        return 0;
+    return s->promoted ? s->promoted : SUM_PROMOTED;
+}
+
 static void note_sums(void *user, struct stmt *s)
 {
     struct emit *m = user;
     bool added;
-    if (s->in_background)
+    if (s->in_background && !promoted_after(s))
         number_map_entry(m->arena, &m->sums, (uintptr_t)s->target->sym, &added);
 }
 
@@ -122,13 +133,10 @@ static bool find_right(struct emit *m, const struct expr *e, const struct target
 static const struct target_warpgroup_unit *find_unit(struct emit *m, const struct stmt *s)
 {
     const struct expr *dot = s->value;
-    const struct type *a = &dot->args[0]->type, *b = &dot->args[1]->type;
+    const struct type *a = &unconverted_factor(dot->args[0])->type;
+    const struct type *b = &unconverted_factor(dot->args[1])->type;
     const struct target_warpgroup_unit *u =
         target_warpgroup_unit_of(a->dtype, b->dtype, dot->type.dtype);
-    if (u && u->sum_bits < 24) {
-        emit_missing(m, s->loc, "a product of 8-bit floats");
-        return NULL;
-    }
     if (u && target_warpgroup_has_n(u, dot->type.extent[1]) && a->extent[1] % u->k == 0)
         return u;
     emit_error(m, s->loc, "no unit of warpgroups has this product: %s · %s", type_text(m->arena, a),
@@ -153,9 +161,15 @@ struct product {
     int steps;
 };
 
-/* Emits the product of one block. `adds`: whether the sums count, a bool. Returns the sums in flight. */
+/* Steps of k. */
+struct steps {
+    int first, end;
+};
+
+/* Emits the product of one block over some steps. `adds`: whether the sums count, a bool. Returns the sums in flight. */
 static struct thread_value *block_product(struct emit *m, const struct product *p, int block,
-                                          struct thread_operand sums, struct thread_operand adds)
+                                          struct steps over, struct thread_operand sums,
+                                          struct thread_operand adds)
 {
     const enum dtype types[THREAD_TYPES] = {p->unit->sum, p->unit->a, p->unit->b};
     struct thread_value *v = NULL;
@@ -170,11 +184,11 @@ static struct thread_value *block_product(struct emit *m, const struct product *
     }
     struct scalar right = p->right.descriptor;
     struct thread_operand *parts = arena_array(m->arena, struct thread_operand, p->steps);
-    for (int i = 0; p->left.in_registers && i < p->steps; i++)
+    for (int i = over.first; p->left.in_registers && i < over.end; i++)
         parts[i] = thread_use(THREAD_ADD_OP(&m->b, THREAD_PART, p->unit->a, DT_NONE,
                                             p->left.tile.part[block], thread_integer(8 * i),
                                             thread_integer(8), thread_integer(1)));
-    for (int i = 0; i < p->steps; i++) {
+    for (int i = over.first; i < over.end; i++) {
         struct scalar b =
             emit_op2(m, THREAD_ADD, DT_U64, right,
                      emit_constant(DT_U64, step_of(&p->right.part, p->right.across, i)));
@@ -193,23 +207,74 @@ static struct thread_value *block_product(struct emit *m, const struct product *
     return THREAD_ADD_OP(&m->b, THREAD_PRODUCT_COMMIT, p->unit->sum, DT_NONE, sums);
 }
 
-void emit_product(struct emit *m, const struct stmt *s)
+/* Adds to the sums in the unit. */
+static void add_in_unit(struct emit *m, const struct product *p, struct variable *v)
 {
-    struct variable *v = emit_variable(m, s->target->sym);
-    struct product p = {.s = s, .unit = v ? find_unit(m, s) : NULL};
-    if (!p.unit || !find_left(m, s->value->args[0], p.unit, &p.left) ||
-        !find_right(m, s->value->args[1], p.unit, &p.right))
-        return;
-    p.steps = (int)s->value->args[0]->type.extent[1] / p.unit->k;
-    p.right.descriptor = descriptor(m, &p.right.part, p.right.across, emit_constant(DT_U32, 0));
+    const struct steps all = {0, p->steps};
     int blocks = v->count - 1;
     for (int b = 0; b < blocks && !m->failed; b++) {
-        struct thread_value *out = block_product(m, &p, b, v->slots[b].o, v->slots[blocks].o);
+        struct thread_value *out = block_product(m, p, b, all, v->slots[b].o, v->slots[blocks].o);
         v->slots[b] = (struct slot){thread_use(out), out->type};
     }
     v->slots[blocks].o = thread_integer(1);
     vec_push(m->arena, &m->flights, blocks);
     v->flight = (int)m->flights.count;
+}
+
+/* Adds the unit's sums over some steps to the tile, which has all bits: begins the products of all blocks, then adds
+ * each as soon as it is complete. */
+static void add_promoted(struct emit *m, const struct product *p, struct steps over,
+                         struct tile *sums, int blocks)
+{
+    struct thread_value *part[EMIT_MOST_BLOCKS];
+    const enum dtype t = p->unit->sum;
+    uint16_t count = (uint16_t)(p->s->target->type.extent[1] / 2);
+    for (int b = 0; b < blocks; b++) {
+        struct thread_operand none =
+            thread_use(thread_add_counted(&m->b, THREAD_UNDEFINED, t, DT_NONE, count, NULL, 0));
+        part[b] = block_product(m, p, b, over, none, thread_integer(0));
+    }
+    for (int b = 0; b < blocks; b++) {
+        struct thread_operand done =
+            thread_use(THREAD_ADD_OP(&m->b, THREAD_PRODUCT_WAIT, t, DT_NONE, thread_use(part[b]),
+                                     thread_integer(blocks - 1 - b)));
+        sums->part[b] =
+            thread_use(THREAD_ADD_OP(&m->b, THREAD_ADD, t, DT_NONE, sums->part[b], done));
+    }
+}
+
+/* The last wait of each part lets no product be under way, so dot_wait has none of these to wait for. */
+static void add_in_parts(struct emit *m, const struct product *p, struct variable *v)
+{
+    int each = promoted_after(p->s) / p->unit->k, blocks = v->count - v->sums;
+    struct tile sums = emit_tile_of(m, v, p->s->loc);
+    for (int b = 1; sums.form == TILE_UNIFORM && b < blocks; b++)
+        sums.part[b] = sums.part[0];
+    for (int i = 0; i < p->steps && !m->failed; i += each) {
+        struct steps over = {i, i + each < p->steps ? i + each : p->steps};
+        add_promoted(m, p, over, &sums, blocks);
+    }
+    for (int b = 0; b < blocks && !m->failed; b++)
+        v->slots[b].o = sums.part[b];
+    if (v->sums)
+        v->slots[blocks].o = thread_integer(1);
+    vec_push(m->arena, &m->flights, 0);
+}
+
+void emit_product(struct emit *m, const struct stmt *s)
+{
+    const struct expr *a = unconverted_factor(s->value->args[0]);
+    const struct expr *b = unconverted_factor(s->value->args[1]);
+    struct variable *v = emit_variable(m, s->target->sym);
+    struct product p = {.s = s, .unit = v ? find_unit(m, s) : NULL};
+    if (!p.unit || !find_left(m, a, p.unit, &p.left) || !find_right(m, b, p.unit, &p.right))
+        return;
+    p.steps = (int)a->type.extent[1] / p.unit->k;
+    p.right.descriptor = descriptor(m, &p.right.part, p.right.across, emit_constant(DT_U32, 0));
+    if (promoted_after(s))
+        add_in_parts(m, &p, v);
+    else
+        add_in_unit(m, &p, v);
 }
 
 void emit_product_wait(struct emit *m, int64_t most)

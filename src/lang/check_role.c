@@ -150,7 +150,7 @@ static bool is_shared_part(const struct expr *e)
  * memory, the left one from there or from registers. */
 static bool factors_in_place(struct checker *c, const struct expr *dot)
 {
-    const struct expr *a = dot->args[0], *b = dot->args[1];
+    const struct expr *a = unconverted_factor(dot->args[0]), *b = unconverted_factor(dot->args[1]);
     const struct expr *left = a->op == OP_TRANS ? a->args[0] : a;
     const struct expr *right = b->op == OP_TRANS ? b->args[0] : b;
     if (!is_shared_part(right)) {
@@ -182,6 +182,36 @@ static struct expr *product_of(struct checker *c, const struct node *n)
     return check_dot(c, call, NULL);
 }
 
+/* Takes the sum(…) after the call. */
+static void check_sums(struct checker *c, const struct node *n, struct stmt *s)
+{
+    enum { MOST = 1 << 20 };
+    int64_t k = SUM_IN_UNIT;
+    if (!n->c)
+        return;
+    if (!product_is_small(s)) {
+        diag_error(
+            c->diag, n->c->loc,
+            "`sum(…)` is for products of 8-bit floats; the unit for %s and %s keeps all bits "
+            "of its sums",
+            dtype_table[unconverted_factor(s->value->args[0])->type.dtype].name,
+            dtype_table[unconverted_factor(s->value->args[1])->type.dtype].name);
+        diag_note(c->diag, n->c->loc, "leave it out");
+        return;
+    }
+    if (!n->in_unit && !constant_in(c, n->c, "the k of promoted sums", SUM_STEP, MOST, &k))
+        return;
+    if (k > 0 && k % SUM_STEP != 0) {
+        diag_error(c->diag, n->c->loc,
+                   "one instruction takes %d elements of k, so %lld is not possible", SUM_STEP,
+                   (long long)k);
+        diag_note(c->diag, n->c->loc, "write a multiple of %d: `sum(promoted %d)`", SUM_STEP,
+                  SUM_PROMOTED);
+        return;
+    }
+    s->promoted = (int)k;
+}
+
 static void check_dot_async(struct checker *c, const struct node *n)
 {
     if (!check_arguments(c, n, 3, 3, NULL, "dot_async(sums, a, b)"))
@@ -211,6 +241,7 @@ static void check_dot_async(struct checker *c, const struct node *n)
     s->target = target;
     s->value = value;
     s->in_background = true;
+    check_sums(c, n, s);
 }
 
 void check_role_call(struct checker *c, const struct node *n, enum op op)

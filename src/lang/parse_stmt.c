@@ -99,12 +99,39 @@ static struct node *parse_assign(struct parser *p)
     return n;
 }
 
-/* call [ "added" ] ";" */
+static bool at_sums(const struct parser *p, const struct node *n)
+{
+    return strcmp(n->text, op_table[OP_DOT_ASYNC].text) == 0 && at_word(p, "sum") &&
+           peek_ahead(p, 1)->kind == TOK_LPAREN;
+}
+
+/* sums = "sum" "(" ( "unit" | "promoted" expr ) ")", after a call of dot_async */
+static void parse_sums(struct parser *p, struct node *call)
+{
+    uint32_t first = p->pos, open = first + 1;
+    advance(p);
+    advance(p);
+    if (accept_word(p, "unit"))
+        call->in_unit = true;
+    else if (accept_word(p, "promoted"))
+        call->c = parse_expr(p);
+    else
+        fail_expected(p, "`unit`, or `promoted 128`");
+    expect_close(p, open, "after the kind of sum");
+    if (call->in_unit)
+        call->c = node_int(p, 0, range_from(p, first));
+    if (call->c)
+        node_below(p, call, call->c);
+}
+
+/* call [ sums ] [ "added" ] ";" */
 static struct node *parse_call_statement(struct parser *p)
 {
     uint32_t first = p->pos;
     struct node *n = node_new(p, N_EXPR, here(p));
     n->a = parse_call(p);
+    if (at_sums(p, n->a))
+        parse_sums(p, n->a);
     n->is_added = accept_word(p, "added");
     n->loc = range_from(p, first);
     if (at(p, TOK_ASSIGN) && fail(p, here(p), "a call is not a place to assign to"))

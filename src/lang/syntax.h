@@ -27,7 +27,8 @@ enum node_kind {
     N_SELECT, /* a ? b : c */
     N_CAST,   /* (type) a */
     N_BITS,   /* bits<type>(a) */
-    N_CALL,   /* text(list); arguments may be N_NAMED; by(…) after it, or NULL */
+    N_CALL, /* text(list); arguments may be N_NAMED; by(…) after it, or NULL. dot_async: c is the k of
+               * `sum(promoted k)`, or the N_INT of `sum(unit)` (in_unit), or NULL */
     N_NAMED,  /* a named argument, text = a: axis = 1 */
     N_BRACES, /* {list}: the values of a table; N_BRACES within: rows */
     N_TUPLE,  /* (list): only in tune values and `return (a, b)` */
@@ -107,6 +108,7 @@ struct node {
     bool has_unroll, is_do, inside;
     bool is_ready; /* N_DECL mbarrier, whose `a` is the number of arrivals */
     bool is_clean; /* N_DECL global: `= 0 clean` */
+    bool in_unit;  /* N_CALL: `sum(unit)` */
     bool is_added; /* N_EXPR: `sync() added` */
     bool is_pointer, is_const, is_static;
 };

@@ -528,6 +528,10 @@ static void print_dot_async(struct text *t, const struct stmt *s)
     text_add_char(t, ')');
     if (s->value->by)
         by_print(t, s->value->by);
+    if (s->promoted == SUM_IN_UNIT)
+        text_add(t, " sum(unit)");
+    else if (s->promoted)
+        text_printf(t, " sum(promoted %d)", s->promoted);
 }
 
 static void print_assign(struct text *t, const struct stmt *s)

@@ -371,7 +371,7 @@ static bool broadcasts(const struct type *from, const struct type *to)
 }
 
 static bool settle_factor(const struct nest *n, const struct product_sum *s,
-                          struct product_factor *f)
+                          struct unconverted_factor *f)
 {
     const struct expr *e = f->value, *x = e->op == OP_CAST ? e->args[0] : e;
     if (!broadcasts(&e->type, &s->target->type) || e->type.dtype != s->target->type.dtype)

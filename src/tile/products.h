@@ -24,7 +24,7 @@ struct product_steps {
     int64_t of[MAX_RANK][PRODUCT_LOOPS];
 };
 
-struct product_factor {
+struct unconverted_factor {
     const struct expr *value; /* of the sum's element type */
     /* The access that `value` is, or is a cast of; a variable that a turn loads is replaced by its
      * load. NULL: `value` does not change in the loops. */
@@ -36,7 +36,7 @@ struct product_factor {
 struct product_sum {
     const struct expr *target; /* a scalar of each thread's own, or elements of its array */
     struct product_steps steps;
-    struct product_factor factor[2];
+    struct unconverted_factor factor[2];
     int loops, loop[PRODUCT_LOOPS]; /* indices in products.loop, the outermost first */
 };
 

@@ -130,8 +130,8 @@ static void find_products(void *user, struct stmt *s)
     if (!s->in_background)
         return;
     note_product_tile(user, s->target);
-    note_product_tile(user, s->value->args[0]);
-    note_product_tile(user, s->value->args[1]);
+    note_product_tile(user, unconverted_factor(s->value->args[0]));
+    note_product_tile(user, unconverted_factor(s->value->args[1]));
 }
 
 static void number_barriers(struct roles_check *r)

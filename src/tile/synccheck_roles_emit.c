@@ -241,8 +241,8 @@ static void emit_product(struct tracer *t, const struct stmt *s)
     if (sum->factor > t->dots_done)
         note_use(t, ROLE_FACTOR, s->target->sym, sum->factor_at, late);
     t->trace->dots++;
-    emit_factor(t, s, s->value->args[0]);
-    emit_factor(t, s, s->value->args[1]);
+    emit_factor(t, s, unconverted_factor(s->value->args[0]));
+    emit_factor(t, s, unconverted_factor(s->value->args[1]));
     sum->sum = t->trace->dots;
     sum->sum_at = s;
 }

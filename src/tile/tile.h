@@ -196,6 +196,8 @@ struct earlier {
     const struct earlier *next;
 };
 
+enum { SUM_IN_UNIT = -1, SUM_PROMOTED = 128, SUM_STEP = 32 };
+
 struct stmt {
     enum stmt_kind kind;
     struct loc loc;
@@ -226,6 +228,8 @@ struct stmt {
     struct expr *barrier;          /* ASYNC_COPY: the mbarrier, an ACCESS; NULL: none */
     const struct role *role;       /* ROLE */
     bool in_background;            /* ASSIGN c = dot(a, b, c) that is written dot_async(c, a, b) */
+    int promoted; /* in_background, of 8-bit floats: the elements of k after which the unit's sums are added to c;
+                   * SUM_IN_UNIT: never. 0: not stated, SUM_PROMOTED */
     const struct products *products; /* FOR that only sums products (products.h); NULL: any other */
     const struct row_mark
         *row; /* DECL, ASSIGN: a row and its sum in one pass (rows.h); NULL: none */
@@ -342,6 +346,11 @@ bool expr_has_atomic(const struct expr *e);
 bool stmt_arrives(const struct stmt *s);
 /* Returns true for sync, async_commit, async_wait and fence_async: `added` may follow their calls. */
 bool may_be_uncredited(enum op op);
+/* Returns the factor of a product in the background without its conversion from an 8-bit type: such products
+ * have factors of two types. */
+const struct expr *unconverted_factor(const struct expr *factor);
+/* Returns true if the product in the background multiplies 8-bit floats, whose units keep fewer bits of the sums. */
+bool product_is_small(const struct stmt *s);
 /* Returns true if the value of e is made of register tiles, which the whole block holds: e names one,
  * outside of indices and of values of rank 0. */
 bool expr_has_register_tile(const struct expr *e);

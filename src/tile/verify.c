@@ -578,10 +578,20 @@ static bool check_async(struct verifier *v, const struct stmt *s)
                  "a copy completes on something else than an mbarrier");
 }
 
+static bool check_promoted(struct verifier *v, const struct stmt *s)
+{
+    return check(v, s->value,
+                 s->promoted == 0 ||
+                     (product_is_small(s) && (s->promoted == SUM_IN_UNIT ||
+                                              (s->promoted > 0 && s->promoted % SUM_STEP == 0))),
+                 "these sums have no such promotion");
+}
+
 static bool check_product(struct verifier *v, const struct stmt *s)
 {
     const struct expr *e = s->value;
-    return check(v, e,
+    return check_promoted(v, s) &&
+           check(v, e,
                  e->op == OP_DOT && e->count == 3 && s->target->op == OP_REF &&
                      s->target->sym->storage == ST_REG && expr_same(s->target, e->args[2]),
                  "a product in the background is not c = dot(a, b, c)");

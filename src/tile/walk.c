@@ -135,6 +135,18 @@ bool kernel_uses(const struct kernel *k, const struct sym *view)
     return m.count > 0;
 }
 
+const struct expr *unconverted_factor(const struct expr *factor)
+{
+    bool converts = factor->op == OP_CAST && dtype_table[factor->args[0]->type.dtype].bits == 8;
+    return converts ? factor->args[0] : factor;
+}
+
+bool product_is_small(const struct stmt *s)
+{
+    return is_byte_float(unconverted_factor(s->value->args[0])->type.dtype) &&
+           is_byte_float(unconverted_factor(s->value->args[1])->type.dtype);
+}
+
 static void note_hopper(void *user, struct stmt *s)
 {
     bool *found = user;

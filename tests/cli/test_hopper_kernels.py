@@ -11,9 +11,11 @@ from tile_runner import call, fail
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PRODUCTS = [(1, 8, 8), (17, 8, 16), (130, 264, 72), (256, 256, 256), (1, 520, 200), (300, 136, 64)]  # k, n: multiples of 8, as tensor copies need
 BOTH = ("kernels/hopper/matmul_roles.tile", "kernels/hopper/matmul_roles_kn.tile")  # B as [n][k], B as [k][n]
-WIDE = [(1, 4, 16), (17, 12, 16), (130, 260, 144), (129, 516, 208)]  # k: multiples of 16, n of any
-# Factors, sums: units of warpgroups, other than those of 16-bit types.
-UNITS = [("tf32", "tf32", "f32"), ("i8", "i8", "i32"), ("u8", "u8", "i32")]
+WIDE = [(1, 8, 16), (17, 16, 16), (130, 264, 144), (129, 520, 208)]  # k: multiples of 16
+# Factors, sums, how they are summed: units of warpgroups, other than those of 16-bit types.
+UNITS = [("tf32", "tf32", "f32", "")] + [(a, b, "i32", "") for a in ("i8", "u8") for b in ("i8", "u8")] + [
+    (a, b, "f32", sums) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2") for sums in ("", " sum(unit)", " sum(promoted 96)")]
+SMALL = ("kernels/hopper/matmul_f8_roles.tile", "kernels/hopper/matmul_f8_unit_roles.tile")
 ATTENTION = [(1, 1, 0), (17, 130, 0), (130, 17, 1), (129, 257, 1), (256, 256, 0)]
 
 
@@ -23,29 +25,31 @@ def verify(tool, path, sizes, *options, device="cpu"):
         fail(f"{path} at {sizes} {options}: {result}")
 
 
-def unit_program(a, b, total, k=256):
-    """A product of one block, whose B is as wide as the unit allows: all panels, several stages of one tile, and a part of its rows."""
-    return f"""kernel k(i32 m, const {a} *a, const {b} *b, {total} *c) grid(cdiv(m, 64)) warps(4) target(sm_90a)
+def unit_program(a, b, total, sums, k=256):
+    """Two products into one tile of sums. With promoted sums, a warpgroup has two blocks of them, and the second product adds to them in the unit."""
+    rows = 128 if "promoted" in sums else 64
+    second = " sum(unit)" if "promoted" in sums else sums
+    return f"""kernel k(i32 m, const {a} *a, const {b} *b, {total} *c) grid(cdiv(m, {rows})) warps(4) target(sm_90a)
 {{
     global {a} A[m][{k}] = a;
     global {b} B[96][{k}] = b;
     global {total} C[m][96] = c;
-    shared {a} sa[2][64][{k // 2}];
+    shared {a} sa[2][{rows}][{k // 2}];
     shared {b} sb[2][96][{k // 2}];
     mbarrier full(1);
-    reg {total} acc[64][96] = 0;
+    reg {total} acc[{rows}][96] = 0;
     one_thread {{
         expect(full, bytes(sa) + bytes(sb));
         for (i32 s = 0; s < 2; s++) {{
-            async(full) sa[s] = A[block.x * 64 +: 64][s * {k // 2} +: {k // 2}];
+            async(full) sa[s] = A[block.x * {rows} +: {rows}][s * {k // 2} +: {k // 2}];
             async(full) sb[s] = B[0 +: 96][s * {k // 2} +: {k // 2}];
         }}
     }}
     wait(full);
-    dot_async(acc, sa[0], trans(sb[0]));
-    dot_async(acc, sa[1], trans(sb[1]));
+    dot_async(acc, sa[0], trans(sb[0])){sums};
+    dot_async(acc, sa[1], trans(sb[1])){second};
     dot_wait(0);
-    C[block.x * 64 +: 64][0 +: 96] = acc;
+    C[block.x * {rows} +: {rows}][0 +: 96] = acc;
     ensures C == dot(A, trans(B));
 }}
 """
@@ -53,8 +57,8 @@ def unit_program(a, b, total, k=256):
 
 def check_units(tool):
     with tempfile.TemporaryDirectory() as folder:
-        for unit in UNITS:
-            path = os.path.join(folder, f"{'_'.join(unit)}.tile")
+        for turn, unit in enumerate(UNITS):
+            path = os.path.join(folder, f"unit{turn}.tile")
             with open(path, "w") as out:
                 out.write(unit_program(*unit))
             for device in ("cpu", "sim:sm_90a"):
@@ -75,14 +79,20 @@ def main():
             verify(tool, path, "m=300,n=328,k=200", *values, "--sms", str((2, 4)[turn % 2]), "--type", ("f16", "bf16")[turn // 2 % 2])
     for turn, (m, n, k) in enumerate(WIDE):
         sizes, sms = f"m={m},n={n},k={k}", ["--sms", str((1, 3, 5)[turn % 3])]
-        verify(tool, "kernels/hopper/matmul_tf32_roles.tile", sizes, *sms)
-        verify(tool, "kernels/hopper/matmul_i8_roles.tile", sizes, *sms, "--type", ("i8", "u8")[turn % 2])
+        any_n = f"m={m},n={n - 3},k={k}"  # C is not stored by tensor copies
+        verify(tool, "kernels/hopper/matmul_tf32_roles.tile", any_n, *sms)
+        verify(tool, "kernels/hopper/matmul_i8_roles.tile", any_n, *sms, "--type", ("i8", "u8")[turn % 2])
+        types = ["--type", f"A8={('e4m3', 'e5m2')[turn % 2]}", "--type", f"B8={('e4m3', 'e5m2')[turn // 2]}"]
+        for path in SMALL:
+            for tuned in configurations(next(iter(kernels(os.path.join(ROOT, path))))):
+                values = ["--tune", ",".join(f"{name}={value}" for name, value in tuned.items())] if tuned else []
+                verify(tool, path, sizes, *sms, *types, *values, *(["--type", "O=f32"] if path == SMALL[0] and turn % 2 else []))
     for nq, nk, causal in ATTENTION:
         verify(tool, "kernels/hopper/attention_roles.tile", f"heads=2,nq={nq},nk={nk},causal={causal},scale=0.0884")
     for path in ("examples/hopper.tile", *BOTH):
         verify(tool, path, "m=140,n=24,k=136", "--sms", "2", device="sim:sm_90a")
-    for path in ("kernels/hopper/matmul_i8_roles.tile", "kernels/hopper/matmul_tf32_roles.tile"):
-        verify(tool, path, "m=140,n=20,k=144", "--sms", "2", device="sim:sm_90a")
+    for path in ("kernels/hopper/matmul_i8_roles.tile", "kernels/hopper/matmul_tf32_roles.tile", *SMALL):
+        verify(tool, path, "m=140,n=24,k=144", "--sms", "2", device="sim:sm_90a")
     verify(tool, "kernels/hopper/attention_roles.tile", "heads=1,nq=40,nk=140,causal=1,scale=0.0884", device="sim:sm_90a")
     print("ok")
 

@@ -59,6 +59,85 @@ static void test_dot(void **state)
     assert_int_equal(f->report.at[1], 2);
 }
 
+/* --- sums of 8-bit floats in the unit of warpgroups --- */
+
+#define SMALL_PRODUCT(statement)                                                                   \
+    "kernel k(const e4m3 *a, const e4m3 *b, f32 *c) grid(1) warps(4) target(sm_90a)\n"             \
+    "{\n"                                                                                          \
+    "    global e4m3 A[64][512] = a, B[64][512] = b;\n"                                            \
+    "    global f32 C[64][64] = c;\n"                                                              \
+    "    shared e4m3 sa[64][128], sb[64][128];\n"                                                  \
+    "    reg f32 acc[64][64] = 0;\n"                                                               \
+    "    " statement "\n"                                                                          \
+    "    dot_wait(0);\n"                                                                           \
+    "    ensures C == dot(A, trans(B));\n"                                                         \
+    "}\n"
+
+enum { SMALL = 64, SMALL_K = 512, STEP = 32, UNIT_BITS = 14 };
+
+static double truncated(double v, int exponent)
+{
+    double grid = ldexp(1, exponent - UNIT_BITS);
+    return trunc(v / grid) * grid;
+}
+
+/* Adds the products of one instruction as the unit does: all terms are cut to the bits of the largest one. */
+static double add_in_unit(double sum, const uint8_t *a, const uint8_t *b)
+{
+    double term[STEP + 1] = {sum}, total = 0;
+    int most = -1000, exponent;
+    for (int i = 0; i < STEP; i++)
+        term[i + 1] = dtype_load_f64(DT_E4M3, &a[i]) * dtype_load_f64(DT_E4M3, &b[i]);
+    for (int i = 0; i <= STEP; i++) {
+        frexp(term[i], &exponent);
+        most = term[i] != 0 && exponent > most ? exponent : most;
+    }
+    for (int i = 0; i <= STEP; i++)
+        total += truncated(term[i], most);
+    return total;
+}
+
+/* Sums are promoted after `each` elements of k. */
+static void multiply_small(const uint8_t *a, const uint8_t *b, float *c, int each)
+{
+    for (int at = 0; at < SMALL * SMALL; at++) {
+        const uint8_t *row = &a[at / SMALL * SMALL_K], *column = &b[at % SMALL * SMALL_K];
+        float all = 0;
+        for (int k = 0; k < SMALL_K; k += each) {
+            double sum = 0;
+            for (int p = k; p < k + each; p += STEP)
+                sum = add_in_unit(sum, &row[p], &column[p]);
+            all += (float)sum;
+        }
+        c[at] = all;
+    }
+}
+
+static void test_sums_in_the_unit_have_fewer_bits(void **state)
+{
+    struct fixture *f = *state;
+    static uint8_t a[SMALL * SMALL_K], b[SMALL * SMALL_K];
+    static float c[SMALL * SMALL];
+    uint32_t seed = 7;
+    for (int i = 0; i < SMALL * SMALL_K; i++) { /* of both signs, from 1/16 to 4 */
+        a[i] = (uint8_t)((next_random(&seed) & 0x80) | (0x18 + next_random(&seed) % 48));
+        b[i] = (uint8_t)((next_random(&seed) & 0x80) | (0x18 + next_random(&seed) % 48));
+    }
+    give(f, a);
+    give(f, b);
+    give(f, c);
+    multiply_small(a, b, c, SMALL_K);
+    assert_true(holds(f, SMALL_PRODUCT("dot_async(acc, sa, trans(sb)) sum(unit);")));
+    double in_unit = f->report.tolerance;
+    assert_false(holds(f, SMALL_PRODUCT("")));
+    multiply_small(a, b, c, 4 * STEP);
+    assert_true(holds(f, SMALL_PRODUCT("dot_async(acc, sa, trans(sb));")));
+    assert_true(f->report.tolerance < in_unit);
+    assert_false(holds(f, SMALL_PRODUCT("")));
+    c[100] += 200;
+    assert_false(holds(f, SMALL_PRODUCT("dot_async(acc, sa, trans(sb));")));
+}
+
 static void test_dot_of_f16_sums_in_f32(void **state)
 {
     struct fixture *f = *state;
@@ -390,6 +469,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, ensures_setup, ensures_teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_dot),
+        TEST(test_sums_in_the_unit_have_fewer_bits),
         TEST(test_long_dot),
         TEST(test_long_dot_of_one_sign),
         TEST(test_long_dot_of_alternating_signs),
