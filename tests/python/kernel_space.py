@@ -23,13 +23,19 @@ def groups(text, body):
     return found
 
 
+def types_of(variables):
+    """Returns the values of --type: the types of the one type variable; with several, one of them at a time has another type than its first."""
+    if len(variables) < 2:
+        return next(iter(variables.values()), [None])
+    return [f"{v}={t}" for turn, (v, types) in enumerate(variables.items()) for t in types[turn > 0:]]
+
+
 def kernels(path):
     text = re.sub(r"//.*", "", open(path).read())
     variables = dict(re.findall(r"^type\s+(\w+)\s*=\s*\{(.*?)\}", text, re.M))
     found = []
     for name, parameters, attributes in re.findall(r"^kernel\s+(\w+)\s*\((.*?)\)\s*(grid.*?)^\{", text, re.M | re.S):
-        types = next(([t.strip() for t in variables[v].split(",")] for v in variables
-                      if re.search(rf"\b{v}\b", parameters)), [None])
+        types = types_of({v: [t.strip() for t in variables[v].split(",")] for v in variables if re.search(rf"\b{v}\b", parameters)})
         statics = re.findall(r"static\s+(\w+)\s+(\w+)", parameters)
         found.append(Kernel(path, name, statics, types, "threads(" in attributes))
     return found
