@@ -99,11 +99,19 @@ static struct scalar next_parity(struct emit *m, const struct expr *barrier,
     return parity;
 }
 
+/* The phase that a `ready` mbarrier has at first is phase 0 of the language; hardware begins to count after it. */
+static struct scalar given_parity(struct emit *m, const struct expr *e)
+{
+    struct scalar parity = emit_as(m, emit_scalar(m, e->args[1]), DT_U32);
+    if (!e->args[0]->sym->ready)
+        return parity;
+    return emit_op2(m, THREAD_XOR, DT_U32, parity, emit_constant(DT_U32, 1));
+}
+
 static void wait(struct emit *m, const struct expr *e)
 {
     struct thread_operand element = mbarrier(m, e->args[0]);
-    struct scalar parity = e->count == 2 ? emit_as(m, emit_scalar(m, e->args[1]), DT_U32)
-                                         : next_parity(m, e->args[0], element);
+    struct scalar parity = e->count == 2 ? given_parity(m, e) : next_parity(m, e->args[0], element);
     THREAD_ADD_OP(&m->b, THREAD_MBARRIER_WAIT, DT_NONE, DT_NONE, element, parity.o);
 }
 
