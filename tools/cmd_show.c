@@ -206,7 +206,8 @@ static int read_target(struct device_asked *d, const struct options *given, int 
             NULL, given->command,
             "--stage %s shows what a GPU gets: say --device sm_90, or leave --device cpu out",
             stages[stage]);
-    bool known = device_is(d, "cpu") ? !d->target : device_is(d, "sim") || names_gpu(*target);
+    bool known = device_is(d, "cpu") ? !d->target
+                                     : (device_is(d, "sim") && !d->target) || names_gpu(*target);
     return known ? STATUS_OK
                  : device_refuse(d, given,
                                  "there are cpu, sm_80 and up, a GPU by its name (h100), sim, and "

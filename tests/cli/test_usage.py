@@ -172,7 +172,7 @@ def test_bench_options(tool):
             expect(tool, ["bench", *given, "--device", "cuda"], 2, out="", err=f"--{name} is not for --device cuda")
         else:
             both.add(name)
-    if both != {"size", "dims", "all-sizes", "repeat", "m", "n", "k", "batch", "suite", "device", "ensures", "set", "best", "tune", "tuned", "store", "type", "fill", "json", "import-path"}:
+    if both != {"size", "dims", "all-sizes", "repeat", "m", "n", "k", "batch", "suite", "device", "ensures", "set", "sms", "best", "tune", "tuned", "store", "type", "fill", "json", "import-path"}:
         fail(f"neither marked as CPU nor as GPU: {both}")
 
 
