@@ -165,6 +165,7 @@ void emit_sync(struct emit *m)
         emit_op2(m, THREAD_ADD, DT_U32, p->replica, emit_constant(DT_U32, p->barrier));
     THREAD_ADD_OP(&m->b, THREAD_BARRIER, DT_NONE, DT_NONE, block ? thread_integer(0) : which.o,
                   thread_integer(block ? 0 : p->warps * WARP_LANES));
+    m->place.touched = false;
 }
 
 static void emit_role(struct emit *m, const struct stmt *s, struct thread_operation *roles)

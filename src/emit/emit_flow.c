@@ -193,9 +193,13 @@ static void emit_arms(struct emit *m, struct thread_operand condition, const str
     vec_push(m->arena, &o->operands, condition);
     struct values before = take(m, &l);
     int count = slots_of(&l);
+    const bool touched = m->place.touched;
     struct arm yes = emit_arm(m, body, &l);
+    const bool touched_by_yes = m->place.touched;
+    m->place.touched = touched;
     give(&l, &before);
     struct arm no = emit_arm(m, otherwise, &l);
+    m->place.touched |= touched_by_yes;
     vec_push(m->arena, &o->regions, yes.region);
     if (yes.ended && no.ended) {
         vec_push(m->arena, &o->regions, no.region);
@@ -359,6 +363,7 @@ void emit_loop(struct emit *m, const struct stmt *s)
     loop.exit = arena_array(m->arena, struct thread_operand, loop.slots + 1);
     loop.exits_differ = arena_array(m->arena, bool, loop.slots + 1);
     loop.operation = thread_add_control(&m->b, THREAD_LOOP);
+    emit_note_turns(m, s);
     struct thread_region *outer = m->b.region;
     begin_loop(m, &loop);
     m->loop = &loop;

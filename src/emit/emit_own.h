@@ -83,7 +83,8 @@ struct place {
     struct scalar lane;
     struct scalar replica;        /* u32 */
     struct thread_value *elected; /* bool: the role's one thread */
-    bool one_thread;              /* within one_thread */
+    bool touched; /* its threads may have used shared memory since their last barrier */
+    bool one_thread;
 };
 
 struct map_param {
@@ -219,6 +220,8 @@ void emit_mbarrier_effect(struct emit *m, const struct stmt *s);
 /* Declares the mbarriers that the role waits for: their phases are variables. */
 void emit_phases(struct emit *m, const struct stmt *body);
 void emit_init_mbarriers(struct emit *m);
+/* A loop begins: what its turns leave behind holds where the next one begins. */
+void emit_note_turns(struct emit *m, const struct stmt *loop);
 /* Is the mbarrier's count that of warps, because a role arrives? */
 bool emit_counts_warps(const struct emit *m, const struct sym *s);
 

@@ -226,6 +226,7 @@ static bool fits(struct emit *m, const struct shared_part *p, const struct type 
 
 void emit_shared_store(struct emit *m, const struct expr *target, const struct tile *value)
 {
+    m->place.touched = true;
     struct shared_part p;
     const struct type *t = &target->type;
     int blocks = emit_blocks(m, t, target->loc);
@@ -243,6 +244,7 @@ void emit_shared_store(struct emit *m, const struct expr *target, const struct t
 
 struct tile emit_shared_load(struct emit *m, const struct expr *e)
 {
+    m->place.touched = true;
     struct shared_part p;
     struct tile t = {.form = TILE_WHOLE, .dtype = e->type.dtype};
     t.blocks = emit_blocks(m, &e->type, e->loc);

@@ -133,12 +133,61 @@ static struct thread_region *open_one_thread(struct emit *m)
     return m->place.one_thread ? m->b.region : open_if(m, thread_use(m->place.elected));
 }
 
+/* Do threads themselves, and not the copy engine or a product, use shared memory in these statements? */
+static bool touches(const struct expr *e)
+{
+    bool found = e && e->op == OP_ACCESS && e->sym->storage == ST_SHARED;
+    for (int i = 0; e && !found && i < e->count; i++)
+        found = touches(e->args[i]);
+    return found;
+}
+
+static bool touches_in(const struct stmt *s)
+{
+    if (s->kind == STMT_DECL)
+        return (s->value && s->sym->storage == ST_SHARED) || touches(s->value);
+    return s->kind == STMT_ASSIGN && !s->in_background && (touches(s->target) || touches(s->value));
+}
+
+/* Follows statements: `touched` is whether threads have used shared memory since their last barrier. A barrier within a
+ * branch or a loop does not count. */
+static bool touched_after(const struct stmt *first, bool touched)
+{
+    for (const struct stmt *s = first; s; s = s->next) {
+        touched |= touches_in(s);
+        touched = touched_after(s->body, touched) || touched;
+        touched = touched_after(s->otherwise, touched) || touched;
+        if (s->kind == STMT_EFFECT && s->value->op == OP_SYNC)
+            touched = false;
+    }
+    return touched;
+}
+
+void emit_note_turns(struct emit *m, const struct stmt *loop)
+{
+    m->place.touched = touched_after(loop->body, m->place.touched);
+}
+
+/* Lets the threads that an arrival is for finish with shared memory. The lanes of a warp arrive as one; a role of less than
+ * a warpgroup does. */
+static void finish_before_arrival(struct emit *m)
+{
+    if (!m->place.touched)
+        return;
+    if (m->place.warps % EMIT_WARPGROUP == 0)
+        thread_add_counted(&m->b, THREAD_WARP_SYNC, DT_NONE, DT_NONE, 0, NULL, 0);
+    else
+        emit_sync(m);
+}
+
 static void arrive(struct emit *m, const struct expr *e)
 {
     struct thread_operand element = mbarrier(m, e->args[0]);
     bool warps = emit_counts_warps(m, e->args[0]->sym);
     struct thread_region *outer = m->b.region;
     int times = 1;
+    if (!m->place.one_thread)
+        finish_before_arrival(m);
     if (m->place.one_thread)
         times = warps ? EMIT_WARPGROUP : 1;
     else if (m->place.warps % EMIT_WARPGROUP == 0)

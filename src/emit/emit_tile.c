@@ -66,9 +66,9 @@ int emit_blocks(struct emit *m, const struct type *t, struct loc loc)
 /* Returns the number of parts, and the elements of each. */
 static int parts_of(enum tile_form form, int blocks, int columns, uint16_t *elements)
 {
-    *elements = form == TILE_WHOLE     ? (uint16_t)(columns / 2)
-                : form == TILE_COLUMNS ? (uint16_t)(columns / 4)
-                                       : 1;
+    *elements = (uint16_t)(form == TILE_WHOLE     ? columns / 2
+                           : form == TILE_COLUMNS ? columns / 4
+                                                  : 1);
     return form == TILE_WHOLE ? blocks : form == TILE_ROWS ? 2 * blocks : 1;
 }
 

@@ -365,6 +365,7 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
     case THREAD_MMA: mma(n, op); break;
     case THREAD_BARRIER:
     case THREAD_BARRIER_ARRIVE: barrier(n, op); break;
+    case THREAD_WARP_SYNC: ptx_emit(&n->build, "bar.warp.sync", ptx_int(-1)); break;
     case THREAD_MBARRIER_WAIT: wait(n, op); break;
     case THREAD_MBARRIER_INIT:
     case THREAD_MBARRIER_EXPECT:
