@@ -8,10 +8,20 @@ enum { DESCRIPTOR_UNIT = 16 };
 
 /* --- sums --- */
 
+/* Returns the unit for the types of the product; NULL: there is none. */
+static const struct target_warpgroup_unit *unit_of(const struct stmt *s)
+{
+    const struct expr *dot = s->value;
+    return target_warpgroup_unit_of(unconverted_factor(dot->args[0])->type.dtype,
+                                    unconverted_factor(dot->args[1])->type.dtype, dot->type.dtype);
+}
+
 /* Returns the elements of k after which the sums of the unit are added to sums of all bits; 0: never. */
 static int promoted_after(const struct stmt *s)
 {
-    if (!product_is_small(s) || s->promoted == SUM_IN_UNIT)
+    enum { F32_BITS = 24 };
+    const struct target_warpgroup_unit *u = unit_of(s);
+    if (!u || u->sum_bits >= F32_BITS || s->promoted == SUM_IN_UNIT)
         return 0;
     return s->promoted ? s->promoted : SUM_PROMOTED;
 }
@@ -135,8 +145,7 @@ static const struct target_warpgroup_unit *find_unit(struct emit *m, const struc
     const struct expr *dot = s->value;
     const struct type *a = &unconverted_factor(dot->args[0])->type;
     const struct type *b = &unconverted_factor(dot->args[1])->type;
-    const struct target_warpgroup_unit *u =
-        target_warpgroup_unit_of(a->dtype, b->dtype, dot->type.dtype);
+    const struct target_warpgroup_unit *u = unit_of(s);
     if (u && target_warpgroup_has_n(u, dot->type.extent[1]) && a->extent[1] % u->k == 0)
         return u;
     emit_error(m, s->loc, "no unit of warpgroups has this product: %s · %s", type_text(m->arena, a),
