@@ -247,18 +247,16 @@ static struct thread_operand apply(struct emit *m, const struct expr *e, enum dt
     return out;
 }
 
-static struct tile elementwise(struct emit *m, const struct expr *e)
+enum { MOST_ARGS = 3 };
+
+/* The operation of e on tiles of `columns` columns, those of e's type or a piece of them. */
+static struct tile operate(struct emit *m, const struct expr *e, struct tile *args, int columns)
 {
-    enum { MOST = 3 };
-    struct tile args[MOST], out = like(&e->type, 1);
+    struct tile out = like(&e->type, 1);
     enum dtype t = operand_type(e), wide = t;
     bool mixed = false;
-    if (e->count < 1 || e->count > MOST) {
-        emit_missing(m, e->loc, op_table[e->op].text);
-        return no_tile;
-    }
+    out.columns = out.columns > 1 ? columns : 1;
     for (int i = 0; i < e->count; i++) {
-        args[i] = emit_tile(m, e->args[i]);
         out.blocks = args[i].blocks > out.blocks ? args[i].blocks : out.blocks;
         mixed |= args[i].form != out.form && args[i].form != TILE_UNIFORM;
     }
@@ -269,7 +267,7 @@ static struct tile elementwise(struct emit *m, const struct expr *e)
     uint16_t elements;
     int parts = parts_of(out.form, out.blocks, out.columns, &elements);
     for (int p = 0; p < parts && !m->failed; p++) {
-        struct thread_operand part_of[MOST], strands[STRANDS];
+        struct thread_operand part_of[MOST_ARGS], strands[STRANDS];
         for (int s = 0; mixed && s < STRANDS; s++) {
             for (int i = 0; i < e->count; i++)
                 part_of[i] = strand(m, &args[i], p, s, out.columns);
@@ -283,6 +281,104 @@ static struct tile elementwise(struct emit *m, const struct expr *e)
     }
     out.dtype = op_table[e->op].class == CLASS_COMPARE ? DT_BOOL : wide;
     return cast(m, out, e->type.dtype);
+}
+
+/* Returns true if the value of e follows from those of its arguments, element by element. */
+static bool is_inner(const struct expr *e)
+{
+    return e->type.rank > 0 && e->count >= 1 && e->count <= MOST_ARGS &&
+           (e->op == OP_CAST || e->op == OP_BROADCAST || op_is_elementwise(e->op) || is_choice(e));
+}
+
+/* Returns the number of operations in an expression on tiles of rows and columns. */
+static int operations_of(const struct expr *e)
+{
+    int sum = form_of(&e->type) == TILE_WHOLE && e->op != OP_CAST && e->op != OP_BROADCAST;
+    for (int i = 0; i < e->count && is_inner(e); i++)
+        sum += operations_of(e->args[i]);
+    return is_inner(e) ? sum : 0;
+}
+
+/* A long expression is computed a piece of the columns at a time: a whole tile of each value in
+ * between would not fit into the registers. Its leaves are computed before, once, in order. */
+enum { LONG = 6, PIECE_COLUMNS = 16 };
+
+struct pieces {
+    VEC(struct tile) leaves;
+    size_t next;
+    int first; /* column of the piece */
+};
+
+static void find_leaves(struct emit *m, struct pieces *p, const struct expr *e)
+{
+    for (int i = 0; i < e->count && is_inner(e); i++)
+        find_leaves(m, p, e->args[i]);
+    if (!is_inner(e))
+        vec_push(m->arena, &p->leaves, emit_tile(m, e));
+}
+
+static struct tile piece_of_leaf(struct emit *m, const struct pieces *p, struct tile t)
+{
+    bool whole = t.form == TILE_WHOLE;
+    if (!whole && t.form != TILE_COLUMNS)
+        return t;
+    int share = whole ? 2 : 4; /* columns for each element of a thread */
+    for (int b = 0; b < (whole ? t.blocks : 1); b++)
+        if (t.part[b].kind == THREAD_VALUE && t.part[b].value->type.count > 1)
+            t.part[b] = part(m, t.dtype, t.part[b], p->first / share, PIECE_COLUMNS / share, 1);
+    t.columns = PIECE_COLUMNS;
+    return t;
+}
+
+static struct tile piece(struct emit *m, struct pieces *p, const struct expr *e)
+{
+    struct tile args[MOST_ARGS];
+    if (!is_inner(e))
+        return piece_of_leaf(m, p, p->leaves.data[p->next++]);
+    for (int i = 0; i < e->count; i++)
+        args[i] = piece(m, p, e->args[i]);
+    return m->failed               ? no_tile
+           : e->op == OP_BROADCAST ? args[0]
+           : e->op == OP_CAST      ? cast(m, args[0], e->type.dtype)
+                                   : operate(m, e, args, PIECE_COLUMNS);
+}
+
+static struct tile in_pieces(struct emit *m, const struct expr *e)
+{
+    enum { MOST = MOST_COLUMNS / PIECE_COLUMNS };
+    struct pieces p = {.first = 0};
+    struct thread_operand parts[EMIT_MOST_BLOCKS][MOST];
+    struct tile out = no_tile;
+    int columns = (int)e->type.extent[e->type.rank - 1], count = columns / PIECE_COLUMNS;
+    find_leaves(m, &p, e);
+    for (int i = 0; i < count && !m->failed; i++) {
+        p.first = i * PIECE_COLUMNS;
+        p.next = 0;
+        out = piece(m, &p, e);
+        for (int b = 0; b < out.blocks; b++)
+            parts[b][i] = out.part[b];
+    }
+    out.columns = columns;
+    for (int b = 0; b < out.blocks && !m->failed; b++)
+        out.part[b] = emit_join(m, out.dtype, parts[b], count);
+    return m->failed ? no_tile : out;
+}
+
+static struct tile elementwise(struct emit *m, const struct expr *e)
+{
+    struct tile args[MOST_ARGS];
+    if (e->count < 1 || e->count > MOST_ARGS) {
+        emit_missing(m, e->loc, op_table[e->op].text);
+        return no_tile;
+    }
+    if (form_of(&e->type) == TILE_WHOLE && operations_of(e) >= LONG &&
+        e->type.extent[e->type.rank - 1] % PIECE_COLUMNS == 0)
+        return in_pieces(m, e);
+    for (int i = 0; i < e->count; i++)
+        args[i] = emit_tile(m, e->args[i]);
+    return m->failed
+               ? no_tile
+               : operate(m, e, args, e->type.rank > 0 ? (int)e->type.extent[e->type.rank - 1] : 1);
 }
 
 /* --- reductions --- */

@@ -87,6 +87,11 @@ def main():
             for tuned in configurations(next(iter(kernels(os.path.join(ROOT, path))))):
                 values = ["--tune", ",".join(f"{name}={value}" for name, value in tuned.items())] if tuned else []
                 verify(tool, path, sizes, *sms, *types, *values, *(["--type", "O=f32"] if path == SMALL[0] and turn % 2 else []))
+    for turn, (m, n, k) in enumerate(PRODUCTS):
+        sizes = f"m={m},n={n},k={k},activate={turn % 2},residual={turn // 2 % 2}"
+        verify(tool, "kernels/hopper/linear_roles.tile", sizes, "--sms", "3", "--type", ("T=bf16,U=f32", "T=f16,U=f16")[turn % 2])
+    for given in ("activate=1,residual=1", "activate=0,residual=0"):
+        verify(tool, "kernels/hopper/linear_roles.tile", f"m=140,n=136,k=136,{given}", "--sms", "2", device="sim:sm_90a")
     for nq, nk, causal in ATTENTION:
         verify(tool, "kernels/hopper/attention_roles.tile", f"heads=2,nq={nq},nk={nk},causal={causal},scale=0.0884")
     for path in ("examples/hopper.tile", *BOTH):
