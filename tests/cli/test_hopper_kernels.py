@@ -80,8 +80,9 @@ def main():
     for turn, (m, n, k) in enumerate(WIDE):
         sizes, sms = f"m={m},n={n},k={k}", ["--sms", str((1, 3, 5)[turn % 3])]
         any_n = f"m={m},n={n - 3},k={k}"  # C is not stored by tensor copies
-        verify(tool, "kernels/hopper/matmul_tf32_roles.tile", any_n, *sms)
-        verify(tool, "kernels/hopper/matmul_i8_roles.tile", any_n, *sms, "--type", ("i8", "u8")[turn % 2])
+        columns = ["--tune", ("BN=192,STAGES=5", "BN=128,STAGES=7")[turn // 2]]
+        verify(tool, "kernels/hopper/matmul_tf32_roles.tile", any_n, *sms, *columns)
+        verify(tool, "kernels/hopper/matmul_i8_roles.tile", any_n, *sms, *columns, "--type", ("i8", "u8")[turn % 2])
         types = ["--type", f"A8={('e4m3', 'e5m2')[turn % 2]}", "--type", f"B8={('e4m3', 'e5m2')[turn // 2]}"]
         for path in SMALL:
             for tuned in configurations(next(iter(kernels(os.path.join(ROOT, path))))):
