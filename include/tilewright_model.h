@@ -91,7 +91,8 @@ enum { TW_AT_REGISTERS, TW_AT_SHARED, TW_AT_L2, TW_AT_HBM, TW_TRAFFIC_COUNT };
  * is faster than its slowest part. */
 typedef struct tw_roof {
     /* "HBM", "L2", "L2 requests", "shared" (wavefronts of shared memory and L1), "load/store",
-     * "issue", "fma" (f32 and f16), "f64", "tensor" */
+     * "issue", "fma" (f32 and f16), "f64", "special" (exp2 …; kernels with products of warpgroups),
+     * "tensor" */
     const char *name;
     const char *title; /* the name in words: "shared memory's wavefronts" */
     const char *unit;  /* of work: "bytes", "wavefronts", "warp instructions", "FLOP" */

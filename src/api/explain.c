@@ -333,6 +333,7 @@ static tw_status find_work(struct explain *e)
     if (status != TW_OK)
         return status;
     explain_accesses(e, &counts->accesses);
+    explain_persistent(e, counts);
     explain_time(e, counts);
     if (e->out.launches)
         explain_words(e, counts);

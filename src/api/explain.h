@@ -25,6 +25,7 @@ struct explain {
     bool blocks_wait; /* for others: not all counted blocks ran to their end */
     /* Registers of a thread by the estimate, and the most that the GPU and the kernel's limits allow. */
     int registers_wanted, most_registers;
+    int warpgroups;    /* of a block, that multiply; 0: products of warps, or none */
     double waves_gain; /* time of the waves, over the time with all places full; >= 1 */
     tw_explanation out;
 };
@@ -43,15 +44,21 @@ struct explain_counts {
     /* Sectors of the whole launch: loads through L1 (missed; all), loads past L1, stores,
      * atomics. */
     double missed, load_sectors, past, stores, updates;
-    double tags;       /* requests of a line to L2 */
-    double wavefronts; /* of L1, for global memory */
-    double awaited;    /* share of the L2 requests that wait for memory */
+    double tags;               /* requests of a line to L2 */
+    double wavefronts;         /* of L1, for global memory */
+    double product_wavefronts; /* of the products of warpgroups, which read shared memory */
+    double awaited;            /* share of the L2 requests that wait for memory */
     int warps;
-    double longest; /* work of the longest block that was run, over the mean */
+    int multiplying; /* warps of a block that issue products of warpgroups; 0: none */
+    double order;    /* time of all blocks in their order, in times of a mean block; 0: not known */
+    double longest;  /* work of the longest block that was run, over the mean */
 };
 
 /* Simulates some of the launch's blocks and counts. Returns TW_OK, or reports. explain_count.c */
 tw_status explain_count(struct explain *e, struct explain_counts *out);
+/* Finds the pieces of L2 that each block of a persistent grid reads by copies in the background.
+ * explain_persistent.c */
+void explain_persistent(struct explain *e, struct explain_counts *c);
 /* Returns the useful operations of the launch; 0: not known. explain_flops.c */
 double explain_flops(const tw_launch *l);
 /* Lists accesses by line, and fills in the traffic that follows from them alone.

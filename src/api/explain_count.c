@@ -2,7 +2,7 @@
  * (explain_sample.h). Each block runs alone. If it waits for other blocks, it continues as if
  * they had run, once no running block can change the value that it waits for. */
 #include "api/explain.h"
-#include "api/explain_sample.h"
+#include "api/explain_order.h"
 #include "api/launch_params.h"
 #include "api/ptx_memory.h"
 
@@ -274,6 +274,8 @@ static void take_streams(struct counting *c, const struct sample *s, const struc
     struct explain_counts *o = c->out;
     double times = s->stands_for;
     struct l1_result *l1 = arena_new(&c->simulation->arena, struct l1_result);
+    int multiplying = __builtin_popcountll(seen->multiplying);
+    o->multiplying = multiplying > o->multiplying ? multiplying : o->multiplying;
     take_instructions(c, seen, times, share);
     if (!seen->block || !c->e->out.launches)
         return;
@@ -348,6 +350,15 @@ static bool run_block(void *user, struct sample *s)
     return true;
 }
 
+/* Adds the reads of the products of warpgroups. */
+static void add_products(struct counting *c)
+{
+    const struct accesses *all = &c->out->accesses;
+    for (size_t i = 0; i < all->list.count; i++)
+        if (all->list.data[i].place.ins->op == PTX_WGMMA_MMA_ASYNC)
+            c->out->product_wavefronts += all->list.data[i].launch.units;
+}
+
 static enum sim_end run_sample(struct counting *c)
 {
     const int64_t *extent = c->e->out.grid;
@@ -376,6 +387,8 @@ static enum sim_end run_sample(struct counting *c)
         take_counts(c, seen, x->stands_for, x->stands_for / blocks);
         accesses_add(&c->out->accesses, &seen->accesses, x->stands_for);
     }
+    add_products(c);
+    c->out->order = explain_order(&s, c->e);
     c->out->longest = sum > 0 ? most * blocks / sum : 1;
     l2_pieces_finish(&c->out->l2);
     return SIM_DONE;

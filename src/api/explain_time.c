@@ -3,6 +3,11 @@
 #include "api/explain.h"
 
 #include <math.h>
+#include <string.h>
+
+/* SPECIAL_INTERVAL: cycles of a scheduler's unit for a warp's special function, of 16 results a cycle of
+ * a multiprocessor (CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions"). */
+enum { WARPS_OF_GROUP = 4, SPECIAL_INTERVAL = 8 };
 
 static tw_range exactly(double x)
 {
@@ -189,16 +194,17 @@ static void find_roofs(struct explain *e, const struct explain_counts *c)
     double cycles = cycles_a_second(e, c), clock = cycles / g->multiprocessors;
     double fma = g->f32 / 64.0; /* warp instructions per cycle */
     tw_range wavefronts = of_work(w->wavefronts);
-    wavefronts.low += c->wavefronts;
-    wavefronts.middle += c->wavefronts;
-    wavefronts.high += c->wavefronts;
+    double more = c->wavefronts + c->product_wavefronts;
+    wavefronts.low += more;
+    wavefronts.middle += more;
+    wavefronts.high += more;
     add_roof(o, "HBM", "the memory's bandwidth", "bytes", t[TW_AT_HBM].moved, g->bandwidth * 1e9);
     add_roof(o, "L2", "L2's bandwidth", "bytes", t[TW_AT_L2].moved, g->l2[2] * clock);
     add_roof(o, "L2 requests", "requests to L2", "requests", exactly(c->tags),
              g->l2[2] / 64.0 * clock);
-    const char *of_l1 = w->wavefronts.middle == 0 ? "wavefronts of L1"
-                        : c->wavefronts == 0      ? "wavefronts of shared memory"
-                                                  : "wavefronts of shared memory and L1";
+    const char *of_l1 = w->wavefronts.middle + c->product_wavefronts == 0 ? "wavefronts of L1"
+                        : c->wavefronts == 0 ? "wavefronts of shared memory"
+                                             : "wavefronts of shared memory and L1";
     add_roof(o, "shared", of_l1, "wavefronts", wavefronts, cycles);
     add_roof(o, "load/store", "instructions of memory", "warp instructions", exactly(w->load_store),
              cycles);
@@ -207,6 +213,9 @@ static void find_roofs(struct explain *e, const struct explain_counts *c)
     add_roof(o, "fma", "the units for f32", "warp instructions", exactly(w->fma), fma * cycles);
     add_roof(o, "f64", "the units for f64", "warp instructions", exactly(w->f64),
              g->f64 / 64.0 * cycles);
+    if (e->warpgroups > 0)
+        add_roof(o, "special", "the units for special functions", "warp instructions",
+                 exactly(w->special), cycles / SPECIAL_INTERVAL * GPU_SCHEDULERS);
     double busy, flops = matrix_work(g, w, &busy);
     add_roof(o, "tensor", "the tensor units", "FLOP", exactly(flops),
              busy > 0 ? flops / busy * cycles : 0);
@@ -236,52 +245,108 @@ static void find_latencies(const struct explain *e, const struct explain_counts 
     for (int i = 0; i < MATRIX_COUNT; i++)
         l->matrix_rate[i] = matrix_rate(e->gpu, (enum matrix_unit)i) *
                             gpu_capability_of(e->gpu)->mma_share / GPU_SCHEDULERS;
+    for (int i = 0; i < MATRIX_COUNT; i++)
+        l->product_rate[i] = matrix_rate(e->gpu, (enum matrix_unit)i);
+    l->special_interval = SPECIAL_INTERVAL;
     l->missed = c->load_sectors > 0 ? c->missed / c->load_sectors : 0;
     l->line_interval = e->gpu->multiprocessors / (e->gpu->l2[2] / 64.0);
     l->missed_l1 = l->l2 + c->awaited * (l->memory - l->l2);
 }
 
-/* Returns the cycles per block with `blocks` of them on a multiprocessor. Blocks share its
- * busiest part, and wait in turns for that part or for their data: a closed network of one queue
- * and a delay, by mean value analysis (Reiser & Lavenberg 1980). service: cycles of that part
- * for one block; delay: the rest of a block's time. */
-static double cycles_of_block(double service, double delay, int blocks)
+/* Returns the cycles per block, or warpgroup, with a number of them on a multiprocessor. They share
+ * its busiest part, and wait in turns for that part or for their data: a closed network of one queue
+ * and a delay, by mean value analysis (Reiser & Lavenberg 1980). service: cycles of that part for
+ * one of them, and of a second part (0: none); delay: the rest of its time. */
+static double cycles_of_block(const double service[2], double delay, int blocks)
 {
-    double queue = 0, pace = service + delay;
+    double queue[2] = {0}, pace = service[0] + service[1] + delay;
     for (int n = 1; n <= blocks; n++) {
-        double stay = service * (1 + queue);
-        pace = (stay + delay) / n;
-        queue = stay / pace;
+        double stay[2] = {service[0] * (1 + queue[0]), service[1] * (1 + queue[1])};
+        pace = (stay[0] + stay[1] + delay) / n;
+        for (int i = 0; i < 2; i++)
+            queue[i] = stay[i] / pace;
     }
     return pace;
 }
 
-/* Finds the cycles of one block: of the busiest part, and in all when the block is alone. */
-static void find_pace(const struct explain *e, const struct explain_counts *c, double *busy,
-                      double *alone)
+/* The cycles of a block: of the busiest part of the multiprocessor, and in all, for a block, or one of
+ * its warpgroups that multiply, that is alone. */
+struct pace_of_block {
+    double busy, alone;
+    double special; /* of the units for special functions, between products of warpgroups */
+    double
+        fetch; /* of the copies, which a role of their own makes ahead; 0: others wait for them */
+    int customers; /* of the busiest part: the warpgroups of a block that multiply; else 1 */
+};
+
+static bool is_of_copies(const tw_roof *r)
+{
+    return strcmp(r->name, "HBM") == 0 || strncmp(r->name, "L2", 2) == 0;
+}
+
+/* Returns the seconds of the busiest part: of those that copies use, or of the others. */
+static double busiest(const tw_explanation *o, bool of_copies)
+{
+    for (int i = 0; i < o->roof_count; i++)
+        if (is_of_copies(&o->roofs[i]) == of_copies)
+            return o->roofs[i].seconds.middle;
+    return 0;
+}
+
+/* Finds the pace of warpgroups that multiply tiles that other warps copy: these are ahead by the
+ * stages of the tiles, so both go on at the same time. */
+static void find_warpgroup_pace(const struct explain *e, const struct explain_counts *c,
+                                const struct latencies *l, double cycles, struct pace_of_block *p)
+{
+    p->customers = e->warpgroups;
+    p->alone = latency_of_warpgroup(&e->ctx->scratch, c->function, c->paced, l, c->multiplying);
+    p->busy = busiest(&e->out, false) * cycles;
+    p->fetch = busiest(&e->out, true) * cycles;
+    p->special = c->launch.special * SPECIAL_INTERVAL / GPU_SCHEDULERS / (double)e->out.blocks;
+    if (p->special >= p->busy)
+        p->special = 0;
+}
+
+static struct pace_of_block find_pace(const struct explain *e, const struct explain_counts *c)
 {
     const tw_explanation *o = &e->out;
+    double cycles = cycles_a_second(e, c) / (double)o->blocks;
     struct latencies l;
+    struct pace_of_block p = {.customers = 1};
     find_latencies(e, c, &l);
-    *alone = latency_of_block(&e->ctx->scratch, c->function, c->paced, &l, c->warps);
-    *busy = o->roofs[0].seconds.middle * cycles_a_second(e, c) / (double)o->blocks;
-    *alone = fmax(*alone, *busy);
+    if (e->warpgroups > 0) {
+        find_warpgroup_pace(e, c, &l, cycles, &p);
+    } else {
+        p.alone = latency_of_block(&e->ctx->scratch, c->function, c->paced, &l, c->warps);
+        p.busy = o->roofs[0].seconds.middle * cycles;
+    }
+    p.alone = fmax(p.alone, p.busy / p.customers);
+    return p;
+}
+
+/* Returns the cycles per block with `blocks` of them on a multiprocessor. */
+static double cycles_with(const struct pace_of_block *p, int blocks)
+{
+    double service[2] = {p->busy / p->customers, p->special / p->customers};
+    double delay = fmax(0, p->alone - service[0] - service[1]);
+    return fmax(p->fetch, p->customers * cycles_of_block(service, delay, blocks * p->customers));
 }
 
 /* Returns a multiprocessor's cycles for all of its blocks. If there are few waves, the blocks of
  * the last one are spread over all multiprocessors, and each shares its own with few others. */
-static double cycles_of_waves(struct explain *e, double busy, double alone)
+static double cycles_of_waves(struct explain *e, const struct pace_of_block *p, double order)
 {
     const tw_explanation *o = &e->out;
     double per_sm = (double)o->blocks / e->gpu->multiprocessors, full = floor(o->waves), taken;
     int beside = per_sm < o->resident_blocks ? (int)ceil(per_sm) : o->resident_blocks;
     int rest = (int)ceil((o->waves - full) * o->resident_blocks - 1e-9);
-    double pace = cycles_of_block(busy, alone - busy, beside);
+    double pace = cycles_with(p, beside);
     if (o->waves > 8)
         taken = pace * (per_sm + beside / 2.0);
     else
-        taken =
-            full * beside * pace + (rest ? rest * cycles_of_block(busy, alone - busy, rest) : 0);
+        taken = full * beside * pace + (rest ? rest * cycles_with(p, rest) : 0);
+    if (e->warpgroups > 0 && order > 0)
+        taken = order * beside * pace;
     e->waves_gain = fmax(1, taken / (pace * per_sm));
     return fmax(taken, pace * per_sm);
 }
@@ -289,9 +354,9 @@ static double cycles_of_waves(struct explain *e, double busy, double alone)
 static void find_seconds(struct explain *e, const struct explain_counts *c)
 {
     tw_explanation *o = &e->out;
-    double busy, alone, cycles = cycles_a_second(e, c), least = o->roofs[0].seconds.middle;
-    find_pace(e, c, &busy, &alone);
-    double taken = fmax(cycles_of_waves(e, busy, alone), alone * c->longest);
+    double cycles = cycles_a_second(e, c), least = o->roofs[0].seconds.middle;
+    struct pace_of_block p = find_pace(e, c);
+    double taken = fmax(cycles_of_waves(e, &p, c->order), cycles_with(&p, 1) * c->longest);
     double middle =
         fmax(least, taken * e->gpu->multiprocessors / cycles) + LAUNCH_NANOSECONDS * 1e-9;
     /* The spread of our readings of this GPU; without any, the spread of published ones. */
@@ -319,8 +384,9 @@ double explain_gain(const tw_explanation *o, double times)
 void explain_time(struct explain *e, struct explain_counts *c)
 {
     tw_explanation *o = &e->out;
-    double busy, alone, in_step = 1.0 / o->resident_blocks;
+    double in_step = 1.0 / o->resident_blocks;
     struct l2_result together = {0}, mean;
+    e->warpgroups = c->multiplying / WARPS_OF_GROUP;
     o->flops_executed = c->launch.flops;
     o->flops = e->launch ? explain_flops(e->launch) : 0;
     if (o->flops == 0)
@@ -340,10 +406,11 @@ void explain_time(struct explain *e, struct explain_counts *c)
         find_roofs(e, c);
     if (!o->roof_count)
         return;
-    find_pace(e, c, &busy, &alone);
+    struct pace_of_block p = find_pace(e, c);
+    double share = p.busy / cycles_with(&p, 1);
     mean = together;
-    if (busy / alone > in_step)
-        replay_l2(e, &c->l2, busy / alone, gpu_capability_of(e->gpu)->l2_halves, &mean);
+    if (share > in_step)
+        replay_l2(e, &c->l2, share, gpu_capability_of(e->gpu)->l2_halves, &mean);
     find_traffic(e, c, &together, &mean);
     o->roof_count = 0;
     find_roofs(e, c);

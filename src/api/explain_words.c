@@ -432,6 +432,43 @@ static const char *about_traffic(struct explain *e)
     return NULL;
 }
 
+/* Returns true if copies take the most time of all parts. */
+static bool is_bound_by_copies(const tw_explanation *o)
+{
+    return is_bound_by(o, "HBM") || is_bound_by(o, "L2") || is_bound_by(o, "L2 requests");
+}
+
+/* For warpgroups that multiply tiles that other warps copy: explains what the tensor units wait for. */
+static const char *about_roles(const struct explain *e)
+{
+    enum { KIB = 1024 };
+    const tw_explanation *o = &e->out;
+    int64_t most = gpu_target(e->gpu)->shared_bytes, left = most - o->shared_bytes;
+    const tw_roof *special = roof_of(o, "special");
+    if (e->warpgroups == 0 || !mostly_waits(o))
+        return NULL;
+    if (is_bound_by_copies(o) && left > o->shared_bytes / 4)
+        return arena_printf(
+            e->results,
+            "The tensor units wait for copies: larger tiles serve more results, and "
+            "%lld of %lld KiB of shared memory are free for them.",
+            (long long)left / KIB, (long long)most / KIB);
+    if (is_bound_by_copies(o))
+        return arena_printf(e->results,
+                            "The tensor units wait for copies, and only %lld of %lld KiB of shared "
+                            "memory are free for larger tiles: a result that is stored from the "
+                            "memory of a stage, or fewer stages, make room.",
+                            (long long)left / KIB, (long long)most / KIB);
+    return arena_printf(e->results,
+                        "The tensor units wait while warpgroups work between their products%s: "
+                        "begin the next product before that work, or let another warpgroup "
+                        "multiply meanwhile.",
+                        special && special->share > 0.1
+                            ? arena_printf(e->results, " (special functions alone take %s)",
+                                           time_text(e->results, special->seconds.middle))
+                            : "");
+}
+
 static const char *about_occupancy(struct explain *e)
 {
     const tw_explanation *o = &e->out;
@@ -471,6 +508,7 @@ static const char *advice(struct explain *e, const struct explain_counts *c)
     said = said ? said : about_grid(e);
     said = said ? said : about_l1(e, c);
     said = said ? said : about_memory(e);
+    said = said ? said : about_roles(e);
     said = said ? said : about_latency(e, c);
     said = said ? said : about_traffic(e);
     said = said ? said : about_occupancy(e);

@@ -97,9 +97,14 @@ struct replay {
     struct lru seen; /* sectors of a slice, never evicted: those counted as touched */
 };
 
+unsigned l2_array_of(uint64_t address)
+{
+    return (unsigned)(address >> SIM_OFFSET_BITS) % MOST_ARRAYS;
+}
+
 static unsigned array_of(uint64_t line)
 {
-    return (unsigned)(line * GPU_LINE_BYTES >> SIM_OFFSET_BITS) % MOST_ARRAYS;
+    return l2_array_of(line * GPU_LINE_BYTES);
 }
 
 /* Returns the sectors of the line that are in the cache, and puts all of the entry's sectors
@@ -309,6 +314,25 @@ static void count_piece(struct l2_run *r, int64_t block, double read, double dir
     }
 }
 
+/* Touches the piece of a block whose lowest sector is `key`. */
+static void touch_piece(struct l2_run *r, int64_t block, const struct l2_piece *x, uint64_t key,
+                        double now)
+{
+    int copies = r->g->copies;
+    double weight = x->loaded * copies > x->stored ? x->loaded * copies : x->stored;
+    if (weight == 0)
+        return;
+    bool found;
+    struct lru_entry *e = lru_touch(&r->cache, key, weight, &found);
+    if (!found)
+        e->since = now;
+    r->asked += x->loaded;
+    r->awaited += now - e->since < 1 ? x->loaded : 0;
+    uint32_t stored = (uint32_t)x->stored, dirtied = stored > e->mark ? stored - e->mark : 0;
+    e->mark += dirtied;
+    count_piece(r, block, found ? 0 : x->loaded, dirtied, x->stored);
+}
+
 static void touch_pieces(struct l2_run *r, const struct running *b, double now)
 {
     const struct l2_grid *g = r->g;
@@ -318,22 +342,15 @@ static void touch_pieces(struct l2_run *r, const struct running *b, double now)
     at[2] -= set;
     for (int i = 0; i < MOST_ARRAYS; i++) {
         const struct l2_piece *x = &g->pieces[set][b->slice][i];
-        double weight = x->loaded * g->copies > x->stored ? x->loaded * g->copies : x->stored;
-        if (weight == 0)
-            continue;
         uint64_t key = x->base;
         for (int axis = 0; axis < 3; axis++)
             key += (uint64_t)(x->step[axis] * at[axis]);
-        bool found;
-        struct lru_entry *e = lru_touch(&r->cache, key, weight, &found);
-        if (!found)
-            e->since = now;
-        r->asked += x->loaded;
-        r->awaited += now - e->since < 1 ? x->loaded : 0;
-        uint32_t stored = (uint32_t)x->stored, dirtied = stored > e->mark ? stored - e->mark : 0;
-        e->mark += dirtied;
-        count_piece(r, b->block, found ? 0 : x->loaded, dirtied, x->stored);
+        if (!g->own || !(g->own_arrays >> i & 1))
+            touch_piece(r, b->block, x, key, now);
     }
+    const struct l2_own *own = g->own ? &g->own[b->block][b->slice] : NULL;
+    for (size_t i = 0; own && i < own->list.count; i++)
+        touch_piece(r, b->block, &own->list.data[i], own->list.data[i].base, now);
 }
 
 static double rate_of(const struct l2_run *r, int age)

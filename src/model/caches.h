@@ -70,6 +70,10 @@ struct l2_piece {
     int64_t step[3]; /* sectors between neighbouring blocks along each axis of the grid */
     double loaded, stored;
 };
+/* Pieces whose addresses do not follow from the block's place in the grid. */
+struct l2_own {
+    VEC(struct l2_piece) list;
+};
 struct l2_grid {
     int64_t extent[3];
     int multiprocessors, resident; /* blocks that one multiprocessor holds at the same time */
@@ -81,7 +85,13 @@ struct l2_grid {
     /* Number of sets: blocks with block.z 0, 1, …; the last set has all further blocks. */
     int sets;
     struct l2_piece (*pieces)[TIME_SLICES][MOST_ARRAYS];
+    /* The pieces of each block by itself, by block and slice, of blocks that all run at the same
+     * time. They replace those of the arrays `own_arrays` (bits) in `pieces`. NULL: none. */
+    struct l2_own (*own)[TIME_SLICES];
+    uint32_t own_arrays;
 };
+/* Returns the number, below MOST_ARRAYS, of the array that an address is in. */
+unsigned l2_array_of(uint64_t address);
 /* Takes a block that was run: the first of its set, then others, which tell how its pieces move.
  * Call l2_pieces_finish after the last. l2_pieces.c */
 void l2_pieces_take(struct l2_grid *g, const int64_t at[3], const struct l1_result *l1);

@@ -3,21 +3,31 @@
  * operands are ready; the piece takes until the last instruction is issued, or as long as the
  * busiest unit works for the block's warps. Results not ready at the end of a piece are waited
  * for in the next. Loops are walked twice, so that an iteration begins with the state that the
- * previous one left. */
+ * previous one left.
+ *
+ * Products of warpgroups go on by themselves: the tensor units do them one after the other, and the
+ * warps go on until they wait for a group of them. So a warpgroup has a clock of its tensor units
+ * next to that of its instructions. */
 #include "model/latency.h"
 #include "target/targets.h"
 
 #include <math.h>
 
-enum { GROUPS = 64 };
+enum { GROUPS = 64, WARPGROUP = 4 /* warps */ };
 
 struct pace {
     const struct latencies *l;
-    int warps;
-    double *ready;              /* by register */
-    double start, latest;       /* start of the piece; issue of its last instruction */
-    double matrix_free;         /* time when the warp's matrix unit is free */
+    int warps;            /* that share the multiprocessor's units in this walk */
+    int executing;        /* that execute the code */
+    bool warpgroup;       /* walks one warpgroup */
+    double *ready;        /* by register */
+    double start, latest; /* start of the piece; issue of its last instruction */
+    double matrix_free;   /* time when the warp's matrix unit is free */
+    double products_free; /* time when the warpgroup's products are done */
+    double done[GROUPS];  /* times when its groups of products are done */
+    int product_groups;
     double issued, matrix, lsu; /* work of the piece's units for one warp */
+    double special;
     double lines, executions;
     double copied;            /* lines of the open group of copies */
     double committed[GROUPS]; /* times when groups of copies were committed */
@@ -30,10 +40,11 @@ static void end_piece(struct pace *p)
     double per_scheduler = fmax(1, p->warps / (double)GPU_SCHEDULERS);
     double busy = fmax(p->issued * fmax(per_scheduler, p->l->issue),
                        fmax(p->matrix * per_scheduler, p->lsu * p->warps));
+    busy = fmax(busy, p->special * per_scheduler);
     double end = fmax(p->latest, p->start + busy);
-    p->sum += (end - p->start) * p->executions / p->warps;
+    p->sum += (end - p->start) * p->executions / p->executing;
     p->start = p->latest = end;
-    p->issued = p->matrix = p->lsu = p->lines = p->executions = 0;
+    p->issued = p->matrix = p->lsu = p->special = p->lines = p->executions = 0;
 }
 
 static double operand_ready(const struct pace *p, const struct ptx_operand *o)
@@ -92,15 +103,7 @@ static double latency_of(struct pace *p, const struct ptx_instruction *ins, cons
     switch ((int)ins->op) {
     case PTX_DIV:
     case PTX_REM: return 8 * l->special;
-    case PTX_RCP:
-    case PTX_SQRT:
-    case PTX_RSQRT:
-    case PTX_SIN:
-    case PTX_COS:
-    case PTX_LG2:
-    case PTX_EX2:
-    case PTX_TANH: return l->special;
-    default: return l->arithmetic;
+    default: return work_is_special(ins) ? l->special : l->arithmetic;
     }
 }
 
@@ -132,6 +135,20 @@ static void wait_for_copies(struct pace *p, const struct ptx_instruction *ins)
     p->latest = fmax(p->latest, landed);
 }
 
+/* wgmma.wait_group: waits until at most some of the latest groups are under way. */
+static void wait_for_products(struct pace *p, const struct ptx_instruction *ins)
+{
+    int pending = ins->operand_count ? (int)ins->operands[0].bits : 0;
+    if (pending < p->product_groups && pending < GROUPS)
+        p->latest = fmax(p->latest, p->done[(p->product_groups - 1 - pending) % GROUPS]);
+}
+
+/* A wait on an mbarrier that is over already, because the producer is ahead. */
+static void wait_for_mbarrier(struct pace *p)
+{
+    p->latest += p->l->shared;
+}
+
 /* Handles instructions that hold up everything after them. */
 static void pace_control(struct pace *p, const struct ptx_instruction *ins, double executions)
 {
@@ -140,13 +157,19 @@ static void pace_control(struct pace *p, const struct ptx_instruction *ins, doub
         p->latest += p->l->barrier;
     else if (ins->op == PTX_CP_ASYNC_WAIT_GROUP || ins->op == PTX_CP_ASYNC_WAIT_ALL)
         wait_for_copies(p, ins);
+    else if (ins->op == PTX_WGMMA_WAIT_GROUP)
+        wait_for_products(p, ins);
+    else if (ins->op == PTX_MBARRIER_TRY_WAIT)
+        wait_for_mbarrier(p);
     p->executions = executions;
     end_piece(p);
 }
 
-static bool ends_piece(const struct ptx_instruction *ins)
+static bool ends_piece(const struct pace *p, const struct ptx_instruction *ins)
 {
     switch ((int)ins->op) {
+    case PTX_WGMMA_WAIT_GROUP:
+    case PTX_MBARRIER_TRY_WAIT: return p->warpgroup;
     case PTX_BAR:
     case PTX_BARRIER:
     case PTX_BRA:
@@ -156,20 +179,41 @@ static bool ends_piece(const struct ptx_instruction *ins)
     }
 }
 
+static double operands_ready(const struct pace *p, const struct ptx_instruction *ins)
+{
+    double when = p->start;
+    for (int i = 0; i < ins->operand_count; i++)
+        if (!writes(ins, i))
+            when = fmax(when, operand_ready(p, &ins->operands[i]));
+    return ins->guarded ? fmax(when, p->ready[ins->guard]) : when;
+}
+
+/* Issues an instruction of the products of a warpgroup, which go on by themselves. */
+static void pace_product(struct pace *p, const struct ptx_instruction *ins)
+{
+    enum matrix_unit unit;
+    double flops = matrix_flops(ins, &unit) * WARPGROUP, when = operands_ready(p, ins);
+    p->issued += 1;
+    p->latest = fmax(p->latest, when);
+    if (flops > 0 && p->l->product_rate[unit] > 0)
+        p->products_free = fmax(p->products_free, when) + flops / p->l->product_rate[unit];
+    else if (ins->op == PTX_WGMMA_COMMIT_GROUP)
+        p->done[p->product_groups++ % GROUPS] = p->products_free + p->l->matrix;
+}
+
 static void pace_instruction(struct pace *p, const struct ptx_instruction *ins,
                              const struct paced *n)
 {
-    double when = p->start;
-    if (ends_piece(ins)) {
+    if (ends_piece(p, ins)) {
         pace_control(p, ins, n->executions);
         return;
     }
     p->executions = fmax(p->executions, n->executions);
-    for (int i = 0; i < ins->operand_count; i++)
-        if (!writes(ins, i))
-            when = fmax(when, operand_ready(p, &ins->operands[i]));
-    if (ins->guarded)
-        when = fmax(when, p->ready[ins->guard]);
+    if (p->warpgroup && sim_kind_of(ins) == SIM_KIND_MATRIX) {
+        pace_product(p, ins);
+        return;
+    }
+    double when = operands_ready(p, ins);
     if (sim_kind_of(ins) == SIM_KIND_MATRIX) {
         when = fmax(when, p->matrix_free);
         p->matrix_free = when + matrix_cycles(p, ins) * fmax(1, p->warps / (double)GPU_SCHEDULERS);
@@ -180,6 +224,8 @@ static void pace_instruction(struct pace *p, const struct ptx_instruction *ins,
         p->issued += 1;
     if (kind == SIM_KIND_MATRIX)
         p->matrix += matrix_cycles(p, ins);
+    if (p->warpgroup && work_is_special(ins))
+        p->special += p->l->special_interval;
     p->lsu += n->wavefronts / n->executions;
     if (ins->op == PTX_CP_ASYNC) {
         p->copied += n->lines / n->executions;
@@ -205,30 +251,45 @@ static int64_t loop_head(const struct ptx_statement *s, size_t at)
     return to->kind == PTX_LABEL && to->label->statement < at ? (int64_t)to->label->statement : -1;
 }
 
-double latency_of_block(struct arena *a, const struct ptx_function *f, const struct paced *of,
-                        const struct latencies *l, int warps)
+/* Walks the body. path: the statements that count; NULL: all. */
+static double walk(struct arena *a, const struct ptx_function *f, const struct paced *of,
+                   const bool *path, struct pace *p)
 {
-    struct pace p = {.l = l, .warps = warps};
     double *sum_at = arena_array(a, double, f->body.count + 1);
     bool *repeated = arena_array(a, bool, f->body.count + 1);
-    p.ready = arena_array(a, double, f->registers.count + 1);
+    p->ready = arena_array(a, double, f->registers.count + 1);
     for (size_t i = 0; i < f->body.count; i++) {
         const struct ptx_statement *s = &f->body.data[i];
         if (s->kind == PTX_AT_LABEL) {
-            end_piece(&p);
-            sum_at[i] = p.sum;
+            end_piece(p);
+            sum_at[i] = p->sum;
         }
-        if (s->kind != PTX_AT_INSTRUCTION || of[i].executions == 0)
+        if (s->kind != PTX_AT_INSTRUCTION || of[i].executions == 0 || (path && !path[i]))
             continue;
-        pace_instruction(&p, s->instruction, &of[i]);
+        pace_instruction(p, s->instruction, &of[i]);
         int64_t head = loop_head(s, i);
         if (head >= 0 && !repeated[i]) {
             repeated[i] = true;
-            end_piece(&p);
-            p.sum = sum_at[head];
+            end_piece(p);
+            p->sum = sum_at[head];
             i = (size_t)head;
         }
     }
-    end_piece(&p);
-    return p.sum;
+    end_piece(p);
+    return p->sum;
+}
+
+double latency_of_block(struct arena *a, const struct ptx_function *f, const struct paced *of,
+                        const struct latencies *l, int warps)
+{
+    struct pace p = {.l = l, .warps = warps, .executing = warps};
+    return walk(a, f, of, NULL, &p);
+}
+
+double latency_of_warpgroup(struct arena *a, const struct ptx_function *f, const struct paced *of,
+                            const struct latencies *l, int warps)
+{
+    struct pace p = {.l = l, .warps = WARPGROUP, .executing = warps, .warpgroup = true};
+    /* The first copy of a block comes from L2 or memory; the producer is ahead with the others. */
+    return walk(a, f, of, product_paths(a, f), &p) + l->missed_l1 + l->copy_to_shared;
 }

@@ -85,16 +85,28 @@ static bool see_sync(void *user, const struct sim_sync_event *e)
     return true;
 }
 
+static bool see_async(void *user, const struct sim_async_event *e)
+{
+    struct streams *s = user;
+    if (e->kind == SIM_PRODUCT_ISSUE)
+        s->multiplying |= UINT64_C(1) << e->at.warp;
+    return true;
+}
+
 void streams_init(struct streams *s, struct arena *arena)
 {
     *s = (struct streams){.arena = arena};
-    s->observer = (struct sim_observer){
-        .user = s, .block_begins = see_block, .access = see_access, .sync = see_sync};
+    s->observer = (struct sim_observer){.user = s,
+                                        .block_begins = see_block,
+                                        .access = see_access,
+                                        .sync = see_sync,
+                                        .async = see_async};
 }
 
 void streams_clear(struct streams *s)
 {
     s->block = NULL;
+    s->multiplying = 0;
     s->instructions.data = NULL; /* a copy made by the caller stays in use */
     s->instructions.count = s->instructions.capacity = s->latest = 0;
 }

@@ -37,6 +37,7 @@ struct streams {
     struct sim_observer observer;
     struct stream_block *block; /* the running block; NULL: none since the last clear */
     VEC(struct stream_instruction) instructions;
+    uint64_t multiplying; /* bits: warps of the block that issued products of warpgroups */
     size_t latest;
 };
 

@@ -92,6 +92,21 @@ static void add_memory(struct work *w, const struct ptx_instruction *ins,
     w->wavefronts_ideal_written += (double)n->shared_wavefronts_ideal * times;
 }
 
+bool work_is_special(const struct ptx_instruction *ins)
+{
+    switch ((int)ins->op) {
+    case PTX_RCP:
+    case PTX_SQRT:
+    case PTX_RSQRT:
+    case PTX_SIN:
+    case PTX_COS:
+    case PTX_LG2:
+    case PTX_EX2:
+    case PTX_TANH: return true;
+    default: return false;
+    }
+}
+
 void work_add(struct work *w, const struct ptx_instruction *ins, const struct sim_counts *n,
               const struct sim_counts *merged, bool has_partners, double times)
 {
@@ -99,6 +114,7 @@ void work_add(struct work *w, const struct ptx_instruction *ins, const struct si
     double warps = (double)n->warp_instructions * times;
     if (is_arithmetic(kind))
         add_arithmetic(w, ins, kind, n, times);
+    w->special += work_is_special(ins) ? warps : 0;
     if (kind == SIM_KIND_MATRIX)
         add_matrix(w, ins, warps);
     if (n->shared_loads + n->shared_stores + n->shared_atomics + n->global_requests +

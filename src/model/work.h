@@ -22,6 +22,7 @@ struct work {
     struct range instructions; /* issued warp instructions; low: those that cannot be removed */
     double fma;                /* executed by the f32 units, which also do multiply-adds */
     double f64;
+    double special;          /* functions such as exp2, which have units of their own */
     double load_store;       /* memory instructions, once a warp */
     struct range wavefronts; /* of shared memory; low: accesses merged as an assembler may merge
                               * them */
@@ -35,6 +36,9 @@ struct work {
     double asynchronous_tensor; /* those of them that wgmma does */
     double register_bytes;      /* bytes of registers that multiply-adds read and write */
 };
+
+/* Returns true for an instruction of the units for special functions. */
+bool work_is_special(const struct ptx_instruction *ins);
 
 /* Adds the counts of one instruction, multiplied by `times`. */
 void work_add(struct work *w, const struct ptx_instruction *ins, const struct sim_counts *n,

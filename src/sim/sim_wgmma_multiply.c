@@ -68,6 +68,7 @@ static uint64_t chunk_at(const struct operand *o, uint64_t line, uint64_t at)
 /* The chunks of an operand, in the order of lines. */
 struct chunks {
     int count, of_line;
+    bool turned;
     uint64_t address[MOST_CHUNKS];
     uint8_t bytes[MOST_CHUNKS][WGMMA_CHUNK];
 };
@@ -77,6 +78,7 @@ static void place(const struct operand *o, int size, struct chunks *c)
     int lines = o->turned ? WGMMA_K_BYTES / size : o->rows;
     int bytes = o->turned ? o->rows * size : WGMMA_K_BYTES;
     c->of_line = bytes / WGMMA_CHUNK;
+    c->turned = o->turned;
     c->count = lines * c->of_line;
     for (int i = 0; i < c->count; i++)
         c->address[i] =
@@ -90,6 +92,15 @@ static bool outside(const struct sim_product *p, struct sim_warp *w, uint64_t ad
     return sim_fault_at(w, p->op, &fault);
 }
 
+/* Returns the chunk that is read as the i-th: the tensor cores read core matrices, 8 lines of one chunk
+ * each, one after the other (PTX ISA, "Shared Memory Matrix Layout"). */
+static int nth_read(const struct chunks *c, int i)
+{
+    enum { LINES = 8 };
+    int within = i % (LINES * c->of_line);
+    return c->turned ? i : i - within + within % LINES * c->of_line + within / LINES;
+}
+
 static bool tell(const struct sim_product *p, struct sim_warp *w, const struct chunks *c, int first,
                  uint32_t mask)
 {
@@ -101,8 +112,8 @@ static bool tell(const struct sim_product *p, struct sim_warp *w, const struct c
                            .group = p->number};
     for (uint32_t m = mask; m; m &= m - 1) {
         int j = __builtin_ctz(m);
-        a.address[j] = c->address[first + j];
-        a.before[j] = w->shared + c->address[first + j];
+        a.address[j] = c->address[nth_read(c, first + j)];
+        a.before[j] = w->shared + a.address[j];
     }
     return !mask || !w->observed || sim_tell_access(w, &a);
 }
@@ -113,17 +124,17 @@ static bool read(const struct sim_product *p, struct sim_warp *w, struct chunks 
     for (int first = 0; first < c->count; first += SIM_LANES) {
         uint32_t mask = 0;
         for (int j = 0; j < SIM_LANES && first + j < c->count; j++) {
-            uint64_t at = c->address[first + j];
+            uint64_t at = c->address[nth_read(c, first + j)];
             if (at + WGMMA_CHUNK <= w->shared_bytes)
                 mask |= UINT32_C(1) << j;
             else if (!outside(p, w, at))
                 return false;
-            memset(c->bytes[first + j], 0, WGMMA_CHUNK);
+            memset(c->bytes[nth_read(c, first + j)], 0, WGMMA_CHUNK);
         }
         if (!tell(p, w, c, first, mask))
             return false;
         for (uint32_t m = mask; m; m &= m - 1) {
-            int i = first + __builtin_ctz(m);
+            int i = nth_read(c, first + __builtin_ctz(m));
             memcpy(c->bytes[i], w->shared + c->address[i], WGMMA_CHUNK);
         }
     }

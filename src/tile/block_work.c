@@ -3,16 +3,11 @@
  * A scalar whose value is known counts as a constant from its assignment on, so eval_scalar reads
  * it. A loop is walked once: its iterations follow from the first value, the bound and the step of
  * its variable. */
-#include "tile/block_work.h"
+#include "tile/block_program.h"
 
 #include <math.h>
 
 enum { SAMPLES = 5 }; /* blocks, from the first to the last of the grid */
-
-struct block_program {
-    struct kernel *kernel;
-    struct sym *block[3], *grid[3];
-};
 
 struct walk {
     const struct block_program *p;
@@ -64,30 +59,12 @@ struct block_program *block_program_new(struct arena *a, struct kernel *k)
 
 /* --- scalars --- */
 
-static void set_scalar(struct sym *s, bool known, struct literal value)
-{
-    s->storage = known ? ST_CONST : ST_SCALAR;
-    s->value = value;
-}
-
-static bool is_scalar(const struct sym *s)
-{
-    return s->type.rank == 0 && (s->storage == ST_SCALAR || s->storage == ST_CONST);
-}
-
-static bool evaluate(const struct walk *w, const struct expr *e, enum dtype t, struct literal *out)
-{
-    if (!eval_scalar(e, w->values, out))
-        return false;
-    *out = eval_cast(t, e->type.dtype, out);
-    return true;
-}
-
 static void assign(const struct walk *w, struct sym *s, const struct expr *value)
 {
     struct literal v = {0};
-    bool known = value && !value->type.varying && evaluate(w, value, s->type.dtype, &v);
-    set_scalar(s, known, v);
+    bool known =
+        value && !value->type.varying && block_evaluate(w->values, value, s->type.dtype, &v);
+    block_set_scalar(s, known, v);
 }
 
 /* --- what statements do --- */
@@ -165,13 +142,14 @@ static double iterations(const struct walk *w, const struct stmt *s, const struc
     const struct expr *c = s->condition;
     struct literal end, after;
     if (!v || !c || c->count != 2 || !s->step || s->step->kind != STMT_ASSIGN ||
-        s->step->target->sym != v || !evaluate(w, s->step->value, DT_I64, &after))
+        s->step->target->sym != v || !block_evaluate(w->values, s->step->value, DT_I64, &after))
         return 1;
     int64_t step = after.i - from;
     const struct expr *left = c->args[0];
     while (left->op == OP_CAST)
         left = left->args[0];
-    if (step == 0 || left->op != OP_REF || left->sym != v || !evaluate(w, c->args[1], DT_I64, &end))
+    if (step == 0 || left->op != OP_REF || left->sym != v ||
+        !block_evaluate(w->values, c->args[1], DT_I64, &end))
         return 1;
     bool equal = c->op == OP_LE || c->op == OP_GE;
     double count =
@@ -184,7 +162,7 @@ static void follow_loop(struct walk *w, struct stmt *s)
     struct walk inner = *w;
     follow(&inner, s->init);
     struct sym *v = s->init && s->init->kind == STMT_DECL ? s->init->sym : NULL;
-    bool counts = v && is_scalar(v) && v->storage == ST_CONST;
+    bool counts = v && block_scalar(v) && v->storage == ST_CONST;
     inner.times = w->times * (counts ? iterations(&inner, s, v, v->value.i) : 1);
     inner.works = false;
     if (inner.times > 0)
@@ -197,7 +175,7 @@ static void follow_branch(struct walk *w, struct stmt *s)
 {
     struct literal c;
     add_reads(w, s->condition);
-    if (evaluate(w, s->condition, DT_I64, &c)) {
+    if (block_evaluate(w->values, s->condition, DT_I64, &c)) {
         follow(w, c.i ? s->body : s->otherwise);
         return;
     }
@@ -222,13 +200,13 @@ static void follow_one(struct walk *w, struct stmt *s)
     switch (s->kind) {
     case STMT_DECL:
         add_reads(w, s->value);
-        if (is_scalar(s->sym))
+        if (block_scalar(s->sym))
             assign(w, s->sym, s->value);
         break;
     case STMT_ASSIGN:
         add_reads(w, s->value);
         w->sum->by_warpgroups = w->sum->by_warpgroups || s->in_background;
-        if (s->target->op == OP_REF && is_scalar(s->target->sym))
+        if (s->target->op == OP_REF && block_scalar(s->target->sym))
             assign(w, s->target->sym, w->undecided ? NULL : s->value);
         else
             add_target(w, s->target);
@@ -266,12 +244,21 @@ static void follow(struct walk *w, struct stmt *first)
 static void forget_scalars(const struct stmt *s)
 {
     for (; s; s = s->next) {
-        if (s->kind == STMT_DECL && is_scalar(s->sym))
+        if (s->kind == STMT_DECL && block_scalar(s->sym))
             s->sym->storage = ST_SCALAR;
         forget_scalars(s->init);
         forget_scalars(s->body);
         forget_scalars(s->otherwise);
     }
+}
+
+void block_program_start(struct block_program *p, const int64_t grid[3], const int64_t at[3])
+{
+    for (int axis = 0; axis < 3; axis++) {
+        p->block[axis]->value = (struct literal){.i = at[axis]};
+        p->grid[axis]->value = (struct literal){.i = grid[axis]};
+    }
+    forget_scalars(p->kernel->body);
 }
 
 struct block_work block_work_at(struct block_program *p, const struct scalar_env *values,
@@ -282,12 +269,8 @@ struct block_work block_work_at(struct block_program *p, const struct scalar_env
     int samples = blocks < SAMPLES ? (int)blocks : SAMPLES;
     for (int i = 0; i < samples; i++) {
         int64_t at = samples > 1 ? (int64_t)((blocks - 1) * i / (samples - 1)) : 0;
-        for (int axis = 0; axis < 3; axis++) {
-            p->block[axis]->value = (struct literal){.i = at % grid[axis]};
-            p->grid[axis]->value = (struct literal){.i = grid[axis]};
-            at /= grid[axis];
-        }
-        forget_scalars(p->kernel->body);
+        block_program_start(
+            p, grid, (int64_t[]){at % grid[0], at / grid[0] % grid[1], at / grid[0] / grid[1]});
         double flops = sum.flops, steps = sum.steps;
         struct walk w = {.p = p, .values = values, .sum = &sum, .times = 1.0 / samples};
         follow(&w, p->kernel->body);

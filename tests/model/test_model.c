@@ -289,6 +289,30 @@ static void blocks_share_what_l2_holds(void **state)
     assert_true(r.read > each + 12 * each);
 }
 
+/* Blocks of a persistent grid read what their own pieces say, whatever their place in the grid: 16
+ * blocks that read the same piece at the same turn read it once. */
+static void blocks_share_their_own_pieces(void **state)
+{
+    (void)state;
+    struct l2_grid g;
+    struct l2_result r;
+    find_grid(&g, 40, 1, 1);
+    g.extent[1] = 1;
+    g.own = arena_alloc(&arena, 16 * sizeof *g.own);
+    memset(g.own, 0, 16 * sizeof *g.own);
+    for (int b = 0; b < 16; b++)
+        for (int s = 0; s < TIME_SLICES; s++) {
+            struct l2_piece tile = {.base = 5000 + (uint64_t)s, .loaded = 3};
+            vec_push(&arena, &g.own[b][s].list, tile);
+        }
+    g.own_arrays = 3; /* both arrays of the grid are read by own pieces alone */
+    l2_replay(&arena, &g, &r);
+    assert_true(r.read == 3.0 * TIME_SLICES);
+    g.own_arrays = 2; /* the first array is read by its pieces, too */
+    l2_replay(&arena, &g, &r);
+    assert_true(r.read == 4.0 * TIME_SLICES);
+}
+
 /* Stored bytes are written once, with those that L2 still holds at the end; loads, and copies of
  * bytes that were read, add nothing. */
 static void what_is_stored_is_written(void **state)
@@ -352,12 +376,19 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(rates_are_the_data_sheets),       TEST(gpus_are_found_by_name),
-        TEST(targets_are_found_by_capability), TEST(the_scarcest_resource_limits),
-        TEST(the_least_recently_used_leaves),  TEST(warps_share_lines_of_l1),
-        TEST(barriers_keep_warps_in_step),     TEST(what_all_blocks_load_stays_in_l1),
-        TEST(blocks_share_what_l2_holds),      TEST(long_grids_go_on_as_they_began),
-        TEST(what_is_stored_is_written),       TEST(long_copies_write_all_that_l2_cannot_hold),
+        TEST(rates_are_the_data_sheets),
+        TEST(gpus_are_found_by_name),
+        TEST(targets_are_found_by_capability),
+        TEST(the_scarcest_resource_limits),
+        TEST(the_least_recently_used_leaves),
+        TEST(warps_share_lines_of_l1),
+        TEST(barriers_keep_warps_in_step),
+        TEST(what_all_blocks_load_stays_in_l1),
+        TEST(blocks_share_what_l2_holds),
+        TEST(blocks_share_their_own_pieces),
+        TEST(long_grids_go_on_as_they_began),
+        TEST(what_is_stored_is_written),
+        TEST(long_copies_write_all_that_l2_cannot_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
