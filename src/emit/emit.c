@@ -273,6 +273,7 @@ struct thread_function *emit_thread(struct arena *a, struct kernel *k,
         return NULL;
     list_parameters(m);
     list_objects(m);
+    emit_note_shared(m);
     emit_find_sums(m, k->body);
     if (!m->failed)
         emit_body(m);

@@ -232,4 +232,24 @@ void emit_product_wait(struct emit *m, int64_t most);
 /* Finds the register tiles to which products add. */
 void emit_find_sums(struct emit *m, struct stmt *body);
 
+/* --- emit_note.c: for `show --stage layout` --- */
+
+/* Notes the layouts of all shared tiles. */
+void emit_note_shared(struct emit *m);
+/* Notes the layout of a register tile. blocks: of 64 rows, of a warpgroup. */
+void emit_note_tile(struct emit *m, const struct sym *s, int blocks);
+/* Notes the accesses that move a register tile of `blocks` blocks to a part of a shared tile, or from
+ * it; e: the access. */
+void emit_note_moved(struct emit *m, const struct expr *e, const struct shared_part *p, int blocks,
+                     bool store);
+/* Notes the accesses that move a register tile to a view, or from it. */
+void emit_note_global(struct emit *m, const struct expr *e, const struct tile *t, bool store);
+/* Notes both sides of a tensor copy by boxes. */
+void emit_note_boxes(struct emit *m, const struct stmt *s, const struct shared_part *p, int rows,
+                     int columns);
+/* Notes the reads of a factor by products. rows: of the factor, of one instruction; products:
+ * instructions of a warpgroup; n: columns of the sums. */
+void emit_note_factor(struct emit *m, const struct expr *e, const struct shared_part *p, int rows,
+                      int64_t products, int n);
+
 #endif

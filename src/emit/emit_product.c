@@ -270,6 +270,16 @@ static void add_in_parts(struct emit *m, const struct product *p, struct variabl
     vec_push(m->arena, &m->flights, 0);
 }
 
+static void note_factors(struct emit *m, const struct product *p, const struct expr *left,
+                         const struct expr *right, int blocks)
+{
+    int n = (int)p->s->value->type.extent[1];
+    int64_t products = (int64_t)blocks * p->steps;
+    if (!p->left.in_registers)
+        emit_note_factor(m, left, &p->left.part, EMIT_ROWS, products, n);
+    emit_note_factor(m, right, &p->right.part, n, products, n);
+}
+
 void emit_product(struct emit *m, const struct stmt *s)
 {
     const struct expr *a = unconverted_factor(s->value->args[0]);
@@ -280,6 +290,7 @@ void emit_product(struct emit *m, const struct stmt *s)
         return;
     p.steps = (int)a->type.extent[1] / p.unit->k;
     p.right.descriptor = descriptor(m, &p.right.part, p.right.across, emit_constant(DT_U32, 0));
+    note_factors(m, &p, a, p.right.across ? b : b->args[0], v->count - 1);
     if (promoted_after(s))
         add_in_parts(m, &p, v);
     else

@@ -236,6 +236,7 @@ void emit_shared_store(struct emit *m, const struct expr *target, const struct t
         emit_missing(m, target->loc, "a store of equal rows or columns to a shared tile");
         return;
     }
+    emit_note_moved(m, target, &p, blocks, true);
     if (dtype_size(value->dtype) == 2)
         store_halves(m, &p, value);
     else
@@ -251,6 +252,7 @@ struct tile emit_shared_load(struct emit *m, const struct expr *e)
     if (!t.blocks || !emit_shared_part(m, e, &p) || !fits(m, &p, &e->type, e->loc))
         return t;
     t.columns = (int)e->type.extent[1];
+    emit_note_moved(m, e, &p, t.blocks, false);
     for (int b = 0; b < t.blocks; b++)
         t.part[b] = dtype_size(t.dtype) == 2 ? load_halves(m, &p, &t, b) : load_words(m, &p, &t, b);
     return t;

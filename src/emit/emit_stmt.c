@@ -16,6 +16,7 @@ static void declare_tile(struct emit *m, const struct stmt *s)
     bool sums = number_map_find(&m->sums, (uintptr_t)s->sym) != NULL;
     if (m->failed)
         return;
+    emit_note_tile(m, s->sym, emit_blocks(m, &s->sym->type, s->loc));
     struct variable *v = emit_declare(m, s->sym, parts + sums);
     v->sums = sums;
     for (int i = 0; i < parts; i++)

@@ -357,6 +357,7 @@ void emit_tensor_copy(struct emit *m, const struct stmt *s)
     b.columns = b.shared.swizzled ? b.shared.panel : b.shared.part_columns;
     if (!box_fits(m, &b, s->loc))
         return;
+    emit_note_boxes(m, s, &b.shared, b.rows, b.columns);
     if (s->barrier)
         barrier = mbarrier(m, s->barrier);
     struct thread_region *outer = open_one_thread(m);

@@ -175,6 +175,7 @@ struct tile emit_view_load(struct emit *m, const struct expr *e)
         return t;
     struct scalar otherwise = e->otherwise ? emit_as(m, emit_scalar(m, e->otherwise), t.dtype)
                                            : emit_constant(t.dtype, 0);
+    emit_note_global(m, e, &t, false);
     int elements, parts = parts_of_tile(&t, &elements);
     struct thread_operand *loaded = arena_array(m->arena, struct thread_operand, elements);
     for (int i = 0; i < parts; i++) {
@@ -231,6 +232,7 @@ void emit_view_store(struct emit *m, const struct expr *target, const struct til
         return;
     }
     p.inside = emit_op2(m, THREAD_AND, DT_BOOL, p.inside, holds_first(m, t.form));
+    emit_note_global(m, target, &t, true);
     int elements, parts = parts_of_tile(&t, &elements);
     for (int i = 0; i < parts; i++)
         for (int j = 0; j < elements; j++) {

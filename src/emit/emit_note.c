@@ -1,0 +1,220 @@
+/* What `show --stage layout` tells of a kernel with roles: tiles and their layouts, accesses and their
+ * wavefronts. The layouts restate what the files that emit the accesses compute. */
+#include "emit/emit_own.h"
+#include "layout/layout_access.h"
+#include "layout/layout_named.h"
+#include "layout/layout_swizzle.h"
+
+#include <string.h>
+
+enum { WAVEFRONT_BYTES = 128, WARP_ROWS = 16 };
+
+static int size_of(enum dtype t)
+{
+    return (int)dtype_size(t);
+}
+
+/* --- shared tiles --- */
+
+/* Gives the layout of the last `rank` axes of a shared tile. Returns false if it has no form. */
+static bool shared_layout(const struct sym *s, int rank, struct layout *out)
+{
+    const int64_t *extent = &s->type.extent[s->type.rank - rank];
+    int columns = (int)extent[rank - 1], rows = rank > 1 ? (int)extent[rank - 2] : 1;
+    int size = size_of(s->type.dtype), panel = emit_is_swizzled(s) ? EMIT_PANEL / size : columns;
+    int32_t step = rows * columns;
+    struct layout plain;
+    layout_init(&plain);
+    int64_t all = 1;
+    for (int i = 0; i < rank; i++)
+        all *= extent[i];
+    layout_add_out(&plain, AXIS_AT, (int32_t)all);
+    for (int i = rank - 3; i >= 0; i--) {
+        layout_add_digit(&plain, AXIS_DIM(i), (int32_t)extent[i], AXIS_AT, step);
+        step *= (int32_t)extent[i];
+    }
+    if (rank > 1)
+        layout_add_digit(&plain, AXIS_DIM(rank - 2), rows, AXIS_AT, panel);
+    layout_add_digit(&plain, AXIS_DIM(rank - 1), panel, AXIS_AT, 1);
+    layout_add_digit(&plain, AXIS_DIM(rank - 1), columns / panel, AXIS_AT, rows * panel);
+    layout_normalise(&plain);
+    *out = plain;
+    int base = __builtin_ctz((unsigned)(EMIT_PIECE / size)), bits = 3;
+    return !emit_is_swizzled(s) || layout_swizzled(&plain, bits, base, bits, out);
+}
+
+void emit_note_shared(struct emit *m)
+{
+    for (const struct sym *s = m->kernel->symbols; s; s = s->next) {
+        struct layout *layout = arena_new(m->arena, struct layout);
+        if (s->storage != ST_SHARED || !shared_layout(s, s->type.rank, layout))
+            continue;
+        bool panels = emit_is_swizzled(s);
+        struct lower_placed placed = {
+            .sym = s,
+            .layout = layout,
+            .bits = dtype_table[s->type.dtype].bits,
+            .shared = true,
+            .form = shared_form_names[panels ? SHARED_PANELS_SWIZZLED : SHARED_PLAIN]};
+        vec_push(m->arena, &m->out->placed, placed);
+    }
+}
+
+/* --- register tiles --- */
+
+/* Adds the rows: 8 lanes of a group of 4, then 8 further, then the warps of a warpgroup; then the
+ * blocks of 64 rows, and the warpgroups of the role. */
+static void add_rows(struct layout *l, int blocks, int groups, enum layout_axis rows)
+{
+    layout_add_digit(l, AXIS_LANE, 8, rows, 1);
+    layout_add_digit(l, AXIS_WARP, EMIT_WARPGROUP, rows, WARP_ROWS);
+    layout_add_digit(l, AXIS_WARP, groups, rows, blocks * EMIT_ROWS);
+}
+
+/* Gives the layout of a register tile of the present role. */
+static void register_layout(struct emit *m, const struct type *t, int blocks, struct layout *out)
+{
+    int columns = (int)t->extent[t->rank - 1], rows = t->rank > 1 ? (int)t->extent[t->rank - 2] : 1;
+    int groups = m->place.warps / EMIT_WARPGROUP;
+    enum layout_axis down = AXIS_D0, along = t->rank > 1 ? AXIS_D1 : AXIS_D0;
+    layout_init(out);
+    if (t->rank > 1)
+        layout_add_out(out, down, rows);
+    layout_add_out(out, along, columns);
+    if (columns > 1) {
+        layout_add_digit(out, AXIS_REG, 2, along, 1);
+        layout_add_digit(out, AXIS_LANE, 4, along, 2);
+    } else {
+        layout_add_free(out, AXIS_LANE, 4);
+    }
+    if (rows > 1)
+        layout_add_digit(out, AXIS_REG, 2, down, 8);
+    if (columns > 1)
+        layout_add_digit(out, AXIS_REG, columns / 8, along, 8);
+    if (rows > 1) {
+        layout_add_digit(out, AXIS_REG, blocks, down, EMIT_ROWS);
+        add_rows(out, blocks, groups, down);
+    } else {
+        layout_add_free(out, AXIS_LANE, 8);
+        layout_add_free(out, AXIS_WARP, EMIT_WARPGROUP * groups);
+    }
+    layout_normalise(out);
+}
+
+void emit_note_tile(struct emit *m, const struct sym *s, int blocks)
+{
+    struct layout *layout = arena_new(m->arena, struct layout);
+    if (s->type.rank < 1 || blocks == 0)
+        return;
+    register_layout(m, &s->type, blocks, layout);
+    struct lower_placed placed = {
+        .sym = s, .layout = layout, .bits = dtype_table[s->type.dtype].bits};
+    vec_push(m->arena, &m->out->placed, placed);
+}
+
+/* --- accesses --- */
+
+static void add_access(struct emit *m, struct lower_access access)
+{
+    for (size_t i = 0; i < m->out->accesses.count; i++) {
+        const struct lower_access *a = &m->out->accesses.data[i];
+        if (a->loc.source == access.loc.source && a->loc.offset == access.loc.offset &&
+            a->sym == access.sym && a->shared == access.shared && strcmp(a->how, access.how) == 0)
+            return;
+    }
+    vec_push(m->arena, &m->out->accesses, access);
+}
+
+/* Gives the layout of a part of one matrix of a shared tile. */
+static bool part_layout(const struct shared_part *p, struct layout *out)
+{
+    struct layout matrix, rows;
+    return p->sym->type.rank > 1 && shared_layout(p->sym, 2, &matrix) &&
+           layout_slice_in(&matrix, AXIS_D0, p->row, p->part_rows, &rows) &&
+           layout_slice_in(&rows, AXIS_D1, p->column, p->part_columns, out);
+}
+
+void emit_note_moved(struct emit *m, const struct expr *e, const struct shared_part *p, int blocks,
+                     bool store)
+{
+    struct layout registers, memory;
+    struct access found;
+    enum dtype t = p->sym->type.dtype;
+    int bits = dtype_table[t].bits;
+    bool halves = size_of(t) == 2;
+    register_layout(m, &e->type, blocks, &registers);
+    if (!part_layout(p, &memory))
+        return;
+    if (!halves)
+        layout_access_lanes(&registers, &memory, bits, 2 * size_of(t), &found);
+    else if (!layout_access_matrix(&registers, &memory, bits, false, &found))
+        return;
+    const char *how = halves ? (store ? "stmatrix.x4" : "ldmatrix.x4")
+                             : (store ? "st.shared.v2.b32" : "ld.shared.v2.b32");
+    int replicas = m->place.replicas;
+    add_access(m, (struct lower_access){.loc = e->loc,
+                                        .sym = p->sym,
+                                        .shared = true,
+                                        .store = store,
+                                        .how = how,
+                                        .bytes = halves ? EMIT_PIECE : 2 * size_of(t),
+                                        .instructions = found.instructions * replicas,
+                                        .wavefronts = found.wavefronts * replicas,
+                                        .least = found.least * replicas});
+}
+
+void emit_note_global(struct emit *m, const struct expr *e, const struct tile *t, bool store)
+{
+    int elements = t->form == TILE_WHOLE     ? t->blocks * t->columns / 2
+                   : t->form == TILE_COLUMNS ? t->columns / 4
+                                             : 2 * t->blocks;
+    int bits = 8 * size_of(t->dtype);
+    add_access(m, (struct lower_access){
+                      .loc = e->loc,
+                      .sym = e->sym,
+                      .store = store,
+                      .how = arena_printf(m->arena, "%s.global.b%d", store ? "st" : "ld", bits),
+                      .bytes = size_of(t->dtype),
+                      .instructions = (int64_t)elements * m->place.warps * m->place.replicas});
+}
+
+void emit_note_boxes(struct emit *m, const struct stmt *s, const struct shared_part *p, int rows,
+                     int columns)
+{
+    bool stores = s->target->sym->storage == ST_VIEW;
+    const struct expr *sides[] = {s->target, s->value};
+    int64_t boxes = (int64_t)(p->part_rows / rows) * (p->part_columns / columns);
+    int64_t bytes = (int64_t)rows * columns * size_of(p->sym->type.dtype);
+    int64_t wavefronts = (boxes * bytes + WAVEFRONT_BYTES - 1) / WAVEFRONT_BYTES;
+    for (int i = 0; i < 2; i++) {
+        bool shared = sides[i]->sym->storage == ST_SHARED;
+        add_access(m,
+                   (struct lower_access){.loc = sides[i]->loc,
+                                         .sym = sides[i]->sym,
+                                         .shared = shared,
+                                         .store = i == 0,
+                                         .how = arena_printf(m->arena, "tensor copy %s, %dx%d",
+                                                             stores ? "out" : "in", rows, columns),
+                                         .bytes = (int)bytes,
+                                         .instructions = boxes,
+                                         .wavefronts = shared ? wavefronts : 0,
+                                         .least = shared ? wavefronts : 0});
+    }
+}
+
+void emit_note_factor(struct emit *m, const struct expr *e, const struct shared_part *p, int rows,
+                      int64_t products, int n)
+{
+    enum { K_BYTES = 32, THREADS = EMIT_WARPGROUP * WARP_LANES };
+    int64_t bytes = (int64_t)rows * K_BYTES;
+    int64_t all = products * (m->place.warps / EMIT_WARPGROUP) * m->place.replicas;
+    add_access(m, (struct lower_access){.loc = e->loc,
+                                        .sym = p->sym,
+                                        .shared = true,
+                                        .how = arena_printf(m->arena, "wgmma m64n%dk%d", n,
+                                                            K_BYTES / size_of(p->sym->type.dtype)),
+                                        .bytes = (int)((bytes + THREADS - 1) / THREADS),
+                                        .instructions = all,
+                                        .wavefronts = all * bytes / WAVEFRONT_BYTES,
+                                        .least = all * bytes / WAVEFRONT_BYTES});
+}
