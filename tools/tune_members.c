@@ -215,8 +215,19 @@ static void set_types(const struct tuning *t, const struct member *m, tw_launch 
                 tw_launch_type(l, type.name, t->type);
 }
 
+/* Gives the launch the device's numbers. It would ask the driver for them, which this process must not open. */
+static void set_device_numbers(const struct tuning *t, const struct member *m, tw_launch *l)
+{
+    static const char *const names[] = {"device.sms", "device.clusters"};
+    tw_value v = {.kind = TW_INTEGER, .i = t->multiprocessors};
+    for (size_t i = 0; t->on_gpu && i < sizeof names / sizeof *names; i++)
+        if (setting_named(m->kernel, "set", names[i]))
+            tw_launch_set(l, names[i], v);
+}
+
 int member_settings(const struct tuning *t, const struct member *m, tw_launch *l)
 {
+    set_device_numbers(t, m, l);
     if (t->type != TW_DTYPE_NONE)
         set_types(t, m, l);
     return apply_settings(l, m->kernel, m->program, &t->settings, t->member_count > 1);

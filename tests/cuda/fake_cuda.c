@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FUNCTIONS = 96, STACK = 16 };
 
@@ -352,10 +353,15 @@ API int cuCtxSynchronize(void)
 
 /* --- the device --- */
 
+/* As the driver's: what a process has opened does not survive `fork`. */
 API int cuInit(unsigned flags)
 {
+    static pid_t opened_by;
     FAKE;
     (void)flags;
+    if (opened_by && opened_by != getpid())
+        return NOT_INITIALIZED;
+    opened_by = getpid();
     return device_count() ? GOOD : NO_DEVICE;
 }
 
@@ -373,7 +379,7 @@ static const struct {
     {GOOD, "CUDA_SUCCESS", "no error"},
     {INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
     {NO_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
-    {3, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
     {46, "CUDA_ERROR_DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable"},
     {NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},

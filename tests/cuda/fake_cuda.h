@@ -46,6 +46,7 @@ enum fake_result {
     GOOD = 0,
     INVALID_VALUE = 1,
     NO_MEMORY = 2,
+    NOT_INITIALIZED = 3,
     NO_DEVICE = 100,
     INVALID_DEVICE = 101,
     INVALID_IMAGE = 200,
