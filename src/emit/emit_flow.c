@@ -306,9 +306,11 @@ static void end_turn(struct emit *m)
 
 void emit_leave(struct emit *m, const struct stmt *s)
 {
-    if (s->kind == STMT_CONTINUE)
+    struct values here = take(m, &m->loop->variables);
+    if (s->kind == STMT_CONTINUE) {
         end_turn(m);
-    else
+        give(&m->loop->variables, &here); /* the steps are not the other path's */
+    } else
         leave(m, thread_add_control(&m->b, THREAD_BREAK));
     m->ended = true;
 }
