@@ -16,6 +16,7 @@ WIDE = [(1, 8, 16), (17, 16, 16), (130, 264, 144), (129, 520, 208)]  # k: multip
 UNITS = [("tf32", "tf32", "f32", "")] + [(a, b, "i32", "") for a in ("i8", "u8") for b in ("i8", "u8")] + [
     (a, b, "f32", sums) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2") for sums in ("", " sum(unit)", " sum(promoted 96)")]
 SMALL = ("kernels/hopper/matmul_f8_roles.tile", "kernels/hopper/matmul_f8_unit_roles.tile")
+STEPS = ("kernels/hopper/matmul_tensor.tile", "kernels/hopper/matmul_warpgroup.tile")  # without roles
 ATTENTION = [(1, 1, 0), (17, 130, 0), (130, 17, 1), (129, 257, 1), (256, 256, 0)]
 
 
@@ -73,6 +74,8 @@ def main():
         verify(tool, "examples/hopper.tile", sizes, *sms)
         for path in BOTH:
             verify(tool, path, sizes, *sms, "--type", ("bf16", "f16")[turn % 2])
+        for path in STEPS:
+            verify(tool, path, sizes, "--type", ("f16", "bf16")[turn % 2])
     for path in BOTH:
         for turn, tuned in enumerate(configurations(next(iter(kernels(os.path.join(ROOT, path)))))):
             values = ["--tune", ",".join(f"{name}={value}" for name, value in tuned.items())]
@@ -97,6 +100,9 @@ def main():
         verify(tool, "kernels/hopper/attention_roles.tile", f"heads=2,nq={nq},nk={nk},causal={causal},scale=0.0884")
     for path in ("examples/hopper.tile", *BOTH):
         verify(tool, path, "m=140,n=24,k=136", "--sms", "2", device="sim:sm_90a")
+    for path in STEPS:
+        for size in ("m=140,n=136,k=200", "m=1,n=8,k=8"):
+            verify(tool, path, size, device="sim:sm_90a")
     for path in ("kernels/hopper/matmul_i8_roles.tile", "kernels/hopper/matmul_tf32_roles.tile", *SMALL):
         verify(tool, path, "m=140,n=24,k=144", "--sms", "2", device="sim:sm_90a")
     verify(tool, "kernels/hopper/attention_roles.tile", "heads=1,nq=40,nk=140,causal=1,scale=0.0884", device="sim:sm_90a")
