@@ -290,7 +290,8 @@ void emit_product(struct emit *m, const struct stmt *s)
         return;
     p.steps = (int)a->type.extent[1] / p.unit->k;
     p.right.descriptor = descriptor(m, &p.right.part, p.right.across, emit_constant(DT_U32, 0));
-    note_factors(m, &p, a, p.right.across ? b : b->args[0], v->count - 1);
+    note_factors(m, &p, a, p.right.across ? b : b->args[0],
+                 emit_blocks(m, &s->target->type, s->loc));
     if (promoted_after(s))
         add_in_parts(m, &p, v);
     else
