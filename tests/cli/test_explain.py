@@ -580,6 +580,20 @@ def test_unlike_blocks(tool):
         expect(0.85 < told["flops_executed"] / told["flops"] < 1.15, f"{kernel}: {told}")
 
 
+def test_roles(tool):
+    """Products of warpgroups: their reads of shared memory, and what blocks of a persistent grid share in L2."""
+    sizes = ["--set", "m=2048,n=2048,k=2048", "--device", "h200"]
+    k = json.loads(explain(tool, "kernels/hopper/matmul_roles.tile", *sizes, "--json").out)["kernels"][0]
+    roofs = {r["name"]: r["work"][1] for r in k["roofs"]}
+    products = 2 * 2048**3 / (2 * 64 * 256 * 16)
+    expect(all(a["ways"] == 1 for a in k["accesses"]), k["accesses"])
+    reads = roofs["shared"] - k["shared_wavefronts"] + k["copy_wavefronts"]
+    expect(abs(reads / (80 * products) - 1) < 0.01, f"{reads} wavefronts of {products} products")
+    hbm = next(t for t in k["traffic"] if t["level"] == "HBM")
+    expect(hbm["moved"][1] < 1.01 * hbm["compulsory"], hbm)
+    expect("wait for copies" in k["advice"], k["advice"])
+
+
 def test_larger_than_memory(tool):
     told = json.loads(explain(tool, TILED, "--set", "m=100000,n=100000,k=100", "--device", "h200", "--json").out)
     hbm = told["kernels"][0]["traffic"][-1]
@@ -653,7 +667,7 @@ def test_measure(tool):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_memory, test_page, test_conflicts_as_counted, test_first_lines, test_last_wave, test_large_copy, test_names, test_intervals, test_advice, test_verdicts, test_unlaunchable, test_spilling, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_larger_than_memory):
+    for test in (test_memory, test_page, test_conflicts_as_counted, test_first_lines, test_last_wave, test_large_copy, test_names, test_intervals, test_advice, test_verdicts, test_unlaunchable, test_spilling, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_roles, test_larger_than_memory):
         test(tool)
     for test in (test_refused, test_f64, test_not_compiled, test_nothing_to_do, test_scalars, test_limits, test_constants, test_svg_alone, test_quoted_name, test_svg, test_svg_marks, test_svg_coinciding, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
         with tempfile.TemporaryDirectory() as folder:
