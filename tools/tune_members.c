@@ -46,6 +46,18 @@ static bool same_param(const tw_param *a, const tw_param *b)
            !a->derived == !b->derived;
 }
 
+/* Returns the number of parameters before those that are numbers of the device, as device.sms: these
+ * come last, and their expression is their name. */
+static int own_params(const tw_kernel *k)
+{
+    tw_param p = tw_param_init();
+    int count = tw_kernel_param_count(k);
+    while (count > 0 && tw_kernel_param(k, count - 1, &p) == TW_OK && p.derived &&
+           strcmp(p.derived, p.name) == 0)
+        count--;
+    return count;
+}
+
 /* Checks that the member has the parameters of the first one, because all get the same sizes and
  * arrays. */
 static int check_parameters(const struct tuning *t, const struct member *m)
@@ -53,8 +65,8 @@ static int check_parameters(const struct tuning *t, const struct member *m)
     const struct member *first = &t->members[0];
     tw_param a = tw_param_init();
     tw_param b = tw_param_init();
-    int count = tw_kernel_param_count(first->kernel);
-    bool same = count == tw_kernel_param_count(m->kernel);
+    int count = own_params(first->kernel);
+    bool same = count == own_params(m->kernel);
     for (int i = 0; i < count && same; i++) {
         tw_kernel_param(first->kernel, i, &a);
         tw_kernel_param(m->kernel, i, &b);

@@ -50,6 +50,22 @@ kernel cells(i32 m, i32 n, i32 k, const T *a, const T *b, T *c) grid(cdiv(m, 16)
     ensures C == dot(A, B);
 }
 """
+# device.sms is a parameter that no caller gives.
+SHARES = """
+type T = {f32, f16};
+kernel shares(i32 m, i32 n, i32 k, const T *a, const T *b, T *c) grid(device.sms) warps(1)
+{
+    global T A[m][k] = a, B[k][n] = b, C[m][n] = c;
+    for (i32 i = block.x * 16; i < m; i += grid.x * 16)
+        for (i32 j = 0; j < n; j += 16) {
+            reg f32 acc[16][16] = 0;
+            for (i32 p = 0; p < k; p += 16)
+                acc += dot(A[i +: 16][p +: 16], B[p +: 16][j +: 16]);
+            C[i +: 16][j +: 16] = (T) acc;
+        }
+    ensures C == dot(A, B);
+}
+"""
 # Two of the scalars are not sizes: one of a type variable, and a truth value.
 SCALED = """
 type T = {f32, f16};
@@ -156,6 +172,16 @@ def check_family(t):
     expect("4 results deleted" in t.command(0, family, "--forget").out, t.rows())
     expect("nothing is stored of product in" in t.command(0, family, "--list").out, t.rows())
     expect({row[0].split("=")[0] for row in t.rows()} == {"BM"}, t.rows())
+
+
+def check_device_numbers(t):
+    """A kernel that asks for a number of its device is tuned together with one that does not."""
+    write_family(t)
+    t.write("shares.tile", SHARES)
+    for order in (("rows", "shares"), ("shares", "rows")):
+        family = t.write("both.tile", "family both {\n" + "".join(f'    "{name}.tile";\n' for name in order) + "}\n")
+        report = t.tune(0, family, "-m", "32", "-n", "32", "-k", "40", "--tune", "W=1")
+        expect(report["kernels"] == list(order) and len(of_result(report["problems"][0], "measured")) == 3, report)
 
 
 def sections(path):
@@ -446,7 +472,7 @@ def check_usage(t):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for check in (check_winners, check_own_sizes, check_types, check_family, check_table, check_table_scalars, check_table_gaps, check_stored_gpu, check_killed, check_known_interrupted, check_budget, check_gpu, check_skipped, check_usage):
+    for check in (check_winners, check_own_sizes, check_types, check_family, check_device_numbers, check_table, check_table_scalars, check_table_gaps, check_stored_gpu, check_killed, check_known_interrupted, check_budget, check_gpu, check_skipped, check_usage):
         with tempfile.TemporaryDirectory() as folder:
             check(Tuner(tool, folder))
 
