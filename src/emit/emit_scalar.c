@@ -1,5 +1,5 @@
-/* Scalar expressions. Arithmetic wraps as the language says; `&&`, `||` and `?:` of values that are pure are
- * evaluated whole. */
+/* Scalar expressions. Arithmetic wraps as the language says; `&&`, `||` and `?:` are evaluated
+ * whole, unless a part that may be left out reads memory. */
 #include "emit/emit_own.h"
 
 #include <string.h>
@@ -174,9 +174,51 @@ bool emit_apply(struct emit *m, enum op op, enum dtype t, const struct thread_op
     return true;
 }
 
+static void note_read(void *user, struct expr **at)
+{
+    *(bool *)user |= (*at)->op == OP_ACCESS;
+}
+
+static bool reads_memory(const struct expr *e)
+{
+    struct expr *root = (struct expr *)e;
+    bool reads = false;
+    expr_walk(&root, note_read, &reads);
+    return reads;
+}
+
+/* Evaluates one of two values alone, since the other one may read outside a view. NULL: a bool, true of `yes`. */
+static struct scalar branch(struct emit *m, struct scalar c, const struct expr *yes,
+                            const struct expr *no, enum dtype t)
+{
+    const struct expr *arms[] = {yes, no};
+    if (c.o.kind != THREAD_VALUE) {
+        const struct expr *known = arms[!c.o.integer];
+        return known ? emit_as(m, emit_scalar(m, known), t) : c;
+    }
+    struct thread_region *outer = m->b.region;
+    struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
+    vec_push(m->arena, &o->operands, c.o);
+    for (int i = 0; i < 2; i++) {
+        m->b.region = arena_new(m->arena, struct thread_region);
+        vec_push(m->arena, &o->regions, m->b.region);
+        struct scalar v =
+            arms[i] ? emit_as(m, emit_scalar(m, arms[i]), t) : emit_constant(DT_BOOL, i == 0);
+        v.o.where = m->b.where;
+        struct thread_operation *yield = thread_add_control(&m->b, THREAD_YIELD);
+        vec_push(m->arena, &yield->operands, v.o);
+    }
+    m->b.region = outer;
+    struct thread_value *v = thread_new_value(&m->b, (struct thread_type){.dtype = t, .count = 1});
+    vec_push(m->arena, &o->results, v);
+    return of_value(v, t);
+}
+
 static struct scalar choose(struct emit *m, const struct expr *e)
 {
-    struct scalar c = emit_scalar(m, e->args[0]);
+    struct scalar c = emit_as(m, emit_scalar(m, e->args[0]), DT_BOOL);
+    if (reads_memory(e->args[1]) || reads_memory(e->args[2]))
+        return branch(m, c, e->args[1], e->args[2], e->type.dtype);
     struct scalar yes = emit_scalar(m, e->args[1]), no = emit_scalar(m, e->args[2]);
     if (c.o.kind != THREAD_VALUE)
         return c.o.integer ? yes : no;
@@ -204,6 +246,10 @@ static struct scalar apply(struct emit *m, const struct expr *e)
         emit_missing(m, e->loc, op_table[e->op].text);
         return emit_constant(e->type.dtype, 0);
     }
+    bool both = e->op == OP_LAND;
+    if ((both || e->op == OP_LOR) && reads_memory(e->args[1]))
+        return branch(m, emit_as(m, emit_scalar(m, e->args[0]), DT_BOOL), both ? e->args[1] : NULL,
+                      both ? NULL : e->args[1], DT_BOOL);
     for (int i = 0; i < e->count; i++) {
         args[i] = emit_as(m, emit_scalar(m, e->args[i]), shift && i == 1 ? DT_U32 : t);
         operands[i] = args[i].o;
