@@ -277,8 +277,11 @@ static void report_outside(struct body_rules *r, const struct expr *e, const cha
     if (r->reported)
         return;
     r->reported = true;
-    diag_error(r->c->diag, e->loc, "`%s` is declared outside of the role, %s", e->sym->name, why);
-    diag_note(r->c->diag, e->sym->loc, "declare it in the role: each role has its own");
+    diag_error(r->c->diag, e->loc, "`%s` is declared outside of %s, %s", e->sym->name,
+               r->one_thread ? "`one_thread`" : "the role", why);
+    diag_note(r->c->diag, e->sym->loc,
+              r->one_thread ? "declare it in `one_thread`"
+                            : "declare it in the role: each role has its own");
 }
 
 static void check_use(void *user, struct expr **at)
@@ -297,7 +300,9 @@ static void check_role_statement(void *user, struct stmt *s)
     statement_expressions(s, check_use, r);
     if (s->kind == STMT_ASSIGN && s->target->op == OP_REF && s->target->sym->storage == ST_SCALAR &&
         s->target->sym->index < r->first)
-        report_outside(r, s->target, "and the other roles would not see its new value");
+        report_outside(r, s->target,
+                       r->one_thread ? "and the other threads would not see its new value"
+                                     : "and the other roles would not see its new value");
     if (s->kind == STMT_RETURN && !r->reported) {
         r->reported = true;
         diag_error(r->c->diag, s->loc, "`return` leaves the kernel, and this is one role of it");
