@@ -288,7 +288,9 @@ static void go_on(struct emit *m)
         if (!thread_same_type(v.slots[i].type, r->arguments.data[i]->type) && !m->failed) {
             emit_error(m, loop->s->loc,
                        "a product that this loop's turn begins is under way at its end");
-            diag_note(m->diag, loop->s->loc, "wait for it in the same turn: `dot_wait(0)`");
+            diag_note(m->diag, loop->s->loc,
+                      "wait for it in the same turn: `dot_wait(0)`; or begin the first one before "
+                      "the loop");
         }
     add_operands(m, thread_add_control(&m->b, THREAD_CONTINUE), v.slots, loop->slots);
     m->ended = true;

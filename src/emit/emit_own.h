@@ -110,9 +110,11 @@ struct emit {
     VEC(struct variable *) live; /* in order of declaration */
     struct place place;
     struct flow_loop *loop;
-    VEC(int) flights; /* products of the role: how many groups each has */
-    int barriers;     /* numbers of barriers that are in use */
-    bool ended;       /* the present list of statements ended with a jump */
+    int64_t product_rows; /* of the sums of a product; -1: it is promoted; 0: there is none */
+    bool products_differ; /* in these */
+    VEC(int) flights;     /* products of the role: how many groups each has */
+    int barriers;         /* numbers of barriers that are in use */
+    bool ended;           /* the present list of statements ended with a jump */
     bool failed;
 };
 

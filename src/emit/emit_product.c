@@ -30,7 +30,12 @@ static void note_sums(void *user, struct stmt *s)
 {
     struct emit *m = user;
     bool added;
-    if (s->in_background && !promoted_after(s))
+    if (!s->in_background)
+        return;
+    int64_t rows = promoted_after(s) ? -1 : s->target->sym->type.extent[0];
+    m->products_differ |= m->product_rows && m->product_rows != rows;
+    m->product_rows = rows;
+    if (!promoted_after(s))
         number_map_entry(m->arena, &m->sums, (uintptr_t)s->target->sym, &added);
 }
 
@@ -298,15 +303,25 @@ void emit_product(struct emit *m, const struct stmt *s)
         add_in_unit(m, &p, v);
 }
 
+/* Sums to which a later product adds stay in flight, but their earlier products' factors are free after the wait. In a loop
+ * the latest products may be other ones than those before here: the wait is for all unless each has equally many groups. */
 void emit_product_wait(struct emit *m, int64_t most)
 {
+    enum { MOST_OPEN = 7 };
+    bool waits = false, in_flight = false;
     int latest = (int)m->flights.count - (int)most, groups = 0;
     for (int i = latest < 0 ? 0 : latest; i < (int)m->flights.count; i++)
         groups += m->flights.data[i];
+    if (m->loop && m->products_differ)
+        groups = 0;
+    if (groups > MOST_OPEN)
+        groups = MOST_OPEN;
     for (size_t i = 0; i < m->live.count; i++) {
         struct variable *v = m->live.data[i];
+        in_flight |= v->flight > latest;
         if (v->flight == 0 || v->flight > latest)
             continue;
+        waits = true;
         for (int j = 0; j < v->count - 1; j++) {
             struct thread_value *sums =
                 THREAD_ADD_OP(&m->b, THREAD_PRODUCT_WAIT, v->slots[j].type.dtype, DT_NONE,
@@ -316,4 +331,6 @@ void emit_product_wait(struct emit *m, int64_t most)
         }
         v->flight = 0;
     }
+    if (in_flight && !waits)
+        THREAD_ADD_OP(&m->b, THREAD_PRODUCT_WAIT_READ, DT_NONE, DT_NONE, thread_integer(groups));
 }

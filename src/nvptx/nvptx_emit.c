@@ -297,7 +297,8 @@ static bool on_target(struct ptx_target t, const struct thread_operation *op)
     case THREAD_PRODUCT:
     case THREAD_PRODUCT_FROM:
     case THREAD_PRODUCT_COMMIT:
-    case THREAD_PRODUCT_WAIT: return t.number == 90 && t.suffix == 'a';
+    case THREAD_PRODUCT_WAIT:
+    case THREAD_PRODUCT_WAIT_READ: return t.number == 90 && t.suffix == 'a';
     case THREAD_ROLES: return !sets_registers(op) || (t.number >= 90 && t.suffix);
     case THREAD_COPY_ASYNC:
     case THREAD_COPY_ASYNC_COMMIT:

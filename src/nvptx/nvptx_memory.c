@@ -338,7 +338,8 @@ static const char *counted(enum thread_opcode op)
     case THREAD_COPY_OUT_WAIT: return "cp.async.bulk.wait_group";
     case THREAD_COPY_ASYNC_WAIT: return "cp.async.wait_group";
     case THREAD_COPY_OUT_WAIT_READ: return "cp.async.bulk.wait_group.read";
-    case THREAD_PRODUCT_WAIT: return "wgmma.wait_group.sync.aligned";
+    case THREAD_PRODUCT_WAIT:
+    case THREAD_PRODUCT_WAIT_READ: return "wgmma.wait_group.sync.aligned";
     default: return NULL;
     }
 }

@@ -241,6 +241,7 @@ static const struct limit {
     {THREAD_PRODUCT, 4, 0, 1, 1},
     {THREAD_PRODUCT_FROM, 4, 0, 1, 1},
     {THREAD_PRODUCT_WAIT, 1, 0, 7, 1},
+    {THREAD_PRODUCT_WAIT_READ, 0, 0, 7, 1},
 };
 
 static void check_limit(struct checks *c, const struct limit *l, const struct thread_operand *o)
