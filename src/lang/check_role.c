@@ -267,8 +267,8 @@ void check_role_call(struct checker *c, const struct node *n, enum op op)
 /* A walk over the body of a role or of one_thread. */
 struct body_rules {
     struct checker *c;
-    int first;      /* number of the first symbol that is declared inside */
-    int one_thread; /* 1: within one_thread */
+    int first;       /* number of the first symbol that is declared inside */
+    bool one_thread; /* the body of one_thread */
     bool reported;
 };
 
@@ -528,7 +528,7 @@ void check_one_thread(struct checker *c, const struct node *n)
     s->body = check_body(c, n->body);
     c->loops = loops;
     c->tail = after;
-    struct body_rules rules = {.c = c, .first = first};
+    struct body_rules rules = {.c = c, .first = first, .one_thread = true};
     stmt_walk(s->body, check_thread_statement, &rules);
     if (!rules.reported)
         stmt_walk(s->body, check_role_statement, &rules);
