@@ -332,6 +332,27 @@ static bool box_fits(struct emit *m, const struct boxes *b, struct loc loc)
     return false;
 }
 
+/* Does each box begin at a multiple of 128 bytes of shared memory, whichever stage it is in? */
+static bool boxes_align(struct emit *m, const struct boxes *b, struct loc loc)
+{
+    const struct shared_part *p = &b->shared;
+    int64_t row = (int64_t)p->panel * (int64_t)dtype_size(p->sym->type.dtype);
+    bool stages = p->sym->type.rank > 2, several = b->rows < p->part_rows;
+    if (p->row * row % EMIT_PANEL == 0 && (!stages || p->rows * row % EMIT_PANEL == 0) &&
+        (!several || b->rows * row % EMIT_PANEL == 0))
+        return true;
+    emit_error(
+        m, loc,
+        "a tensor copy to or from a part of `%s` that does not begin at a multiple of %d bytes",
+        p->sym->name, EMIT_PANEL);
+    diag_note(
+        m->diag, p->sym->loc,
+        "its rows take %lld bytes: let parts and stages begin at a multiple of %lld rows, and "
+        "have at most %d rows or a multiple of that",
+        (long long)row, (long long)(EMIT_PANEL / (row & -row)), MOST_BOX);
+    return false;
+}
+
 /* Returns the largest number of rows of a box that divides all. */
 static int rows_of_box(int rows)
 {
@@ -355,7 +376,7 @@ void emit_tensor_copy(struct emit *m, const struct stmt *s)
         return;
     b.rows = rows_of_box(b.shared.part_rows);
     b.columns = b.shared.swizzled ? b.shared.panel : b.shared.part_columns;
-    if (!box_fits(m, &b, s->loc))
+    if (!box_fits(m, &b, s->loc) || !boxes_align(m, &b, s->loc))
         return;
     emit_note_boxes(m, s, &b.shared, b.rows, b.columns);
     if (s->barrier)
