@@ -303,8 +303,9 @@ void emit_product(struct emit *m, const struct stmt *s)
         add_in_unit(m, &p, v);
 }
 
-/* Sums to which a later product adds stay in flight, but their earlier products' factors are free after the wait. In a loop
- * the latest products may be other ones than those before here: the wait is for all unless each has equally many groups. */
+/* Sums to which a later product adds stay in flight, but their earlier products' factors are free after the wait. In loops
+ * and branches the latest products may be other ones than those before here: the wait is for all unless each has equally
+ * many groups. */
 void emit_product_wait(struct emit *m, int64_t most)
 {
     enum { MOST_OPEN = 7 };
@@ -312,7 +313,7 @@ void emit_product_wait(struct emit *m, int64_t most)
     int latest = (int)m->flights.count - (int)most, groups = 0;
     for (int i = latest < 0 ? 0 : latest; i < (int)m->flights.count; i++)
         groups += m->flights.data[i];
-    if (m->loop && m->products_differ)
+    if (m->products_differ)
         groups = 0;
     if (groups > MOST_OPEN)
         groups = MOST_OPEN;
