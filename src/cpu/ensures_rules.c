@@ -567,6 +567,8 @@ static double function_value(enum op op, struct number x, double *error)
     case OP_EXP2_APPROX:
         v = real_exp2(x.v);
         *error = x.error == 0 ? 0 : v * real_expm1(x.error * ln_2);
+        if (op == OP_EXP2_APPROX && v < 0x1p-126) /* may be 0 */
+            *error += v;
         break;
     case OP_LOG:
         v = real_log(x.v);

@@ -202,6 +202,7 @@ static void emit_role(struct emit *m, const struct stmt *s, struct thread_operat
 
 static void emit_roles(struct emit *m, const struct stmt *first)
 {
+    m->b.where = first->loc;
     struct thread_operation *roles = thread_add_control(&m->b, THREAD_ROLES);
     for (const struct stmt *s = first; s && !m->failed; s = s->next)
         if (s->kind == STMT_ROLE)

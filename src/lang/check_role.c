@@ -456,7 +456,7 @@ static bool role_fits(struct checker *c, const struct node *n, const struct role
 
 static bool role_registers(struct checker *c, const struct node *n, struct role *role)
 {
-    enum { LEAST = 24, MOST = 256, STEP = 8 }; /* PTX ISA, setmaxnreg */
+    enum { LEAST = 24, MOST = 240, STEP = 8 }; /* PTX ISA, setmaxnreg */
     int64_t registers;
     if (!n->c)
         return true;

@@ -11,9 +11,12 @@ const int plan_pass_count = (int)(sizeof plan_pass_list / sizeof plan_pass_list[
 
 bool plan_run(struct plan_context *c, const char *last)
 {
+    /* Kernels with roles say themselves who copies and who multiplies. */
+    const bool decides = !kernel_uses_roles(c->kernel);
     for (int i = 0; i < plan_pass_count; i++) {
         int errors = c->diag->errors;
-        plan_pass_list[i].run(c);
+        if (decides)
+            plan_pass_list[i].run(c);
         if (c->diag->errors > errors)
             return false;
         assert(!kernel_verify(c->kernel->arena, c->kernel));

@@ -19,7 +19,7 @@ struct thread_value *thread_new_value(struct thread_builder *b, struct thread_ty
     v->type = type;
     v->where = b->where;
     v->number = b->function->values++;
-    v->name = arena_printf(b->arena, "%u", v->number);
+    v->name = arena_printf(b->arena, "_%u", v->number);
     return v;
 }
 

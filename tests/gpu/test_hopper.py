@@ -300,13 +300,29 @@ def print_times(gpu):
                     return torch.nn.functional.scaled_dot_product_attention(q, k, v)
             peers.append(peer)
         warps = warp_attention(gpu, *(x.data_ptr() for x in (q, k, v, o3)), heads, length, length)
-        times = milliseconds(torch, [*(x.run for x in own), warps.run, lambda: twin(q=q3, k=k3, v=v3, o=o3), *peers])
-        print_rates(f"attention f16, {heads} heads of {length}", [*names, "attention_warps.thread", "fused/attention.tile", "cuDNN", "flash"], times,
+        roles = shipped("hopper/attention_roles.tile", "attention_hopper").with_(heads=heads, nq=length, nk=length, causal=False, scale=128 ** -0.5)
+        times = milliseconds(torch, [*(x.run for x in own), warps.run, lambda: twin(q=q3, k=k3, v=v3, o=o3),
+                                     lambda: roles(q=q3, k=k3, v=v3, o=o3), *peers])
+        print_rates(f"attention f16, {heads} heads of {length}",
+                    [*names, "attention_warps.thread", "fused/attention.tile", "hopper/attention_roles.tile", "cuDNN", "flash"], times,
                     4 * heads * length ** 2 * 128)
+        print_causal_times(torch, roles, heads, length, (q, k, v, o))
         warps.run()
         print("  largest difference of attention_warps.thread", (o3.float() - peers[0]()[0].float()).abs().max().item())
         own[1].run()
         print("  largest difference", (o.float() - peers[0]().float()).abs().max().item())
+
+
+def print_causal_times(torch, roles, heads, length, arrays):
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    q, k, v, o = arrays
+    causal = roles.with_(causal=True)
+
+    def peer():
+        with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    times = milliseconds(torch, [lambda: causal(q=q[0], k=k[0], v=v[0], o=o[0]), peer])
+    print_rates(f"causal attention f16, {heads} heads of {length}", ["hopper/attention_roles.tile", "cuDNN"], times, 2 * heads * length ** 2 * 128)
 
 
 def print_rates(what, names, times, operations):
