@@ -59,7 +59,8 @@ static tw_status aim(tw_family *f, const char *target)
     for (int i = 0; i < f->member_count && status == TW_OK; i++) {
         tw_kernel *host = f->members[i].kernel;
         status = tw_kernel_for_target(host, target, &f->members[i].kernel);
-        target = status == TW_OK ? f->members[0].kernel->target : target;
+        target = status == TW_OK && f->members[0].kernel->asked ? f->members[0].kernel->asked->name
+                                                                : target;
     }
     return status;
 }

@@ -79,7 +79,8 @@ def check_nvcc(tool, folder):
 
 def check_costs(tool, folder):
     parts, text = gpu(tool, folder, 0, "launch", "compile")
-    expect([r["call"] for r in parts["launch"]["rows"]] == ["cuLaunchKernel", "tw_entry_start", "tw_launch_start"], parts["launch"])
+    expect([r["call"] for r in parts["launch"]["rows"]] == ["cuLaunchKernel", "tw_entry_start", "tw_launch_start", "3_tensor_maps",
+                                                             "3_other_maps"], parts["launch"])
     row, = parts["compile"]["rows"]
     expect(row["file"] == "kernels/matmul/shared.tile" and row["to_ptx_ms"] > 0 and row["cached_ms"] > 0, row)
     expect("| tw_entry_start |" in text and "| kernels/matmul/shared.tile |" in text, text)
