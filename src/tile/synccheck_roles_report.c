@@ -125,7 +125,9 @@ static void race_way_out(struct roles_check *r, const struct role_finding *f)
         diag_note(d, late->loc,
                   "wait before this for an mbarrier at which the roles that read the part arrive");
     else if (early->work == WORK_COPY)
-        diag_note(d, late->loc, "the copy completes on `%s`: put `wait(%s)` before this",
+        diag_note(d, late->loc,
+                  "the copy completes a phase of `%s`: let `wait(%s)` for that phase come before "
+                  "this",
                   copy_barrier(r, early), copy_barrier(r, early));
     else if (early->work == WORK_LOAD)
         diag_note(d, late->loc, "put `async_wait(0)` and `sync()` before this");
@@ -290,9 +292,18 @@ static void note_waiting(struct roles_check *r, const struct role_waiting *w)
     }
     int64_t wanted = arrivals_of(r, w->barrier);
     diag_note(r->k->diag, w->place.loc,
-              "%s %s here for `%s`, of whose phase %lld of %lld arrival%s came", warps, verb,
+              "%s %s here for `%s`, whose phase has %lld of %lld arrival%s", warps, verb,
               barrier_text(r, w->barrier), (long long)w->arrivals, (long long)wanted,
               wanted == 1 ? "" : "s");
+}
+
+/* Returns true if each role waits for the first phase of an mbarrier. */
+static bool nothing_began(const struct role_finding *f)
+{
+    for (int i = 0; i < f->waiting; i++)
+        if (f->waits[i].barrier < 0 || f->waits[i].phase > 0)
+            return false;
+    return true;
 }
 
 static void report_stuck(struct roles_check *r, const struct role_finding *f)
@@ -304,6 +315,10 @@ static void report_stuck(struct roles_check *r, const struct role_finding *f)
     diag_code(d, CODE_DEADLOCK);
     for (int i = 0; i < f->waiting; i++)
         note_waiting(r, &f->waits[i]);
+    if (!single && nothing_began(f))
+        diag_note(d, f->late.loc,
+                  "no role can begin: a role does not wait for the first phase of an mbarrier that "
+                  "is declared `ready`");
     diag_note(d, f->late.loc,
               "each `wait` takes one phase: a role waits as often as phases complete, and each "
               "phase gets all of its arrivals");

@@ -34,8 +34,8 @@ static void a_ring_of_stages(void **state)
                                  "}\n"),
          "11: error: `s` is read here while the copy into it may still be under way"
          " | 6: the copy begins here"
-         " | 11: the copy completes on `full[p / 64 % 2]`: put `wait(full[p / 64 % 2])` before "
-         "this\n");
+         " | 11: the copy completes a phase of `full[p / 64 % 2]`: let `wait(full[p / 64 % 2])` "
+         "for that phase come before this\n");
     race(HEAD,
          PRODUCER(FILL) CONSUMER("for (i32 p = 0; p < m; p += 64) {\n"
                                  "wait(full[(p / 64 + 1) % 2]);\n"
@@ -44,10 +44,10 @@ static void a_ring_of_stages(void **state)
                                  "}\n"),
          "12: error: `s` is read here while the copy into it may still be under way"
          " | 6: the copy begins here"
-         " | 12: the copy completes on `full[p / 64 % 2]`: put `wait(full[p / 64 % 2])` before "
-         "this\n"
+         " | 12: the copy completes a phase of `full[p / 64 % 2]`: let `wait(full[p / 64 % 2])` "
+         "for that phase come before this\n"
          "11: error: this waits forever"
-         " | 11: warps 4 to 7 wait here for `full[1]`, of whose phase 0 of 1 arrival came"
+         " | 11: warps 4 to 7 wait here for `full[1]`, whose phase has 0 of 1 arrival"
          " | 11: each `wait` takes one phase: a role waits as often as phases complete, and each "
          "phase gets all of its arrivals\n");
     race(HEAD,
@@ -86,7 +86,8 @@ static void copies_that_begin_too_early(void **state)
                                                                   "wait(full[0]);\n"),
          "7: error: `t` is written here while the copy into it may still be under way"
          " | 4: the copy begins here"
-         " | 7: the copy completes on `full[0]`: put `wait(full[0])` before this\n");
+         " | 7: the copy completes a phase of `full[0]`: let `wait(full[0])` for that phase come "
+         "before this\n");
 }
 
 static void bytes_of_a_phase(void **state)
@@ -132,7 +133,7 @@ static void numbers_of_arrivals(void **state)
          CONSUMER("arrive(done);\n"
                   "wait(done);\n"),
          "4: error: this waits forever"
-         " | 4: warps 4 to 7 wait here for `done`, of whose phase 1 of 2 arrivals came"
+         " | 4: warps 4 to 7 wait here for `done`, whose phase has 1 of 2 arrivals"
          " | 4: each `wait` takes one phase: a role waits as often as phases complete, and each "
          "phase gets all of its arrivals\n");
     race(
@@ -170,8 +171,10 @@ static void waits_without_end(void **state)
          "arrive(full[0]);\n"
          "}\n",
          "3: error: roles wait for each other forever"
-         " | 3: warps 0 to 3 wait here for `full[0]`, of whose phase 0 of 1 arrival came"
-         " | 6: warp 4 waits here for `full[1]`, of whose phase 0 of 1 arrival came"
+         " | 3: warps 0 to 3 wait here for `full[0]`, whose phase has 0 of 1 arrival"
+         " | 6: warp 4 waits here for `full[1]`, whose phase has 0 of 1 arrival"
+         " | 3: no role can begin: a role does not wait for the first phase of an mbarrier that is "
+         "declared `ready`"
          " | 3: each `wait` takes one phase: a role waits as often as phases complete, and each "
          "phase gets all of its arrivals\n");
 }
@@ -194,7 +197,8 @@ static void waits_by_hand(void **state)
                                                                   "x = t;\n"),
          "8: error: `t` is read here while the copy into it may still be under way"
          " | 4: the copy begins here"
-         " | 8: the copy completes on `full[0]`: put `wait(full[0])` before this\n");
+         " | 8: the copy completes a phase of `full[0]`: let `wait(full[0])` for that phase come "
+         "before this\n");
     race(HEAD,
          PRODUCER("for (i32 p = 0; p < m; p++) {\n"
                   "wait(empty[0], p);\n"
@@ -402,7 +406,8 @@ static void steps_of_the_block(void **state)
                                                     "wait(full[0]);\n"),
          "5: error: `t` is read here while the copy into it may still be under way"
          " | 3: the copy begins here"
-         " | 5: the copy completes on `full[0]`: put `wait(full[0])` before this\n");
+         " | 5: the copy completes a phase of `full[0]`: let `wait(full[0])` for that phase come "
+         "before this\n");
     clean(HEAD, "wait(empty[0]);\nsync();\n" PRODUCER("arrive(full[0]);\n"
                                                       "wait(empty[0]);\n")
                     CONSUMER("wait(full[0]);\n"
@@ -434,7 +439,7 @@ static void loops_that_break(void **state)
                                                  "wait(full[p % 2]);\n"
                                                  "}\n"),
          "12: error: this waits forever"
-         " | 12: warps 4 to 7 wait here for `full[0]`, of whose phase 0 of 1 arrival came"
+         " | 12: warps 4 to 7 wait here for `full[0]`, whose phase has 0 of 1 arrival"
          " | 12: each `wait` takes one phase: a role waits as often as phases complete, and each "
          "phase gets all of its arrivals"
          " | 11: this happens if the condition is false\n");
@@ -460,7 +465,7 @@ static void numbers_of_rounds(void **state)
                   "if (p == 0)\n"
                   "arrive(full[0]);\n") CONSUMER("wait(full[0]);\n"),
          "8: error: this waits forever"
-         " | 8: warps 4 to 7 wait here for `full[0]`, of whose phase 0 of 1 arrival came"
+         " | 8: warps 4 to 7 wait here for `full[0]`, whose phase has 0 of 1 arrival"
          " | 8: each `wait` takes one phase: a role waits as often as phases complete, and each "
          "phase gets all of its arrivals"
          " | 3: this happens if the loop makes 0 rounds\n");

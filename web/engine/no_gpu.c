@@ -78,6 +78,12 @@ NEVER(bool, cuda_copy_in,
 NEVER(bool, cuda_copy_out,
       (struct cuda * c, void *to, uint64_t from, size_t bytes, void *stream, char why[CUDA_WHY]))
 NEVER(const struct cuda_device *, cuda_describe, (const struct cuda *c))
+NEVER(struct cuda_encoder, cuda_encoder, (const struct cuda *c))
+NEVER(bool, cuda_encode_map,
+      (const struct cuda_encoder *e, const struct tensor_map *map, int *result,
+       uint64_t code[MAP_WORDS]))
+NEVER(void, cuda_say_map,
+      (struct cuda * c, const struct tensor_map *map, int result, char why[CUDA_WHY]))
 NEVER(bool, cuda_event_elapsed,
       (struct cuda * c, void *from, void *to, double *milliseconds, char why[CUDA_WHY]))
 NEVER(bool, cuda_event_new, (struct cuda * c, void **event, char why[CUDA_WHY]))
