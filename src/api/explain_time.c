@@ -338,15 +338,15 @@ static double cycles_of_waves(struct explain *e, const struct pace_of_block *p, 
 {
     const tw_explanation *o = &e->out;
     double per_sm = (double)o->blocks / e->gpu->multiprocessors, full = floor(o->waves), taken;
-    int beside = per_sm < o->resident_blocks ? (int)ceil(per_sm) : o->resident_blocks;
+    int resident = per_sm < o->resident_blocks ? (int)ceil(per_sm) : o->resident_blocks;
     int rest = (int)ceil((o->waves - full) * o->resident_blocks - 1e-9);
-    double pace = cycles_with(p, beside);
+    double pace = cycles_with(p, resident);
     if (o->waves > 8)
-        taken = pace * (per_sm + beside / 2.0);
+        taken = pace * (per_sm + resident / 2.0);
     else
-        taken = full * beside * pace + (rest ? rest * cycles_with(p, rest) : 0);
+        taken = full * resident * pace + (rest ? rest * cycles_with(p, rest) : 0);
     if (e->warpgroups > 0 && order > 0)
-        taken = order * beside * pace;
+        taken = order * resident * pace;
     e->waves_gain = fmax(1, taken / (pace * per_sm));
     return fmax(taken, pace * per_sm);
 }

@@ -1,4 +1,4 @@
-/* What `show --stage layout` tells of a kernel with roles: tiles and their layouts, accesses and their
+/* Notes for `show --stage layout` of a kernel with roles: tiles and their layouts, accesses and their
  * wavefronts. The layouts restate what the files that emit the accesses compute. */
 #include "emit/emit_own.h"
 #include "layout/layout_access.h"

@@ -1,4 +1,4 @@
-/* What the files of this room share. */
+/* Declarations that the files of src/emit share. */
 #ifndef TW_EMIT_OWN_H
 #define TW_EMIT_OWN_H
 
@@ -40,8 +40,8 @@ struct tile {
     struct thread_operand part[2 * EMIT_MOST_BLOCKS]; /* TILE_ROWS: two of each block; else one */
 };
 
-/* What a symbol is in the present role. A register tile that products add to has another slot: whether its
- * values count, or are zeros still. */
+/* A symbol's value in the present role. A register tile that products add to has a second slot, which says
+ * if its values count or are still zeros. */
 struct slot {
     struct thread_operand o;
     struct thread_type type;
@@ -222,9 +222,9 @@ void emit_mbarrier_effect(struct emit *m, const struct stmt *s);
 /* Declares the mbarriers that the role waits for: their phases are variables. */
 void emit_phases(struct emit *m, const struct stmt *body);
 void emit_init_mbarriers(struct emit *m);
-/* A loop begins: what its turns leave behind holds where the next one begins. */
+/* Notes that a loop begins: an iteration begins with the state that the one before it left. */
 void emit_note_turns(struct emit *m, const struct stmt *loop);
-/* Is the mbarrier's count that of warps, because a role arrives? */
+/* Returns true if the mbarrier counts warps, because a role arrives at it. */
 bool emit_counts_warps(const struct emit *m, const struct sym *s);
 
 /* --- emit_product.c --- */

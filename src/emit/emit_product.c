@@ -80,7 +80,7 @@ static struct scalar descriptor(struct emit *m, const struct shared_part *p, boo
                              emit_constant(DT_U64, matrix * size / DESCRIPTOR_UNIT)));
 }
 
-/* What is added to a descriptor for step `step` of k. */
+/* Returns the number that is added to a descriptor for step `step` of k. */
 static int64_t step_of(const struct shared_part *p, bool across, int step)
 {
     int64_t size = (int64_t)dtype_size(p->sym->type.dtype);

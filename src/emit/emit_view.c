@@ -206,7 +206,7 @@ static void store(struct emit *m, enum dtype t, struct element at, struct thread
     m->b.region = outer;
 }
 
-/* Of the threads that hold the same elements, one stores them. */
+/* Emits a predicate that is true for one of the threads that hold the same elements: that one stores them. */
 static struct scalar holds_first(struct emit *m, enum tile_form form)
 {
     struct scalar quad = emit_op2(m, THREAD_AND, DT_U32, m->place.lane, emit_constant(DT_U32, 3));

@@ -1,4 +1,4 @@
-/* What the files of elementwise ops share. */
+/* Declarations that the files of elementwise ops share. */
 #ifndef TW_LOWER_EMIT_H
 #define TW_LOWER_EMIT_H
 

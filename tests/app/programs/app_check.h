@@ -1,4 +1,4 @@
-// What the programs of this folder share: `./program clean` has no fault, `./program broken` has the one that its first line names.
+// Functions that the programs of this folder share. `./program clean` has no fault, `./program broken` has the one that its first line names.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
