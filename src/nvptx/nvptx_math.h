@@ -1,4 +1,4 @@
-/* Functions of <math.h> as sequences of instructions: what their files share.
+/* Functions of <math.h> as sequences of instructions: the parts that their files share.
  *
  * No library is linked in. Each function is a reduction of its argument to a small interval, a
  * polynomial there, and a reconstruction, as in Muller, "Elementary Functions", 3rd ed., 2016, and
@@ -24,11 +24,15 @@ struct ptx_operand math_sub(struct nvptx_scalars *out, enum ptx_mod t, struct pt
 struct ptx_operand math_abs(struct nvptx_scalars *out, enum ptx_mod t, struct ptx_operand x);
 struct ptx_operand math_neg(struct nvptx_scalars *out, enum ptx_mod t, struct ptx_operand x);
 
-/* c[0] + c[1] x + … + c[count - 1] x^(count - 1), by Horner's rule. */
-struct ptx_operand math_poly_f32(struct nvptx_scalars *out, struct ptx_operand x, const float *c,
-                                 int count);
-struct ptx_operand math_poly_f64(struct nvptx_scalars *out, struct ptx_operand x, const double *c,
-                                 int count);
+/* A number of PTX type t, which must have that value exactly. */
+struct ptx_operand math_number(enum ptx_mod t, double value);
+/* c[0] + c[1] x + … + c[count - 1] x^(count - 1), by Horner's rule; the numbers are exact in type t. */
+struct ptx_operand math_poly(struct nvptx_scalars *out, enum ptx_mod t, struct ptx_operand x,
+                             const double *c, int count);
+/* Returns far if a = |x| is at least `bound`, else near, with the sign of x. */
+struct ptx_operand math_join_odd(struct nvptx_scalars *out, enum ptx_mod t, struct ptx_operand x,
+                                 struct ptx_operand a, struct ptx_operand bound,
+                                 struct ptx_operand far, struct ptx_operand near);
 
 /* The two words of an f64, the low one first, and back. */
 void math_words(struct nvptx_scalars *out, struct ptx_operand x, struct ptx_operand word[2]);
@@ -64,6 +68,14 @@ struct math_split {
 };
 struct math_split math_split_f32(struct nvptx_scalars *out, struct ptx_operand x);
 struct math_split math_split_f64(struct nvptx_scalars *out, struct ptx_operand x);
+/* Returns y, the logarithm of s->x > 0, or what the logarithm is elsewhere: of 0 -inf, of inf inf, of
+ * negative numbers and NaN NaN. */
+struct ptx_operand math_special_log(struct nvptx_scalars *out, enum ptx_mod t,
+                                    const struct math_split *s, struct ptx_operand y);
+/* Returns erfc x: near if a = |x| is below 1/2 or NaN, else from tail = erfc a. */
+struct ptx_operand math_join_erfc(struct nvptx_scalars *out, enum ptx_mod t, struct ptx_operand x,
+                                  struct ptx_operand a, struct ptx_operand tail,
+                                  struct ptx_operand near);
 /* 1 / d for a normal f64 d; 0 where that is subnormal. */
 struct ptx_operand math_reciprocal_f64(struct nvptx_scalars *out, struct ptx_operand d);
 /* e^(x + low), |low| below 2^-40 |x|. */

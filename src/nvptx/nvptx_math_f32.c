@@ -72,24 +72,12 @@ struct math_split math_split_f32(struct nvptx_scalars *out, struct ptx_operand x
     return s;
 }
 
-/* log of 0 is -inf, of inf it is inf, of what is negative or NaN it is NaN. */
-static struct ptx_operand special_log(struct nvptx_scalars *out, const struct math_split *s,
-                                      struct ptx_operand y)
-{
-    const float infinity = __builtin_inff();
-    struct ptx_operand odd = NEW(out, MOD_PRED, "setp.gt.u32", s->bits, ptx_int(0x7f7fffff));
-    struct ptx_operand other = fma32(out, s->x, ptx_f32(infinity), ptx_f32(infinity));
-    y = nvptx_select(out, MOD_F32, odd, other, y);
-    struct ptx_operand zero = NEW(out, MOD_PRED, "setp.eq.f32", s->x, ptx_f32(0));
-    return nvptx_select(out, MOD_F32, zero, ptx_f32(-infinity), y);
-}
-
 /* log(1 + f) = f + f^2 P(f), error 2^-27.5. */
-static const float log_terms[] = {-0x1p-1f,        0x1.5554fap-2f,  -0x1.ffff94p-3f,
-                                  0x1.99d58cp-3f,  -0x1.557e26p-3f, 0x1.1e828cp-3f,
-                                  -0x1.f6b64ap-4f, 0x1.1ff06ap-3f,  -0x1.ff9e5p-4f};
+static const double log_terms[] = {-0x1p-1f,        0x1.5554fap-2f,  -0x1.ffff94p-3f,
+                                   0x1.99d58cp-3f,  -0x1.557e26p-3f, 0x1.1e828cp-3f,
+                                   -0x1.f6b64ap-4f, 0x1.1ff06ap-3f,  -0x1.ff9e5p-4f};
 /* log2(1 + f) = f / ln 2 + f P(f), error 2^-26.6; the first term is what 1 / ln 2 as f32 lacks. */
-static const float log2_terms[] = {
+static const double log2_terms[] = {
     0x1.ac88b8p-26f, -0x1.715478p-1f, 0x1.ec6ff4p-2f,  -0x1.715328p-2f, 0x1.27a5c6p-2f,
     -0x1.ecf406p-3f, 0x1.9d143p-3f,   -0x1.66efecp-3f, 0x1.a03ba2p-3f,  -0x1.80aec8p-3f};
 
@@ -98,16 +86,16 @@ struct ptx_operand math_log_f32(struct nvptx_scalars *out, struct ptx_operand x,
     struct math_split s = math_split_f32(out, x);
     struct ptx_operand y;
     if (base2) {
-        struct ptx_operand p = math_poly_f32(out, s.f, log2_terms, COUNT(log2_terms));
+        struct ptx_operand p = math_poly(out, MOD_F32, s.f, log2_terms, COUNT(log2_terms));
         struct ptx_operand rest = math_mul(out, MOD_F32, s.f, p);
         y = math_add(out, MOD_F32, s.e, fma32(out, s.f, ptx_f32(0x1.715476p+0f), rest));
     } else {
-        struct ptx_operand p = math_poly_f32(out, s.f, log_terms, COUNT(log_terms));
+        struct ptx_operand p = math_poly(out, MOD_F32, s.f, log_terms, COUNT(log_terms));
         struct ptx_operand square = math_mul(out, MOD_F32, s.f, s.f);
         struct ptx_operand near = fma32(out, square, p, s.f);
         y = fma32(out, s.e, ptx_f32(0x1.62e43p-1f), near);
     }
-    return special_log(out, &s, y);
+    return math_special_log(out, MOD_F32, &s, y);
 }
 
 /* log(1 + x): of u = 1 + x, and what the sum lost is added, divided by u. */
@@ -117,11 +105,12 @@ struct ptx_operand math_log1p_f32(struct nvptx_scalars *out, struct ptx_operand 
     struct ptx_operand u = math_add(out, t, x, ptx_f32(1));
     struct ptx_operand lost = math_sub(out, t, x, math_sub(out, t, u, ptx_f32(1)));
     struct math_split s = math_split_f32(out, u);
-    struct ptx_operand p = math_poly_f32(out, s.f, log_terms, COUNT(log_terms));
+    struct ptx_operand p = math_poly(out, MOD_F32, s.f, log_terms, COUNT(log_terms));
     struct ptx_operand more = math_mul(out, t, lost, NEW(out, t, "rcp.approx.ftz.f32", u));
     more = fma32(out, s.e, ptx_f32(0x1.7f7d1cp-20f), more); /* ln 2 in two parts */
     more = math_add(out, t, s.f, fma32(out, math_mul(out, t, s.f, s.f), p, more));
-    struct ptx_operand y = special_log(out, &s, fma32(out, s.e, ptx_f32(0x1.62e4p-1f), more));
+    struct ptx_operand y =
+        math_special_log(out, MOD_F32, &s, fma32(out, s.e, ptx_f32(0x1.62e4p-1f), more));
     struct ptx_operand a = math_abs(out, t, x);
     struct ptx_operand tiny = NEW(out, MOD_PRED, "setp.lt.f32", a, ptx_f32(0x1p-24f));
     return nvptx_select(out, t, tiny, x, y);
@@ -130,11 +119,11 @@ struct ptx_operand math_log1p_f32(struct nvptx_scalars *out, struct ptx_operand 
 /* --- tanh, erf --- */
 
 /* Up to 0.65, tanh x = x + x^3 P(x^2), error 2^-27; then 1 - 2 / (e^2x + 1), whose rounding errors
- * are small beside 1. */
+ * are small compared with 1. */
 struct ptx_operand math_tanh_f32(struct nvptx_scalars *out, struct ptx_operand x)
 {
-    static const float terms[] = {-0x1.555524p-2f, 0x1.1103fp-3f, -0x1.b7cfb2p-5f, 0x1.4f5d36p-6f,
-                                  -0x1.6968fap-8f};
+    static const double terms[] = {-0x1.555524p-2f, 0x1.1103fp-3f, -0x1.b7cfb2p-5f, 0x1.4f5d36p-6f,
+                                   -0x1.6968fap-8f};
     struct ptx_operand a = NEW(out, MOD_F32, "abs.f32", x);
     struct ptx_operand power =
         power_near(out, math_mul(out, MOD_F32, a, ptx_f32(0x1.715476p+1f))); /* 2 / ln 2 */
@@ -142,48 +131,45 @@ struct ptx_operand math_tanh_f32(struct nvptx_scalars *out, struct ptx_operand x
     struct ptx_operand inverse = NEW(out, MOD_F32, "rcp.approx.ftz.f32", sum);
     struct ptx_operand far = fma32(out, inverse, ptx_f32(-2), ptx_f32(1));
     struct ptx_operand square = math_mul(out, MOD_F32, x, x);
-    struct ptx_operand p = math_poly_f32(out, square, terms, COUNT(terms));
+    struct ptx_operand p = math_poly(out, MOD_F32, square, terms, COUNT(terms));
     struct ptx_operand near = fma32(out, math_mul(out, MOD_F32, square, p), a, a);
-    struct ptx_operand is_far = NEW(out, MOD_PRED, "setp.ge.f32", a, ptx_f32(0.65f));
-    struct ptx_operand y = nvptx_select(out, MOD_F32, is_far, far, near);
-    return NEW(out, MOD_F32, "copysign.f32", x, y);
+    return math_join_odd(out, MOD_F32, x, a, ptx_f32(0.65f), far, near);
 }
 
 /* erf x = x + x P(x^2) for |x| up to 1, error 2^-29. */
-static const float erf_terms[] = {0x1.06eba8p-3f, -0x1.81273ep-2f,  0x1.ce2ce6p-4f, -0x1.b7f71ap-6f,
-                                  0x1.53f224p-8f, -0x1.a3515ep-11f, 0x1.4771fep-14f};
+static const double erf_terms[] = {0x1.06eba8p-3f,  -0x1.81273ep-2f, 0x1.ce2ce6p-4f,
+                                   -0x1.b7f71ap-6f, 0x1.53f224p-8f,  -0x1.a3515ep-11f,
+                                   0x1.4771fep-14f};
 
 /* Up to 1 as above; then 1 - 2^Q(x), Q the logarithm of erfc, error 2^-29
  * of 1. From 4 on it is 1. */
 struct ptx_operand math_erf_f32(struct nvptx_scalars *out, struct ptx_operand x)
 {
-    static const float exponent[] = {-0x1.0b8ca4p-11f, -0x1.a03fe6p+0f, -0x1.d76e8ap-1f,
-                                     -0x1.30700cp-3f,  0x1.01b4a8p-5f,  -0x1.15ee24p-8f,
-                                     0x1.18b83ap-12f};
+    static const double exponent[] = {-0x1.0b8ca4p-11f, -0x1.a03fe6p+0f, -0x1.d76e8ap-1f,
+                                      -0x1.30700cp-3f,  0x1.01b4a8p-5f,  -0x1.15ee24p-8f,
+                                      0x1.18b83ap-12f};
     struct ptx_operand a = NEW(out, MOD_F32, "abs.f32", x);
     struct ptx_operand limited = NEW(out, MOD_F32, "min.f32", a, ptx_f32(4));
-    struct ptx_operand q = math_poly_f32(out, limited, exponent, COUNT(exponent));
+    struct ptx_operand q = math_poly(out, MOD_F32, limited, exponent, COUNT(exponent));
     struct ptx_operand far = math_sub(out, MOD_F32, ptx_f32(1), power_near(out, q));
     struct ptx_operand square = math_mul(out, MOD_F32, x, x);
-    struct ptx_operand p = math_poly_f32(out, square, erf_terms, COUNT(erf_terms));
+    struct ptx_operand p = math_poly(out, MOD_F32, square, erf_terms, COUNT(erf_terms));
     struct ptx_operand near = fma32(out, p, a, a);
-    struct ptx_operand is_far = NEW(out, MOD_PRED, "setp.ge.f32", a, ptx_f32(1));
-    struct ptx_operand y = nvptx_select(out, MOD_F32, is_far, far, near);
-    return NEW(out, MOD_F32, "copysign.f32", x, y);
+    return math_join_odd(out, MOD_F32, x, a, ptx_f32(1), far, near);
 }
 
 /* Up to 0.5, 1 - erf x; then e^-(a^2) P((a - 2) / (a + 2)) / (1 + 2 a), error 2^-25.9, with the square
  * in two parts. From 11 on it is 0. */
 struct ptx_operand math_erfc_f32(struct nvptx_scalars *out, struct ptx_operand x)
 {
-    static const float terms[] = {
+    static const double terms[] = {
         0x1.46e80ep+0f,  -0x1.7bf5dcp-4f, -0x1.5407f8p-3f, 0x1.4ff8d2p-3f,   -0x1.bc1958p-5f,
         -0x1.0659f2p-7f, 0x1.1bc082p-7f,  0x1.2d1756p-10f, -0x1.4bdee6p-10f, -0x1.dd5e72p-13f};
     const enum ptx_mod t = MOD_F32;
     struct ptx_operand a = math_abs(out, t, x);
     struct ptx_operand some = NEW(out, t, "min.f32", a, ptx_f32(11));
     struct ptx_operand square = math_mul(out, t, some, some);
-    struct ptx_operand p = math_poly_f32(out, square, erf_terms, COUNT(erf_terms));
+    struct ptx_operand p = math_poly(out, MOD_F32, square, erf_terms, COUNT(erf_terms));
     struct ptx_operand near = math_sub(out, t, ptx_f32(1), fma32(out, p, x, x));
     struct ptx_operand minus = math_neg(out, t, square);
     struct ptx_operand lost = fma32(out, some, some, minus);
@@ -192,15 +178,11 @@ struct ptx_operand math_erfc_f32(struct nvptx_scalars *out, struct ptx_operand x
     struct ptx_operand below = math_add(out, t, some, ptx_f32(2));
     struct ptx_operand place = math_mul(out, t, math_sub(out, t, some, ptx_f32(2)),
                                         NEW(out, t, "rcp.approx.ftz.f32", below));
-    struct ptx_operand share = math_poly_f32(out, place, terms, COUNT(terms));
+    struct ptx_operand share = math_poly(out, MOD_F32, place, terms, COUNT(terms));
     below = fma32(out, some, ptx_f32(2), ptx_f32(1));
     share = math_mul(out, t, share, NEW(out, t, "rcp.approx.ftz.f32", below));
     struct ptx_operand tail = math_mul(out, t, share, power);
-    struct ptx_operand negative = NEW(out, MOD_PRED, "setp.lt.f32", x, ptx_f32(0));
-    tail = nvptx_select(out, t, negative, math_sub(out, t, ptx_f32(2), tail), tail);
-    /* NaN is not far, and x is in `near` */
-    struct ptx_operand is_far = NEW(out, MOD_PRED, "setp.ge.f32", a, ptx_f32(0.5f));
-    return nvptx_select(out, t, is_far, tail, near);
+    return math_join_erfc(out, t, x, a, tail, near);
 }
 
 /* --- expm1, sigmoid --- */
@@ -209,8 +191,8 @@ struct ptx_operand math_erfc_f32(struct nvptx_scalars *out, struct ptx_operand x
  * of the result. The n of the largest x is 128. */
 struct ptx_operand math_expm1_f32(struct nvptx_scalars *out, struct ptx_operand x)
 {
-    static const float terms[] = {0x1.fffffep-2f, 0x1.5554aap-3f, 0x1.55579cp-5f, 0x1.122c5ap-7f,
-                                  0x1.6ab96ap-10f};
+    static const double terms[] = {0x1.fffffep-2f, 0x1.5554aap-3f, 0x1.55579cp-5f, 0x1.122c5ap-7f,
+                                   0x1.6ab96ap-10f};
     const enum ptx_mod t = MOD_F32;
     const float magic = 0x1.8p23f;
     struct ptx_operand some =
@@ -224,7 +206,7 @@ struct ptx_operand math_expm1_f32(struct nvptx_scalars *out, struct ptx_operand 
         NEW(out, t, "mov.b32", NEW(out, MOD_B32, "shl.b32", bits, ptx_int(23)));
     struct ptx_operand r = fma32(out, n, ptx_f32(-0x1.62e4p-1f), some);
     r = fma32(out, n, ptx_f32(-0x1.7f7d1cp-20f), r);
-    struct ptx_operand p = math_poly_f32(out, r, terms, COUNT(terms));
+    struct ptx_operand p = math_poly(out, MOD_F32, r, terms, COUNT(terms));
     struct ptx_operand q = fma32(out, math_mul(out, t, r, r), p, r);
     struct ptx_operand y = fma32(out, half, q, math_sub(out, t, half, ptx_f32(0.5f)));
     y = math_add(out, t, y, y);

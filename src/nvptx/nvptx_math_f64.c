@@ -56,7 +56,7 @@ static struct reduced reduce_exp(struct nvptx_scalars *out, struct ptx_operand x
 
 static struct ptx_operand exp_near(struct nvptx_scalars *out, struct ptx_operand r)
 {
-    struct ptx_operand p = math_poly_f64(out, r, exp_terms, COUNT(exp_terms));
+    struct ptx_operand p = math_poly(out, MOD_F64, r, exp_terms, COUNT(exp_terms));
     p = fma64(out, p, r, ptx_f64(1));
     return fma64(out, p, r, ptx_f64(1));
 }
@@ -129,17 +129,6 @@ struct ptx_operand math_reciprocal_f64(struct nvptx_scalars *out, struct ptx_ope
     return r;
 }
 
-static struct ptx_operand special_log(struct nvptx_scalars *out, const struct math_split *s,
-                                      struct ptx_operand y)
-{
-    const double infinity = __builtin_inf();
-    struct ptx_operand odd = NEW(out, MOD_PRED, "setp.gt.u32", s->bits, ptx_int(0x7fefffff));
-    struct ptx_operand other = fma64(out, s->x, ptx_f64(infinity), ptx_f64(infinity));
-    y = nvptx_select(out, MOD_F64, odd, other, y);
-    struct ptx_operand zero = NEW(out, MOD_PRED, "setp.eq.f64", s->x, ptx_f64(0));
-    return nvptx_select(out, MOD_F64, zero, ptx_f64(-infinity), y);
-}
-
 /* Returns h + R, where h = f^2 / 2, s = f / (2 + f) and R = 2 atanh(s) / s - 2. */
 static struct ptx_operand log_parts(struct nvptx_scalars *out, struct ptx_operand f,
                                     struct ptx_operand *h, struct ptx_operand *s)
@@ -147,7 +136,7 @@ static struct ptx_operand log_parts(struct nvptx_scalars *out, struct ptx_operan
     enum ptx_mod t = MOD_F64;
     *s = math_mul(out, t, f, math_reciprocal_f64(out, math_add(out, t, f, ptx_f64(2))));
     struct ptx_operand square = math_mul(out, t, *s, *s);
-    struct ptx_operand terms = math_poly_f64(out, square, atanh_terms, COUNT(atanh_terms));
+    struct ptx_operand terms = math_poly(out, MOD_F64, square, atanh_terms, COUNT(atanh_terms));
     *h = math_mul(out, t, math_mul(out, t, f, ptx_f64(0.5)), f);
     return fma64(out, square, terms, *h);
 }
@@ -171,8 +160,9 @@ struct ptx_operand math_log_f64(struct nvptx_scalars *out, struct ptx_operand x,
     struct math_split p = math_split_f64(out, x);
     struct ptx_operand f = p.f, h, s, inner = log_parts(out, f, &h, &s);
     if (!base2)
-        return special_log(out, &p,
-                           log_sum(out, &p, math_mul(out, t, p.e, ptx_f64(LN2_LOW)), h, s, inner));
+        return math_special_log(
+            out, MOD_F64, &p,
+            log_sum(out, &p, math_mul(out, t, p.e, ptx_f64(LN2_LOW)), h, s, inner));
     struct ptx_operand high = math_sub(out, t, f, h);
     struct ptx_operand low = math_sub(out, t, math_sub(out, t, f, high), h);
     low = fma64(out, s, inner, low);
@@ -182,7 +172,7 @@ struct ptx_operand math_log_f64(struct nvptx_scalars *out, struct ptx_operand x,
     lost = fma64(out, low, ptx_f64(LOG2E_HIGH), lost);
     struct ptx_operand sum = math_add(out, t, p.e, part);
     struct ptx_operand slip = math_add(out, t, math_sub(out, t, p.e, sum), part);
-    return special_log(out, &p, math_add(out, t, sum, math_add(out, t, lost, slip)));
+    return math_special_log(out, MOD_F64, &p, math_add(out, t, sum, math_add(out, t, lost, slip)));
 }
 
 /* log(1 + x): of u = 1 + x, and what the sum lost is added, divided by u. */
@@ -195,7 +185,7 @@ struct ptx_operand math_log1p_f64(struct nvptx_scalars *out, struct ptx_operand 
     struct ptx_operand h, s, inner = log_parts(out, p.f, &h, &s);
     struct ptx_operand low = math_mul(out, t, lost, math_reciprocal_f64(out, u));
     low = fma64(out, p.e, ptx_f64(LN2_LOW), low);
-    struct ptx_operand y = special_log(out, &p, log_sum(out, &p, low, h, s, inner));
+    struct ptx_operand y = math_special_log(out, MOD_F64, &p, log_sum(out, &p, low, h, s, inner));
     struct ptx_operand a = math_abs(out, t, x);
     struct ptx_operand tiny = NEW(out, MOD_PRED, "setp.lt.f64", a, ptx_f64(0x1p-53));
     return nvptx_select(out, t, tiny, x, y);
@@ -222,10 +212,9 @@ struct ptx_operand math_tanh_f64(struct nvptx_scalars *out, struct ptx_operand x
     struct ptx_operand ratio = math_mul(out, t, math_add(out, t, power, power), inverse);
     struct ptx_operand far = math_sub(out, t, ptx_f64(1), ratio);
     struct ptx_operand square = math_mul(out, t, x, x);
-    struct ptx_operand p = math_poly_f64(out, square, terms, COUNT(terms));
+    struct ptx_operand p = math_poly(out, MOD_F64, square, terms, COUNT(terms));
     struct ptx_operand near = fma64(out, math_mul(out, t, square, p), a, a);
-    struct ptx_operand is_far = NEW(out, MOD_PRED, "setp.ge.f64", a, ptx_f64(0.55));
-    return NEW(out, t, "copysign.f64", x, nvptx_select(out, t, is_far, far, near));
+    return math_join_odd(out, t, x, a, ptx_f64(0.55), far, near);
 }
 
 /* erf x = x + x P(x^2) for |x| up to 1, error 2^-56. */
@@ -251,15 +240,15 @@ struct ptx_operand math_erf_f64(struct nvptx_scalars *out, struct ptx_operand x)
     enum ptx_mod t = MOD_F64;
     struct ptx_operand a = math_abs(out, t, x);
     struct ptx_operand q =
-        math_poly_f64(out, NEW(out, t, "min.f64", a, ptx_f64(6)), exponent, COUNT(exponent));
+        math_poly(out, MOD_F64, NEW(out, t, "min.f64", a, ptx_f64(6)), exponent, COUNT(exponent));
     struct reduced e = reduce_exp(out, q, false);
     struct ptx_operand whole = math_power_f64(out, e.n);
     struct ptx_operand rest = math_mul(out, t, exp_near(out, e.r), whole);
     struct ptx_operand far = math_sub(out, t, ptx_f64(1), rest);
-    struct ptx_operand p = math_poly_f64(out, math_mul(out, t, x, x), erf_terms, COUNT(erf_terms));
+    struct ptx_operand p =
+        math_poly(out, MOD_F64, math_mul(out, t, x, x), erf_terms, COUNT(erf_terms));
     struct ptx_operand near = fma64(out, p, a, a);
-    struct ptx_operand is_far = NEW(out, MOD_PRED, "setp.ge.f64", a, ptx_f64(1));
-    return NEW(out, t, "copysign.f64", x, nvptx_select(out, t, is_far, far, near));
+    return math_join_odd(out, t, x, a, ptx_f64(1), far, near);
 }
 
 /* Up to 0.5, 1 - erf x; then e^-(a^2) P((a - 2) / (a + 2)) / (1 + 2 a), error 2^-53.6, with the square
@@ -280,7 +269,7 @@ struct ptx_operand math_erfc_f64(struct nvptx_scalars *out, struct ptx_operand x
     struct ptx_operand a = math_abs(out, t, x);
     struct ptx_operand some = NEW(out, t, "min.f64", a, ptx_f64(28));
     struct ptx_operand square = math_mul(out, t, some, some);
-    struct ptx_operand p = math_poly_f64(out, square, erf_terms, COUNT(erf_terms));
+    struct ptx_operand p = math_poly(out, MOD_F64, square, erf_terms, COUNT(erf_terms));
     struct ptx_operand near = math_sub(out, t, ptx_f64(1), fma64(out, p, x, x));
     struct ptx_operand minus = math_neg(out, t, square);
     struct ptx_operand lost = math_neg(out, t, fma64(out, some, some, minus));
@@ -288,15 +277,11 @@ struct ptx_operand math_erfc_f64(struct nvptx_scalars *out, struct ptx_operand x
     struct ptx_operand place =
         math_mul(out, t, math_sub(out, t, some, ptx_f64(2)),
                  math_reciprocal_f64(out, math_add(out, t, some, ptx_f64(2))));
-    struct ptx_operand share = math_poly_f64(out, place, terms, COUNT(terms));
+    struct ptx_operand share = math_poly(out, MOD_F64, place, terms, COUNT(terms));
     share =
         math_mul(out, t, share, math_reciprocal_f64(out, fma64(out, some, ptx_f64(2), ptx_f64(1))));
     struct ptx_operand tail = math_mul(out, t, share, power);
-    struct ptx_operand negative = NEW(out, MOD_PRED, "setp.lt.f64", x, ptx_f64(0));
-    tail = nvptx_select(out, t, negative, math_sub(out, t, ptx_f64(2), tail), tail);
-    /* NaN is not far, and x is in `near` */
-    struct ptx_operand is_far = NEW(out, MOD_PRED, "setp.ge.f64", a, ptx_f64(0.5));
-    return nvptx_select(out, t, is_far, tail, near);
+    return math_join_erfc(out, t, x, a, tail, near);
 }
 
 /* --- expm1, sigmoid --- */
@@ -310,7 +295,7 @@ struct ptx_operand math_expm1_f64(struct nvptx_scalars *out, struct ptx_operand 
         NEW(out, t, "min.f64", NEW(out, t, "max.f64", x, ptx_f64(-60)), ptx_f64(710));
     struct reduced e = reduce_exp(out, some, false);
     struct ptx_operand half = math_power_f64(out, NEW(out, MOD_B32, "add.s32", e.n, ptx_int(-1)));
-    struct ptx_operand p = math_poly_f64(out, e.r, exp_terms, COUNT(exp_terms));
+    struct ptx_operand p = math_poly(out, MOD_F64, e.r, exp_terms, COUNT(exp_terms));
     struct ptx_operand q = fma64(out, math_mul(out, t, e.r, e.r), p, e.r);
     struct ptx_operand y = fma64(out, half, q, math_sub(out, t, half, ptx_f64(0.5)));
     y = math_add(out, t, y, y);

@@ -68,13 +68,13 @@ static struct pair product_of(struct nvptx_scalars *out, enum ptx_mod t, struct 
 /* P(u): error 2^-34.5 of the logarithm in f32, 2^-73 in f64. */
 static struct ptx_operand far_terms(struct nvptx_scalars *out, enum ptx_mod t, struct ptx_operand u)
 {
-    static const float f32_terms[] = {0x1.999aap-3f, 0x1.241a3ep-3f, 0x1.e8e866p-4f};
+    static const double f32_terms[] = {0x1.999aap-3f, 0x1.241a3ep-3f, 0x1.e8e866p-4f};
     static const double f64_terms[] = {
         0x1.9999999999996p-3, 0x1.2492492492f57p-3, 0x1.c71c71c5955ddp-4, 0x1.745d182a13fdfp-4,
         0x1.3b13648e10cd5p-4, 0x1.1120791e3dc5dp-4, 0x1.de3bbac5249d5p-5, 0x1.ead4eaa85cfd4p-5,
     };
-    return t == MOD_F32 ? math_poly_f32(out, u, f32_terms, COUNT(f32_terms))
-                        : math_poly_f64(out, u, f64_terms, COUNT(f64_terms));
+    return t == MOD_F32 ? math_poly(out, t, u, f32_terms, COUNT(f32_terms))
+                        : math_poly(out, t, u, f64_terms, COUNT(f64_terms));
 }
 
 /* s = f / (2 + f) in two parts. */
