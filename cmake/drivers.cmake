@@ -31,7 +31,7 @@ foreach(version 12 13)
     set(soname libcudart.so.${version})
     configure_file(${PROJECT_SOURCE_DIR}/cmake/runtime.map.in ${PROJECT_BINARY_DIR}/runtime_${version}.map @ONLY)
     stand_in(tilewright_cudart_${version} ${soname} ${PROJECT_BINARY_DIR}/runtime_${version}.map ${runtime_sources}
-        ${PROJECT_SOURCE_DIR}/src/driver/elf_symbols.c)
+        ${PROJECT_SOURCE_DIR}/src/driver/driver_texts.c ${PROJECT_SOURCE_DIR}/src/driver/elf_symbols.c)
     target_compile_definitions(tilewright_cudart_${version} PRIVATE RUNTIME_VERSION=${version})
     target_link_libraries(tilewright_cudart_${version} PRIVATE tilewright_cuda)
     set_target_properties(tilewright_cudart_${version} PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")

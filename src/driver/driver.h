@@ -1,7 +1,7 @@
 /* A CUDA driver whose device is the simulator: what libcuda.so.1 of this project is made of.
  *
  *   driver.c             the lock, the settings, objects and their handles
- *   driver_results.c     error codes, their names and texts (driver_results.def)
+ *   driver_results.c     error codes (driver_results.def); driver_texts.c has their names and texts
  *   driver_lookup.c      entry points by name (driver_calls.def)
  *   driver_device.c      the device and its attributes
  *   driver_context.c     contexts

@@ -2,6 +2,7 @@
 #include "runtime/runtime.h"
 
 #include "driver/driver_private.h"
+#include "driver/driver_texts.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -107,31 +108,18 @@ int cudaPeekAtLastError(void)
     return last_error;
 }
 
-static const struct {
-    int number;
-    const char *name, *text;
-} errors[] = {
-#define RESULT(number, id, driver, runtime, text) {number, runtime, text},
-#include "driver/driver_results.def"
-#undef RESULT
-};
-
-enum { ERROR_COUNT = sizeof errors / sizeof errors[0] };
+static const char unknown_error[] = "unrecognized error code";
 
 const char *cudaGetErrorName(int error)
 {
-    for (size_t i = 0; i < ERROR_COUNT; i++)
-        if (errors[i].number == error)
-            return errors[i].name;
-    return "unrecognized error code";
+    const struct driver_texts *t = driver_texts_of(error);
+    return t ? t->runtime_name : unknown_error;
 }
 
 const char *cudaGetErrorString(int error)
 {
-    for (size_t i = 0; i < ERROR_COUNT; i++)
-        if (errors[i].number == error)
-            return errors[i].text;
-    return "unrecognized error code";
+    const struct driver_texts *t = driver_texts_of(error);
+    return t ? t->text : unknown_error;
 }
 
 int cudaDriverGetVersion(int *version)
