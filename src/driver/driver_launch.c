@@ -4,8 +4,6 @@
 #include "base/grid.h"
 #include "target/gpus.h"
 
-#include <string.h>
-
 enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_BUFFER_BYTES = 2 }; /* CU_LAUNCH_PARAM_… */
 
 struct launch_call {
@@ -116,15 +114,21 @@ static int launch(void *function, const struct sim_launch *asked, bool cooperati
     return driver_guard(run, &call);
 }
 
+static struct sim_launch shape_of(const unsigned grid[3], const unsigned block[3], unsigned shared)
+{
+    return (struct sim_launch){.grid = {grid[0], grid[1], grid[2]},
+                               .block = {block[0], block[1], block[2]},
+                               .cluster = {1, 1, 1},
+                               .dynamic_shared = shared};
+}
+
 int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                    void *stream, void **arguments, void **extra)
 {
     IN_CONTEXT;
-    struct sim_launch asked = {.grid = {grid_x, grid_y, grid_z},
-                               .block = {block_x, block_y, block_z},
-                               .cluster = {1, 1, 1},
-                               .dynamic_shared = shared};
+    const unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
+    struct sim_launch asked = shape_of(grid, block, shared);
     return launch(function, &asked, false, stream, arguments, extra);
 }
 
@@ -133,10 +137,8 @@ int cuLaunchCooperativeKernel(void *function, unsigned grid_x, unsigned grid_y, 
                               void *stream, void **arguments)
 {
     IN_CONTEXT;
-    struct sim_launch asked = {.grid = {grid_x, grid_y, grid_z},
-                               .block = {block_x, block_y, block_z},
-                               .cluster = {1, 1, 1},
-                               .dynamic_shared = shared};
+    const unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
+    struct sim_launch asked = shape_of(grid, block, shared);
     return launch(function, &asked, true, stream, arguments, NULL);
 }
 
@@ -162,9 +164,7 @@ int cuLaunchKernelEx(const struct driver_launch_config *config, void *function, 
     bool cooperative = false;
     if (!config)
         return DRIVER_INVALID_VALUE;
-    struct sim_launch asked = {.cluster = {1, 1, 1}, .dynamic_shared = config->shared};
-    memcpy(asked.grid, config->grid, sizeof asked.grid);
-    memcpy(asked.block, config->block, sizeof asked.block);
+    struct sim_launch asked = shape_of(config->grid, config->block, config->shared);
     if (!read_attributes(config, &cooperative)) {
         const struct driver_fault fault = {
             .kind = "not-simulated",

@@ -95,15 +95,11 @@ int cuStreamSynchronize(void *stream)
     return DRIVER_SUCCESS;
 }
 
+/* The work of a stream is always done, so asking for that is the same as waiting for it. */
 int cuStreamQuery(void *stream)
 {
-    IN_CONTEXT;
-    struct driver_stream *s = driver_stream_of(stream);
-    if (!s)
-        return DRIVER_INVALID_HANDLE;
-    driver_trace("stream %d", s->number);
-    driver_order_host(s);
-    return DRIVER_SUCCESS;
+    ENTER;
+    return cuStreamSynchronize(stream);
 }
 
 int cuCtxSynchronize(void)
@@ -229,12 +225,8 @@ int cuEventSynchronize(void *event)
 
 int cuEventQuery(void *event)
 {
-    IN_CONTEXT;
-    const struct event *e = driver_object(event, DRIVER_EVENT);
-    if (!e)
-        return DRIVER_INVALID_HANDLE;
-    driver_order_host_event(&e->clock);
-    return DRIVER_SUCCESS;
+    ENTER;
+    return cuEventSynchronize(event);
 }
 
 int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
