@@ -104,8 +104,8 @@ static void replace(const struct contained *c)
         if (!name || s->st_value < c->low || s->st_value > c->high)
             continue;
         void *target = dlsym(c->library, name);
-        const void *stub = (const void *)(uintptr_t)runtime_missing;
-        write_trampoline(next, target ? target : stub, target ? NULL : strdup(name));
+        const void *report_missing = (const void *)(uintptr_t)runtime_missing;
+        write_trampoline(next, target ? target : report_missing, target ? NULL : strdup(name));
         write_jump((unsigned char *)(c->base + s->st_value), next);
         next += TRAMPOLINE;
     }
