@@ -4,8 +4,9 @@
 
 #include "base/arena.h"
 
-/* What an image is, by its first bytes. */
+/* Kinds of images. */
 enum fat_image { FAT_TEXT, FAT_BINARY, FAT_MACHINE_CODE };
+/* Returns the kind of an image, by its first bytes. */
 enum fat_image fat_image_of(const void *image);
 
 /* Finds the PTX for a GPU of this compute capability in a fat binary, or in the wrapper that nvcc

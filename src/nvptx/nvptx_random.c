@@ -54,7 +54,7 @@ static struct ptx_operand both(struct nvptx_scalars *out, struct ptx_operand a,
     return b.kind == PTX_IMMEDIATE && b.bits == 0 ? a : NEW(out, MOD_B32, "xor.b32", a, b);
 }
 
-/* Of three registers ptxas makes one LOP3. */
+/* ptxas makes one LOP3 of an exclusive or of three registers. */
 static void round_emit(struct nvptx_scalars *out, struct ptx_operand x[4],
                        const struct ptx_operand key[2])
 {

@@ -29,7 +29,7 @@ struct liveness {
     const struct factor **factors; /* by number */
 };
 
-/* Where control goes from inside of a region. */
+/* Targets of the jumps out of a region. */
 struct exits {
     const uint64_t *after_branch, *after_loop, *again; /* groups live there */
 };

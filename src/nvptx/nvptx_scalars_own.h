@@ -1,4 +1,4 @@
-/* What the files of elementwise operations share. */
+/* Helpers that the files of elementwise operations share. */
 #ifndef TW_NVPTX_SCALARS_OWN_H
 #define TW_NVPTX_SCALARS_OWN_H
 

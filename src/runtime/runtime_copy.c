@@ -1,7 +1,7 @@
 /* Copies and fills. */
 #include "runtime/runtime.h"
 
-/* Where the two sides of each kind of copy are. */
+/* The kinds of memory of the two sides, for each kind of copy. */
 static const struct {
     int to, from;
 } sides[] = {

@@ -1,5 +1,5 @@
-/* What compiled programs register before main: fat binaries, their kernels and variables. A binary is
- * loaded when the program first needs something of it, as by the real runtime. */
+/* Fat binaries, with their kernels and variables, that compiled programs register before main. A
+ * binary is loaded when the program first needs something of it, as by the real runtime. */
 #include "runtime/runtime.h"
 
 #include <pthread.h>
