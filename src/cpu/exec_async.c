@@ -3,6 +3,12 @@
  * destination belongs to the copy: touching it is a fault. */
 #include "cpu/program.h"
 
+/* Returns the statement that completes a copy, for messages. */
+static const char *wait_of(const struct copy_under_way *copy)
+{
+    return copy->detail->barrier ? "a wait for its mbarrier" : "async_wait";
+}
+
 /* --- whose bytes --- */
 
 static bool boxes_meet(const struct box *a, const struct box *b, int rank)
@@ -78,8 +84,7 @@ static void touched(struct frame *f, const struct copy_under_way *copy, const st
     frame_fault(f, CPU_ASYNC, loc, lane,
                 "%s is used while the copy into %s that line %d started is under way; %s "
                 "must come first",
-                a->sym->name, copy->detail->to->sym->name, line,
-                copy->detail->barrier ? "a wait for its mbarrier" : "async_wait");
+                a->sym->name, copy->detail->to->sym->name, line, wait_of(copy));
 }
 
 bool async_leaves_box(struct frame *f, const struct access *a, const struct box *box,
@@ -214,10 +219,15 @@ static void copy_perform(struct frame *f, const struct copy_under_way *copy)
     box_store(f, d->to, &copy->to, buffer, NULL);
 }
 
+static void copy_finish(struct frame *f, struct copy_under_way *copy)
+{
+    copy_perform(f, copy);
+    copy_release(f, copy);
+}
+
 void async_complete(struct frame *f, size_t index)
 {
-    copy_perform(f, &f->copies[index]);
-    copy_release(f, &f->copies[index]);
+    copy_finish(f, &f->copies[index]);
     f->copy_count--;
     memmove(&f->copies[index], &f->copies[index + 1],
             (f->copy_count - index) * sizeof f->copies[index]);
@@ -234,8 +244,7 @@ void step_async_wait(struct frame *f, const struct instr *in)
             f->copies[kept++] = f->copies[i];
             continue;
         }
-        copy_perform(f, &f->copies[i]);
-        copy_release(f, &f->copies[i]);
+        copy_finish(f, &f->copies[i]);
     }
     f->copy_count = kept;
 }
@@ -249,9 +258,7 @@ void step_scope_leave(struct frame *f, const struct instr *in)
                 frame_fault(f, CPU_ASYNC, f->copies[i].loc, -1,
                             "%s goes out of scope while this copy into it is under way; "
                             "%s must come first",
-                            d->tile[t]->name,
-                            f->copies[i].detail->barrier ? "a wait for its mbarrier"
-                                                         : "async_wait");
+                            d->tile[t]->name, wait_of(&f->copies[i]));
                 return;
             }
 }
