@@ -25,29 +25,20 @@ struct pow_format {
     struct ptx_operand factor, factor_rest; /* of the sum: 2 / ln 2, or 2 */
 };
 
-static struct pow_format pow_format(bool wide)
+static struct pow_format pow_format(enum ptx_mod t)
 {
-    if (wide)
-        return (struct pow_format){.t = MOD_F64,
-                                   .zero = ptx_f64(0),
-                                   .half = ptx_f64(0.5),
-                                   .one = ptx_f64(1),
-                                   .two = ptx_f64(2),
-                                   .infinity = ptx_f64(__builtin_inf()),
-                                   .third = ptx_f64(0x1.5555555555555p-2),
-                                   .third_rest = ptx_f64(0x1.5555555555555p-56),
-                                   .factor = ptx_f64(2),
-                                   .factor_rest = ptx_f64(0)};
-    return (struct pow_format){.t = MOD_F32,
-                               .zero = ptx_f32(0),
-                               .half = ptx_f32(0.5f),
-                               .one = ptx_f32(1),
-                               .two = ptx_f32(2),
-                               .infinity = ptx_f32(__builtin_inff()),
-                               .third = ptx_f32(0x1.555556p-2f),
-                               .third_rest = ptx_f32(-0x1.555556p-27f),
-                               .factor = ptx_f32(0x1.715476p+1f),
-                               .factor_rest = ptx_f32(0x1.4ae0cp-25f)};
+    const bool wide = t == MOD_F64;
+    return (struct pow_format){.t = t,
+                               .zero = math_number(t, 0),
+                               .half = math_number(t, 0.5),
+                               .one = math_number(t, 1),
+                               .two = math_number(t, 2),
+                               .infinity = math_number(t, __builtin_inf()),
+                               .third = math_number(t, wide ? 0x1.5555555555555p-2 : 0x1.555556p-2),
+                               .third_rest =
+                                   math_number(t, wide ? 0x1.5555555555555p-56 : -0x1.555556p-27),
+                               .factor = math_number(t, wide ? 2 : 0x1.715476p+1),
+                               .factor_rest = math_number(t, wide ? 0 : 0x1.4ae0cp-25)};
 }
 
 /* |a| >= |b|, or a is 0. */
@@ -183,7 +174,7 @@ static struct ptx_operand is_signed(struct nvptx_scalars *out, enum ptx_mod t, s
 struct ptx_operand math_pow(struct nvptx_scalars *out, enum dtype dtype, struct ptx_operand x,
                             struct ptx_operand y)
 {
-    struct pow_format p = pow_format(dtype == DT_F64);
+    struct pow_format p = pow_format(dtype == DT_F64 ? MOD_F64 : MOD_F32);
     enum ptx_mod t = p.t;
     struct ptx_operand a = math_abs(out, t, x), size = math_abs(out, t, y);
     struct ptx_operand r = magnitude_of_power(out, &p, a, y);
