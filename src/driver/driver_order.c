@@ -321,13 +321,13 @@ static void touch_bytes(struct driver_work *w, uint64_t address, int bytes, unsi
     struct driver_page *page = NULL;
     for (int i = 0; i < bytes; i++, address++) {
         if (!page || address % DRIVER_PAGE == 0)
-            page = driver_work_page(w, address, true);
+            page = driver_work_page(w, address);
         if (!page)
             return;
         uint16_t *byte = &page->bytes[address % DRIVER_PAGE];
         bool writes = touch & (DRIVER_WRITES | DRIVER_WRITES_ATOMICALLY);
         if (!*byte || (writes && !(*byte & (DRIVER_WRITES | DRIVER_WRITES_ATOMICALLY))))
-            *byte = (uint16_t)((*byte & ((1 << DRIVER_TOUCHES) - 1)) | number << DRIVER_TOUCHES);
+            *byte = (uint16_t)((*byte & DRIVER_TOUCH_MASK) | number << DRIVER_TOUCHES);
         *byte = (uint16_t)(*byte | touch);
         page->touch |= touch;
     }

@@ -44,7 +44,7 @@ enum driver_touch {
     DRIVER_READS_ATOMICALLY = 4,
     DRIVER_WRITES_ATOMICALLY = 8
 };
-enum { DRIVER_TOUCHES = 4 }; /* bits */
+enum { DRIVER_TOUCHES = 4, DRIVER_TOUCH_MASK = (1 << DRIVER_TOUCHES) - 1 }; /* bits of a touch */
 
 struct driver_span {
     uint64_t address, bytes;
@@ -110,7 +110,8 @@ bool driver_touches_byte(const struct driver_work *w, uint64_t address, bool hos
  * there are too many. */
 unsigned driver_instruction_number(const struct ptx_instruction *ins);
 const struct ptx_instruction *driver_instruction(unsigned number);
-struct driver_page *driver_work_page(struct driver_work *w, uint64_t address, bool make);
+/* Returns the page that has the address, a new one if the work had none; NULL: no memory. */
+struct driver_page *driver_work_page(struct driver_work *w, uint64_t address);
 
 /* driver_races.c: report that nothing orders two pieces of work, or work and an access of the host. */
 void driver_report_race(const struct driver_work *first, const struct driver_work *second,

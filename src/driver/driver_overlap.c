@@ -66,15 +66,18 @@ static bool has_room(struct driver_work *w)
     return true;
 }
 
-struct driver_page *driver_work_page(struct driver_work *w, uint64_t address, bool make)
+static const struct driver_page *page_at(const struct driver_work *w, uint64_t address)
+{
+    return w->page_room ? w->pages[slot_of(w, address - address % DRIVER_PAGE)] : NULL;
+}
+
+struct driver_page *driver_work_page(struct driver_work *w, uint64_t address)
 {
     address -= address % DRIVER_PAGE;
-    if (!w->page_room && !make)
-        return NULL;
-    if (make && !has_room(w))
+    if (!has_room(w))
         return NULL;
     size_t slot = slot_of(w, address);
-    if (w->pages[slot] || !make)
+    if (w->pages[slot])
         return w->pages[slot];
     struct driver_page *p = calloc(1, sizeof *p);
     if (!p)
@@ -97,19 +100,17 @@ static bool needs_order(unsigned a, unsigned b)
 
 static void describe(struct driver_overlap *out, uint64_t address, unsigned a, unsigned b)
 {
-    enum { MASK = (1 << DRIVER_TOUCHES) - 1 };
     *out = (struct driver_overlap){
         .address = address,
-        .touch = {a & MASK, b & MASK},
+        .touch = {a & DRIVER_TOUCH_MASK, b & DRIVER_TOUCH_MASK},
         .ins = {driver_instruction(a >> DRIVER_TOUCHES), driver_instruction(b >> DRIVER_TOUCHES)}};
 }
 
 static bool overlap_pages(const struct driver_page *a, const struct driver_page *b,
                           struct driver_overlap *out)
 {
-    enum { MASK = (1 << DRIVER_TOUCHES) - 1 };
     for (unsigned i = 0; i < DRIVER_PAGE; i++)
-        if (needs_order(a->bytes[i] & MASK, b->bytes[i] & MASK)) {
+        if (needs_order(a->bytes[i] & DRIVER_TOUCH_MASK, b->bytes[i] & DRIVER_TOUCH_MASK)) {
             describe(out, a->address + i, a->bytes[i], b->bytes[i]);
             return true;
         }
@@ -119,13 +120,12 @@ static bool overlap_pages(const struct driver_page *a, const struct driver_page 
 static bool overlap_span(const struct driver_page *a, const struct driver_span *b, bool swapped,
                          struct driver_overlap *out)
 {
-    enum { MASK = (1 << DRIVER_TOUCHES) - 1 };
     if (b->address >= a->address + DRIVER_PAGE || a->address >= b->address + b->bytes)
         return false;
     uint64_t from = b->address > a->address ? b->address - a->address : 0;
     uint64_t end = b->address + b->bytes - a->address;
     for (uint64_t i = from; i < end && i < DRIVER_PAGE; i++)
-        if (needs_order(a->bytes[i] & MASK, b->touch)) {
+        if (needs_order(a->bytes[i] & DRIVER_TOUCH_MASK, b->touch)) {
             describe(out, a->address + i, swapped ? b->touch : a->bytes[i],
                      swapped ? a->bytes[i] : b->touch);
             return true;
@@ -141,8 +141,7 @@ static bool overlap_of_pages(const struct driver_work *a, const struct driver_wo
         const struct driver_page *p = a->pages[i];
         if (!p)
             continue;
-        const struct driver_page *q =
-            driver_work_page((struct driver_work *)(uintptr_t)b, p->address, false);
+        const struct driver_page *q = page_at(b, p->address);
         if (q && !swapped && overlap_pages(p, q, out))
             return true;
         for (int k = 0; k < b->span_count; k++)
@@ -176,10 +175,8 @@ bool driver_overlaps(const struct driver_work *a, const struct driver_work *b,
 
 bool driver_writes_atomically(const struct driver_work *w, uint64_t address)
 {
-    enum { MASK = (1 << DRIVER_TOUCHES) - 1 };
-    const struct driver_page *p =
-        driver_work_page((struct driver_work *)(uintptr_t)w, address, false);
-    unsigned touch = p ? p->bytes[address % DRIVER_PAGE] & MASK : 0;
+    const struct driver_page *p = page_at(w, address);
+    unsigned touch = p ? p->bytes[address % DRIVER_PAGE] & DRIVER_TOUCH_MASK : 0;
     return touch & DRIVER_WRITES_ATOMICALLY && !(touch & DRIVER_WRITES);
 }
 
