@@ -140,6 +140,9 @@ struct driver_memory {
 };
 /* Returns the memory that has the address or had it before it was freed; NULL: none. */
 struct driver_memory *driver_memory_at(uint64_t address);
+/* Addresses with a smaller number (address >> SIM_OFFSET_BITS) are shared by host and device; the
+ * memory of the device has larger numbers, from 2^47 on. */
+enum { DRIVER_SHARED_NUMBERS = 2048 };
 /* Returns true for addresses that host and device share. */
 bool driver_is_shared(uint64_t address);
 /* Returns the registered memory that has this byte of the host; NULL: none. */
@@ -230,6 +233,8 @@ struct driver_fault {
 };
 /* Reports it, once for each place and message. */
 void driver_report_fault(const struct driver_fault *fault);
+/* Reports that the call in progress fails; m NULL: it is not about memory. */
+void driver_refuse(const char *kind, const struct driver_memory *m, const char *message);
 struct sim_finding;
 /* driver_suppress.c: reads the file of findings to let pass; tells whether it names a finding of a
  * call at a place ("main+0x2c in app"). */

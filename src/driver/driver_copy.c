@@ -23,7 +23,7 @@ static const char *const reads = "a copy reads", *const writes = "a copy writes"
 static bool is_on_device(uint64_t address)
 {
     const struct driver_memory *m = driver_memory_at(address);
-    return (m && m->type != DRIVER_PINNED_MEMORY) || address >> SIM_OFFSET_BITS >= 2048 ||
+    return (m && m->type != DRIVER_PINNED_MEMORY) || !driver_is_shared(address) ||
            sim_bytes(driver_machine(), address, 0);
 }
 
@@ -31,14 +31,9 @@ static bool is_on_device(uint64_t address)
 static int wrong_side(uint64_t address, const char *what)
 {
     const struct driver_memory *m = driver_memory_at(address);
-    const struct driver_fault fault = {
-        .kind = "wrong-direction",
-        .fails = true,
-        .memory = m,
-        .message =
-            arena_printf(&driver.arena, "%s %s as memory of the host, but it is the device's", what,
-                         m ? m->name : "an address")};
-    driver_report_fault(&fault);
+    driver_refuse("wrong-direction", m,
+                  arena_printf(&driver.arena, "%s %s as memory of the host, but it is the device's",
+                               what, m ? m->name : "an address"));
     return DRIVER_INVALID_VALUE;
 }
 
@@ -52,12 +47,9 @@ static bool is_mapped(uint64_t address, size_t bytes)
 
 static int not_mapped(uint64_t address, const char *what)
 {
-    const struct driver_fault fault = {
-        .kind = "not-host-memory",
-        .fails = true,
-        .message = arena_printf(&driver.arena, "%s 0x%llx, which the host has not mapped", what,
-                                (unsigned long long)address)};
-    driver_report_fault(&fault);
+    driver_refuse("not-host-memory", NULL,
+                  arena_printf(&driver.arena, "%s 0x%llx, which the host has not mapped", what,
+                               (unsigned long long)address));
     return DRIVER_INVALID_VALUE;
 }
 

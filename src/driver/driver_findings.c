@@ -105,6 +105,13 @@ void driver_report_fault(const struct driver_fault *fault)
     driver_guard(report_fault, &copy);
 }
 
+void driver_refuse(const char *kind, const struct driver_memory *m, const char *message)
+{
+    const struct driver_fault fault = {
+        .kind = kind, .fails = true, .message = message, .memory = m};
+    driver_report_fault(&fault);
+}
+
 /* --- findings of launches --- */
 
 static void add_launch(struct text *json, struct text *text, const struct driver_launched *l)

@@ -166,11 +166,8 @@ int cuLaunchKernelEx(const struct driver_launch_config *config, void *function, 
         return DRIVER_INVALID_VALUE;
     struct sim_launch asked = shape_of(config->grid, config->block, config->shared);
     if (!read_attributes(config, &cooperative)) {
-        const struct driver_fault fault = {
-            .kind = "not-simulated",
-            .fails = true,
-            .message = "a launch asks for clusters of several blocks, which are not simulated"};
-        driver_report_fault(&fault);
+        driver_refuse("not-simulated", NULL,
+                      "a launch asks for clusters of several blocks, which are not simulated");
         return DRIVER_NOT_SUPPORTED;
     }
     return launch(function, &asked, cooperative, config->stream, arguments, extra);

@@ -122,15 +122,11 @@ int cuGetExportTable(const void **table, const unsigned char *id)
     *table = memcmp(id, driver_private_id, sizeof driver_private_id) == 0 ? &private_table : NULL;
     if (*table)
         return DRIVER_SUCCESS;
-    const struct driver_fault fault = {
-        .kind = "static-runtime",
-        .fails = true,
-        .message =
-            "the program contains the CUDA runtime itself, which asks the driver for "
-            "interfaces that are not published; build it with `nvcc -cudart shared`, or do not "
-            "strip it of its symbols"};
     if (!told && driver_prepare() == DRIVER_SUCCESS)
-        driver_report_fault(&fault);
+        driver_refuse("static-runtime", NULL,
+                      "the program contains the CUDA runtime itself, which asks the driver for "
+                      "interfaces that are not published; build it with `nvcc -cudart shared`, or "
+                      "do not strip it of its symbols");
     told = true;
     return DRIVER_NOT_FOUND;
 }

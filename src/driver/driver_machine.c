@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-enum { SHARED_NUMBERS = 2048 }; /* of driver_memory.c: memory of the device comes after these */
-
 static struct {
     struct sim *sim;
     const struct driver_module *loaded;
@@ -47,7 +45,7 @@ struct sim *driver_machine(void)
     if (machine.sim)
         return machine.sim;
     machine.sim = sim_new(a);
-    sim_skip(machine.sim, SHARED_NUMBERS);
+    sim_skip(machine.sim, DRIVER_SHARED_NUMBERS);
     sim_report_init(&machine.report, a, NULL);
     machine.report.plain = true;
     machine.report.source_only = true;

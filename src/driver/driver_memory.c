@@ -10,8 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { SHARED_NUMBERS = 2048 }; /* allocations whose addresses are below 2^47 */
-
 static struct {
     struct driver_memory **list; /* in the order of allocation */
     int count, room;
@@ -29,7 +27,7 @@ struct driver_memory *driver_memory_at(uint64_t address)
 
 bool driver_is_shared(uint64_t address)
 {
-    return address >> SIM_OFFSET_BITS < SHARED_NUMBERS;
+    return address >> SIM_OFFSET_BITS < DRIVER_SHARED_NUMBERS;
 }
 
 struct driver_memory *driver_registered_at(const void *host)
@@ -51,29 +49,23 @@ struct driver_memory *driver_memory_next(const struct driver_memory *after)
 
 /* --- reports --- */
 
-static void refuse(const char *kind, const struct driver_memory *m, const char *message)
-{
-    const struct driver_fault fault = {
-        .kind = kind, .fails = true, .message = message, .memory = m};
-    driver_report_fault(&fault);
-}
-
 static void *explain_bytes(uint64_t address, size_t bytes, const char *what)
 {
     const struct driver_memory *m = driver_memory_at(address);
     struct arena *a = &driver.arena;
     uint64_t offset = address & (SIM_MOST_BYTES - 1);
     if (!m)
-        refuse("not-device-memory", NULL,
-               arena_printf(a, "%s 0x%llx, which is not memory of the device", what,
-                            (unsigned long long)address));
+        driver_refuse("not-device-memory", NULL,
+                      arena_printf(a, "%s 0x%llx, which is not memory of the device", what,
+                                   (unsigned long long)address));
     else if (m->freed_by)
-        refuse("use-after-free", m, arena_printf(a, "%s %s, which was freed", what, m->name));
+        driver_refuse("use-after-free", m,
+                      arena_printf(a, "%s %s, which was freed", what, m->name));
     else
-        refuse("outside-copy", m,
-               arena_printf(a, "%s bytes %llu to %llu of %s, which has %zu bytes", what,
-                            (unsigned long long)offset, (unsigned long long)(offset + bytes - 1),
-                            m->name, m->bytes));
+        driver_refuse("outside-copy", m,
+                      arena_printf(a, "%s bytes %llu to %llu of %s, which has %zu bytes", what,
+                                   (unsigned long long)offset,
+                                   (unsigned long long)(offset + bytes - 1), m->name, m->bytes));
     return NULL;
 }
 
@@ -108,7 +100,7 @@ static uint64_t map_shared(struct driver_memory *m)
 {
     if (!memory.next_shared)
         memory.next_shared = SIM_FIRST_ALLOCATION;
-    while (memory.next_shared < SHARED_NUMBERS) {
+    while (memory.next_shared < DRIVER_SHARED_NUMBERS) {
         uint64_t address = (uint64_t)memory.next_shared++ << SIM_OFFSET_BITS;
         void *at = mmap((void *)(uintptr_t)address, m->bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
@@ -198,13 +190,13 @@ static int release(uint64_t address, enum driver_memory_type type, enum driver_m
 {
     struct driver_memory *m = driver_memory_at(address);
     if (!m || m->address != address || (m->type != type && m->type != other)) {
-        refuse("invalid-free", m,
-               arena_printf(&driver.arena, "0x%llx is freed, which no allocation begins at",
-                            (unsigned long long)address));
+        driver_refuse("invalid-free", m,
+                      arena_printf(&driver.arena, "0x%llx is freed, which no allocation begins at",
+                                   (unsigned long long)address));
         return DRIVER_INVALID_VALUE;
     }
     if (m->freed_by) {
-        refuse("double-free", m, arena_printf(&driver.arena, "%s is freed again", m->name));
+        driver_refuse("double-free", m, arena_printf(&driver.arena, "%s is freed again", m->name));
         return DRIVER_INVALID_VALUE;
     }
     driver_trace("%s", m->name);

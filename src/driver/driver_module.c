@@ -34,12 +34,6 @@ static void tell(const struct jit *jit, const char *text)
         snprintf(log, room, "%s", text);
 }
 
-static void refuse(const char *kind, const char *message)
-{
-    const struct driver_fault fault = {.kind = kind, .fails = true, .message = message};
-    driver_report_fault(&fault);
-}
-
 /* --- reading --- */
 
 struct load_call {
@@ -58,8 +52,9 @@ static const char *ptx_of(const void *image, int *result)
     case FAT_TEXT: return arena_string(a, image, strlen(image));
     case FAT_MACHINE_CODE:
         *result = DRIVER_NO_BINARY;
-        refuse("no-ptx", "a module is machine code alone, which cannot be simulated; load its "
-                         "PTX");
+        driver_refuse("no-ptx", NULL,
+                      "a module is machine code alone, which cannot be simulated; load its "
+                      "PTX");
         return NULL;
     case FAT_BINARY: break;
     }
@@ -67,7 +62,8 @@ static const char *ptx_of(const void *image, int *result)
     if (text)
         return text;
     *result = DRIVER_NO_BINARY;
-    refuse("no-ptx", arena_printf(a, "the program's kernels cannot be simulated: %s", why));
+    driver_refuse("no-ptx", NULL,
+                  arena_printf(a, "the program's kernels cannot be simulated: %s", why));
     return NULL;
 }
 
@@ -177,7 +173,7 @@ static int refuse_text(struct driver_module *m, const struct jit *jit)
     text_init(&text, &m->arena);
     diag_render(&text, &m->found, false);
     tell(jit, text.data ? text.data : "");
-    refuse("bad-ptx", text.data ? text.data : "a module is not PTX");
+    driver_refuse("bad-ptx", NULL, text.data ? text.data : "a module is not PTX");
     return DRIVER_INVALID_PTX;
 }
 

@@ -147,12 +147,10 @@ const char *driver_site_text(struct arena *a, const struct driver_site *site, co
         find_place(a, address, &p);
         const char *text = describe(a, &p, address);
         bool of_system = strncmp(text_base_name(p.info.dli_fname), "libc.so", 7) == 0;
-        if (of_system) /* printf of memory of the device: its caller is the place */
-            first = first ? first : text;
-        else if (!p.name || !is_between(a, p.name, kernel))
+        /* in printf of memory of the device, the caller of printf is the place */
+        if (!of_system && (!p.name || !is_between(a, p.name, kernel)))
             return text;
-        else
-            first = first ? first : text;
+        first = first ? first : text;
     }
     return first ? first : "an unknown place";
 }

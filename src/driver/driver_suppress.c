@@ -84,9 +84,6 @@ void driver_read_suppressions(struct arena *a, const char *name)
     if (content && sim_report_suppress(driver_machine_report(), s, &diag))
         return;
     diag_render(&text, &diag, false);
-    const struct driver_fault fault = {
-        .kind = "suppressions",
-        .fails = true,
-        .message = content ? text.data : arena_printf(a, "%s cannot be read: %s", name, why)};
-    driver_report_fault(&fault);
+    driver_refuse("suppressions", NULL,
+                  content ? text.data : arena_printf(a, "%s cannot be read: %s", name, why));
 }
