@@ -146,15 +146,12 @@ struct facts facts_exactly(int64_t v)
 static void tighten_limits(struct facts *f)
 {
     int64_t tighter;
-    int64_t up = f->modulus > 0
-                     ? floor_remainder(f->rest - floor_remainder(f->least, f->modulus), f->modulus)
-                     : 0;
+    if (f->modulus <= 1) /* every number */
+        return;
+    int64_t up = floor_remainder(f->rest - floor_remainder(f->least, f->modulus), f->modulus);
     if (f->least != INT64_MIN && !__builtin_add_overflow(f->least, up, &tighter))
         f->least = tighter;
-    int64_t down =
-        f->modulus > 0
-            ? floor_remainder(floor_remainder(f->greatest, f->modulus) - f->rest, f->modulus)
-            : 0;
+    int64_t down = floor_remainder(floor_remainder(f->greatest, f->modulus) - f->rest, f->modulus);
     if (f->greatest != INT64_MAX && !__builtin_sub_overflow(f->greatest, down, &tighter))
         f->greatest = tighter;
 }
@@ -219,7 +216,11 @@ struct facts_type facts_type_of(enum dtype t)
 
 struct facts facts_between(int64_t least, int64_t greatest)
 {
-    return facts_normal((struct facts){least, greatest, 1, 0, UINT64_MAX});
+    if (least >= greatest)
+        return facts_exactly(least);
+    bool filled = least >= 0 && greatest != INT64_MAX;
+    return (struct facts){least, greatest, 1, 0,
+                          filled ? facts_filled((uint64_t)greatest) : UINT64_MAX};
 }
 
 struct facts facts_any(struct facts_type t)

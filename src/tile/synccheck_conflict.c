@@ -134,6 +134,10 @@ static enum meeting axis_meet(struct sync_check *k, const struct state *s, const
 {
     if ((a->gathers | b->gathers) >> axis & 1)
         return gathers_meet(k, a, b, axis);
+    int64_t first, second;
+    if (value_number(k, a->start[axis], &first) && value_number(k, b->start[axis], &second))
+        return first < second + b->extent[axis] && second < first + a->extent[axis] ? MEET_SURE
+                                                                                    : MEET_NEVER;
     int difference = sync_value_add(k, a->start[axis], b->start[axis], -1);
     enum meeting met = require(k, s, difference, 1 - a->extent[axis], b->extent[axis] - 1, out);
     int64_t c, extent = k->code.tiles.data[a->tile]->type.extent[axis];
@@ -399,12 +403,17 @@ static enum meeting block_meets_threads(struct sync_check *k, const struct acces
 
 /* --- whether two accesses meet --- */
 
-static bool has_lanes(const struct sync_check *k, const struct access *a)
+/* Returns true if a thread may touch another part than the others. Finds it once for each access. */
+static bool has_lanes(struct sync_check *k, int access)
 {
-    bool lanes = value_at(k, a->mask)->kind != VALUE_SUM;
-    for (int i = 0; i < a->rank; i++)
-        lanes = lanes || value_at(k, a->start[i])->kind == VALUE_LANES;
-    return lanes;
+    while (k->access_lanes.count <= (size_t)access) {
+        const struct access *a = access_at(k, (int)k->access_lanes.count);
+        bool lanes = value_at(k, a->mask)->kind != VALUE_SUM;
+        for (int i = 0; i < a->rank; i++)
+            lanes = lanes || value_at(k, a->start[i])->kind == VALUE_LANES;
+        vec_push(k->arena, &k->access_lanes, lanes);
+    }
+    return k->access_lanes.data[access];
 }
 
 struct pair {
@@ -442,7 +451,7 @@ enum meeting access_meet(struct sync_check *k, const struct state *s, int a, int
     *out = (struct meeting_at){.thread = {-1, -1}};
     bool collective = k->code.touches.data[x->site].collective ||
                       k->code.touches.data[y->site].collective || in_flight;
-    if (collective && !has_lanes(k, x) && !has_lanes(k, y))
+    if (collective && !has_lanes(k, a) && !has_lanes(k, b))
         return k->threads == 1 && !in_flight ? MEET_NEVER : boxes_meet(k, s, x, y, out);
     return threads_meet_once(k, a, b, collective, out);
 }

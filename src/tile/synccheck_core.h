@@ -277,6 +277,7 @@ struct sync_check {
     int thread_values[3];           /* thread.x …; -1: not needed yet */
     VEC(const struct expr *) sites; /* of FRESH atoms; a WIDE atom has the site -1 - slot */
     VEC(struct finding) findings;
+    VEC(bool) access_lanes; /* by access, of those that were asked for */
     VEC(enum meeting) pair_results;
     VEC(struct meeting_at) pair_places;
     struct interner solved; /* groups of facts for which inputs were searched, */

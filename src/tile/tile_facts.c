@@ -125,6 +125,14 @@ static struct tile_fact any_value(enum dtype t)
     return (struct tile_fact){facts_any(facts_type_of(dtype_is_float(t) ? DT_I64 : t)), no_limit};
 }
 
+/* Returns what is known of the scalar with this number. */
+static struct tile_fact of_scalar(struct tile_facts *t, int number)
+{
+    if (t->reads)
+        t->reads[number / 64] |= UINT64_C(1) << number % 64;
+    return t->scalars[number];
+}
+
 static struct tile_fact of_symbol(struct tile_facts *t, const struct expr *e)
 {
     const struct sym *s = e->sym;
@@ -136,7 +144,7 @@ static struct tile_fact of_symbol(struct tile_facts *t, const struct expr *e)
     if (bound || number < 0 || (s->storage != ST_PARAM && s->storage != ST_SCALAR))
         return f;
     t->unreached |= !t->reached[number];
-    f = t->scalars[number];
+    f = of_scalar(t, number);
     if (s->storage == ST_PARAM && never_changes(t, e))
         f.limit = limit_by(e, 0);
     return f;
@@ -256,7 +264,7 @@ struct facts tile_facts_of(struct tile_facts *t, const struct expr *e)
 
 /* --- learning --- */
 
-static void set(struct tile_facts *t, int number, struct tile_fact f)
+void tile_facts_set(struct tile_facts *t, int number, struct tile_fact f)
 {
     struct tile_fact_before before = {number, t->scalars[number]};
     vec_push(t->arena, &t->undo, before);
@@ -298,9 +306,9 @@ static void learn_divisor(struct tile_facts *t, const struct expr *e, int counte
     if (number < 0)
         return;
     struct facts multiple = facts_multiple(n);
-    struct tile_fact f = t->scalars[number];
+    struct tile_fact f = of_scalar(t, number);
     f.is = facts_meet(&f.is, &multiple);
-    set(t, number, f);
+    tile_facts_set(t, number, f);
 }
 
 /* Learns about the side `at` of a comparison. */
@@ -312,14 +320,14 @@ static void learn_side(struct tile_facts *t, const struct expr *e, int at, enum 
     int number = learner(t, x, counter);
     if (number < 0 || !dtype_is_int(computed) || !dtype_holds(computed, x->type.dtype))
         return;
-    struct tile_fact other = of_operand(t, e->args[1 - at], computed), f = t->scalars[number];
+    struct tile_fact other = of_operand(t, e->args[1 - at], computed), f = of_scalar(t, number);
     op = at == 0 ? op : facts_exchanged(op);
     f.is = facts_where(op, facts_type_of(computed), &f.is, &other.is);
     if ((op == FACTS_LT || op == FACTS_LE) && dtype_is_signed(computed)) {
         struct tile_limit l = limit_by(other.limit.bound, other.limit.more - (op == FACTS_LT));
         f.limit = f.limit.bound ? f.limit : tightened(t, l, &f.is);
     }
-    set(t, number, f);
+    tile_facts_set(t, number, f);
 }
 
 void tile_facts_learn(struct tile_facts *t, const struct expr *condition, int counter)

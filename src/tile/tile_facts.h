@@ -30,7 +30,8 @@ struct tile_facts {
     struct tile_fact *scalars; /* by symbol: of each value that it has */
     bool *reached;             /* by symbol: while facts are found, some assignment was seen */
     bool unreached;            /* the latest expression reads a scalar that is not reached */
-    struct number_map never;   /* by expression: it never changes */
+    uint64_t *reads; /* a bit for each symbol whose facts were used; NULL: they are not noted */
+    struct number_map never; /* by expression: it never changes */
     VEC(struct tile_fact_before) undo;
 };
 
@@ -47,6 +48,8 @@ int tile_facts_constant(const struct tile_facts *t, const struct sym *s);
 void tile_facts_learn(struct tile_facts *t, const struct expr *condition, int counter);
 /* Learns that the condition of a loop (FOR) holds in its body, about counters that only the step assigns. */
 void tile_facts_enter(struct tile_facts *t, const struct stmt *loop);
+/* Sets what is known of the scalar with this number, until it is forgotten. */
+void tile_facts_set(struct tile_facts *t, int number, struct tile_fact f);
 /* Forgets all but the first `known` changes of t->undo. */
 void tile_facts_forget(struct tile_facts *t, size_t known);
 /* Returns e without casts that keep the value. */

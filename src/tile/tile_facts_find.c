@@ -7,18 +7,28 @@
  *   for (i = 0; i < 100; i += 16)   i + 16 <= 115, so i is within 0 … 112 and a multiple of 16 */
 #include "tile/tile_facts.h"
 
+#include <string.h>
+
 /* A loop around, in whose body its condition holds. */
 struct scope {
     const struct stmt *loop;
-    const struct scope *outer;
+    struct scope *outer;
+    bool entered;    /* the following hold for the present facts: */
+    uint64_t *reads; /* as in struct tile_facts: by all that is learned */
+    VEC(struct tile_fact_before)
+    learned; /* from this condition and those around: what then is known */
 };
 
 struct assignment {
     int number;
     enum dtype type;
     const struct expr *value; /* NULL: any */
-    const struct scope *scope;
+    struct scope *scope;
     const struct expr *holds; /* true of the variable before it; NULL: not known */
+    bool computed;            /* from the present facts of all that it reads: */
+    bool reaches;             /* all that it reads has been reached */
+    struct tile_fact fact;    /* of its value */
+    uint64_t *reads;          /* as in struct tile_facts */
 };
 
 enum { ROUNDS = 4, MOST_ROUNDS = 64, NARROWINGS = 2 };
@@ -26,7 +36,8 @@ enum { ROUNDS = 4, MOST_ROUNDS = 64, NARROWINGS = 2 };
 struct finding {
     struct tile_facts *facts;
     VEC(struct assignment) list;
-    const struct scope *scope;
+    VEC(struct scope *) scopes;
+    struct scope *scope;
     const struct expr *condition; /* of the loop whose step is walked through; NULL: none */
 };
 
@@ -79,7 +90,8 @@ static void note_assignment(struct finding *g, const struct stmt *s)
     int number = to ? numbering_of(&g->facts->numbers, to) : -1;
     if (number < 0 || to->storage != ST_SCALAR || dtype_is_float(to->type.dtype))
         return;
-    struct assignment a = {number, to->type.dtype, s->value, g->scope, NULL};
+    struct assignment a = {
+        .number = number, .type = to->type.dtype, .value = s->value, .scope = g->scope};
     if (g->facts->assigned[number] == 1 && s->kind == STMT_ASSIGN)
         a.holds = g->condition;
     vec_push(g->facts->arena, &g->list, a);
@@ -87,13 +99,14 @@ static void note_assignment(struct finding *g, const struct stmt *s)
 
 static void note_assignments(struct finding *g, const struct stmt *s)
 {
-    const struct scope *outer = g->scope;
+    struct scope *outer = g->scope;
     for (; s; s = s->next) {
         note_assignment(g, s);
         note_assignments(g, s->init);
         if (s->kind == STMT_FOR) {
             struct scope *inner = arena_new(g->facts->arena, struct scope);
-            *inner = (struct scope){s, outer};
+            *inner = (struct scope){.loop = s, .outer = outer};
+            vec_push(g->facts->arena, &g->scopes, inner);
             g->scope = inner;
         }
         note_assignments(g, s->body);
@@ -110,20 +123,78 @@ static struct tile_fact any_value(enum dtype t)
     return (struct tile_fact){.is = facts_any(facts_type_of(dtype_is_float(t) ? DT_I64 : t))};
 }
 
-/* Returns whether the value can be computed yet; *out is then what is known of it. */
-static bool assigned_fact(struct tile_facts *t, const struct assignment *a, struct tile_fact *out)
+static size_t read_words(const struct tile_facts *t)
+{
+    return (size_t)t->numbers.count / 64 + 1;
+}
+
+/* Begins to note what is read. */
+static void note_reads(struct tile_facts *t, uint64_t **reads)
+{
+    if (!*reads)
+        *reads = arena_array(t->arena, uint64_t, read_words(t));
+    memset(*reads, 0, read_words(t) * sizeof **reads);
+    t->reads = *reads;
+}
+
+/* Learns what holds in the scope, unless that is known from before. */
+static void enter(struct tile_facts *t, struct scope *scope)
 {
     size_t known = t->undo.count;
-    *out = any_value(a->type);
-    for (const struct scope *scope = a->scope; scope; scope = scope->outer)
-        tile_facts_enter(t, scope->loop);
+    if (scope->entered) {
+        for (size_t i = 0; i < scope->learned.count; i++)
+            tile_facts_set(t, scope->learned.data[i].number, scope->learned.data[i].fact);
+        return;
+    }
+    note_reads(t, &scope->reads);
+    for (const struct scope *each = scope; each; each = each->outer)
+        tile_facts_enter(t, each->loop);
+    scope->learned.count = 0;
+    for (size_t i = known; i < t->undo.count; i++) {
+        int number = t->undo.data[i].number;
+        struct tile_fact_before learned = {number, t->scalars[number]};
+        vec_push(t->arena, &scope->learned, learned);
+    }
+    scope->entered = true;
+}
+
+/* Computes what is known of the value, unless nothing that it reads has changed. */
+static void compute(struct tile_facts *t, struct assignment *a)
+{
+    size_t known = t->undo.count;
+    if (a->computed)
+        return;
+    if (a->scope)
+        enter(t, a->scope);
+    note_reads(t, &a->reads);
+    a->fact = any_value(a->type);
     t->unreached = false;
     if (a->holds)
         tile_facts_learn(t, a->holds, a->number);
     if (a->value && a->value->type.dtype == a->type)
-        *out = tile_fact_of(t, a->value);
+        a->fact = tile_fact_of(t, a->value);
     tile_facts_forget(t, known);
-    return !t->unreached;
+    t->reads = NULL;
+    a->reaches = !t->unreached;
+    a->computed = true;
+    for (size_t i = 0; a->scope && i < read_words(t); i++)
+        a->reads[i] |= a->scope->reads[i];
+}
+
+static bool has_read(const uint64_t *reads, int number)
+{
+    return reads && reads[number / 64] >> number % 64 & 1;
+}
+
+/* Lets all that was found from this scalar's facts be found again. */
+static void scalar_changed(struct finding *g, int number)
+{
+    for (size_t i = 0; i < g->list.count; i++)
+        if (has_read(g->list.data[i].reads, number))
+            g->list.data[i].computed = false;
+    for (size_t i = 0; i < g->scopes.count; i++)
+        if (has_read(g->scopes.data[i]->reads, number))
+            g->scopes.data[i]->entered = false;
 }
 
 /* Joins all assignments to what was found before; from some round on, limits that move are given up. */
@@ -132,16 +203,20 @@ static bool grow(struct finding *g, int round)
     struct tile_facts *t = g->facts;
     bool changed = false;
     for (size_t i = 0; i < g->list.count; i++) {
-        const struct assignment *a = &g->list.data[i];
-        struct tile_fact now, *f = &t->scalars[a->number], before = *f;
-        if (!assigned_fact(t, a, &now))
+        struct assignment *a = &g->list.data[i];
+        struct tile_fact *f = &t->scalars[a->number], before = *f;
+        compute(t, a);
+        if (!a->reaches)
             continue;
         if (!t->reached[a->number])
-            *f = now;
+            *f = a->fact;
         else
-            *f = round < ROUNDS ? fact_join(f, &now) : fact_widen(f, &now, a->type);
-        changed |= !t->reached[a->number] || !fact_same(f, &before);
+            *f = round < ROUNDS ? fact_join(f, &a->fact) : fact_widen(f, &a->fact, a->type);
+        if (t->reached[a->number] && fact_same(f, &before))
+            continue;
         t->reached[a->number] = true;
+        scalar_changed(g, a->number);
+        changed = true;
     }
     return changed;
 }
@@ -152,6 +227,7 @@ static void give_up(struct finding *g)
         const struct assignment *a = &g->list.data[i];
         g->facts->scalars[a->number] = any_value(a->type);
         g->facts->reached[a->number] = true;
+        scalar_changed(g, a->number);
     }
 }
 
@@ -162,16 +238,18 @@ static void narrow(struct finding *g)
     struct tile_fact *next = arena_array(t->arena, struct tile_fact, t->numbers.count + 1);
     bool *any = arena_array(t->arena, bool, t->numbers.count + 1);
     for (size_t i = 0; i < g->list.count; i++) {
-        const struct assignment *a = &g->list.data[i];
-        struct tile_fact now;
-        assigned_fact(t, a, &now);
-        next[a->number] = any[a->number] ? fact_join(&next[a->number], &now) : now;
+        struct assignment *a = &g->list.data[i];
+        compute(t, a);
+        next[a->number] = any[a->number] ? fact_join(&next[a->number], &a->fact) : a->fact;
         any[a->number] = true;
     }
     for (int i = 0; i < t->numbers.count; i++)
         if (any[i]) {
-            t->scalars[i].is = facts_meet(&t->scalars[i].is, &next[i].is);
-            t->scalars[i].limit = next[i].limit.bound ? next[i].limit : t->scalars[i].limit;
+            struct tile_fact before = t->scalars[i];
+            t->scalars[i].is = facts_meet(&before.is, &next[i].is);
+            t->scalars[i].limit = next[i].limit.bound ? next[i].limit : before.limit;
+            if (!fact_same(&before, &t->scalars[i]))
+                scalar_changed(g, i);
         }
 }
 
