@@ -4,6 +4,7 @@
  *   synccheck_roles.c         chooses trip counts and undecided conditions, runs every choice
  *   synccheck_roles_trace.c   control flow of a role -> its trace, for one choice
  *   synccheck_roles_emit.c    a statement -> steps of the trace; sums and factors of products
+ *   synccheck_roles_memo.c    results of statements, which loops repeat
  *   synccheck_roles_run.c     runs the traces against each other
  *   synccheck_roles_barrier.c mbarriers: phases, arrivals, bytes
  *   synccheck_roles_report.c  findings -> diagnostics
@@ -143,6 +144,8 @@ struct role_chosen {
     int value[CHOSEN_MOST];
 };
 
+enum { ROLE_BUCKETS = 256 };
+struct role_memo;
 struct roles_check {
     struct sync_check *k;
     struct state *state; /* scalars and facts */
@@ -163,7 +166,8 @@ struct roles_check {
     const char *why;  /* the reason of doubts */
     int64_t steps;    /* of all runs */
     bool confirmed;   /* there are inputs that lead to the findings of this run */
-    VEC(struct role_finding) findings; /* of this run */
+    VEC(struct role_finding) findings;     /* of this run */
+    struct role_memo *memos[ROLE_BUCKETS]; /* see synccheck_roles_memo.c */
 };
 
 /* synccheck_roles.c */
@@ -203,6 +207,17 @@ void emit_role_scope_end(struct tracer *t, const struct stmt *s);
 void note_products_left(struct tracer *t);
 /* Returns true if the statements do anything that a trace has. */
 bool role_list_matters(const struct roles_check *r, const struct stmt *s);
+
+/* synccheck_roles_memo.c */
+/* The kinds of results that are kept; MEMO_ACCESS and on: an access of that touch_kind. */
+enum { MEMO_VALUE, MEMO_TRUTH, MEMO_BARRIER, MEMO_ACCESS };
+/* Returns the place for the result of e in statement s (both may be NULL) for the values that the
+ * scalars have now: 0 if none is kept yet. Returns NULL if it cannot be kept. */
+int *role_result(struct roles_check *r, const struct expr *e, const struct stmt *s, int what);
+/* Returns what eval_value returns. */
+int role_value(struct roles_check *r, const struct expr *e);
+/* Returns true if e certainly reads no tile. */
+bool role_reads_nothing(struct roles_check *r, const struct expr *e);
 
 /* --- the run --- */
 
@@ -250,14 +265,29 @@ struct barrier_state {
     struct phase phase, before;
 };
 
+/* The elements of a tile that an access may touch, if they are numbers: low … end - 1. An axis on
+ * which they are not has INT_MIN … INT_MAX. */
+enum { ROLE_PARTS = 16 };
+struct role_box {
+    int rank;
+    uint32_t parts; /* bits: first indices modulo ROLE_PARTS; normally that is one stage */
+    int low[MAX_RANK], end[MAX_RANK];
+};
+
+struct role_tile {
+    VEC(struct role_record) records;
+    VEC(int) at[ROLE_PARTS]; /* numbers of records, in order, by each part that they touch */
+};
+
 struct roles_run {
     struct roles_check *r;
-    int components;
+    int components;         /* a multiple of four, for vector units */
+    struct role_box *boxes; /* by access */
     VEC(struct role_group) groups;
-    struct role_thread *threads;     /* by trace */
-    struct barrier_state *barriers;  /* by number */
-    int *joined;                     /* storage for a clock */
-    VEC(struct role_record) * tiles; /* by number */
+    struct role_thread *threads;    /* by trace */
+    struct barrier_state *barriers; /* by number */
+    int *joined;                    /* storage for a clock */
+    struct role_tile *tiles;        /* by number */
 };
 
 /* synccheck_roles_run.c */

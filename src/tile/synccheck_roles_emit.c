@@ -47,13 +47,38 @@ static int site_of(struct sync_check *k, enum touch_kind kind, const struct expr
     return (int)k->code.touches.count - 1;
 }
 
+/* Returns true if numbers say which elements the access touches. */
+static bool has_numbers(const struct sync_check *k, int access)
+{
+    const struct access *a = k->accesses.item.data[access];
+    int64_t number;
+    bool known = true;
+    for (int i = 0; i < a->rank; i++)
+        known = known && value_number(k, a->start[i], &number);
+    return known;
+}
+
+/* Returns the number of an access, as access_make does. */
+static int access_of(struct tracer *t, enum touch_kind kind, const struct expr *access,
+                     const struct sym *tile, const struct stmt *s)
+{
+    struct sync_check *k = t->r->k;
+    int *kept = role_result(t->r, access, s, MEMO_ACCESS + (int)kind);
+    if (kept && *kept)
+        return *kept - 1;
+    int fresh = t->r->state->fresh;
+    int made = access_make(k, t->r->state, site_of(k, kind, access, tile, s));
+    if (kept && made >= 0 && t->r->state->fresh == fresh && has_numbers(k, made))
+        *kept = made + 1;
+    return made;
+}
+
 /* Adds a step with an access, unless it is outside of the tile. Returns NULL then. */
 static struct role_step *add_access(struct tracer *t, enum step_kind step, enum touch_kind kind,
                                     const struct expr *access, const struct sym *tile,
                                     const struct stmt *s)
 {
-    struct sync_check *k = t->r->k;
-    int made = access_make(k, t->r->state, site_of(k, kind, access, tile, s));
+    int made = access_of(t, kind, access, tile, s);
     if (made < 0)
         return NULL;
     struct role_step *added = add_step(t, step, s);
@@ -96,7 +121,7 @@ static void use_register(struct tracer *t, const struct sym *tile, enum touch_ki
 
 static void read_expression(struct tracer *t, const struct stmt *s, const struct expr *e)
 {
-    if (!e)
+    if (!e || role_reads_nothing(t->r, e))
         return;
     for (int i = 0; i < e->count; i++)
         if (i > 0 || !op_is_atomic(e->op))
@@ -128,7 +153,7 @@ static void read_indices(struct tracer *t, const struct stmt *s, const struct ex
 /* --- mbarriers --- */
 
 /* Returns the number of the mbarrier; -1: gave up. */
-static int barrier_number(struct tracer *t, const struct expr *place)
+static int find_barrier(struct tracer *t, const struct expr *place)
 {
     struct roles_check *r = t->r;
     int64_t number = 0, at;
@@ -147,11 +172,22 @@ static int barrier_number(struct tracer *t, const struct expr *place)
     return -1;
 }
 
+static int barrier_number(struct tracer *t, const struct expr *place)
+{
+    int *kept = role_result(t->r, place, NULL, MEMO_BARRIER);
+    if (kept && *kept)
+        return *kept - 1;
+    int number = find_barrier(t, place);
+    if (kept && number >= 0)
+        *kept = number + 1;
+    return number;
+}
+
 /* Returns the value of a number that a step needs; -1: gave up. */
 static int64_t number_of(struct tracer *t, const struct expr *e, const char *why)
 {
     int64_t number = -1;
-    if (!value_number(t->r->k, eval_value(t->r->k, t->r->state, e), &number))
+    if (!value_number(t->r->k, role_value(t->r, e), &number))
         give_up(t->r, why);
     return number;
 }
@@ -211,7 +247,7 @@ static void emit_decl(struct tracer *t, const struct stmt *s)
         use_register(t, s->sym, TOUCH_WRITE, s, s->loc);
     int slot = s->sym->storage == ST_SCALAR ? tracked_slot(r->k, s->sym) : -1;
     if (slot >= 0)
-        r->state->slot[slot] = s->value ? eval_value(r->k, r->state, s->value) : -1;
+        r->state->slot[slot] = s->value ? role_value(r, s->value) : -1;
 }
 
 static void emit_factor(struct tracer *t, const struct stmt *s, const struct expr *factor)
@@ -265,7 +301,7 @@ static void emit_assign(struct tracer *t, const struct stmt *s)
                    ? tracked_slot(r->k, target->sym)
                    : -1;
     if (slot >= 0)
-        r->state->slot[slot] = eval_value(r->k, r->state, s->value);
+        r->state->slot[slot] = role_value(r, s->value);
 }
 
 static void emit_copy(struct tracer *t, const struct stmt *s)

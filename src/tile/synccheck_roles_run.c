@@ -1,12 +1,21 @@
 /* Runs the traces of all roles against each other, with vector clocks. */
 #include "tile/synccheck_roles.h"
 
+#include <limits.h>
 #include <string.h>
+
+/* A few components of a clock, which a processor joins at once. */
+enum { CLOCK_PART = 4 };
+typedef int clock_part
+    __attribute__((vector_size(CLOCK_PART * sizeof(int)), aligned(sizeof(int)), may_alias));
 
 void clock_join(const struct roles_run *u, int *to, const int *from)
 {
-    for (int i = 0; i < u->components; i++)
-        to[i] = from[i] > to[i] ? from[i] : to[i];
+    for (int i = 0; i < u->components; i += CLOCK_PART) {
+        clock_part a = *(const clock_part *)(from + i), *b = (clock_part *)(to + i);
+        clock_part later = a > *b;
+        *b = (a & later) | (*b & ~later);
+    }
 }
 
 static const struct access *access_at(const struct sync_check *k, int a)
@@ -63,6 +72,21 @@ static bool ordered_within(const struct roles_run *u, const struct role_record *
            !touches[access_at(u->r->k, a->access)->site].element;
 }
 
+/* Returns true if access_meet finds that the two never meet, for any facts. */
+static bool boxes_apart(const struct role_box *a, const struct role_box *b)
+{
+    for (int i = 0; i < a->rank; i++)
+        if (a->low[i] >= b->end[i] || b->low[i] >= a->end[i])
+            return true;
+    return false;
+}
+
+/* Returns the only part of the tile that the box touches; -1: it touches several. */
+static int single_part(const struct role_box *box)
+{
+    return box->parts & (box->parts - 1) ? -1 : __builtin_ctz(box->parts);
+}
+
 /* Checks an access against those before that the clock does not cover. A tile that goes may have
  * no work in the background left. */
 static void check_access(struct roles_run *u, const struct role_record *b, const int *clock,
@@ -70,12 +94,18 @@ static void check_access(struct roles_run *u, const struct role_record *b, const
 {
     struct sync_check *k = u->r->k;
     const struct access *late = access_at(k, b->access);
-    for (size_t i = 0; i < u->tiles[late->tile].count; i++) {
-        const struct role_record *a = &u->tiles[late->tile].data[i];
-        const struct access *early = access_at(k, a->access);
-        struct meeting_at where;
-        if (clock[a->component] >= a->time || (gone && a->place.work == WORK_NONE) ||
-            ordered_within(u, a, b) || (!gone && !kinds_conflict(early->kind, late->kind)))
+    const struct role_box *box = &u->boxes[b->access];
+    struct meeting_at where;
+    const struct role_tile *tile = &u->tiles[late->tile];
+    int part = single_part(box);
+    size_t count = part >= 0 ? tile->at[part].count : tile->records.count;
+    for (size_t i = 0; i < count; i++) {
+        const struct role_record *a =
+            &tile->records.data[part >= 0 ? (size_t)tile->at[part].data[i] : i];
+        if (clock[a->component] >= a->time || boxes_apart(&u->boxes[a->access], box))
+            continue;
+        if ((gone && a->place.work == WORK_NONE) || ordered_within(u, a, b) ||
+            (!gone && !kinds_conflict(access_at(k, a->access)->kind, late->kind)))
             continue;
         enum meeting met = access_meet(k, u->r->state, a->access, b->access, true, &where);
         if (met == MEET_SURE && where.constraints &&
@@ -90,15 +120,21 @@ static void check_access(struct roles_run *u, const struct role_record *b, const
 
 static void keep_record(struct roles_run *u, const struct role_record *b)
 {
-    int tile = access_at(u->r->k, b->access)->tile;
-    for (size_t i = 0; i < u->tiles[tile].count; i++) {
-        struct role_record *a = &u->tiles[tile].data[i];
+    struct arena *arena = u->r->k->arena;
+    struct role_tile *tile = &u->tiles[access_at(u->r->k, b->access)->tile];
+    uint32_t parts = u->boxes[b->access].parts;
+    int any = __builtin_ctz(parts);
+    for (size_t i = 0; i < tile->at[any].count; i++) {
+        struct role_record *a = &tile->records.data[tile->at[any].data[i]];
         if (a->access == b->access && a->component == b->component) {
             *a = *b;
             return;
         }
     }
-    vec_push(u->r->k->arena, &u->tiles[tile], *b);
+    for (int i = 0; i < ROLE_PARTS; i++)
+        if (parts >> i & 1)
+            vec_push(arena, &tile->at[i], (int)tile->records.count);
+    vec_push(arena, &tile->records, *b);
 }
 
 /* --- agents --- */
@@ -113,15 +149,13 @@ static void release_clock(const struct roles_run *u, const struct role_group *g,
                           int *to)
 {
     const struct role_thread *t = thread_of(u, g);
-    memset(to, 0, sizeof *to * (size_t)u->components);
-    if (!thread) {
-        clock_join(u, to, g->clock);
+    memcpy(to, thread ? t->clock : g->clock, sizeof *to * (size_t)u->components);
+    if (!thread)
         to[g->own] = to[g->came] = g->now;
-    }
-    if (thread || g->number == 0) {
+    if (!thread && g->number == 0)
         clock_join(u, to, t->clock);
+    if (thread || g->number == 0)
         to[t->own] = t->now;
-    }
 }
 
 static struct role_record record_of(struct roles_run *u, const struct role_group *g,
@@ -232,8 +266,8 @@ static void step_dot_wait(const struct roles_run *u, struct role_group *g,
 static void land_loads(struct roles_run *u, const struct role_group *g, int64_t groups)
 {
     for (size_t tile = 0; tile < u->r->k->code.tiles.count; tile++)
-        for (size_t i = 0; i < u->tiles[tile].count; i++) {
-            struct role_record *a = &u->tiles[tile].data[i];
+        for (size_t i = 0; i < u->tiles[tile].records.count; i++) {
+            struct role_record *a = &u->tiles[tile].records.data[i];
             if (a->component != g->own || !a->load || (a->load > groups && groups >= 0))
                 continue;
             a->load = 0;
@@ -357,8 +391,8 @@ static bool is_over(const struct roles_run *u, const struct role_record *a)
 static void note_left(struct roles_run *u)
 {
     for (size_t tile = 0; tile < u->r->k->code.tiles.count; tile++)
-        for (size_t i = 0; i < u->tiles[tile].count; i++) {
-            const struct role_record *a = &u->tiles[tile].data[i];
+        for (size_t i = 0; i < u->tiles[tile].records.count; i++) {
+            const struct role_record *a = &u->tiles[tile].records.data[i];
             bool work = a->place.work == WORK_COPY || a->place.work == WORK_STORE ||
                         a->place.work == WORK_LOAD;
             if (!work || is_over(u, a))
@@ -410,6 +444,39 @@ static int add_agents(struct roles_run *u, int trace, int next)
     return next;
 }
 
+static uint32_t parts_of(const struct role_box *box)
+{
+    uint32_t parts = 0;
+    if (!box->rank || (int64_t)box->end[0] - box->low[0] >= ROLE_PARTS)
+        return (UINT32_C(1) << ROLE_PARTS) - 1;
+    for (int i = box->low[0]; i < box->end[0]; i++)
+        parts |= UINT32_C(1) << i % ROLE_PARTS;
+    return parts;
+}
+
+/* Lists the boxes of all accesses. A place that differs by thread has none. */
+static void make_boxes(struct roles_run *u)
+{
+    struct sync_check *k = u->r->k;
+    u->boxes = arena_array(k->arena, struct role_box, k->accesses.item.count + 1);
+    for (size_t a = 0; a < k->accesses.item.count; a++) {
+        const struct access *from = access_at(k, (int)a);
+        struct role_box *box = &u->boxes[a];
+        bool threads = value_at(k, from->mask)->kind != VALUE_SUM;
+        box->rank = from->rank;
+        for (int i = 0; i < from->rank; i++)
+            threads |= value_at(k, from->start[i])->kind == VALUE_LANES;
+        for (int i = 0; i < from->rank; i++) {
+            int64_t low;
+            bool known =
+                !threads && !(from->gathers >> i & 1) && value_number(k, from->start[i], &low);
+            box->low[i] = known ? (int)low : INT_MIN;
+            box->end[i] = known ? (int)low + from->extent[i] : INT_MAX;
+        }
+        box->parts = parts_of(box);
+    }
+}
+
 static void run_init(struct roles_run *u)
 {
     struct roles_check *r = u->r;
@@ -419,8 +486,10 @@ static void run_init(struct roles_run *u)
         u->components += 2 + 3 * r->traces.data[i].groups;
     int first_barrier = u->components;
     u->components += r->barrier_count;
+    u->components = (u->components + CLOCK_PART - 1) / CLOCK_PART * CLOCK_PART;
+    make_boxes(u);
     u->threads = arena_array(a, struct role_thread, r->traces.count + 1);
-    u->tiles = (void *)arena_alloc_array(a, r->k->code.tiles.count + 1, sizeof *u->tiles);
+    u->tiles = arena_array(a, struct role_tile, r->k->code.tiles.count + 1);
     barriers_init(u, first_barrier);
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < r->traces.count; i++)

@@ -65,12 +65,19 @@ static bool learn(struct roles_check *r, const struct split *split, bool truth, 
     return false;
 }
 
+enum { KEPT_FALSE = 1, KEPT_TRUE };
+
 /* Returns whether a single condition holds. */
 static bool holds_alone(struct tracer *t, const struct expr *e, struct rounds *rounds, bool negated)
 {
     struct roles_check *r = t->r;
     struct split split;
+    int *kept = role_result(r, e, NULL, MEMO_TRUTH);
+    if (kept && *kept)
+        return *kept == KEPT_TRUE;
     eval_condition(r->k, r->state, e, &split);
+    if (split.decided && kept)
+        *kept = split.truth ? KEPT_TRUE : KEPT_FALSE;
     if (split.decided)
         return split.truth;
     bool truth = truth_of(t, e, rounds, negated);
