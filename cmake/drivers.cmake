@@ -35,4 +35,5 @@ foreach(version 12 13)
     target_compile_definitions(tilewright_cudart_${version} PRIVATE RUNTIME_VERSION=${version})
     target_link_libraries(tilewright_cudart_${version} PRIVATE tilewright_cuda)
     set_target_properties(tilewright_cudart_${version} PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+    add_dependencies(tilewright tilewright_cudart_${version}) # `check -- ./app` needs them
 endforeach()

@@ -194,8 +194,9 @@ int app_run(const struct command *self, const struct options *given, bool checks
         return STATUS_USAGE;
     char *libraries = app_folder();
     if (!libraries) {
-        complain(NULL, "this build has no libraries that run CUDA programs; they are made on "
-                       "Linux, without sanitizers");
+        complain(NULL,
+                 "this build has no libraries that run CUDA programs; `./dev build` makes them, on "
+                 "Linux, without sanitizers");
         return STATUS_USAGE;
     }
     char *folder = folder_make(NULL);

@@ -513,7 +513,8 @@ static tw_status show_call(void *user)
     }
     if (c->staged && c->stage == TW_STAGE_THREAD && !lowered->thread) {
         diag_error(&l->ctx->diag, ir->loc,
-                   "`%s` has no thread IR: it has no roles, and its PTX is made from tiles",
+                   "`%s` has no thread IR: it has no roles, mbarriers or tensor copies, so its PTX "
+                   "is made from tiles",
                    ir->name);
         return TW_UNSUPPORTED;
     }

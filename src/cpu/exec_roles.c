@@ -350,10 +350,11 @@ void step_wait(struct frame *f, const struct instr *in)
         return;
     }
     if (n.barrier->phases > phase) {
-        frame_fault(f, CPU_MBARRIER, in->loc, -1,
-                    "%s waits for phase %" PRId64 " of %s, and phase %" PRId64
-                    " is complete, too: a GPU keeps only the parity of a phase, and waits on",
-                    f->program->roles->role[f->role].name, phase, n.text, n.barrier->phases);
+        frame_fault(
+            f, CPU_MBARRIER, in->loc, -1,
+            "%s waits for phase %" PRId64 " of %s, and phase %" PRId64
+            " is complete, too: a GPU keeps only the parity of a phase, so it would wait forever",
+            f->program->roles->role[f->role].name, phase, n.text, n.barrier->phases);
         advise(f, "let the roles that arrive wait until this one has seen the phase before");
         return;
     }
