@@ -371,6 +371,9 @@ static uint64_t shifted_ones(const struct facts *a, const struct facts *b)
 
 struct facts facts_product(const struct facts *a, const struct facts *b)
 {
+    bool once = a->modulus == 0 && a->rest == 1;
+    if (once && !facts_no_limit(b->least) && !facts_no_limit(b->greatest))
+        return facts_normal(*b);
     struct residue r = residue_product(residue_in(a), residue_in(b));
     struct facts out = {.modulus = r.modulus, .rest = r.rest};
     product_limits(a, b, &out);

@@ -157,9 +157,14 @@ bool layout_slice_in(const struct layout *l, enum layout_axis in, int32_t start,
 bool layout_slice_out(const struct layout *l, enum layout_axis axis, int32_t start, int32_t extent,
                       struct layout *out);
 /* Maps registers of a part (from layout_slice_out with `axis` and `start`) to registers of
- * `whole`: `source` has an entry for each register of the part. */
-void layout_slice_registers(const struct layout *whole, const struct layout *part,
-                            enum layout_axis axis, int32_t start, int32_t *source);
+ * `whole`: `source` has an entry for each register of the part. The places are those of the
+ * registers of `whole` (layout_register_places). */
+void layout_slice_registers(const struct layout *whole, const int32_t *places,
+                            const struct layout *part, enum layout_axis axis, int32_t start,
+                            int32_t *source);
+/* Writes LAYOUT_OUTS numbers for each register: the place of its element in the first lane of the
+ * first warp. */
+void layout_register_places(const struct layout *l, int32_t *places);
 /* Replaces each axis by map[axis]. Transposes a layout, or drops an axis of extent 1 together
  * with others. */
 void layout_rename(const struct layout *l, const enum layout_axis map[AXIS_COUNT],

@@ -671,10 +671,17 @@ bool layout_slice_out(const struct layout *l, enum layout_axis axis, int32_t sta
     return true;
 }
 
-void layout_slice_registers(const struct layout *whole, const struct layout *part,
-                            enum layout_axis axis, int32_t start, int32_t *source)
+void layout_register_places(const struct layout *l, int32_t *places)
 {
-    int32_t wanted[LAYOUT_OUTS], at[LAYOUT_OUTS], next = 0; /* probably the one after the last */
+    for (int32_t reg = 0; reg < layout_in_extent(l, AXIS_REG); reg++)
+        layout_element(l, reg, 0, 0, places + reg * LAYOUT_OUTS);
+}
+
+void layout_slice_registers(const struct layout *whole, const int32_t *places,
+                            const struct layout *part, enum layout_axis axis, int32_t start,
+                            int32_t *source)
+{
+    int32_t wanted[LAYOUT_OUTS], next = 0; /* probably the one after the last */
     int j = layout_out_index(whole, axis);
     int32_t registers = layout_in_extent(whole, AXIS_REG);
     for (int32_t reg = 0; reg < layout_in_extent(part, AXIS_REG); reg++) {
@@ -683,8 +690,9 @@ void layout_slice_registers(const struct layout *whole, const struct layout *par
         source[reg] = 0;
         for (int32_t tried = 0; tried < registers; tried++) {
             int32_t r = (next + tried) % registers;
-            layout_element(whole, r, 0, 0, at);
-            if (memcmp(at, wanted, (size_t)whole->out_count * sizeof *at) == 0) {
+            if (places[r * LAYOUT_OUTS + j] == wanted[j] &&
+                memcmp(places + r * LAYOUT_OUTS, wanted,
+                       (size_t)whole->out_count * sizeof *wanted) == 0) {
                 source[reg] = r;
                 next = r + 1;
                 break;

@@ -267,8 +267,8 @@ static void barrier(struct lower *l, const struct convert_plan *p, const struct 
 
 /* The part of a pass, and which of its registers is which of the whole. Of the whole tile too some
  * registers may hold nothing. */
-static int32_t *cut(struct lower *l, const struct layout *whole, const struct convert_plan *p,
-                    int pass, struct layout *part)
+static int32_t *cut(struct lower *l, const struct layout *whole, const int32_t *places,
+                    const struct convert_plan *p, int pass, struct layout *part)
 {
     enum layout_axis axis = whole->outs[p->part_axis].axis;
     int32_t start = pass * p->part;
@@ -279,7 +279,7 @@ static int32_t *cut(struct lower *l, const struct layout *whole, const struct co
     for (int32_t r = 0; r < registers; r++)
         source[r] = r;
     if (p->passes > 1 || registers != layout_registers(whole))
-        layout_slice_registers(whole, part, axis, start, source);
+        layout_slice_registers(whole, places, part, axis, start, source);
     return source;
 }
 
@@ -332,10 +332,12 @@ static struct regtile through_memory(struct lower *l, const struct regtile *t,
     struct regtile out = tile_new(l, t->dtype, to);
     int64_t at = scratch_take(l, p->scratch.bytes);
     const struct value *base = scratch_address(l, at);
+    const int32_t *from_places = tile_register_places(l, t->layout);
+    const int32_t *to_places = tile_register_places(l, to);
     for (int pass = 0; pass < p->passes; pass++) {
         struct layout from_part, to_part;
-        int32_t *from_registers = cut(l, t->layout, p, pass, &from_part);
-        int32_t *to_registers = cut(l, to, p, pass, &to_part);
+        int32_t *from_registers = cut(l, t->layout, from_places, p, pass, &from_part);
+        int32_t *to_registers = cut(l, to, to_places, p, pass, &to_part);
         struct regtile stored = tile_pick(l, t, &from_part, from_registers);
         if (pass > 0) /* the places have been other warps' */
             barrier_emit(l);

@@ -386,6 +386,14 @@ static struct regtile eval_select(struct lower *l, const struct expr *e,
     return out;
 }
 
+int32_t *tile_register_places(struct lower *l, const struct layout *layout)
+{
+    int32_t *places =
+        arena_array(l->arena, int32_t, layout_in_extent(layout, AXIS_REG) * LAYOUT_OUTS);
+    layout_register_places(layout, places);
+    return places;
+}
+
 /* --- Leaves --- */
 
 /* A constant part of a register tile: axis by axis. */
@@ -404,7 +412,8 @@ static struct regtile part_of_tile(struct lower *l, const struct expr *e)
             return x;
         }
         int32_t *source = arena_array(l->arena, int32_t, layout_registers(&part));
-        layout_slice_registers(x.layout, &part, AXIS_DIM(i), (int32_t)start, source);
+        const int32_t *places = tile_register_places(l, x.layout);
+        layout_slice_registers(x.layout, places, &part, AXIS_DIM(i), (int32_t)start, source);
         x = tile_pick(l, &x, &part, source);
     }
     return x;

@@ -97,6 +97,8 @@ const struct value *tile_inside_axes(struct lower *l, const struct layout *layou
 
 /* --- registers --- */
 
+/* Returns the places of the layout's registers (layout_register_places). */
+int32_t *tile_register_places(struct lower *l, const struct layout *layout);
 /* A tile in `layout` whose register r is x's register source[r] (-1: anything); words that are
  * whole are the same. */
 struct regtile tile_pick(struct lower *l, const struct regtile *x, const struct layout *layout,

@@ -337,7 +337,9 @@ static void a_part_of_a_register_tile(void **state)
     assert_true(census.surjective && census.injective && census.masked);
     assert_int_equal(layout_in_extent(&part, AXIS_REG), 24);
     int32_t source[24], at[LAYOUT_OUTS], at_part[LAYOUT_OUTS];
-    layout_slice_registers(&tile, &part, AXIS_D0, 32, source);
+    int32_t *places = arena_array(&arena, int32_t, layout_in_extent(&tile, AXIS_REG) * LAYOUT_OUTS);
+    layout_register_places(&tile, places);
+    layout_slice_registers(&tile, places, &part, AXIS_D0, 32, source);
     for (int warp = 0; warp < 4; warp++)
         for (int lane = 0; lane < 32; lane++)
             for (int reg = 0; reg < 24; reg++) {
