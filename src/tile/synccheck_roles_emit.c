@@ -121,7 +121,7 @@ static void use_register(struct tracer *t, const struct sym *tile, enum touch_ki
 
 static void read_expression(struct tracer *t, const struct stmt *s, const struct expr *e)
 {
-    if (!e || role_reads_nothing(t->r, e))
+    if (!e || e->op == OP_LITERAL || role_reads_nothing(t->r, e))
         return;
     for (int i = 0; i < e->count; i++)
         if (i > 0 || !op_is_atomic(e->op))
