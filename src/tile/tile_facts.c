@@ -128,8 +128,11 @@ static struct tile_fact any_value(enum dtype t)
 /* Returns what is known of the scalar with this number. */
 static struct tile_fact of_scalar(struct tile_facts *t, int number)
 {
-    if (t->reads)
-        t->reads[number / 64] |= UINT64_C(1) << number % 64;
+    if (t->readers && t->reader != NO_READER) {
+        struct tile_fact_readers *r = &t->readers[number];
+        if (r->list.count == 0 || r->list.data[r->list.count - 1] != t->reader)
+            vec_push(t->arena, &r->list, t->reader);
+    }
     return t->scalars[number];
 }
 

@@ -21,6 +21,12 @@ struct tile_fact_before {
     struct tile_fact fact;
 };
 
+/* What follows from a scalar's facts: numbers of assignments, and -2, -3, … for the conditions of loops. */
+enum { NO_READER = -1 };
+struct tile_fact_readers {
+    VEC(int) list;
+};
+
 /* Facts of the scalars of a kernel. A pass may learn more for a part of the program, and forget it. */
 struct tile_facts {
     struct arena *arena;
@@ -30,8 +36,9 @@ struct tile_facts {
     struct tile_fact *scalars; /* by symbol: of each value that it has */
     bool *reached;             /* by symbol: while facts are found, some assignment was seen */
     bool unreached;            /* the latest expression reads a scalar that is not reached */
-    uint64_t *reads; /* a bit for each symbol whose facts were used; NULL: they are not noted */
-    struct number_map never; /* by expression: it never changes */
+    struct tile_fact_readers *readers; /* by symbol; NULL: they are not noted */
+    int reader;                        /* which of them reads now, or NO_READER */
+    struct number_map never;           /* by expression: it never changes */
     VEC(struct tile_fact_before) undo;
 };
 

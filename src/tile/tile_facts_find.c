@@ -7,16 +7,14 @@
  *   for (i = 0; i < 100; i += 16)   i + 16 <= 115, so i is within 0 … 112 and a multiple of 16 */
 #include "tile/tile_facts.h"
 
-#include <string.h>
-
 /* A loop around, in whose body its condition holds. */
 struct scope {
     const struct stmt *loop;
     struct scope *outer;
-    bool entered;    /* the following hold for the present facts: */
-    uint64_t *reads; /* as in struct tile_facts: by all that is learned */
-    VEC(struct tile_fact_before)
-    learned; /* from this condition and those around: what then is known */
+    int reader;                           /* as in struct tile_facts, for all that is learned */
+    bool entered;                         /* what is learned holds for the present facts */
+    VEC(struct tile_fact_before) learned; /* from this condition and those around */
+    VEC(int) assignments;                 /* of the body, inner loops apart: places in the list */
 };
 
 struct assignment {
@@ -28,7 +26,6 @@ struct assignment {
     bool computed;            /* from the present facts of all that it reads: */
     bool reaches;             /* all that it reads has been reached */
     struct tile_fact fact;    /* of its value */
-    uint64_t *reads;          /* as in struct tile_facts */
 };
 
 enum { ROUNDS = 4, MOST_ROUNDS = 64, NARROWINGS = 2 };
@@ -94,6 +91,8 @@ static void note_assignment(struct finding *g, const struct stmt *s)
         .number = number, .type = to->type.dtype, .value = s->value, .scope = g->scope};
     if (g->facts->assigned[number] == 1 && s->kind == STMT_ASSIGN)
         a.holds = g->condition;
+    if (g->scope)
+        vec_push(g->facts->arena, &g->scope->assignments, (int)g->list.count);
     vec_push(g->facts->arena, &g->list, a);
 }
 
@@ -105,7 +104,7 @@ static void note_assignments(struct finding *g, const struct stmt *s)
         note_assignments(g, s->init);
         if (s->kind == STMT_FOR) {
             struct scope *inner = arena_new(g->facts->arena, struct scope);
-            *inner = (struct scope){.loop = s, .outer = outer};
+            *inner = (struct scope){.loop = s, .outer = outer, .reader = -2 - (int)g->scopes.count};
             vec_push(g->facts->arena, &g->scopes, inner);
             g->scope = inner;
         }
@@ -123,20 +122,6 @@ static struct tile_fact any_value(enum dtype t)
     return (struct tile_fact){.is = facts_any(facts_type_of(dtype_is_float(t) ? DT_I64 : t))};
 }
 
-static size_t read_words(const struct tile_facts *t)
-{
-    return (size_t)t->numbers.count / 64 + 1;
-}
-
-/* Begins to note what is read. */
-static void note_reads(struct tile_facts *t, uint64_t **reads)
-{
-    if (!*reads)
-        *reads = arena_array(t->arena, uint64_t, read_words(t));
-    memset(*reads, 0, read_words(t) * sizeof **reads);
-    t->reads = *reads;
-}
-
 /* Learns what holds in the scope, unless that is known from before. */
 static void enter(struct tile_facts *t, struct scope *scope)
 {
@@ -146,7 +131,7 @@ static void enter(struct tile_facts *t, struct scope *scope)
             tile_facts_set(t, scope->learned.data[i].number, scope->learned.data[i].fact);
         return;
     }
-    note_reads(t, &scope->reads);
+    t->reader = scope->reader;
     for (const struct scope *each = scope; each; each = each->outer)
         tile_facts_enter(t, each->loop);
     scope->learned.count = 0;
@@ -159,14 +144,16 @@ static void enter(struct tile_facts *t, struct scope *scope)
 }
 
 /* Computes what is known of the value, unless nothing that it reads has changed. */
-static void compute(struct tile_facts *t, struct assignment *a)
+static void compute(struct finding *g, int place)
 {
+    struct tile_facts *t = g->facts;
+    struct assignment *a = &g->list.data[place];
     size_t known = t->undo.count;
     if (a->computed)
         return;
     if (a->scope)
         enter(t, a->scope);
-    note_reads(t, &a->reads);
+    t->reader = place;
     a->fact = any_value(a->type);
     t->unreached = false;
     if (a->holds)
@@ -174,27 +161,30 @@ static void compute(struct tile_facts *t, struct assignment *a)
     if (a->value && a->value->type.dtype == a->type)
         a->fact = tile_fact_of(t, a->value);
     tile_facts_forget(t, known);
-    t->reads = NULL;
+    t->reader = NO_READER;
     a->reaches = !t->unreached;
     a->computed = true;
-    for (size_t i = 0; a->scope && i < read_words(t); i++)
-        a->reads[i] |= a->scope->reads[i];
 }
 
-static bool has_read(const uint64_t *reads, int number)
+static void scope_changed(struct finding *g, struct scope *scope)
 {
-    return reads && reads[number / 64] >> number % 64 & 1;
+    for (size_t i = 0; scope->entered && i < scope->assignments.count; i++)
+        g->list.data[scope->assignments.data[i]].computed = false;
+    scope->entered = false;
 }
 
 /* Lets all that was found from this scalar's facts be found again. */
 static void scalar_changed(struct finding *g, int number)
 {
-    for (size_t i = 0; i < g->list.count; i++)
-        if (has_read(g->list.data[i].reads, number))
-            g->list.data[i].computed = false;
-    for (size_t i = 0; i < g->scopes.count; i++)
-        if (has_read(g->scopes.data[i]->reads, number))
-            g->scopes.data[i]->entered = false;
+    struct tile_fact_readers *r = &g->facts->readers[number];
+    for (size_t i = 0; i < r->list.count; i++) {
+        int reader = r->list.data[i];
+        if (reader >= 0)
+            g->list.data[reader].computed = false;
+        else
+            scope_changed(g, g->scopes.data[-2 - reader]);
+    }
+    r->list.count = 0;
 }
 
 /* Joins all assignments to what was found before; from some round on, limits that move are given up. */
@@ -205,7 +195,7 @@ static bool grow(struct finding *g, int round)
     for (size_t i = 0; i < g->list.count; i++) {
         struct assignment *a = &g->list.data[i];
         struct tile_fact *f = &t->scalars[a->number], before = *f;
-        compute(t, a);
+        compute(g, (int)i);
         if (!a->reaches)
             continue;
         if (!t->reached[a->number])
@@ -239,7 +229,7 @@ static void narrow(struct finding *g)
     bool *any = arena_array(t->arena, bool, t->numbers.count + 1);
     for (size_t i = 0; i < g->list.count; i++) {
         struct assignment *a = &g->list.data[i];
-        compute(t, a);
+        compute(g, (int)i);
         next[a->number] = any[a->number] ? fact_join(&next[a->number], &a->fact) : a->fact;
         any[a->number] = true;
     }
@@ -282,6 +272,8 @@ void tile_facts_find(struct tile_facts *t, struct arena *a, const struct kernel 
     int round = 0;
     *t = (struct tile_facts){.arena = a, .kernel = k};
     numbering_init(&t->numbers, a, k);
+    t->reader = NO_READER;
+    t->readers = arena_array(a, struct tile_fact_readers, t->numbers.count + 1);
     t->assigned = arena_array(a, int, t->numbers.count + 1);
     t->scalars = arena_array(a, struct tile_fact, t->numbers.count + 1);
     t->reached = arena_array(a, bool, t->numbers.count + 1);
@@ -302,4 +294,5 @@ void tile_facts_find(struct tile_facts *t, struct arena *a, const struct kernel 
     for (int i = 0; i < NARROWINGS; i++)
         narrow(&g);
     t->undo.count = 0;
+    t->readers = NULL;
 }
