@@ -21,7 +21,7 @@ struct tile_fact_before {
     struct tile_fact fact;
 };
 
-/* What follows from a scalar's facts: numbers of assignments, and -2, -3, … for the conditions of loops. */
+/* Readers of a scalar's facts: numbers of assignments, and -2, -3, … for the conditions of loops. */
 enum { NO_READER = -1 };
 struct tile_fact_readers {
     VEC(int) list;
