@@ -178,6 +178,7 @@ struct compiler {
     struct roles_detail *roles; /* NULL: the kernel has neither roles nor mbarriers */
     int role;                   /* the one that is compiled now; 0: the block before its roles */
     int arrivals;               /* by which arrive() in it counts */
+    bool one_thread;            /* in a body of one_thread */
     int seen_budget;            /* number of statements that surveys may still visit */
     VEC(struct cpu_slow_path) slow;
 };

@@ -70,6 +70,7 @@ void compile_phase(struct compiler *c, const struct expr *e)
 {
     uint32_t top = c->top;
     struct mbarrier_detail *d = mbarrier_new(c, e->args[0]);
+    d->one_thread = c->one_thread;
     if (e->count > 1)
         d->value = value_convert(c, compile_expr(c, e->args[1], NULL), DT_I32).at;
     struct instr *in = emit_step(c, e->op == OP_WAIT     ? step_wait
@@ -86,6 +87,8 @@ static void compile_replica(struct compiler *c, const struct stmt *s, int number
 {
     const struct role *role = s->role;
     struct role_start *start = &c->roles->role[++c->role];
+    if (role->first + number * role->warps == 0)
+        c->roles->with_thread = c->role;
     start->pc = c->labelled = (uint32_t)c->code.count;
     start->name =
         arena_printf(c->arena, "warps(%d +: %d)", role->first + number * role->warps, role->warps);
@@ -114,6 +117,8 @@ void compile_one_thread(struct compiler *c, const struct stmt *s)
 {
     int all = c->arrivals;
     c->arrivals = 1;
+    c->one_thread = true;
     compile_scope(c, s->body);
+    c->one_thread = false;
     c->arrivals = all;
 }

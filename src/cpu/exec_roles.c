@@ -329,6 +329,18 @@ static uint32_t *waited(const struct frame *f, const struct named *n)
     return &all[(uint32_t)f->role * n->detail->elements + n->element];
 }
 
+/* Counts a wait. One before the roles is a wait of every role; in one_thread, it is a wait of the
+ * role that has this thread. */
+static void count_wait(const struct frame *f, const struct named *n)
+{
+    const struct roles_detail *roles = f->program->roles;
+    uint32_t *all = waited(f, n);
+    ++*all;
+    for (int i = 1; f->role == 0 && i < roles->count; i++)
+        if (!n->detail->one_thread || i == roles->with_thread)
+            ++all[(uint32_t)i * n->detail->elements];
+}
+
 /* Waits for the role's next phase; or for the phase of a parity, if the detail has one. */
 void step_wait(struct frame *f, const struct instr *in)
 {
@@ -358,7 +370,7 @@ void step_wait(struct frame *f, const struct instr *in)
         advise(f, "let the roles that arrive wait until this one has seen the phase before");
         return;
     }
-    ++*waited(f, &n);
+    count_wait(f, &n);
     moves(f);
 }
 

@@ -358,14 +358,16 @@ struct mbarrier_detail {
     uint32_t elements;
     int arrivals; /* that complete a phase */
     bool ready;
-    uint32_t value; /* wait: i32, the parity, or NO_SLOT; expect: i32, bytes */
+    uint32_t value;  /* wait: i32, the parity, or NO_SLOT; expect: i32, bytes */
+    bool one_thread; /* wait: only the one thread of the role waits */
 };
 
 /* The roles of a block: role 0 is the whole block, before the roles begin; each replica is a role. */
 struct roles_detail {
     int count;
-    uint32_t at;  /* struct role_state, one for each */
-    uint32_t end; /* the step after all roles */
+    int with_thread; /* the role that has the block's first thread; 0: none */
+    uint32_t at;     /* struct role_state, one for each */
+    uint32_t end;    /* the step after all roles */
     struct role_start {
         uint32_t pc;
         const char *name; /* "warps(4 +: 8)" */

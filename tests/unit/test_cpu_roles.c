@@ -126,6 +126,34 @@ static void phases_can_be_counted_by_hand(void **state)
         9, adds_one);
 }
 
+/* The first row is copied before the roles, the second one by a role. `wait` are the waits for the
+ * first one, `role` are the warps that use the second one. */
+static void waits_before_roles(const char *wait, const char *use)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             HEAD "    mbarrier full(1);\n    i32 t = block.x * 2;\n    one_thread {\n"
+                  "        expect(full, 64);\n        async(full) s[0] = A[t][0 +: 16];\n    }\n"
+                  "%s"
+                  "    warps(%d +: 4) { one_thread {\n        expect(full, 64);\n"
+                  "        async(full) s[1] = A[t + 1][0 +: 16];\n    } }\n"
+                  "%s}\n",
+             wait, strstr(use, "warps(0") ? 4 : 0, use);
+    run_orders(text, 4, adds_one);
+}
+
+static void waits_before_the_roles_are_waits_of_every_role(void **state)
+{
+    (void)state;
+    waits_before_roles("    wait(full);\n    C[t][0 +: 16] = s[0] + 1;\n    sync();\n",
+                       "    warps(4 +: 8) {\n        wait(full);\n"
+                       "        C[t + 1][0 +: 16] = s[1] + 1;\n    }\n");
+    waits_before_roles("    one_thread { wait(full); }\n    sync();\n"
+                       "    C[t][0 +: 16] = s[0] + 1;\n    sync();\n",
+                       "    warps(0 +: 4) {\n        one_thread { wait(full); }\n        sync();\n"
+                       "        C[t + 1][0 +: 16] = s[1] + 1;\n    }\n");
+}
+
 static void stores_in_the_background_keep_within_the_view(void **state)
 {
     (void)state;
@@ -247,6 +275,7 @@ int main(void)
         cmocka_unit_test(rows_pass_through_stages_in_any_order_of_roles),
         cmocka_unit_test(replicas_have_their_own_variables),
         cmocka_unit_test(phases_can_be_counted_by_hand),
+        cmocka_unit_test(waits_before_the_roles_are_waits_of_every_role),
         cmocka_unit_test(stores_in_the_background_keep_within_the_view),
         cmocka_unit_test(a_role_takes_a_lock_while_others_go_on),
         cmocka_unit_test(a_missing_wait_is_reported),
