@@ -197,6 +197,7 @@ struct tracer {
     int dots_done;            /* products up to this one are waited for */
     struct product_use *uses; /* by number in r->products */
     struct rounds *rounds;    /* the loop around; NULL: none */
+    int longest;              /* rounds before this one, in the loop around that has made most */
 };
 /* Adds the steps of a statement without a body. */
 void emit_role_statement(struct tracer *t, const struct stmt *s);

@@ -262,13 +262,14 @@ static void step_dot_wait(const struct roles_run *u, struct role_group *g,
         clock_join(u, thread_of(u, g)->clock, g->clock);
 }
 
-/* Makes the copies of groups up to `groups` writes of the threads that waited. */
-static void land_loads(struct roles_run *u, const struct role_group *g, int64_t groups)
+/* Makes the copies that a wait ends writes of the threads that waited: all of them, or those of
+ * groups before the latest `stay`. Copies without a group stay, too. */
+static void land_loads(struct roles_run *u, const struct role_group *g, int64_t stay)
 {
     for (size_t tile = 0; tile < u->r->k->code.tiles.count; tile++)
         for (size_t i = 0; i < u->tiles[tile].records.count; i++) {
             struct role_record *a = &u->tiles[tile].records.data[i];
-            if (a->component != g->own || !a->load || (a->load > groups && groups >= 0))
+            if (a->component != g->own || !a->load || (stay > 0 && a->load > g->loads - stay))
                 continue;
             a->load = 0;
             a->time = g->now;
@@ -334,7 +335,7 @@ static bool step(struct roles_run *u, struct role_group *g, const struct role_st
             t->clock[t->stores] = t->issued - (int)s->number;
         break;
     case STEP_LOAD_COMMIT: g->loads++; break;
-    case STEP_LOAD_WAIT: land_loads(u, g, s->number ? g->loads - s->number : -1); break;
+    case STEP_LOAD_WAIT: land_loads(u, g, s->number); break;
     default: step_access(u, g, s, released); break;
     }
     g->at++;

@@ -36,10 +36,18 @@ static bool is_own(const struct sync_check *k, int v, int fresh)
     return false;
 }
 
+/* Returns true in a round beyond those that any choice of trips makes. */
+static bool is_endless(const struct tracer *t, int round)
+{
+    return round > 2 * t->r->trips.data[1];
+}
+
+/* Returns the truth that this run prefers. A guard of later rounds, such as `p + 64 < k`, keeps its
+ * loop going while it holds: after many rounds it is chosen the other way, so the loop ends. */
 static bool truth_of(struct tracer *t, const struct expr *e, struct rounds *rounds, bool negated)
 {
     if (!rounds)
-        return choose_truth(t->r, e);
+        return choose_truth(t->r, e) != is_endless(t, t->longest);
     if (rounds->trips < 0)
         rounds->trips = choose_trips(t->r, rounds->loop);
     return (rounds->round < rounds->trips) != negated;
@@ -89,7 +97,7 @@ static bool holds_alone(struct tracer *t, const struct expr *e, struct rounds *r
         r->unrelated = true;
     if (learn(r, &split, truth, true))
         return truth;
-    bool endless = rounds && rounds->round > 2 * r->trips.data[1]; /* the search finds no end */
+    bool endless = rounds && is_endless(t, rounds->round); /* the search finds no end */
     if (!endless && learn(r, &split, !truth, true))
         return !truth;
     if (learn(r, &split, truth, false)) /* there may be inputs all the same */
@@ -179,6 +187,7 @@ static enum flow walk_round(struct tracer *t, const struct stmt *s)
 static enum flow walk_rounds(struct tracer *t, const struct stmt *s)
 {
     struct rounds rounds = {.loop = s, .trips = -1}, *around = t->rounds;
+    int longest = t->longest;
     enum flow flow = FLOW_ON;
     for (; flow == FLOW_ON; rounds.round++) {
         bool asks = s->condition && (!s->is_do || rounds.round > 0);
@@ -186,7 +195,9 @@ static enum flow walk_rounds(struct tracer *t, const struct stmt *s)
         if (asks && !holds(t, s, s->condition, &rounds, false))
             return FLOW_ON;
         t->rounds = &rounds;
+        t->longest = rounds.round > longest ? rounds.round : longest;
         flow = walk_round(t, s);
+        t->longest = longest;
     }
     t->rounds = around;
     return flow == FLOW_END ? FLOW_END : FLOW_ON;
