@@ -158,6 +158,7 @@ struct instr {
     const struct expr *expr;
     struct loc loc;
     uint64_t live; /* leaves that this instruction or a later one needs */
+    int earliest;  /* the first instruction that may run after this one, or this one itself */
 };
 
 struct loop {
@@ -274,6 +275,9 @@ struct sync_check {
     struct interner lane_ops; /* ops on lanes that were computed before; lane_results has the
                                * results */
     VEC(int) lane_results;
+    VEC(int) made_at;               /* by atom: the last instruction that has made it */
+    VEC(int) returns;               /* by atom: storage for facts_forget_past */
+    int at;                         /* the instruction that runs */
     int thread_values[3];           /* thread.x …; -1: not needed yet */
     VEC(const struct expr *) sites; /* of FRESH atoms; a WIDE atom has the site -1 - slot */
     VEC(struct finding) findings;

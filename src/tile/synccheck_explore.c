@@ -285,6 +285,7 @@ static bool step(struct sync_check *k, struct state *s)
     const struct instr *in = &k->code.code.data[s->pc];
     int64_t n = 0;
     bool possible = true;
+    k->at = s->pc;
     switch (in->kind) {
     case I_TOUCH: step_touch(k, s, in); return true;
     case I_SYNC: s->done = 0; return true;

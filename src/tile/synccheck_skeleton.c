@@ -615,22 +615,35 @@ static uint64_t leaves_of(const struct sync_check *k, const struct instr *in)
     return leaves;
 }
 
+static int lesser(int a, int b)
+{
+    return a < b ? a : b;
+}
+
 static void find_live(struct sync_check *k)
 {
     struct skeleton *code = &k->code;
-    for (size_t i = 0; i < code->code.count; i++)
+    for (size_t i = 0; i < code->code.count; i++) {
         code->code.data[i].live = leaves_of(k, &code->code.data[i]);
+        code->code.data[i].earliest = (int)i;
+    }
     for (bool again = true; again;) {
         again = false;
         for (size_t i = code->code.count; i-- > 0;) {
             struct instr *in = &code->code.data[i];
             uint64_t live = in->live;
-            if (in->kind == I_BRANCH || in->kind == I_JUMP || in->kind == I_SKIP)
+            int earliest = in->earliest;
+            if (in->kind == I_BRANCH || in->kind == I_JUMP || in->kind == I_SKIP) {
                 live |= code->code.data[in->target].live;
-            if (in->kind != I_END && in->kind != I_JUMP)
+                earliest = lesser(earliest, code->code.data[in->target].earliest);
+            }
+            if (in->kind != I_END && in->kind != I_JUMP) {
                 live |= code->code.data[i + 1].live;
-            again = again || live != in->live;
+                earliest = lesser(earliest, code->code.data[i + 1].earliest);
+            }
+            again = again || live != in->live || earliest != in->earliest;
             in->live = live;
+            in->earliest = earliest;
         }
     }
 }

@@ -174,6 +174,64 @@ static void facts_forget_far(const struct sync_check *k, struct state *s)
     }
 }
 
+enum { RETURNS = 1, RETURNS_NEVER };
+
+/* Marks the atoms of a value that the state holds, and those that they are made of. */
+static void mark_held(struct sync_check *k, int v)
+{
+    const struct value *x = value_at(k, v);
+    for (int i = 0; i < x->terms; i++) {
+        const struct atom *a = atom_at(k, x->atom[i]);
+        bool made = a->kind == ATOM_OP || a->kind == ATOM_LOAD;
+        if (k->returns.data[x->atom[i]] == RETURNS)
+            continue;
+        k->returns.data[x->atom[i]] = RETURNS;
+        for (int j = 0; made && j < a->count; j++)
+            mark_held(k, a->arg[j]);
+    }
+}
+
+/* Returns true if an instruction from `earliest` on may make the atoms of v from others that may
+ * return. */
+static bool may_return(struct sync_check *k, int v, int earliest)
+{
+    const struct value *x = value_at(k, v);
+    bool all = true;
+    for (int i = 0; i < x->terms && all; i++) {
+        const struct atom *a = atom_at(k, x->atom[i]);
+        int *known = &k->returns.data[x->atom[i]];
+        bool made = a->kind == ATOM_OP || a->kind == ATOM_LOAD;
+        if (!*known) {
+            bool again = !made || k->made_at.data[x->atom[i]] >= earliest;
+            for (int j = 0; made && again && j < a->count; j++)
+                again = may_return(k, a->arg[j], earliest);
+            *known = again ? RETURNS : RETURNS_NEVER;
+        }
+        all = *known == RETURNS;
+    }
+    return all;
+}
+
+/* Widened: forgets facts about results of earlier rounds that no later instruction can make again.
+ * They would multiply with the rounds. Hasty: only inputs make results again. */
+static void facts_forget_past(struct sync_check *k, struct state *s)
+{
+    if (!s->facts)
+        return;
+    while (k->returns.count < k->made_at.count)
+        vec_push(k->arena, &k->returns, 0);
+    memset(k->returns.data, 0, k->returns.count * sizeof k->returns.data[0]);
+    int earliest = k->code.code.data[s->pc].earliest;
+    for (int i = 0; i < s->facts && k->hasty; i++)
+        may_return(k, s->fact[i].form, earliest);
+    for (size_t i = 0; i < k->code.slots.count; i++)
+        if (s->slot[i] >= 0)
+            mark_held(k, s->slot[i]);
+    for (int i = s->facts - 1; i >= 0; i--)
+        if (!may_return(k, s->fact[i].form, earliest))
+            fact_remove(s, i);
+}
+
 /* --- accesses and copies --- */
 
 /* Gives up a path. Exact: findings on it are lost, so the check may not have found all. */
@@ -491,6 +549,7 @@ bool state_head(struct sync_check *k, struct state *s, int number)
     for (size_t i = 0; i < loop->slots.count; i++)
         widen_slot(k, s, loop->slots.data[i]);
     facts_forget_far(k, s);
+    facts_forget_past(k, s);
     return true;
 }
 

@@ -200,6 +200,10 @@ int value_atom(struct sync_check *k, struct atom *a)
     struct value v = {.kind = VALUE_SUM, .terms = 1, .lanes = -1, .sites = a->sites};
     v.atom[0] = intern(&k->atoms, a, sizeof *a, NULL);
     v.factor[0] = 1;
+    while (k->made_at.count <= (size_t)v.atom[0])
+        vec_push(k->arena, &k->made_at, 0);
+    int *made = &k->made_at.data[v.atom[0]];
+    *made = k->at > *made ? k->at : *made;
     return intern(&k->values, &v, sizeof v, NULL);
 }
 

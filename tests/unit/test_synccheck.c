@@ -136,6 +136,41 @@ static void rounds_of_loops(void **state)
          " | 4: put `sync()` between the two\n");
 }
 
+/* Tiles of work whose bounds come from the tile before, each with copies ahead under a guard, as a
+ * pass prints stream-K. The guards of earlier tiles must not multiply the states. */
+static void rounds_with_bounds_of_their_own(void **state)
+{
+    (void)state;
+#define WORK(wait, sync)                                                                           \
+    "i32 whole = max(n * m / 8 - 1, 0) * 8, share = (n * m - whole) * 9 / 8;\n"                    \
+    "i32 from = block.x < whole ? block.x * 9 : whole * 9 + (block.x - whole) * share;\n"          \
+    "i32 now = block.x < whole ? from + 9 : from + share;\n"                                       \
+    "while (now > from) {\n"                                                                       \
+    "i32 tile = (now - 1) / 9, lo = max(from - tile * 9, 0), hi = now - tile * 9;\n"               \
+    "i32 first = lo * 8;\n"                                                                        \
+    "sync();\n"                                                                                    \
+    "unroll for (i32 p = 0; p < 2; p++) {\n"                                                       \
+    "if (first + p * 8 < hi * 8) async t[p] = A[first + p * 8 +: 8][:];\n"                         \
+    "async_commit();\n"                                                                            \
+    "}\n"                                                                                          \
+    "for (i32 p = first, stage = 0; p < hi * 8; p += 8, stage = (stage + 1) % 3) {\n"              \
+    "async_wait(" wait ");\n" sync "\n"                                                            \
+    "if (p < hi * 8 - 16) async t[(stage + 2) % 3] = A[p + 16 +: 8][:];\n"                         \
+    "async_commit();\n"                                                                            \
+    "r = t[stage];\n"                                                                              \
+    "}\n"                                                                                          \
+    "async_wait(0);\n"                                                                             \
+    "now = tile * 9 + lo;\n"                                                                       \
+    "}\n"
+    clean(TILES, WORK("1", "sync();"));
+    race(TILES, WORK("2", "sync();"),
+         "18: error: `t` is read here while the copy into it may still be under way"
+         " | 10: the copy begins here"
+         " | 14: `async_wait(2)` leaves up to 2 groups under way: `async_wait(1)` would wait for "
+         "this copy\n");
+#undef WORK
+}
+
 static void parts_of_tiles(void **state)
 {
     (void)state;
@@ -742,6 +777,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accesses_between_barriers),
         cmocka_unit_test(rounds_of_loops),
+        cmocka_unit_test(rounds_with_bounds_of_their_own),
         cmocka_unit_test(parts_of_tiles),
         cmocka_unit_test(conditions),
         cmocka_unit_test(what_is_not_known_stays_silent),
