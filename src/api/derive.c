@@ -5,6 +5,7 @@
 #include "target/gpus.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Returns true if the launch knows all parameters that e needs. */
 static bool is_known(const tw_launch *l, const struct expr *e, bool statics_alone)
@@ -45,8 +46,9 @@ static bool compute(tw_launch *l, const struct lang_param *param, int64_t *out)
     struct derived_param *params = arena_array(a, struct derived_param, info->param_count);
     struct launch_sizes s;
     struct size_fault fault;
-    uint64_t *values = launch_values(l);
+    uint64_t *values = arena_array(a, uint64_t, info->param_count);
     int number = (int)(param - info->params);
+    memcpy(values, l->size_values, (size_t)info->param_count * sizeof *values);
     params[number] = (struct derived_param){param->dtype, param->derived};
     launch_derived_compile(&s, a, params, info->param_count);
     if (launch_derived_run(&s, values, &fault)) {
@@ -76,7 +78,7 @@ void launch_derive(tw_launch *l, int p, bool statics_alone)
     if (!compute(l, param, &value))
         return;
     l->choice.known[p] = true;
-    l->choice.values[p] = (struct literal){.i = value};
+    launch_keep_value(l, p, (struct literal){.i = value});
     if (l->value_set[p] && (given->kind == TW_FLOAT || given->i != value))
         diag_error(&l->ctx->diag, param->loc,
                    "`%s` is set to %" PRId64 ", but it is %" PRId64 " (`%s`%s): leave it out",

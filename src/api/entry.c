@@ -357,10 +357,11 @@ static void fill_choice(tw_entry *e, const struct given *g)
         bool by_16 = g->key.word[0] >> i & 1, by_8 = g->key.word[1] >> i & 1;
         choice->known[i] = p->kind != TW_POINTER;
         choice->divisor[i] = by_16 ? 16 : by_8 ? 8 : p->kind == TW_POINTER ? (int)p->below + 1 : 1;
-        choice->values[i] =
+        launch_keep_value(
+            e->launch, i,
             p->kind == TW_FLOAT
                 ? (struct literal){.is_float = true, .f = dtype_load_f64(p->dtype, &g->value[i])}
-                : (struct literal){.i = (int64_t)g->value[i]};
+                : (struct literal){.i = (int64_t)g->value[i]});
     }
 }
 

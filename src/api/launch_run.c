@@ -42,26 +42,16 @@ static enum dtype param_dtype(const tw_launch *l, int p)
     return param->type_variable >= 0 ? l->choice.types[param->type_variable] : param->dtype;
 }
 
-uint64_t *launch_values(const tw_launch *l)
-{
-    const struct lang_kernel *info = l->kernel->info;
-    uint64_t *values = arena_array(&l->ctx->scratch, uint64_t, info->param_count);
-    for (int p = 0; p < info->param_count; p++)
-        if (!info->params[p].is_pointer)
-            values[p] = size_param(param_dtype(l, p), l->choice.values[p]);
-    return values;
-}
-
 bool launch_grid_of(const tw_launch *l, const struct kernel *ir, int64_t grid[3])
 {
     struct launch_sizes s;
     launch_sizes_compile_all(&s, &l->ctx->scratch, ir, NULL, 0);
-    return launch_sizes_grid(&s, launch_values(l), grid);
+    return launch_sizes_grid(&s, l->size_values, grid);
 }
 
 bool launch_grid(const tw_launch *l, int64_t grid[3])
 {
-    return launch_sizes_grid(&l->variant->sizes, launch_values(l), grid);
+    return launch_sizes_grid(&l->variant->sizes, l->size_values, grid);
 }
 
 bool launch_view(const tw_launch *l, const struct sym *view, struct view_sizes *out)
@@ -69,7 +59,7 @@ bool launch_view(const tw_launch *l, const struct sym *view, struct view_sizes *
     int i = 0;
     while (l->variant->sized[i] != view)
         i++;
-    return launch_sizes_view(&l->variant->sizes, i, launch_values(l), out);
+    return launch_sizes_view(&l->variant->sizes, i, l->size_values, out);
 }
 
 /* Gives the view's extents at this launch. Returns false if they cannot be computed. */
@@ -227,7 +217,7 @@ tw_status launch_check_sizes(tw_launch *l)
     bool extents = true;
     for (int p = 0; p < ir->param_count; p++)
         shapes[p] = l->array_set[p] ? shape_of(l, p) : NULL;
-    const uint64_t *values = launch_values(l);
+    const uint64_t *values = l->size_values;
     check_part(l, 0, values);
     for (int i = 1; i < l->variant->sizes.parts; i++) {
         const struct sym *view = l->variant->sized[i - 1];

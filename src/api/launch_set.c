@@ -31,6 +31,7 @@ static tw_status launch_make(void *user)
     l->type_set = arena_array(a, bool, info->type_count);
     l->types = arena_array(a, enum dtype, info->type_count);
     l->choice = choice_new(a, info);
+    l->size_values = arena_array(a, uint64_t, info->param_count);
     l->begun.args = arena_array(a, struct cpu_argument, info->param_count);
     return TW_OK;
 }

@@ -301,7 +301,8 @@ struct tw_launch {
     tw_array *arrays, *refused; /* by parameter */
     /* worked out */
     struct choice choice;
-    bool resolved; /* `choice` is up to date with the values and arrays; prepared: so is the
+    uint64_t *size_values; /* by parameter: the scalars of `choice` as launch_sizes.h has them */
+    bool resolved;         /* `choice` is up to date with the values and arrays; prepared: so is the
                    * program */
     bool prepared;
     struct variant *variant; /* while prepared */
@@ -342,6 +343,8 @@ tw_status launch_resolve_facts(tw_launch *l);
 /* Puts the value of scalar parameter p, rounded to its type, into l->choice. Reports a value
  * that does not fit. */
 void launch_take_value(tw_launch *l, int p, tw_value v);
+/* Sets the scalar parameter p of `choice`. */
+void launch_keep_value(tw_launch *l, int p, struct literal v);
 /* Returns device.sms or device.clusters of the kernel's device: the threads of the CPU engine; what the
  * driver says of the GPU; without a GPU that runs the target, the number of one in the model's table. */
 int64_t launch_device_number(const tw_kernel *k, enum device_number number);
@@ -406,8 +409,6 @@ void entry_made_ready_by(tw_entry *e, const char *call);
 
 /* Returns the values of the scalar parameters of a resolved launch. */
 struct scalar_env launch_env(const tw_launch *l);
-/* Returns the values of the scalar parameters as launch_sizes.h has them. */
-uint64_t *launch_values(const tw_launch *l);
 /* Computes the grid of another version of the kernel. Returns false if it cannot be computed. */
 bool launch_grid_of(const tw_launch *l, const struct kernel *ir, int64_t grid[3]);
 /* Compute the grid and the numbers of a view at this launch. They return false if one cannot be

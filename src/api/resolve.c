@@ -287,8 +287,15 @@ void launch_take_value(tw_launch *l, int p, tw_value v)
     l->choice.known[p] = value_fits(l, p, t, v);
     if (!l->choice.known[p])
         return;
-    l->choice.values[p] = dtype_is_float(t) ? (struct literal){.is_float = true, .f = rounded(t, v)}
-                                            : (struct literal){.i = v.i};
+    launch_keep_value(l, p,
+                      dtype_is_float(t) ? (struct literal){.is_float = true, .f = rounded(t, v)}
+                                        : (struct literal){.i = v.i});
+}
+
+void launch_keep_value(tw_launch *l, int p, struct literal v)
+{
+    l->choice.values[p] = v;
+    l->size_values[p] = size_param(param_dtype(l, p), v);
 }
 
 /* The source of a size: the array and its axis; array -1: set by hand. */

@@ -19,7 +19,8 @@
 #include "tile/parts.h"
 #include "tile/passes.h"
 
-enum { MOST_USES = 256 }; /* with more uses since the last barrier, their parts are forgotten */
+/* With more uses since the last barrier, their parts are forgotten; but not again before twice as many remain. */
+enum { MOST_USES = 256 };
 
 /* A use of global memory. */
 struct use {
@@ -38,6 +39,7 @@ struct barriers {
     struct kernel *kernel;
     struct parts parts;
     struct uses before;         /* since the last barrier */
+    size_t most;                /* of these, with their parts */
     const struct uses *repeats; /* of condition and step of the loop around, before the next turn */
 };
 
@@ -362,8 +364,11 @@ static void order_list(struct barriers *b, struct stmt **first)
         link = order(b, link, &now);
         if (is_barrier(b, s))
             b->before.list.count = 0;
-        if (b->before.list.count > MOST_USES)
+        if (b->before.list.count > b->most) {
             forget_parts(b, NULL);
+            if (b->most < 2 * b->before.list.count)
+                b->most = 2 * b->before.list.count;
+        }
         if (s->kind == STMT_IF)
             order_branches(b, s);
         else if (s->kind == STMT_FOR || s->kind == STMT_WHILE)
@@ -385,7 +390,7 @@ static bool writes_memory(struct barriers *b)
 
 void pass_barriers(struct pass_context *c)
 {
-    struct barriers b = {.kernel = c->kernel};
+    struct barriers b = {.kernel = c->kernel, .most = MOST_USES};
     if (c->sm == 0)
         return;
     if (!writes_memory(&b))
