@@ -35,12 +35,12 @@ static double fewest_sectors(double bytes, double taken)
 }
 
 /* Returns the cost if each element of a vector were an access of its own, as the program's text
- * may have it. */
-static double by_element(const struct sim_access *access, int element,
+ * may have it. `whole`: the cost of the access. */
+static double by_element(const struct sim_access *access, int element, int whole,
                          int (*cost)(const struct sim_access *))
 {
     if (access->group || access->matrix != SIM_LANEWISE || element <= 0 || element >= access->bytes)
-        return cost(access);
+        return whole;
     /* A vector is aligned to its size, so one element of each lane costs the same as any other. */
     struct sim_access part = *access;
     part.bytes = element;
@@ -57,10 +57,11 @@ static void add_shared(struct access_cost *c, const struct sim_access *access)
         c->ideal_by_element++;
         return;
     }
-    c->units += sim_wavefronts(access);
-    c->ideal += sim_wavefronts_ideal(access);
-    c->by_element += by_element(access, access->element, sim_wavefronts);
-    c->ideal_by_element += by_element(access, access->element, sim_wavefronts_ideal);
+    int units = sim_wavefronts(access), ideal = sim_wavefronts_ideal(access);
+    c->units += units;
+    c->ideal += ideal;
+    c->by_element += by_element(access, access->element, units, sim_wavefronts);
+    c->ideal_by_element += by_element(access, access->element, ideal, sim_wavefronts_ideal);
 }
 
 /* Returns the bytes of an accessed element: of its array if that is known, otherwise of the PTX. */
@@ -79,10 +80,10 @@ static int element_of(const struct accesses *a, const struct sim_access *access)
 static void add_global(const struct accesses *a, struct access_cost *c,
                        const struct sim_access *access, double bytes)
 {
-    double sectors = sim_sectors(access);
+    int sectors = sim_sectors(access);
     c->units += sectors;
     c->ideal += fewest_sectors(bytes, sectors);
-    c->by_element += by_element(access, element_of(a, access), sim_sectors);
+    c->by_element += by_element(access, element_of(a, access), sectors, sim_sectors);
 }
 
 static void keep_dearest(struct access_of *x, const struct sim_access *access, double units,

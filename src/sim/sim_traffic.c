@@ -130,6 +130,22 @@ static int rows_of_matrices(const struct sim_access *a)
 
 /* --- cp.async --- */
 
+/* Returns true if the places of the lanes of `mask` are all different, and near each other, as they
+ * mostly are. */
+static bool all_apart(const uint64_t *to, uint32_t mask)
+{
+    uint64_t bits[BITMAP / 64] = {0}, lowest = UINT64_MAX;
+    for (uint32_t rest = mask; rest; rest &= rest - 1)
+        lowest = to[__builtin_ctz(rest)] < lowest ? to[__builtin_ctz(rest)] : lowest;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        uint64_t at = (to[__builtin_ctz(rest)] - lowest) / HALF_SECTOR, bit = 1ull << at % 64;
+        if (at >= BITMAP || bits[at / 64] & bit)
+            return false;
+        bits[at / 64] |= bit;
+    }
+    return true;
+}
+
 /* Return the addresses that a copy reads, and those that it writes. */
 static const uint64_t *sources(const struct sim_access *a)
 {
@@ -178,29 +194,11 @@ struct piece {
     uint8_t lane[2]; /* that copies it */
 };
 
-/* Returns true if all lanes write, each to a half sector of its own. Tests only targets near
- * each other, as they mostly are. */
-static bool all_apart(const struct sim_access *a, const uint64_t *to)
-{
-    uint64_t bits[BITMAP / 64] = {0}, lowest = to[0];
-    if (a->mask != UINT32_MAX)
-        return false;
-    for (int i = 1; i < SIM_LANES; i++)
-        lowest = to[i] < lowest ? to[i] : lowest;
-    for (int i = 0; i < SIM_LANES; i++) {
-        uint64_t at = (to[i] - lowest) / HALF_SECTOR, bit = 1ull << at % 64;
-        if (at >= BITMAP || bits[at / 64] & bit)
-            return false;
-        bits[at / 64] |= bit;
-    }
-    return true;
-}
-
 /* Returns the lanes whose target no later lane also has: only those are copied. */
 static uint32_t last_writers(const struct sim_access *a, const uint64_t *to)
 {
     uint32_t last = a->mask;
-    if (all_apart(a, to))
+    if (all_apart(to, last))
         return last;
     for (int i = 0; i < SIM_LANES; i++)
         for (int j = i + 1; j < SIM_LANES; j++)
@@ -351,6 +349,8 @@ static int distinct(const struct sim_access *a)
 {
     uint64_t had[SIM_LANES];
     int count = 0;
+    if (all_apart(a->address, a->mask))
+        return __builtin_popcount(a->mask);
     for (int i = 0; i < SIM_LANES; i++) {
         int j = 0;
         if (!(a->mask >> i & 1))

@@ -19,6 +19,10 @@
 
 #include <string.h>
 
+#define F32_MINUS_ZERO UINT32_C(0x80000000)
+#define F32_INFINITY UINT32_C(0x7f800000)
+#define F32_NAN UINT32_C(0x7fffffff)
+
 enum { MOST_CHUNKS = 2 * WGMMA_MOST_N, MOST_K = 32, ADDRESS_END = 1 << 18, PATTERN_ROW = 7 };
 
 /* --- operands in shared memory --- */
@@ -27,7 +31,7 @@ enum { MOST_CHUNKS = 2 * WGMMA_MOST_N, MOST_K = 32, ADDRESS_END = 1 << 18, PATTE
 struct operand {
     uint64_t start, leading, stride;
     uint32_t base, pattern; /* rows of 128 bytes; the bits that are XORed */
-    uint64_t width;
+    int width;              /* as a shift */
     int rows;
     bool turned;
 };
@@ -35,7 +39,7 @@ struct operand {
 static struct operand operand_of(uint64_t descriptor, int rows, bool turned)
 {
     static const uint32_t patterns[] = {0, 7, 3, 1};
-    static const uint64_t widths[] = {16, 128, 64, 32};
+    static const uint8_t widths[] = {4, 7, 6, 5}; /* shifts */
     unsigned mode = (unsigned)(descriptor >> 62);
     return (struct operand){.start = (descriptor & 0x3fff) << 4,
                             .leading = (descriptor >> 16 & 0x3fff) << 4,
@@ -51,7 +55,7 @@ static struct operand operand_of(uint64_t descriptor, int rows, bool turned)
  * transposed: a step of k. */
 static uint64_t chunk_at(const struct operand *o, uint64_t line, uint64_t at)
 {
-    uint64_t within = line % 8 * o->width, eighth = line / 8, x;
+    uint64_t within = line % 8 << o->width, eighth = line / 8, x;
     if (!o->pattern && !o->turned)
         x = eighth * o->stride + within + at / WGMMA_CHUNK * o->leading;
     else if (!o->turned)
@@ -59,7 +63,8 @@ static uint64_t chunk_at(const struct operand *o, uint64_t line, uint64_t at)
     else if (!o->pattern)
         x = at / WGMMA_CHUNK * o->stride + within + eighth * o->leading;
     else
-        x = at / o->width * o->leading + at % o->width + within + eighth * o->stride;
+        x = (at >> o->width) * o->leading + (at & ((1u << o->width) - 1)) + within +
+            eighth * o->stride;
     x += o->start;
     x ^= (((x >> PATTERN_ROW) - o->base) & o->pattern) << 4;
     return x % ADDRESS_END;
@@ -69,6 +74,7 @@ static uint64_t chunk_at(const struct operand *o, uint64_t line, uint64_t at)
 struct chunks {
     int count, of_line;
     bool turned;
+    uint64_t bits; /* that any 8 bytes have */
     uint64_t address[MOST_CHUNKS];
     uint8_t bytes[MOST_CHUNKS][WGMMA_CHUNK];
 };
@@ -80,9 +86,10 @@ static void place(const struct operand *o, int size, struct chunks *c)
     c->of_line = bytes / WGMMA_CHUNK;
     c->turned = o->turned;
     c->count = lines * c->of_line;
-    for (int i = 0; i < c->count; i++)
-        c->address[i] =
-            chunk_at(o, (uint64_t)(i / c->of_line), (uint64_t)(i % c->of_line * WGMMA_CHUNK));
+    c->bits = 0;
+    for (int line = 0, i = 0; line < lines; line++)
+        for (int along = 0; along < c->of_line; along++)
+            c->address[i++] = chunk_at(o, (uint64_t)line, (uint64_t)(along * WGMMA_CHUNK));
 }
 
 static bool outside(const struct sim_product *p, struct sim_warp *w, uint64_t address)
@@ -101,41 +108,58 @@ static int nth_read(const struct chunks *c, int i)
     return c->turned ? i : i - within + within % LINES * c->of_line + within / LINES;
 }
 
-static bool tell(const struct sim_product *p, struct sim_warp *w, const struct chunks *c, int first,
-                 uint32_t mask)
+/* Up to 32 chunks that are read at once: their numbers, and those that lie in memory. */
+struct chunks_read {
+    uint32_t mask;
+    int chunk[SIM_LANES];
+};
+
+static bool tell(const struct sim_product *p, struct sim_warp *w, const struct chunks *c,
+                 const struct chunks_read *r)
 {
     struct sim_access a = {.at = p->of[w->number % WGMMA_WARPS].at,
                            .space = SIM_SHARED,
                            .kind = SIM_READ,
-                           .mask = mask,
+                           .mask = r->mask,
                            .bytes = WGMMA_CHUNK,
                            .group = p->number};
-    for (uint32_t m = mask; m; m &= m - 1) {
+    if (!r->mask || !w->observed)
+        return true;
+    for (uint32_t m = r->mask; m; m &= m - 1) {
         int j = __builtin_ctz(m);
-        a.address[j] = c->address[nth_read(c, first + j)];
+        a.address[j] = c->address[r->chunk[j]];
         a.before[j] = w->shared + a.address[j];
     }
-    return !mask || !w->observed || sim_tell_access(w, &a);
+    return sim_tell_access(w, &a);
+}
+
+static uint64_t bits_of(const uint8_t *chunk)
+{
+    uint64_t halves[WGMMA_CHUNK / 8];
+    memcpy(halves, chunk, sizeof halves);
+    return halves[0] | halves[1];
 }
 
 /* Reads the chunks; those outside memory, if that is let pass, are zero. */
 static bool read(const struct sim_product *p, struct sim_warp *w, struct chunks *c)
 {
     for (int first = 0; first < c->count; first += SIM_LANES) {
-        uint32_t mask = 0;
+        struct chunks_read r = {0};
         for (int j = 0; j < SIM_LANES && first + j < c->count; j++) {
-            uint64_t at = c->address[nth_read(c, first + j)];
-            if (at + WGMMA_CHUNK <= w->shared_bytes)
-                mask |= UINT32_C(1) << j;
-            else if (!outside(p, w, at))
+            int i = r.chunk[j] = nth_read(c, first + j);
+            if (c->address[i] + WGMMA_CHUNK <= w->shared_bytes)
+                r.mask |= UINT32_C(1) << j;
+            else if (!outside(p, w, c->address[i]))
                 return false;
-            memset(c->bytes[nth_read(c, first + j)], 0, WGMMA_CHUNK);
+            else
+                memset(c->bytes[i], 0, WGMMA_CHUNK);
         }
-        if (!tell(p, w, c, first, mask))
+        if (!tell(p, w, c, &r))
             return false;
-        for (uint32_t m = mask; m; m &= m - 1) {
-            int i = nth_read(c, first + __builtin_ctz(m));
+        for (uint32_t m = r.mask; m; m &= m - 1) {
+            int i = r.chunk[__builtin_ctz(m)];
             memcpy(c->bytes[i], w->shared + c->address[i], WGMMA_CHUNK);
+            c->bits |= bits_of(c->bytes[i]);
         }
     }
     return true;
@@ -160,6 +184,7 @@ static float element(enum ptx_mod type, const uint8_t *at)
 
 /* Elements by step of k, then by row. */
 struct elements {
+    bool zero; /* all are, and none is negative: `of` is not filled */
     float of[MOST_K][WGMMA_MOST_N];
 };
 
@@ -184,7 +209,9 @@ static bool take_shared(const struct sim_product *p, struct sim_warp *w, uint64_
     place(&o, plan->size, &c);
     if (!read(p, w, &c))
         return false;
-    unpack(&o, &c, type, plan->size, minus, out);
+    out->zero = !c.bits && !minus;
+    if (!out->zero)
+        unpack(&o, &c, type, plan->size, minus, out);
     return true;
 }
 
@@ -193,6 +220,7 @@ static bool take_shared(const struct sim_product *p, struct sim_warp *w, uint64_
 static void take_registers(const struct sim_product *p, struct elements *out)
 {
     const struct sim_wgmma *plan = p->op->data;
+    out->zero = false;
     for (int i = 0; i < WGMMA_WARPS; i++)
         for (int r = 0; r < plan->a_count && p->of[i].warp; r++) {
             const uint8_t *words = p->of[i].file + p->op->more[plan->d_count + r];
@@ -256,7 +284,7 @@ static void store_sum(enum ptx_mod type, double sum, bool clamps, uint8_t *at)
     if (type == MOD_S32)
         word = (uint32_t)(int64_t)sum;
     else
-        word = sum == sum ? f32_bits((float)sum) : 0x7fffffff;
+        word = sum == sum ? f32_bits((float)sum) : F32_NAN;
     memcpy(at, &word, sizeof word);
 }
 
@@ -272,6 +300,48 @@ static void add_row(const struct sim_product *p, const struct elements *a, const
     add_products(a, b, row, plan->k, plan->n, sum);
     for (int j = 0; j < plan->n; j++)
         store_sum(type, sum[j], plan->clamps, sum_at(p, warp, row, j));
+}
+
+/* Adds products that are all +0 to a word of sums: only -0 and the bits of NaNs change. */
+static uint32_t add_zeros(enum ptx_mod type, uint32_t word)
+{
+    if (type == MOD_S32)
+        return word;
+    if (type != MOD_F16)
+        return word == F32_MINUS_ZERO                    ? 0
+               : (word & ~F32_MINUS_ZERO) > F32_INFINITY ? F32_NAN
+                                                         : word;
+    for (int shift = 0; shift < 32; shift += 16) {
+        uint32_t half = word >> shift & 0xffff;
+        uint32_t sum = half == 0x8000 ? 0 : (half & 0x7fff) > 0x7c00 ? 0x7fff : half;
+        word = (word & ~(UINT32_C(0xffff) << shift)) | sum << shift;
+    }
+    return word;
+}
+
+/* Does what add_row does to all rows if all factors are +0. */
+static void add_no_products(const struct sim_product *p)
+{
+    const struct sim_wgmma *plan = p->op->data;
+    const enum ptx_mod type = (enum ptx_mod)plan->type_d;
+    static const uint32_t zeros[SIM_LANES] = {0};
+    for (int i = 0; i < WGMMA_WARPS; i++)
+        for (int r = 0; r < plan->d_count && p->of[i].warp; r++) {
+            uint32_t words[SIM_LANES];
+            uint8_t *at = p->of[i].file + p->op->more[r];
+            if (memcmp(at, zeros, sizeof zeros) == 0) /* mostly */
+                continue;
+            memcpy(words, at, sizeof words);
+            for (int lane = 0; lane < SIM_LANES; lane++)
+                words[lane] = p->adds ? add_zeros(type, words[lane]) : 0;
+            memcpy(at, words, sizeof words);
+        }
+}
+
+static void fill_zeros(struct elements *e)
+{
+    if (e->zero)
+        memset(e->of, 0, sizeof e->of);
 }
 
 bool sim_product_land(const struct sim_product *p)
@@ -291,9 +361,15 @@ bool sim_product_land(const struct sim_product *p)
     if (!take_shared(p, w, p->b, plan->n, plan->turned_b, (enum ptx_mod)plan->type_b, plan->minus_b,
                      &b))
         return false;
-    for (int row = 0; row < WGMMA_ROWS; row++)
-        if (p->of[row / 16].warp)
-            add_row(p, &a, &b, row);
+    if (a.zero && b.zero) {
+        add_no_products(p);
+    } else {
+        fill_zeros(&a);
+        fill_zeros(&b);
+        for (int row = 0; row < WGMMA_ROWS; row++)
+            if (p->of[row / 16].warp)
+                add_row(p, &a, &b, row);
+    }
     w->sim->changes++;
     return true;
 }

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree as xml
 
+from growth import instructions
 from tile_runner import call, expect, fail
 
 TILED = "kernels/sgemm/tiled.tile"
@@ -594,6 +595,17 @@ def test_roles(tool):
     expect("wait for copies" in k["advice"], k["advice"])
 
 
+def test_work_of_products(tool):
+    """Explaining a step of a product by roles executes few instructions: without inputs, all its factors are zeros. Instructions are
+    counted; a million is about a tenth of a millisecond."""
+    if not shutil.which("valgrind"):
+        return
+    steps, most = 16, 6_000_000
+    small, large = (instructions([tool, "explain", "kernels/hopper/matmul_roles.tile", "--set", f"m=128,n=256,k={64 * n}"])
+                    for n in (steps, 2 * steps))
+    expect((large - small) / steps < most, f"{(large - small) / steps} instructions for each step")
+
+
 def test_larger_than_memory(tool):
     told = json.loads(explain(tool, TILED, "--set", "m=100000,n=100000,k=100", "--device", "h200", "--json").out)
     hbm = told["kernels"][0]["traffic"][-1]
@@ -667,7 +679,7 @@ def test_measure(tool):
 
 def main():
     tool = os.path.abspath(sys.argv[1])
-    for test in (test_memory, test_page, test_conflicts_as_counted, test_first_lines, test_last_wave, test_large_copy, test_names, test_intervals, test_advice, test_verdicts, test_unlaunchable, test_spilling, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_roles, test_larger_than_memory):
+    for test in (test_memory, test_page, test_conflicts_as_counted, test_first_lines, test_last_wave, test_large_copy, test_names, test_intervals, test_advice, test_verdicts, test_unlaunchable, test_spilling, test_too_large, test_table, test_json_documented, test_gpus, test_work, test_measure, test_unlike_blocks, test_roles, test_work_of_products, test_larger_than_memory):
         test(tool)
     for test in (test_refused, test_f64, test_not_compiled, test_nothing_to_do, test_scalars, test_limits, test_constants, test_svg_alone, test_quoted_name, test_svg, test_svg_marks, test_svg_coinciding, test_svg_names, test_svg_whole_or_not, test_svg_figures, test_table_speeds):
         with tempfile.TemporaryDirectory() as folder:
