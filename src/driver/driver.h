@@ -11,6 +11,8 @@
  *   driver_module.c      modules, libraries, kernels; fat_binary.c takes PTX out of images
  *   driver_stream.c      streams and events
  *   driver_launch.c      launches
+ *   driver_tensor.c      tensor maps
+ *   driver_missing.c     calls that are not supported
  *   driver_order.c       what is ordered after what; driver_overlap.c, driver_guard.c, driver_races.c
  *   driver_occupancy.c   how many blocks fit
  *   driver_findings.c    findings, as lines of JSON; driver_site.c names places in the program
@@ -51,6 +53,10 @@ void driver_leave(struct driver_entered *entered);
 const char *driver_call_name(void);
 /* Returns the name of an entry point without its version: "cuMemAlloc". */
 const char *driver_plain_name(const char *symbol);
+/* driver_missing.c: reports a call that is not supported; returns DRIVER_NOT_SUPPORTED. */
+int driver_missing(const char *name);
+/* Returns the entry point of such a call; NULL: there is no call of that name. */
+void *driver_missing_entry(const char *asked);
 /* Runs a function that allocates from arenas. Returns its result, or DRIVER_OUT_OF_MEMORY. */
 int driver_guard(int (*function)(void *user), void *user);
 

@@ -38,7 +38,6 @@ enum driver_memory_kind {
 };
 
 /* CUlaunchAttribute, CUlaunchConfig */
-enum { DRIVER_LAUNCH_COOPERATIVE = 2, DRIVER_LAUNCH_CLUSTER = 4 };
 struct driver_launch_attribute {
     int id, padding;
     union {

@@ -74,6 +74,48 @@ static bool shape_suits(const struct sim_launch *l)
            l->block[2] <= 64;
 }
 
+/* --- clusters --- */
+
+/* Returns the blocks of the launch's cluster along an axis: those of the attribute, or the kernel's
+ * own. */
+static unsigned cluster_along(const struct driver_launched *l, unsigned axis)
+{
+    const unsigned *asked = l->launch.cluster;
+    unsigned blocks = asked[axis] ? asked[axis] : 1;
+    for (size_t i = 0; i < l->kernel->function->limits.count; i++) {
+        const struct ptx_limit *limit = &l->kernel->function->limits.data[i];
+        bool own = limit->directive == PTX_REQNCTAPERCLUSTER && asked[0] * asked[1] * asked[2] <= 1;
+        if (own && axis < limit->count)
+            blocks = limit->values[axis];
+    }
+    return blocks;
+}
+
+static uint64_t blocks_of_cluster(const struct driver_launched *l)
+{
+    return (uint64_t)cluster_along(l, 0) * cluster_along(l, 1) * cluster_along(l, 2);
+}
+
+static int most_of_cluster(const struct driver_kernel *k)
+{
+    enum { CLUSTERS_FROM = 90, PORTABLE = 8 };
+    if (driver.settings.gpu->capability < CLUSTERS_FROM)
+        return 1;
+    return k->large_clusters ? GPU_CLUSTER_MOST : PORTABLE;
+}
+
+static int check_cluster(const struct driver_launched *l)
+{
+    if (blocks_of_cluster(l) > (uint64_t)most_of_cluster(l->kernel))
+        return DRIVER_INVALID_CLUSTER_SIZE;
+    for (unsigned axis = 0; axis < 3; axis++)
+        if (l->launch.grid[axis] % cluster_along(l, axis))
+            return DRIVER_INVALID_CLUSTER_SIZE;
+    return DRIVER_SUCCESS;
+}
+
+/* --- a launch --- */
+
 static int check(const struct driver_launched *l)
 {
     const struct sim_launch *a = &l->launch;
@@ -81,6 +123,9 @@ static int check(const struct driver_launched *l)
     int64_t threads = (int64_t)a->block[0] * a->block[1] * a->block[2];
     if (!shape_suits(a) || a->dynamic_shared > l->kernel->dynamic_shared)
         return DRIVER_INVALID_VALUE;
+    int result = check_cluster(l);
+    if (result != DRIVER_SUCCESS)
+        return result;
     int64_t most = (int64_t)driver_resident(l->kernel, threads, (size_t)a->dynamic_shared) *
                    driver.settings.gpu->multiprocessors;
     return l->cooperative && blocks > most ? DRIVER_COOPERATIVE_TOO_LARGE : DRIVER_SUCCESS;
@@ -142,19 +187,37 @@ int cuLaunchCooperativeKernel(void *function, unsigned grid_x, unsigned grid_y, 
     return launch(function, &asked, true, stream, arguments, NULL);
 }
 
-/* Reads the attributes. Returns false for those that are not simulated: clusters of several
- * blocks. */
-static bool read_attributes(const struct driver_launch_config *config, bool *cooperative)
+/* CUlaunchAttributeID: those that change what a launch means; the others are for speed. */
+enum launch_attribute {
+    LAUNCH_COOPERATIVE = 2,
+    LAUNCH_CLUSTER = 4,
+    LAUNCH_PROGRAMMATIC_EVENT = 7,
+    LAUNCH_COMPLETION_EVENT = 12,
+    LAUNCH_UPDATABLE = 13
+};
+
+/* Reads the attributes. Returns the first one that is not simulated; NULL: there is none. */
+static const char *read_attributes(const struct driver_launch_config *config,
+                                   struct sim_launch *asked, bool *cooperative)
 {
     for (unsigned i = 0; i < config->count; i++) {
         const struct driver_launch_attribute *a = &config->attributes[i];
-        if (a->id == DRIVER_LAUNCH_COOPERATIVE)
-            *cooperative = a->value.number != 0;
-        if (a->id == DRIVER_LAUNCH_CLUSTER &&
-            a->value.cluster[0] * a->value.cluster[1] * a->value.cluster[2] > 1)
-            return false;
+        switch ((enum launch_attribute)a->id) {
+        case LAUNCH_COOPERATIVE: *cooperative = a->value.number != 0; break;
+        case LAUNCH_CLUSTER:
+            for (int k = 0; k < 3; k++)
+                asked->cluster[k] = a->value.cluster[k];
+            break;
+        case LAUNCH_PROGRAMMATIC_EVENT:
+        case LAUNCH_COMPLETION_EVENT:
+            return "the event of a launch's attribute is not supported; record one after the "
+                   "launch";
+        case LAUNCH_UPDATABLE:
+            return "kernels that the device updates are not supported; update them by the host";
+        default: break;
+        }
     }
-    return true;
+    return NULL;
 }
 
 int cuLaunchKernelEx(const struct driver_launch_config *config, void *function, void **arguments,
@@ -162,13 +225,44 @@ int cuLaunchKernelEx(const struct driver_launch_config *config, void *function, 
 {
     IN_CONTEXT;
     bool cooperative = false;
-    if (!config)
+    if (!config || (config->count && !config->attributes))
         return DRIVER_INVALID_VALUE;
     struct sim_launch asked = shape_of(config->grid, config->block, config->shared);
-    if (!read_attributes(config, &cooperative)) {
-        driver_refuse("not-simulated", NULL,
-                      "a launch asks for clusters of several blocks, which are not simulated");
+    const char *why = read_attributes(config, &asked, &cooperative);
+    if (why) {
+        driver_refuse("not-supported", NULL, why);
         return DRIVER_NOT_SUPPORTED;
     }
     return launch(function, &asked, cooperative, config->stream, arguments, extra);
+}
+
+/* --- clusters --- */
+
+int cuOccupancyMaxPotentialClusterSize(int *blocks, void *function,
+                                       const struct driver_launch_config *config)
+{
+    IN_CONTEXT;
+    const struct driver_kernel *k = driver_kernel_of(function);
+    if (!k || !blocks || !config)
+        return k ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
+    *blocks = most_of_cluster(k);
+    return DRIVER_SUCCESS;
+}
+
+int cuOccupancyMaxActiveClusters(int *clusters, void *function,
+                                 const struct driver_launch_config *config)
+{
+    IN_CONTEXT;
+    struct driver_launched l = {.kernel = driver_kernel_of(function)};
+    if (!l.kernel || !clusters || !config)
+        return l.kernel ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
+    l.launch = shape_of(config->grid, config->block, config->shared);
+    read_attributes(config, &l.launch, &l.cooperative);
+    int64_t threads = (int64_t)config->block[0] * config->block[1] * config->block[2];
+    int result = check_cluster(&l);
+    *clusters = result == DRIVER_SUCCESS
+                    ? driver_resident(l.kernel, threads, config->shared) *
+                          driver.settings.gpu->multiprocessors / (int)blocks_of_cluster(&l)
+                    : 0;
+    return result;
 }

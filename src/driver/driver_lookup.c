@@ -39,6 +39,8 @@ int cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t
             found = TOO_OLD;
         }
     }
+    if (found == NO_SUCH_NAME && (*function = driver_missing_entry(name)))
+        found = FOUND;
     if (status)
         *status = found;
     return found == FOUND || status ? DRIVER_SUCCESS : DRIVER_NOT_FOUND;
@@ -91,13 +93,7 @@ static void unseen(const char *what, const char *error, const char *site)
 
 static void missing(const char *name)
 {
-    ENTER;
-    char message[256];
-    snprintf(message, sizeof message, "%s is not supported", name);
-    const struct driver_fault fault = {
-        .kind = "not-supported", .fails = true, .message = message, .call = name};
-    if (driver_prepare() == DRIVER_SUCCESS)
-        driver_report_fault(&fault);
+    driver_missing(name);
 }
 
 static char *site(void *kernel)

@@ -105,6 +105,16 @@ int cudaLaunchCooperativeKernel(const void *host, struct runtime_dim grid, struc
     return launch_host(host, &c, true, arguments);
 }
 
+static struct driver_launch_config config_of(const struct runtime_launch_config *c)
+{
+    return (struct driver_launch_config){.grid = {c->grid.x, c->grid.y, c->grid.z},
+                                         .block = {c->block.x, c->block.y, c->block.z},
+                                         .shared = (unsigned)c->shared,
+                                         .stream = c->stream,
+                                         .attributes = c->attributes,
+                                         .count = c->count};
+}
+
 int cudaLaunchKernelExC(const struct runtime_launch_config *config, const void *host,
                         void **arguments)
 {
@@ -115,12 +125,7 @@ int cudaLaunchKernelExC(const struct runtime_launch_config *config, const void *
         return runtime_done(DRIVER_INVALID_VALUE);
     if (!function)
         return runtime_done(result);
-    struct driver_launch_config c = {.grid = {config->grid.x, config->grid.y, config->grid.z},
-                                     .block = {config->block.x, config->block.y, config->block.z},
-                                     .shared = (unsigned)config->shared,
-                                     .stream = config->stream,
-                                     .attributes = config->attributes,
-                                     .count = config->count};
+    struct driver_launch_config c = config_of(config);
     result = cuLaunchKernelEx(&c, function, arguments, NULL);
     return runtime_done(launch_result(result, config->grid, config->block));
 }
@@ -218,4 +223,24 @@ int cudaOccupancyAvailableDynamicSMemPerBlock(size_t *shared, const void *host, 
 {
     WITH_FUNCTION(host);
     return runtime_done(cuOccupancyAvailableDynamicSMemPerBlock(shared, function, blocks, threads));
+}
+
+int cudaOccupancyMaxActiveClusters(int *clusters, const void *host,
+                                   const struct runtime_launch_config *config)
+{
+    WITH_FUNCTION(host);
+    if (!config)
+        return runtime_done(DRIVER_INVALID_VALUE);
+    struct driver_launch_config c = config_of(config);
+    return runtime_done(cuOccupancyMaxActiveClusters(clusters, function, &c));
+}
+
+int cudaOccupancyMaxPotentialClusterSize(int *blocks, const void *host,
+                                         const struct runtime_launch_config *config)
+{
+    WITH_FUNCTION(host);
+    if (!config)
+        return runtime_done(DRIVER_INVALID_VALUE);
+    struct driver_launch_config c = config_of(config);
+    return runtime_done(cuOccupancyMaxPotentialClusterSize(blocks, function, &c));
 }

@@ -146,3 +146,28 @@ int cudaProfilerStop(void)
     ENTER;
     return runtime_done(cuProfilerStop());
 }
+
+/* --- the driver's entry points --- */
+
+int cudaGetDriverEntryPointByVersion(const char *name, void **function, unsigned version,
+                                     uint64_t flags, int *status)
+{
+    ENTER;
+    return runtime_done(cuGetProcAddress_v2(name, function, (int)version, flags, status));
+}
+
+int cudaGetDriverEntryPoint(const char *name, void **function, uint64_t flags, int *status)
+{
+    return cudaGetDriverEntryPointByVersion(name, function, RUNTIME_VERSION * 1000, flags, status);
+}
+
+int cudaGetDriverEntryPointByVersion_ptsz(const char *name, void **function, unsigned version,
+                                          uint64_t flags, int *status)
+{
+    return cudaGetDriverEntryPointByVersion(name, function, version, flags, status);
+}
+
+int cudaGetDriverEntryPoint_ptsz(const char *name, void **function, uint64_t flags, int *status)
+{
+    return cudaGetDriverEntryPoint(name, function, flags, status);
+}

@@ -12,26 +12,32 @@ import tempfile
 from app_runner import HERE, build, libraries, nvcc
 from tile_runner import call, expect
 
-PTX_ALONE = ["-cudart", "shared", "-gencode", "arch=compute_80,code=compute_80"]
-OF_HOST = {"double-free", "outside-copy", "wrong-direction"}  # found in calls, not in launches
+OF_HOST = {"double-free", "outside-copy", "wrong-direction", "bad-tensor-map"}  # found in calls, not in launches
 
 
-def kinds_of(source):
-    """Returns the kinds of findings in the first line: "// race, leak: what is wrong"."""
+def ptx_alone(compute="compute_80"):
+    """Returns the options of nvcc that leave the program no machine code."""
+    return ["-cudart", "shared", "-gencode", f"arch={compute},code={compute}"]
+
+
+def read_head(source):
+    """Returns the kinds of findings, and the options to build with, of the first line: "// race, leak (compute_90): what is wrong"."""
     with open(source) as f:
-        return re.match(r"// ([a-z, -]+): ", f.readline())[1].split(", ")
+        kinds, compute = re.match(r"// ([a-z, -]+?)(?: \((compute_\d+)\))?: ", f.readline()).groups()
+    return kinds.split(", "), ptx_alone(*[compute] if compute else [])
 
 
 def check_twins(tool, folder, source):
     name = os.path.splitext(os.path.basename(source))[0]
-    program = build(folder, os.path.relpath(source, HERE), *PTX_ALONE, name=name)
+    kinds, options = read_head(source)
+    program = build(folder, os.path.relpath(source, HERE), *options, name=name)
     clean = call([tool, "check", "--strict", "--", program, "clean"])
     expect(clean.status == 0 and clean.err == "", f"{name}: {clean}")
     broken = call([tool, "check", "--json", "--", program, "broken"])
     report = json.loads(broken.out)
     found = {f["kind"]: f for f in report["findings"] if f["fails"]}
     expect(broken.status == 1 and not report["ok"] and report["ended"], f"{name}: {broken}")
-    for kind in kinds_of(source):
+    for kind in kinds:
         expect(kind in found, f"{name}: no {kind} in {sorted(found)}")
         text = found[kind]["text"]
         expect(f"at main+0x" in text and f" in {name}" in text, f"{name}: {text}")
@@ -101,7 +107,7 @@ def check_trace(tool, folder):
 
 
 def check_hostile(tool, folder):
-    program = build(folder, "hostile.cu", *PTX_ALONE)
+    program = build(folder, "hostile.cu", *ptx_alone())
 
     def run(what, status, *options):
         done = call([tool, "check", *options, "--", program, what])
