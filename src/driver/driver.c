@@ -1,5 +1,5 @@
 /* The lock, the settings, objects and their handles. */
-#include "driver/driver.h"
+#include "driver/driver_task.h"
 
 #include "base/platform.h"
 #include "target/gpus.h"
@@ -45,6 +45,8 @@ void driver_leave(struct driver_entered *entered)
 
 const char *driver_call_name(void)
 {
+    if (driver.replayed)
+        return driver.replayed->call;
     return call_name ? driver_plain_name(call_name) : "";
 }
 

@@ -9,6 +9,7 @@
  *   driver_memory.c      memory that programs allocate
  *   driver_copy.c        copies and fills
  *   driver_module.c      modules, libraries, kernels; fat_binary.c takes PTX out of images
+ *   driver_task.c        what streams do, as values; driver_graph.h: graphs and captures
  *   driver_stream.c      streams and events
  *   driver_launch.c      launches
  *   driver_tensor.c      tensor maps
@@ -76,7 +77,9 @@ struct driver_settings {
     FILE *findings;        /* lines of JSON; NULL: text to standard error */
 };
 
+struct driver_task;
 struct driver {
+    const struct driver_task *replayed; /* the task of a graph that runs; NULL: none */
     bool initialised;
     struct arena arena;
     jmp_buf out_of_memory;
@@ -90,7 +93,15 @@ int driver_prepare(void);
 
 /* --- objects --- */
 
-enum driver_kind { DRIVER_CONTEXT = 1, DRIVER_MODULE, DRIVER_KERNEL, DRIVER_STREAM, DRIVER_EVENT };
+enum driver_kind {
+    DRIVER_CONTEXT = 1,
+    DRIVER_MODULE,
+    DRIVER_KERNEL,
+    DRIVER_STREAM,
+    DRIVER_EVENT,
+    DRIVER_GRAPH,
+    DRIVER_NODE
+};
 /* Returns a new zeroed object; NULL: no memory. */
 void *driver_new(enum driver_kind kind, size_t size);
 /* Returns the object of that kind; NULL: the handle is invalid. */
@@ -216,6 +227,9 @@ struct driver_launched {
 /* Runs a launch with the checks; reports what they find. Returns the launch's result. */
 int driver_machine_run(struct driver_launched *l);
 
+/* Returns why no launch was watched: --kernel or --launch named none; NULL: some was. */
+const char *driver_machine_unwatched(void);
+
 /* driver_counters.c: count launches; add the last one to its kernel; write lines of JSON. */
 struct sim_observer *driver_counters_observer(struct arena *a);
 void driver_counters_add(const struct driver_kernel *k);
@@ -251,6 +265,9 @@ void driver_finding_begin(struct text *out, const char *kind, bool fails, const 
 void driver_finding_key(struct text *out, const char *key, const char *value);
 void driver_finding_end(struct text *json, const struct text *text);
 void driver_finding_memory(struct text *text, const struct driver_memory *m);
+/* Returns "stream 2", "the default stream" (number 0) or "the thread's default stream" (-1); with a
+ * node of a graph, also that: "node 3 of a graph in stream 2". */
+const char *driver_stream_text(struct arena *a, int number, int node);
 /* Returns false if a finding with these texts was reported before, or is to be let pass. */
 bool driver_finding_is_new(const char *kind, const char *what, const char *place);
 /* Reports what a launch found after the finding `after` (NULL: from the first on). */

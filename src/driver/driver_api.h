@@ -30,6 +30,22 @@ struct driver_copy_2d {
     size_t to_pitch;
     size_t width, height; /* bytes, rows */
 };
+/* CUDA_MEMCPY3D */
+struct driver_copy_3d {
+    size_t from_x, from_y, from_z, from_level;
+    int from_kind;
+    const void *from_host;
+    uint64_t from_device;
+    void *from_array, *reserved_from;
+    size_t from_pitch, from_height;
+    size_t to_x, to_y, to_z, to_level;
+    int to_kind;
+    void *to_host;
+    uint64_t to_device;
+    void *to_array, *reserved_to;
+    size_t to_pitch, to_height;
+    size_t width, height, depth; /* bytes, rows, planes */
+};
 enum driver_memory_kind {
     DRIVER_MEMORY_HOST = 1,
     DRIVER_MEMORY_DEVICE = 2,
@@ -38,19 +54,61 @@ enum driver_memory_kind {
 };
 
 /* CUlaunchAttribute, CUlaunchConfig */
+union driver_launch_value {
+    unsigned cluster[3];
+    int number;
+    char room[64];
+};
 struct driver_launch_attribute {
     int id, padding;
-    union {
-        unsigned cluster[3];
-        int number;
-        char room[64];
-    } value;
+    union driver_launch_value value;
+};
+/* CUlaunchAttributeID: those that change what a launch means; the others are for speed. */
+enum driver_launch_id {
+    DRIVER_LAUNCH_COOPERATIVE = 2,
+    DRIVER_LAUNCH_CLUSTER = 4,
+    DRIVER_LAUNCH_PROGRAMMATIC_EVENT = 7,
+    DRIVER_LAUNCH_COMPLETION_EVENT = 12,
+    DRIVER_LAUNCH_UPDATABLE = 13
 };
 struct driver_launch_config {
     unsigned grid[3], block[3], shared;
     void *stream;
     const struct driver_launch_attribute *attributes;
     unsigned count;
+};
+
+/* CUDA_KERNEL_NODE_PARAMS; its first version ends before `kernel`. */
+struct driver_kernel_node {
+    void *function;
+    unsigned grid[3], block[3], shared;
+    void **arguments, **extra;
+    void *kernel, *context;
+};
+
+/* CUDA_MEMSET_NODE_PARAMS */
+struct driver_fill_node {
+    uint64_t to;
+    size_t pitch;
+    unsigned value, bytes; /* of an element: 1, 2, 4 */
+    size_t width, height;  /* elements, rows */
+};
+
+/* CUDA_HOST_NODE_PARAMS */
+struct driver_host_node {
+    void (*function)(void *user);
+    void *user;
+};
+
+/* CUDA_GRAPH_INSTANTIATE_PARAMS, CUgraphExecUpdateResultInfo */
+struct driver_instantiate {
+    uint64_t flags;
+    void *stream, *error_node;
+    int result;
+};
+struct driver_update {
+    int result; /* 0: success; 2: other edges; 3: a node of another type */
+    void *error_node, *error_from;
 };
 
 #define DRIVER_EXPORT __attribute__((visibility("default")))

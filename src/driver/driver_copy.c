@@ -1,22 +1,13 @@
 /* Copies and fills. */
 #include "driver/driver.h"
 
-#include "driver/driver_order.h"
+#include "driver/driver_task.h"
 #include "sim/sim_own.h"
 
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-enum side { HOST, DEVICE, EITHER };
-
-/* One side of a copy: rows of bytes. */
-struct rows {
-    enum side side;
-    uint64_t address;
-    size_t pitch; /* from row to row */
-};
 
 static const char *const reads = "a copy reads", *const writes = "a copy writes";
 
@@ -54,12 +45,14 @@ static int not_mapped(uint64_t address, const char *what)
 }
 
 /* Finds the host address of one side. Returns an error if it is not there. */
-static int find_side(const struct rows *r, size_t bytes, const char *what, unsigned char **host)
+static int find_side(const struct driver_rows *r, size_t bytes, const char *what,
+                     unsigned char **host)
 {
     const struct driver_memory *m = driver_memory_at(r->address);
-    bool of_device = r->side == DEVICE || (r->side == EITHER && is_on_device(r->address));
+    bool of_device = r->side == DRIVER_DEVICE_SIDE ||
+                     (r->side == DRIVER_EITHER_SIDE && is_on_device(r->address));
     bool shared = m && m->type != DRIVER_DEVICE_MEMORY;
-    if (r->side == HOST && !shared && is_on_device(r->address))
+    if (r->side == DRIVER_HOST_SIDE && !shared && is_on_device(r->address))
         return wrong_side(r->address, what);
     if (of_device || shared) {
         *host = driver_bytes(r->address, bytes, what);
@@ -82,89 +75,90 @@ static bool is_known(uint64_t address)
 }
 
 /* Notes the rows of one side. */
-static void touch_rows(struct driver_work *w, const struct rows *r, size_t width, size_t height,
-                       unsigned touch)
+static void touch_rows(struct driver_work *w, const struct driver_rows *r,
+                       const struct driver_copy *c, unsigned touch)
 {
+    bool whole = r->pitch == c->width || c->height == 1;
     if (!is_known(r->address))
         return;
-    if (r->pitch == width || height == 1) {
-        driver_work_touches(w, r->address, width * height, touch);
-        return;
-    }
-    for (size_t y = 0; y < height; y++)
-        driver_work_touches(w, r->address + y * r->pitch, width, touch);
+    for (size_t z = 0; z < c->depth; z++)
+        for (size_t y = 0; y < (whole ? 1 : c->height); y++)
+            driver_work_touches(w, r->address + z * r->plane + y * r->pitch,
+                                whole ? c->width * c->height : c->width, touch);
 }
 
-struct copy {
-    struct rows to, from;
-    size_t width, height;
-    void *stream;
-    bool waits; /* the call returns when the copy is done */
-};
+/* Returns the bytes from the first to the last one of a side. */
+static size_t bytes_of(const struct driver_rows *r, const struct driver_copy *c)
+{
+    return (c->depth - 1) * r->plane + (c->height - 1) * r->pitch + c->width;
+}
 
-static int do_copy(void *user)
+static void move(const struct driver_copy *c, unsigned char *to, const unsigned char *from)
+{
+    for (size_t z = 0; z < c->depth; z++)
+        for (size_t y = 0; y < c->height; y++) {
+            size_t at = z * c->to.plane + y * c->to.pitch;
+            memmove(to + at, from + z * c->from.plane + y * c->from.pitch, c->width);
+            note_written(c->to.address + at, c->width);
+        }
+}
+
+int driver_copy_run(const struct driver_copy *c, struct driver_stream *s)
 {
     enum { BYTES_A_MICROSECOND = 10000 };
-    const struct copy *c = user;
     unsigned char *to, *from;
-    struct driver_stream *stream = driver_stream_of(c->stream);
-    if (!stream)
-        return DRIVER_INVALID_HANDLE;
-    if (!c->width || !c->height)
+    if (!c->width || !c->height || !c->depth)
         return DRIVER_SUCCESS;
-    size_t to_bytes = (c->height - 1) * c->to.pitch + c->width;
-    size_t from_bytes = (c->height - 1) * c->from.pitch + c->width;
-    int result = find_side(&c->from, from_bytes, reads, &from);
+    int result = find_side(&c->from, bytes_of(&c->from, c), reads, &from);
     if (result == DRIVER_SUCCESS)
-        result = find_side(&c->to, to_bytes, writes, &to);
+        result = find_side(&c->to, bytes_of(&c->to, c), writes, &to);
     if (result != DRIVER_SUCCESS)
         return result;
-    driver_trace("%zu x %zu bytes, 0x%llx from 0x%llx, stream %d", c->width, c->height,
-                 (unsigned long long)c->to.address, (unsigned long long)c->from.address,
-                 stream->number);
-    struct driver_work *w = driver_work_begin(stream, NULL);
-    touch_rows(w, &c->from, c->width, c->height, DRIVER_READS);
-    touch_rows(w, &c->to, c->width, c->height, DRIVER_WRITES);
-    for (size_t y = 0; y < c->height; y++) {
-        memmove(to + y * c->to.pitch, from + y * c->from.pitch, c->width);
-        note_written(c->to.address + y * c->to.pitch, c->width);
-    }
+    size_t rows = c->height * c->depth;
+    driver_trace("%zu x %zu bytes, 0x%llx from 0x%llx, stream %d", c->width, rows,
+                 (unsigned long long)c->to.address, (unsigned long long)c->from.address, s->number);
+    struct driver_work *w = driver_work_begin(s, NULL);
+    touch_rows(w, &c->from, c, DRIVER_READS);
+    touch_rows(w, &c->to, c, DRIVER_WRITES);
+    move(c, to, from);
     driver_work_end(w);
-    if (c->waits || !is_known(c->to.address)) /* a copy to pageable memory waits, too */
-        driver_order_host(stream);
-    driver_clock += 1 + (double)(c->width * c->height) / BYTES_A_MICROSECOND;
+    /* a copy to pageable memory waits, too, unless it is in a graph */
+    if (c->waits || (!is_known(c->to.address) && !s->node))
+        driver_order_host(s);
+    driver_clock += 1 + (double)(c->width * rows) / BYTES_A_MICROSECOND;
     return DRIVER_SUCCESS;
 }
 
-static int copy(enum side to_side, uint64_t to, enum side from_side, uint64_t from, size_t bytes,
-                void *stream, bool waits)
+static int copy(enum driver_side to_side, uint64_t to, enum driver_side from_side, uint64_t from,
+                size_t bytes, void *stream, bool waits)
 {
-    struct copy c = {.to = {to_side, to, bytes},
-                     .from = {from_side, from, bytes},
-                     .width = bytes,
-                     .height = 1,
-                     .stream = stream,
-                     .waits = waits};
-    return driver_guard(do_copy, &c);
+    struct driver_task t = {.kind = TASK_COPY,
+                            .copy = {.to = {to_side, to, bytes, bytes},
+                                     .from = {from_side, from, bytes, bytes},
+                                     .width = bytes,
+                                     .height = 1,
+                                     .depth = 1,
+                                     .waits = waits}};
+    return driver_enqueue(stream, &t);
 }
 
 int cuMemcpy(uint64_t to, uint64_t from, size_t bytes)
 {
     IN_CONTEXT;
-    return copy(EITHER, to, EITHER, from, bytes, NULL, true);
+    return copy(DRIVER_EITHER_SIDE, to, DRIVER_EITHER_SIDE, from, bytes, NULL, true);
 }
 
 int cuMemcpyAsync(uint64_t to, uint64_t from, size_t bytes, void *stream)
 {
     IN_CONTEXT;
-    return copy(EITHER, to, EITHER, from, bytes, stream, false);
+    return copy(DRIVER_EITHER_SIDE, to, DRIVER_EITHER_SIDE, from, bytes, stream, false);
 }
 
 int cuMemcpyPeer(uint64_t to, void *to_context, uint64_t from, void *from_context, size_t bytes)
 {
     IN_CONTEXT;
     (void)to_context, (void)from_context;
-    return copy(DEVICE, to, DEVICE, from, bytes, NULL, true);
+    return copy(DRIVER_DEVICE_SIDE, to, DRIVER_DEVICE_SIDE, from, bytes, NULL, true);
 }
 
 int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_context,
@@ -172,73 +166,129 @@ int cuMemcpyPeerAsync(uint64_t to, void *to_context, uint64_t from, void *from_c
 {
     IN_CONTEXT;
     (void)to_context, (void)from_context;
-    return copy(DEVICE, to, DEVICE, from, bytes, stream, false);
+    return copy(DRIVER_DEVICE_SIDE, to, DRIVER_DEVICE_SIDE, from, bytes, stream, false);
 }
 
 int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes)
 {
     IN_CONTEXT;
-    return copy(DEVICE, to, HOST, (uintptr_t)from, bytes, NULL, true);
+    return copy(DRIVER_DEVICE_SIDE, to, DRIVER_HOST_SIDE, (uintptr_t)from, bytes, NULL, true);
 }
 
 int cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes)
 {
     IN_CONTEXT;
-    return copy(HOST, (uintptr_t)to, DEVICE, from, bytes, NULL, true);
+    return copy(DRIVER_HOST_SIDE, (uintptr_t)to, DRIVER_DEVICE_SIDE, from, bytes, NULL, true);
 }
 
 int cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t bytes)
 {
     IN_CONTEXT;
-    return copy(DEVICE, to, DEVICE, from, bytes, NULL, false);
+    return copy(DRIVER_DEVICE_SIDE, to, DRIVER_DEVICE_SIDE, from, bytes, NULL, false);
 }
 
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream)
 {
     IN_CONTEXT;
-    return copy(DEVICE, to, HOST, (uintptr_t)from, bytes, stream, false);
+    return copy(DRIVER_DEVICE_SIDE, to, DRIVER_HOST_SIDE, (uintptr_t)from, bytes, stream, false);
 }
 
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream)
 {
     IN_CONTEXT;
-    return copy(HOST, (uintptr_t)to, DEVICE, from, bytes, stream, false);
+    return copy(DRIVER_HOST_SIDE, (uintptr_t)to, DRIVER_DEVICE_SIDE, from, bytes, stream, false);
 }
 
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
 {
     IN_CONTEXT;
-    return copy(DEVICE, to, DEVICE, from, bytes, stream, false);
+    return copy(DRIVER_DEVICE_SIDE, to, DRIVER_DEVICE_SIDE, from, bytes, stream, false);
 }
 
 /* --- copies of rows --- */
 
-static bool rows_of(int kind, uint64_t host, uint64_t device, size_t x, size_t y, size_t pitch,
-                    struct rows *out)
+/* A side of a copy of rows, as the caller describes it. */
+struct described {
+    int kind; /* enum driver_memory_kind */
+    uint64_t host, device;
+    size_t x, y, z, pitch, height;
+};
+
+static bool rows_of(const struct described *d, struct driver_rows *out)
 {
-    static const enum side sides[] = {[DRIVER_MEMORY_HOST] = HOST,
-                                      [DRIVER_MEMORY_DEVICE] = DEVICE,
-                                      [DRIVER_MEMORY_UNIFIED] = EITHER};
-    if (kind < DRIVER_MEMORY_HOST || kind > DRIVER_MEMORY_UNIFIED || kind == DRIVER_MEMORY_ARRAY)
+    static const enum driver_side sides[] = {[DRIVER_MEMORY_HOST] = DRIVER_HOST_SIDE,
+                                             [DRIVER_MEMORY_DEVICE] = DRIVER_DEVICE_SIDE,
+                                             [DRIVER_MEMORY_UNIFIED] = DRIVER_EITHER_SIDE};
+    if (d->kind < DRIVER_MEMORY_HOST || d->kind > DRIVER_MEMORY_UNIFIED ||
+        d->kind == DRIVER_MEMORY_ARRAY)
         return false;
-    uint64_t base = kind == DRIVER_MEMORY_HOST ? host : device;
-    *out = (struct rows){sides[kind], base + y * pitch + x, pitch};
+    uint64_t base = d->kind == DRIVER_MEMORY_HOST ? d->host : d->device;
+    size_t plane = d->pitch * d->height;
+    *out = (struct driver_rows){sides[d->kind], base + d->z * plane + d->y * d->pitch + d->x,
+                                d->pitch, plane};
     return true;
+}
+
+static int copy_of(const struct described *to, const struct described *from,
+                   struct driver_copy *out)
+{
+    if (!rows_of(from, &out->from) || !rows_of(to, &out->to)) {
+        driver_refuse("not-supported", NULL,
+                      "a copy of an array of textures is not supported; use memory of cudaMalloc");
+        return DRIVER_NOT_SUPPORTED;
+    }
+    bool narrow = from->pitch < out->width || to->pitch < out->width;
+    bool low = from->height < out->height || to->height < out->height;
+    return (out->height > 1 && narrow) || (out->depth > 1 && low) ? DRIVER_INVALID_VALUE
+                                                                  : DRIVER_SUCCESS;
+}
+
+int driver_copy_of(const struct driver_copy_3d *p, struct driver_copy *out)
+{
+    const struct described to = {p->to_kind, (uintptr_t)p->to_host, p->to_device, p->to_x, p->to_y,
+                                 p->to_z,    p->to_pitch,           p->to_height};
+    const struct described from = {
+        p->from_kind, (uintptr_t)p->from_host, p->from_device, p->from_x, p->from_y,
+        p->from_z,    p->from_pitch,           p->from_height};
+    *out = (struct driver_copy){.width = p->width, .height = p->height, .depth = p->depth};
+    return copy_of(&to, &from, out);
 }
 
 static int copy_rows(const struct driver_copy_2d *p, void *stream, bool waits)
 {
     if (!p)
         return DRIVER_INVALID_VALUE;
-    struct copy c = {.width = p->width, .height = p->height, .stream = stream, .waits = waits};
-    if (!rows_of(p->from_kind, (uintptr_t)p->from_host, p->from_device, p->from_x, p->from_y,
-                 p->from_pitch, &c.from) ||
-        !rows_of(p->to_kind, (uintptr_t)p->to_host, p->to_device, p->to_x, p->to_y, p->to_pitch,
-                 &c.to))
-        return DRIVER_NOT_SUPPORTED; /* arrays of textures */
-    if (p->height > 1 && (p->from_pitch < p->width || p->to_pitch < p->width))
-        return DRIVER_INVALID_VALUE;
-    return driver_guard(do_copy, &c);
+    const struct described to = {
+        p->to_kind, (uintptr_t)p->to_host, p->to_device, p->to_x, p->to_y, 0, p->to_pitch, 0};
+    const struct described from = {p->from_kind,   (uintptr_t)p->from_host,
+                                   p->from_device, p->from_x,
+                                   p->from_y,      0,
+                                   p->from_pitch,  0};
+    struct driver_task t = {
+        .kind = TASK_COPY,
+        .copy = {.width = p->width, .height = p->height, .depth = 1, .waits = waits}};
+    int result = copy_of(&to, &from, &t.copy);
+    return result == DRIVER_SUCCESS ? driver_enqueue(stream, &t) : result;
+}
+
+static int copy_planes(const struct driver_copy_3d *p, void *stream, bool waits)
+{
+    struct driver_task t = {.kind = TASK_COPY};
+    int result = p ? driver_copy_of(p, &t.copy) : DRIVER_INVALID_VALUE;
+    t.copy.waits = waits;
+    return result == DRIVER_SUCCESS ? driver_enqueue(stream, &t) : result;
+}
+
+int cuMemcpy3D_v2(const struct driver_copy_3d *p)
+{
+    IN_CONTEXT;
+    return copy_planes(p, NULL, true);
+}
+
+int cuMemcpy3DAsync_v2(const struct driver_copy_3d *p, void *stream)
+{
+    IN_CONTEXT;
+    return copy_planes(p, stream, false);
 }
 
 int cuMemcpy2D_v2(const struct driver_copy_2d *p)
@@ -261,16 +311,7 @@ int cuMemcpy2DAsync_v2(const struct driver_copy_2d *p, void *stream)
 
 /* --- fills --- */
 
-struct fill {
-    uint64_t to;
-    size_t pitch, width, height; /* values of a row, rows */
-    unsigned value;
-    int bytes; /* of a value */
-    void *stream;
-    bool waits; /* the call is not one of the asynchronous ones */
-};
-
-static void fill_row(unsigned char *to, const struct fill *f)
+static void fill_row(unsigned char *to, const struct driver_fill *f)
 {
     if (f->bytes == 1) {
         memset(to, (int)f->value, f->width);
@@ -280,13 +321,9 @@ static void fill_row(unsigned char *to, const struct fill *f)
         memcpy(to + i * (size_t)f->bytes, &f->value, (size_t)f->bytes);
 }
 
-static int do_fill(void *user)
+int driver_fill_run(const struct driver_fill *f, struct driver_stream *s)
 {
-    const struct fill *f = user;
     size_t row = f->width * (size_t)f->bytes;
-    struct driver_stream *stream = driver_stream_of(f->stream);
-    if (!stream)
-        return DRIVER_INVALID_HANDLE;
     if (f->to % (size_t)f->bytes)
         return DRIVER_INVALID_VALUE;
     if (!f->width || !f->height)
@@ -295,31 +332,29 @@ static int do_fill(void *user)
     unsigned char *to = driver_bytes(f->to, bytes, "a fill writes");
     if (!to)
         return DRIVER_INVALID_VALUE;
-    driver_trace("%zu bytes at 0x%llx, stream %d", bytes, (unsigned long long)f->to,
-                 stream->number);
-    struct driver_work *w = driver_work_begin(stream, NULL);
-    touch_rows(w, &(struct rows){DEVICE, f->to, f->pitch}, row, f->height, DRIVER_WRITES);
+    driver_trace("%zu bytes at 0x%llx, stream %d", bytes, (unsigned long long)f->to, s->number);
+    struct driver_work *w = driver_work_begin(s, NULL);
+    const struct driver_copy shape = {.width = row, .height = f->height, .depth = 1};
+    touch_rows(w, &(struct driver_rows){DRIVER_DEVICE_SIDE, f->to, f->pitch, 0}, &shape,
+               DRIVER_WRITES);
     for (size_t y = 0; y < f->height; y++) {
         fill_row(to + y * f->pitch, f);
         sim_wrote(driver_machine(), f->to + y * f->pitch, row);
     }
     driver_work_end(w);
     if (f->waits && driver_is_shared(f->to)) /* of memory of the host, it is synchronous */
-        driver_order_host(stream);
+        driver_order_host(s);
     driver_clock += 1;
     return DRIVER_SUCCESS;
 }
 
 static int fill(uint64_t to, unsigned value, int bytes, size_t count, void *stream, bool waits)
 {
-    struct fill f = {.to = to,
-                     .width = count,
-                     .height = 1,
-                     .value = value,
-                     .bytes = bytes,
-                     .stream = stream,
-                     .waits = waits};
-    return driver_guard(do_fill, &f);
+    struct driver_task t = {
+        .kind = TASK_FILL,
+        .fill = {
+            .to = to, .width = count, .height = 1, .value = value, .bytes = bytes, .waits = waits}};
+    return driver_enqueue(stream, &t);
 }
 
 int cuMemsetD8_v2(uint64_t to, unsigned char value, size_t count)
@@ -358,22 +393,24 @@ int cuMemsetD32Async(uint64_t to, unsigned value, size_t count, void *stream)
     return fill(to, value, 4, count, stream, false);
 }
 
-static int fill_rows(uint64_t to, size_t pitch, unsigned value, size_t width, size_t height,
-                     void *stream, bool waits)
+static int fill_rows(uint64_t to, size_t pitch, unsigned value, int bytes, size_t width,
+                     size_t height, void *stream, bool waits)
 {
-    struct fill f = {to, pitch, width, height, value, 1, stream, waits};
-    return height > 1 && pitch < width ? DRIVER_INVALID_VALUE : driver_guard(do_fill, &f);
+    struct driver_task t = {.kind = TASK_FILL,
+                            .fill = {to, pitch, width, height, value, bytes, waits}};
+    return height > 1 && pitch < width * (size_t)bytes ? DRIVER_INVALID_VALUE
+                                                       : driver_enqueue(stream, &t);
 }
 
 int cuMemsetD2D8_v2(uint64_t to, size_t pitch, unsigned char value, size_t width, size_t height)
 {
     IN_CONTEXT;
-    return fill_rows(to, pitch, value, width, height, NULL, true);
+    return fill_rows(to, pitch, value, 1, width, height, NULL, true);
 }
 
 int cuMemsetD2D8Async(uint64_t to, size_t pitch, unsigned char value, size_t width, size_t height,
                       void *stream)
 {
     IN_CONTEXT;
-    return fill_rows(to, pitch, value, width, height, stream, false);
+    return fill_rows(to, pitch, value, 1, width, height, stream, false);
 }

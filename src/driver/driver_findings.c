@@ -114,18 +114,25 @@ void driver_refuse(const char *kind, const struct driver_memory *m, const char *
 
 /* --- findings of launches --- */
 
+const char *driver_stream_text(struct arena *a, int number, int node)
+{
+    const char *text = number > 0   ? arena_printf(a, "stream %d", number)
+                       : number < 0 ? "the thread's default stream"
+                                    : "the default stream";
+    return node ? arena_printf(a, "node %d of a graph in %s", node, text) : text;
+}
+
 static void add_launch(struct text *json, struct text *text, const struct driver_launched *l)
 {
     const char *place = driver_site_text(&driver.arena, &l->site, l->kernel->function->name);
-    text_printf(text, "    note: launch %lld, of %s, in ", (long long)l->number, l->kernel->shown);
-    if (l->stream->number > 0)
-        text_printf(text, "stream %d", l->stream->number);
-    else
-        text_add(text, "the default stream");
-    text_printf(text, ", at %s\n", place);
+    text_printf(text, "    note: launch %lld, of %s, in %s, at %s\n", (long long)l->number,
+                l->kernel->shown,
+                driver_stream_text(&driver.arena, l->stream->number, l->stream->node), place);
     driver_finding_key(json, "kernel", l->kernel->shown);
     text_printf(json, ", \"launch\": %lld, \"stream\": %d", (long long)l->number,
                 l->stream->number);
+    if (l->stream->node)
+        text_printf(json, ", \"node\": %d", l->stream->node);
     driver_finding_key(json, "site", place);
 }
 
@@ -203,6 +210,20 @@ void driver_report_sampled(const struct driver_launched *l, int64_t unwatched)
 
 /* --- at the end --- */
 
+static int report_unwatched(void *user)
+{
+    (void)user;
+    const char *message = driver_machine_unwatched();
+    struct text json, text;
+    if (!message)
+        return DRIVER_SUCCESS;
+    text_init(&text, &driver.arena);
+    text_printf(&text, "error: not-launched: %s\n", message);
+    driver_finding_begin(&json, "not-launched", true, message);
+    driver_finding_end(&json, &text);
+    return DRIVER_SUCCESS;
+}
+
 static int report_leaks(void *user)
 {
     (void)user;
@@ -232,10 +253,12 @@ void driver_report_exit(void)
     FILE *out = driver.settings.findings;
     if (!out)
         return;
-    if (driver.settings.checks)
+    if (driver.settings.checks) {
+        driver_guard(report_unwatched, NULL);
         driver_guard(report_leaks, NULL);
-    else
+    } else {
         driver_counters_report(out);
+    }
     fprintf(out, "{\"kind\": \"end\", \"launches\": %lld}\n", (long long)driver.launches);
     fflush(out);
 }

@@ -1,15 +1,10 @@
 /* Launches: the arguments are checked as the real driver checks them, then the machine runs. */
-#include "driver/driver.h"
+#include "driver/driver_task.h"
 
 #include "base/grid.h"
 #include "target/gpus.h"
 
 enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_BUFFER_BYTES = 2 }; /* CU_LAUNCH_PARAM_… */
-
-struct launch_call {
-    struct driver_launched launched;
-    void **arguments, **extra;
-};
 
 /* Finds the buffer that holds all arguments. Returns false if `extra` makes no sense. */
 static bool read_extra(void **extra, const unsigned char **buffer, size_t *bytes)
@@ -45,23 +40,23 @@ static bool arguments_of_buffer(const struct ptx_function *f, void **extra, cons
     return true;
 }
 
-static bool take_arguments(struct launch_call *call)
+int driver_launch_arguments(struct driver_launched *l, void **arguments, void **extra)
 {
-    const struct ptx_function *f = call->launched.kernel->function;
+    const struct ptx_function *f = l->kernel->function;
     size_t count = f->signature.parameters.count;
     const void **list = arena_array(&driver.arena, const void *, count + 1);
-    call->launched.launch.arguments = list;
-    call->launched.launch.argument_count = (int)count;
-    if (call->extra && !call->arguments)
-        return arguments_of_buffer(f, call->extra, list);
-    if (count && !call->arguments)
-        return false;
+    l->launch.arguments = list;
+    l->launch.argument_count = (int)count;
+    if (extra && !arguments)
+        return arguments_of_buffer(f, extra, list) ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
+    if (count && !arguments)
+        return DRIVER_INVALID_VALUE;
     for (size_t i = 0; i < count; i++) {
-        if (!call->arguments[i])
-            return false;
-        list[i] = call->arguments[i];
+        if (!arguments[i])
+            return DRIVER_INVALID_VALUE;
+        list[i] = arguments[i];
     }
-    return true;
+    return DRIVER_SUCCESS;
 }
 
 static bool shape_suits(const struct sim_launch *l)
@@ -116,7 +111,7 @@ static int check_cluster(const struct driver_launched *l)
 
 /* --- a launch --- */
 
-static int check(const struct driver_launched *l)
+int driver_launch_check(const struct driver_launched *l)
 {
     const struct sim_launch *a = &l->launch;
     int64_t blocks = (int64_t)a->grid[0] * a->grid[1] * a->grid[2];
@@ -131,35 +126,42 @@ static int check(const struct driver_launched *l)
     return l->cooperative && blocks > most ? DRIVER_COOPERATIVE_TOO_LARGE : DRIVER_SUCCESS;
 }
 
-static int run(void *user)
+int driver_launch_run(struct driver_launched *l)
 {
-    struct launch_call *call = user;
-    struct driver_launched *l = &call->launched;
-    int result = check(l);
-    if (result != DRIVER_SUCCESS)
-        return result;
-    if (!take_arguments(call))
-        return DRIVER_INVALID_VALUE;
     l->number = ++driver.launches;
     driver_site_here(&l->site);
     return driver_machine_run(l);
 }
 
-static int launch(void *function, const struct sim_launch *asked, bool cooperative, void *stream,
-                  void **arguments, void **extra)
+struct launch_call {
+    struct driver_launched *launched;
+    void **arguments, **extra;
+};
+
+static int prepare(void *user)
 {
-    struct launch_call call = {.launched = {.kernel = driver_kernel_of(function),
-                                            .launch = *asked,
-                                            .stream = driver_stream_of(stream),
-                                            .cooperative = cooperative},
-                               .arguments = arguments,
-                               .extra = extra};
-    if (!call.launched.kernel || !call.launched.stream)
-        return DRIVER_INVALID_HANDLE;
-    return driver_guard(run, &call);
+    const struct launch_call *call = user;
+    int result = driver_launch_check(call->launched);
+    return result == DRIVER_SUCCESS
+               ? driver_launch_arguments(call->launched, call->arguments, call->extra)
+               : result;
 }
 
-static struct sim_launch shape_of(const unsigned grid[3], const unsigned block[3], unsigned shared)
+/* Launches in a stream; *asked: the shape and the attributes. */
+static int launch(void *function, const struct driver_launched *asked, void *stream,
+                  void **arguments, void **extra)
+{
+    struct driver_task t = {.kind = TASK_KERNEL, .launched = *asked};
+    struct launch_call call = {&t.launched, arguments, extra};
+    t.launched.kernel = driver_kernel_of(function);
+    if (!t.launched.kernel || !driver_stream_of(stream))
+        return DRIVER_INVALID_HANDLE;
+    int result = driver_guard(prepare, &call);
+    return result == DRIVER_SUCCESS ? driver_enqueue(stream, &t) : result;
+}
+
+struct sim_launch driver_launch_shape(const unsigned grid[3], const unsigned block[3],
+                                      unsigned shared)
 {
     return (struct sim_launch){.grid = {grid[0], grid[1], grid[2]},
                                .block = {block[0], block[1], block[2]},
@@ -173,8 +175,8 @@ int cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned gr
 {
     IN_CONTEXT;
     const unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
-    struct sim_launch asked = shape_of(grid, block, shared);
-    return launch(function, &asked, false, stream, arguments, extra);
+    const struct driver_launched asked = {.launch = driver_launch_shape(grid, block, shared)};
+    return launch(function, &asked, stream, arguments, extra);
 }
 
 int cuLaunchCooperativeKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -183,36 +185,27 @@ int cuLaunchCooperativeKernel(void *function, unsigned grid_x, unsigned grid_y, 
 {
     IN_CONTEXT;
     const unsigned grid[3] = {grid_x, grid_y, grid_z}, block[3] = {block_x, block_y, block_z};
-    struct sim_launch asked = shape_of(grid, block, shared);
-    return launch(function, &asked, true, stream, arguments, NULL);
+    const struct driver_launched asked = {.launch = driver_launch_shape(grid, block, shared),
+                                          .cooperative = true};
+    return launch(function, &asked, stream, arguments, NULL);
 }
 
-/* CUlaunchAttributeID: those that change what a launch means; the others are for speed. */
-enum launch_attribute {
-    LAUNCH_COOPERATIVE = 2,
-    LAUNCH_CLUSTER = 4,
-    LAUNCH_PROGRAMMATIC_EVENT = 7,
-    LAUNCH_COMPLETION_EVENT = 12,
-    LAUNCH_UPDATABLE = 13
-};
-
-/* Reads the attributes. Returns the first one that is not simulated; NULL: there is none. */
-static const char *read_attributes(const struct driver_launch_config *config,
-                                   struct sim_launch *asked, bool *cooperative)
+const char *driver_launch_attributes(const struct driver_launch_attribute *list, unsigned count,
+                                     struct driver_launched *l)
 {
-    for (unsigned i = 0; i < config->count; i++) {
-        const struct driver_launch_attribute *a = &config->attributes[i];
-        switch ((enum launch_attribute)a->id) {
-        case LAUNCH_COOPERATIVE: *cooperative = a->value.number != 0; break;
-        case LAUNCH_CLUSTER:
+    for (unsigned i = 0; i < count; i++) {
+        const union driver_launch_value *value = &list[i].value;
+        switch ((enum driver_launch_id)list[i].id) {
+        case DRIVER_LAUNCH_COOPERATIVE: l->cooperative = value->number != 0; break;
+        case DRIVER_LAUNCH_CLUSTER:
             for (int k = 0; k < 3; k++)
-                asked->cluster[k] = a->value.cluster[k];
+                l->launch.cluster[k] = value->cluster[k];
             break;
-        case LAUNCH_PROGRAMMATIC_EVENT:
-        case LAUNCH_COMPLETION_EVENT:
+        case DRIVER_LAUNCH_PROGRAMMATIC_EVENT:
+        case DRIVER_LAUNCH_COMPLETION_EVENT:
             return "the event of a launch's attribute is not supported; record one after the "
                    "launch";
-        case LAUNCH_UPDATABLE:
+        case DRIVER_LAUNCH_UPDATABLE:
             return "kernels that the device updates are not supported; update them by the host";
         default: break;
         }
@@ -224,16 +217,16 @@ int cuLaunchKernelEx(const struct driver_launch_config *config, void *function, 
                      void **extra)
 {
     IN_CONTEXT;
-    bool cooperative = false;
     if (!config || (config->count && !config->attributes))
         return DRIVER_INVALID_VALUE;
-    struct sim_launch asked = shape_of(config->grid, config->block, config->shared);
-    const char *why = read_attributes(config, &asked, &cooperative);
+    struct driver_launched asked = {
+        .launch = driver_launch_shape(config->grid, config->block, config->shared)};
+    const char *why = driver_launch_attributes(config->attributes, config->count, &asked);
     if (why) {
         driver_refuse("not-supported", NULL, why);
         return DRIVER_NOT_SUPPORTED;
     }
-    return launch(function, &asked, cooperative, config->stream, arguments, extra);
+    return launch(function, &asked, config->stream, arguments, extra);
 }
 
 /* --- clusters --- */
@@ -256,8 +249,8 @@ int cuOccupancyMaxActiveClusters(int *clusters, void *function,
     struct driver_launched l = {.kernel = driver_kernel_of(function)};
     if (!l.kernel || !clusters || !config)
         return l.kernel ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
-    l.launch = shape_of(config->grid, config->block, config->shared);
-    read_attributes(config, &l.launch, &l.cooperative);
+    l.launch = driver_launch_shape(config->grid, config->block, config->shared);
+    driver_launch_attributes(config->attributes, config->count, &l);
     int64_t threads = (int64_t)config->block[0] * config->block[1] * config->block[2];
     int result = check_cluster(&l);
     *clusters = result == DRIVER_SUCCESS

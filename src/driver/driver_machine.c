@@ -85,6 +85,41 @@ static bool is_watched(const struct driver_launched *l)
            (!s->kernel || strcmp(s->kernel, name) == 0 || strcmp(s->kernel, shown) == 0);
 }
 
+/* The kernels that were launched, for a program that never launches the one that --kernel names. */
+static VEC(const char *) names;
+static bool any_watched;
+
+static void note_name(const struct driver_launched *l)
+{
+    any_watched = any_watched || is_watched(l);
+    for (size_t i = 0; i < names.count; i++)
+        if (strcmp(names.data[i], l->kernel->shown) == 0)
+            return;
+    vec_push(&driver.arena, &names, l->kernel->shown);
+}
+
+const char *driver_machine_unwatched(void)
+{
+    enum { SHOWN = 20 };
+    const struct driver_settings *s = &driver.settings;
+    struct text text;
+    if (any_watched || (!s->kernel && !s->launch))
+        return NULL;
+    text_init(&text, &driver.arena);
+    text_add(&text, "no launch was ");
+    if (s->launch)
+        text_printf(&text, "number %lld%s", (long long)s->launch, s->kernel ? " and " : "");
+    if (s->kernel)
+        text_printf(&text, "of the kernel %s", s->kernel);
+    text_printf(&text, ", so nothing was checked; the program made %lld launches%s",
+                (long long)driver.launches, names.count ? ", of " : "");
+    for (size_t i = 0; i < names.count && i < SHOWN; i++)
+        text_printf(&text, "%s%s", i ? ", " : "", names.data[i]);
+    if (names.count > SHOWN)
+        text_printf(&text, " and %zu more kernels", names.count - SHOWN);
+    return text.data;
+}
+
 /* After a launch that was not watched, it is not known which bytes were written. */
 static void trust_memory(void)
 {
@@ -185,6 +220,7 @@ int driver_machine_run(struct driver_launched *l)
     l->launch.options.seed = driver.settings.seed;
     l->launch.options.step_limit = driver.settings.step_limit;
     machine.watched = is_watched(l) ? -1 : INT64_MAX;
+    note_name(l);
     const struct sim_finding *before = machine.report.last;
     struct driver_work *work = driver_work_begin(l->stream, l);
     driver_trace_launch(l);

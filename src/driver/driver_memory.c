@@ -3,7 +3,7 @@
  * mapped at one of the addresses below, so that one pointer serves both. */
 #include "driver/driver.h"
 
-#include "driver/driver_order.h"
+#include "driver/driver_graph.h"
 #include "sim/sim_own.h"
 
 #include <stdlib.h>
@@ -179,7 +179,9 @@ static int make(enum driver_memory_type type, size_t bytes, void *host, struct d
 static int make_at(enum driver_memory_type type, size_t bytes, uint64_t *address)
 {
     struct driver_memory *m;
-    int result = address ? make(type, bytes, NULL, &m) : DRIVER_INVALID_VALUE;
+    int result = address ? driver_capture_forbids(NULL) : DRIVER_INVALID_VALUE;
+    if (result == DRIVER_SUCCESS)
+        result = make(type, bytes, NULL, &m);
     if (result == DRIVER_SUCCESS)
         *address = m->address;
     return result;
@@ -244,6 +246,9 @@ int cuMemAllocPitch_v2(uint64_t *address, size_t *pitch, size_t width, size_t he
 int cuMemFree_v2(uint64_t address)
 {
     IN_CONTEXT;
+    int forbidden = driver_capture_forbids(NULL);
+    if (forbidden != DRIVER_SUCCESS)
+        return forbidden;
     driver_order_host_all(); /* it waits for the device */
     return address ? release(address, DRIVER_DEVICE_MEMORY, DRIVER_MANAGED_MEMORY) : DRIVER_SUCCESS;
 }

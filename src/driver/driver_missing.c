@@ -26,6 +26,9 @@ static const struct {
     {"MemCreate", "allocate by cuMemAlloc"},
     {"MemMap", "allocate by cuMemAlloc"},
     {"MemAddress", "allocate by cuMemAlloc"},
+    {"GraphAddNode", "use the call for the kind of node, such as cudaGraphAddKernelNode"},
+    {"MemAllocNode", "allocate before the graph is launched"},
+    {"MemFreeNode", "free after the graph is launched"},
     {"Conditional", "let the host decide, and launch one of several graphs"},
     {"GreenCtx", "use the device's whole context"},
 };

@@ -86,6 +86,11 @@ void driver_order_wait(struct driver_stream *s, const struct driver_clock *event
     join(&s->clock, event);
 }
 
+struct driver_stream *driver_order_stream_at(int slot)
+{
+    return order.slots[slot].stream;
+}
+
 /* --- work that the host has waited for --- */
 
 static void free_work(struct driver_work *w)
@@ -174,7 +179,7 @@ static bool is_blocking(const struct driver_stream *s)
 /* Orders new work after the work that the rules of streams put before it: earlier work of its
  * stream, what the host has waited for, and between the default stream and blocking ones all
  * earlier work of the other (CUDA Programming Guide, "Default Stream"). */
-static void order_begin(struct driver_stream *s)
+void driver_order_begin(struct driver_stream *s)
 {
     join(&s->clock, &order.host);
     for (int i = 0; i < order.count; i++) {
@@ -190,7 +195,7 @@ struct driver_work *driver_work_begin(struct driver_stream *s, const struct driv
     if (!driver.settings.checks)
         return NULL;
     driver_guard_lift();
-    order_begin(s);
+    driver_order_begin(s);
     struct driver_work *w = calloc(1, sizeof *w);
     if (!w || !reach(&s->clock, s->slot)) {
         free(w);
@@ -198,6 +203,7 @@ struct driver_work *driver_work_begin(struct driver_stream *s, const struct driv
     }
     w->slot = s->slot;
     w->stream = s->number;
+    w->node = s->node;
     w->time = ++s->clock.times[s->slot];
     w->call = driver_call_name();
     if (l) {

@@ -21,10 +21,20 @@ struct driver_stream {
     unsigned flags;
     int priority;
     struct driver_clock clock;
+    int node;                       /* of a graph: the lane runs it; 0: no lane */
+    struct driver_capture *capture; /* NULL: none in progress */
+    struct driver_nodes *tips;      /* of a capture: the nodes that the next one comes after */
 };
 /* Gives a new stream its slot, and forgets a stream that is destroyed. */
 void driver_order_stream(struct driver_stream *s);
 void driver_order_forget(struct driver_stream *s);
+/* Returns the stream of a slot; NULL: it was destroyed. */
+struct driver_stream *driver_order_stream_at(int slot);
+/* Orders a stream after what the rules of streams put before its next work. */
+void driver_order_begin(struct driver_stream *s);
+/* driver_stream.c: lanes of graphs, which are used again. */
+struct driver_stream *driver_lane_take(void);
+void driver_lane_return(struct driver_stream *lane);
 /* Copies the stream's clock into an event's. */
 void driver_order_record(const struct driver_stream *s, struct driver_clock *event);
 /* The stream's next work comes after what the event recorded. */
@@ -62,7 +72,7 @@ struct driver_page {
 
 struct driver_work {
     struct driver_work *next; /* older work of the stream that the host has not waited for */
-    int slot, stream;
+    int slot, stream, node;
     uint64_t time;
     const char *call;
     const struct driver_kernel *kernel; /* NULL: a copy, a fill, an allocation or a free */

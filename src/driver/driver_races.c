@@ -11,11 +11,9 @@ static const char *work_text(struct arena *a, const struct driver_work *w)
                : w->call;
 }
 
-static const char *stream_text(struct arena *a, int number)
+static const char *where_text(struct arena *a, const struct driver_work *w)
 {
-    return number > 0   ? arena_printf(a, "stream %d", number)
-           : number < 0 ? "the thread's default stream"
-                        : "the default stream";
+    return driver_stream_text(a, w->stream, w->node);
 }
 
 static const char *verb(unsigned touch)
@@ -49,8 +47,10 @@ static void note_side(struct text *text, struct text *json, const char *key,
     struct arena *a = &driver.arena;
     const char *line = line_text(w, ins), *site = site_text(w);
     text_printf(text, "%s%snote: %s in %s, at %s, %s it\n", *line ? "" : "    ", line,
-                work_text(a, w), stream_text(a, w->stream), site, verb(touch));
+                work_text(a, w), where_text(a, w), site, verb(touch));
     text_printf(json, ", \"%s\": {\"does\": \"%s\", \"stream\": %d", key, verb(touch), w->stream);
+    if (w->node)
+        text_printf(json, ", \"node\": %d", w->node);
     if (w->kernel)
         text_printf(json, ", \"launch\": %lld", (long long)w->launch);
     driver_finding_key(json, "call", w->call);
@@ -85,10 +85,10 @@ static int report_race(void *user)
     if (driver_is_suppressed("stream-race", site_text(r->first)) ||
         !driver_finding_is_new("stream-race", places, site_text(r->second)))
         return DRIVER_SUCCESS;
-    const char *message = arena_printf(
-        a, "%s in %s and %s in %s use %s, with no order between them", work_text(a, r->first),
-        stream_text(a, r->first->stream), work_text(a, r->second),
-        stream_text(a, r->second->stream), byte_text(a, o->address));
+    const char *message =
+        arena_printf(a, "%s in %s and %s in %s use %s, with no order between them",
+                     work_text(a, r->first), where_text(a, r->first), work_text(a, r->second),
+                     where_text(a, r->second), byte_text(a, o->address));
     struct text json, text;
     text_init(&text, a);
     text_printf(&text, "error: stream-race: %s\n", message);
@@ -97,10 +97,15 @@ static int report_race(void *user)
     note_side(&text, &json, "second", r->second, o->touch[1], o->ins[1]);
     if (driver_memory_at(o->address))
         driver_finding_memory(&text, driver_memory_at(o->address));
-    text_printf(&text,
-                "    note: record an event in %s after the first, and let %s wait for it "
-                "(cudaStreamWaitEvent)\n",
-                stream_text(a, r->first->stream), stream_text(a, r->second->stream));
+    if (r->first->node && r->second->node)
+        text_add(&text, "    note: add an edge between the nodes (cudaGraphAddDependencies), or an "
+                        "event during the capture\n");
+    else
+        text_printf(&text,
+                    "    note: record an event in %s after the first, and let %s wait for it "
+                    "(cudaStreamWaitEvent)\n",
+                    driver_stream_text(a, r->first->stream, 0),
+                    driver_stream_text(a, r->second->stream, 0));
     driver_finding_end(&json, &text);
     return DRIVER_SUCCESS;
 }
@@ -126,7 +131,7 @@ static int report_host_race(void *user)
     const char *message =
         arena_printf(a, "the host %s %s while %s in %s, which it has not waited for, %s it",
                      verb(o->touch[1]), byte_text(a, o->address), work_text(a, r->first),
-                     stream_text(a, r->first->stream), verb(o->touch[0]));
+                     where_text(a, r->first), verb(o->touch[0]));
     text_init(&text, a);
     text_printf(&text, "error: host-race: %s\n    note: the host is at %s\n", message, site);
     driver_finding_begin(&json, "host-race", true, message);

@@ -1,6 +1,6 @@
 /* Places in the program: the return addresses of a call, and the names of functions, which come from
  * the symbol table of the program's file. */
-#include "driver/driver.h"
+#include "driver/driver_task.h"
 #include "driver/elf_symbols.h"
 
 #include <dlfcn.h>
@@ -25,6 +25,10 @@ void driver_site_skip(const void *address)
 
 void driver_site_here(struct driver_site *site)
 {
+    if (driver.replayed) {
+        *site = driver.replayed->site;
+        return;
+    }
     site->count = backtrace(site->frames, DRIVER_SITE_FRAMES);
 }
 

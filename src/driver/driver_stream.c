@@ -1,5 +1,5 @@
 /* Streams and events. */
-#include "driver/driver_order.h"
+#include "driver/driver_graph.h"
 
 #include <stdlib.h>
 
@@ -9,12 +9,6 @@ static struct driver_stream default_stream = {.slot = -1};
 static _Thread_local struct driver_stream *thread_stream; /* NULL: not used so far */
 static int streams;                                       /* so far */
 
-struct event {
-    unsigned flags;
-    bool recorded;
-    struct driver_clock clock; /* when it was recorded */
-    double at;                 /* microseconds of the device */
-};
 enum { EVENT_NO_TIME = 2 };
 
 /* Returns a stream that exists from the start; it takes part in the order from its first use on. */
@@ -49,6 +43,36 @@ struct driver_stream *driver_stream_of(void *handle)
     return driver_object(handle, DRIVER_STREAM);
 }
 
+/* --- lanes of graphs --- */
+
+static struct driver_stream *free_lanes[64];
+static int free_lane_count;
+
+/* A lane counts as a stream that does not wait for the default stream: its graph does. */
+struct driver_stream *driver_lane_take(void)
+{
+    enum { NON_BLOCKING = 1 };
+    if (free_lane_count)
+        return free_lanes[--free_lane_count];
+    struct driver_stream *lane = calloc(1, sizeof *lane);
+    if (!lane)
+        return NULL;
+    lane->flags = NON_BLOCKING;
+    usual(&default_stream);
+    driver_order_stream(lane);
+    return lane;
+}
+
+void driver_lane_return(struct driver_stream *lane)
+{
+    if (free_lane_count < (int)(sizeof free_lanes / sizeof free_lanes[0])) {
+        free_lanes[free_lane_count++] = lane;
+        return;
+    }
+    driver_order_forget(lane);
+    free(lane);
+}
+
 /* --- streams --- */
 
 int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority)
@@ -79,6 +103,7 @@ int cuStreamDestroy_v2(void *stream)
     struct driver_stream *s = driver_object(stream, DRIVER_STREAM);
     if (!s)
         return DRIVER_INVALID_HANDLE;
+    driver_capture_leave(s);
     driver_order_forget(s);
     driver_delete(s);
     return DRIVER_SUCCESS;
@@ -90,6 +115,11 @@ int cuStreamSynchronize(void *stream)
     struct driver_stream *s = driver_stream_of(stream);
     if (!s)
         return DRIVER_INVALID_HANDLE;
+    int forbidden = s->capture ? DRIVER_CAPTURE_UNSUPPORTED : driver_capture_forbids(s);
+    if (s->capture)
+        driver_capture_forbids(NULL);
+    if (forbidden != DRIVER_SUCCESS)
+        return forbidden;
     driver_trace("stream %d", s->number);
     driver_order_host(s);
     return DRIVER_SUCCESS;
@@ -105,8 +135,10 @@ int cuStreamQuery(void *stream)
 int cuCtxSynchronize(void)
 {
     IN_CONTEXT;
-    driver_order_host_all();
-    return DRIVER_SUCCESS;
+    int forbidden = driver_capture_forbids(NULL);
+    if (forbidden == DRIVER_SUCCESS)
+        driver_order_host_all();
+    return forbidden;
 }
 
 int cuStreamGetFlags(void *stream, unsigned *flags)
@@ -135,32 +167,22 @@ int cuStreamGetCtx(void *stream, void **context)
     return driver_stream_of(stream) ? cuCtxGetCurrent(context) : DRIVER_INVALID_HANDLE;
 }
 
-int cuStreamIsCapturing(void *stream, int *status)
-{
-    IN_CONTEXT;
-    if (!status || !driver_stream_of(stream))
-        return status ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
-    *status = 0;
-    return DRIVER_SUCCESS;
-}
-
 int cuLaunchHostFunc(void *stream, void (*function)(void *), void *user)
 {
     IN_CONTEXT;
-    if (!function || !driver_stream_of(stream))
-        return function ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
-    driver_guard_lift(); /* what came before in the stream is done for this code of the host */
-    function(user);
-    driver_guard_close();
-    return DRIVER_SUCCESS;
+    struct driver_task t = {.kind = TASK_HOST, .function = function, .user = user};
+    return function ? driver_enqueue(stream, &t) : DRIVER_INVALID_VALUE;
 }
 
 int cuStreamAddCallback(void *stream, void (*function)(void *, int, void *), void *user,
                         unsigned flags)
 {
     IN_CONTEXT;
-    if (!function || flags || !driver_stream_of(stream))
+    const struct driver_stream *s = driver_stream_of(stream);
+    if (!function || flags || !s)
         return function && !flags ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
+    if (s->capture)
+        return DRIVER_CAPTURE_UNSUPPORTED;
     driver_guard_lift();
     function(stream, DRIVER_SUCCESS, user);
     driver_guard_close();
@@ -174,7 +196,7 @@ int cuEventCreate(void **event, unsigned flags)
     IN_CONTEXT;
     if (!event || flags > 7)
         return DRIVER_INVALID_VALUE;
-    struct event *e = driver_new(DRIVER_EVENT, sizeof *e);
+    struct driver_event *e = driver_new(DRIVER_EVENT, sizeof *e);
     if (!e)
         return DRIVER_OUT_OF_MEMORY;
     e->flags = flags;
@@ -185,40 +207,55 @@ int cuEventCreate(void **event, unsigned flags)
 int cuEventDestroy_v2(void *event)
 {
     IN_CONTEXT;
-    struct event *e = driver_object(event, DRIVER_EVENT);
+    struct driver_event *e = driver_object(event, DRIVER_EVENT);
     if (!e)
         return DRIVER_INVALID_HANDLE;
     free(e->clock.times);
+    free(e->before);
     driver_delete(e);
+    return DRIVER_SUCCESS;
+}
+
+void driver_event_record(struct driver_event *e, const struct driver_stream *s)
+{
+    driver_order_record(s, &e->clock);
+    e->recorded = true;
+    e->at = driver_clock;
+}
+
+enum { EVENT_EXTERNAL = 1 }; /* CU_EVENT_RECORD_EXTERNAL, CU_EVENT_WAIT_EXTERNAL */
+
+int cuEventRecordWithFlags(void *event, void *stream, unsigned flags)
+{
+    IN_CONTEXT;
+    struct driver_event *e = driver_object(event, DRIVER_EVENT);
+    struct driver_stream *s = driver_stream_of(stream);
+    if (!e || !s || flags > EVENT_EXTERNAL)
+        return flags > EVENT_EXTERNAL ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
+    driver_trace("event %p, stream %d", event, s->number);
+    if (flags == EVENT_EXTERNAL && s->capture) {
+        const struct driver_task t = {.kind = TASK_RECORD, .event = e};
+        return driver_capture_add(s, &t);
+    }
+    if (!driver_capture_record(e, s))
+        driver_event_record(e, s);
     return DRIVER_SUCCESS;
 }
 
 int cuEventRecord(void *event, void *stream)
 {
-    IN_CONTEXT;
-    struct event *e = driver_object(event, DRIVER_EVENT);
-    const struct driver_stream *s = driver_stream_of(stream);
-    if (!e || !s)
-        return DRIVER_INVALID_HANDLE;
-    driver_trace("event %p, stream %d", event, s->number);
-    driver_order_record(s, &e->clock);
-    e->recorded = true;
-    e->at = driver_clock;
-    return DRIVER_SUCCESS;
-}
-
-int cuEventRecordWithFlags(void *event, void *stream, unsigned flags)
-{
     ENTER;
-    return flags > 1 ? DRIVER_INVALID_VALUE : cuEventRecord(event, stream);
+    return cuEventRecordWithFlags(event, stream, 0);
 }
 
 int cuEventSynchronize(void *event)
 {
     IN_CONTEXT;
-    const struct event *e = driver_object(event, DRIVER_EVENT);
+    const struct driver_event *e = driver_object(event, DRIVER_EVENT);
     if (!e)
         return DRIVER_INVALID_HANDLE;
+    if (e->capture)
+        return DRIVER_CAPTURED_EVENT;
     driver_order_host_event(&e->clock);
     return DRIVER_SUCCESS;
 }
@@ -232,19 +269,26 @@ int cuEventQuery(void *event)
 int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
 {
     IN_CONTEXT;
-    const struct event *e = driver_object(event, DRIVER_EVENT);
+    const struct driver_event *e = driver_object(event, DRIVER_EVENT);
     struct driver_stream *s = driver_stream_of(stream);
     if (!e || !s || flags > 1)
         return flags > 1 ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
     driver_trace("event %p, stream %d", event, s->number);
-    driver_order_wait(s, &e->clock);
-    return DRIVER_SUCCESS;
+    if (flags == EVENT_EXTERNAL && s->capture) {
+        struct driver_task t = {.kind = TASK_WAIT, .event = driver_object(event, DRIVER_EVENT)};
+        return driver_capture_add(s, &t);
+    }
+    int result;
+    if (!driver_capture_wait(s, e, &result))
+        driver_order_wait(s, &e->clock);
+    return result;
 }
 
 int cuEventElapsedTime(float *ms, void *from, void *to)
 {
     IN_CONTEXT;
-    const struct event *a = driver_object(from, DRIVER_EVENT), *b = driver_object(to, DRIVER_EVENT);
+    const struct driver_event *a = driver_object(from, DRIVER_EVENT),
+                              *b = driver_object(to, DRIVER_EVENT);
     if (!a || !b || !ms)
         return ms ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
     if (!a->recorded || !b->recorded || (a->flags | b->flags) & EVENT_NO_TIME)

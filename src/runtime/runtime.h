@@ -7,6 +7,7 @@
  *   runtime_memory.c     memory
  *   runtime_copy.c       copies and fills
  *   runtime_stream.c     streams and events
+ *   runtime_graph.c, runtime_graph_nodes.c   graphs and captures
  *   runtime_device.c     the device
  *   runtime_threads.c    default streams of threads
  *   runtime_missing.c    what is not supported
@@ -37,6 +38,28 @@ struct runtime_location {
     int type, id;
 };
 enum { LOCATION_DEVICE = 1 };
+
+/* cudaMemcpy3DParms */
+struct runtime_pitched {
+    void *address;
+    size_t pitch, width, height; /* bytes of a row, elements, rows of a plane */
+};
+/* cudaExtent */
+struct runtime_extent {
+    size_t size[3];
+};
+struct runtime_copy_3d {
+    void *from_array;
+    size_t from_at[3]; /* bytes, rows, planes */
+    struct runtime_pitched from;
+    void *to_array;
+    size_t to_at[3];
+    struct runtime_pitched to;
+    size_t extent[3]; /* bytes, rows, planes */
+    int kind;
+};
+/* Translates a copy. Returns DRIVER_SUCCESS or an error. */
+int runtime_copy_of(const struct runtime_copy_3d *p, struct driver_copy_3d *out);
 
 /* cudaPointerAttributes */
 struct runtime_pointer {
@@ -118,6 +141,8 @@ int runtime_missing(const char *name);
 /* Returns the driver's function for the address of a kernel's host function; NULL: *result has the
  * error. */
 void *runtime_function_of(const void *host, int *result);
+/* Returns the host function of a kernel; NULL: none was registered. */
+const void *runtime_host_of(const void *function);
 /* Finds a variable by the address of its host variable. Returns DRIVER_SUCCESS or an error. */
 int runtime_variable_of(const void *host, uint64_t *address, size_t *bytes);
 

@@ -87,6 +87,54 @@ int cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_p
                 width, height, kind, false, stream);
 }
 
+/* --- planes --- */
+
+int runtime_copy_of(const struct runtime_copy_3d *p, struct driver_copy_3d *out)
+{
+    if (!p || p->kind < COPY_HOST_TO_HOST || p->kind > COPY_BY_ADDRESS)
+        return p ? DRIVER_INVALID_DIRECTION : DRIVER_INVALID_VALUE;
+    *out = (struct driver_copy_3d){.from_x = p->from_at[0],
+                                   .from_y = p->from_at[1],
+                                   .from_z = p->from_at[2],
+                                   .from_kind = sides[p->kind].from,
+                                   .from_host = p->from.address,
+                                   .from_device = (uintptr_t)p->from.address,
+                                   .from_pitch = p->from.pitch,
+                                   .from_height = p->from.height,
+                                   .to_x = p->to_at[0],
+                                   .to_y = p->to_at[1],
+                                   .to_z = p->to_at[2],
+                                   .to_kind = sides[p->kind].to,
+                                   .to_host = p->to.address,
+                                   .to_device = (uintptr_t)p->to.address,
+                                   .to_pitch = p->to.pitch,
+                                   .to_height = p->to.height,
+                                   .width = p->extent[0],
+                                   .height = p->extent[1],
+                                   .depth = p->extent[2]};
+    if (p->from_array)
+        out->from_kind = DRIVER_MEMORY_ARRAY;
+    if (p->to_array)
+        out->to_kind = DRIVER_MEMORY_ARRAY;
+    return DRIVER_SUCCESS;
+}
+
+int cudaMemcpy3D(const struct runtime_copy_3d *parameters)
+{
+    ENTER;
+    struct driver_copy_3d c;
+    int result = runtime_copy_of(parameters, &c);
+    return runtime_done(result == DRIVER_SUCCESS ? cuMemcpy3D_v2(&c) : result);
+}
+
+int cudaMemcpy3DAsync(const struct runtime_copy_3d *parameters, void *stream)
+{
+    ENTER;
+    struct driver_copy_3d c;
+    int result = runtime_copy_of(parameters, &c);
+    return runtime_done(result == DRIVER_SUCCESS ? cuMemcpy3DAsync_v2(&c, stream) : result);
+}
+
 /* --- variables --- */
 
 /* Finds bytes of a variable. */

@@ -29,6 +29,21 @@ int cudaMallocPitch(void **memory, size_t *pitch, size_t width, size_t height)
     return give(memory, address, result);
 }
 
+int cudaMalloc3D(struct runtime_pitched *memory, const struct runtime_extent extent)
+{
+    ENTER;
+    uint64_t address = 0;
+    size_t pitch = 0;
+    if (!memory)
+        return runtime_done(DRIVER_INVALID_VALUE);
+    int result =
+        cuMemAllocPitch_v2(&address, &pitch, extent.size[0], extent.size[1] * extent.size[2], 4);
+    if (result == DRIVER_SUCCESS)
+        *memory = (struct runtime_pitched){(void *)(uintptr_t)address, pitch, extent.size[0],
+                                           extent.size[1]};
+    return runtime_done(result);
+}
+
 int cudaMallocManaged(void **memory, size_t bytes, unsigned flags)
 {
     ENTER;

@@ -148,6 +148,16 @@ void *runtime_function_of(const void *host, int *result)
     return *result == DRIVER_SUCCESS ? s->function : NULL;
 }
 
+const void *runtime_host_of(const void *function)
+{
+    pthread_mutex_lock(&lock);
+    const struct symbol *s = kernels;
+    while (s && s->function != function)
+        s = s->next;
+    pthread_mutex_unlock(&lock);
+    return s ? s->host : NULL;
+}
+
 int runtime_variable_of(const void *host, uint64_t *address, size_t *bytes)
 {
     const struct symbol *s = find(variables, host);

@@ -51,12 +51,14 @@ def check_options(tool, folder):
     def run(*words):
         return call([tool, "check", *words])
 
-    other = run("--kernel", "twice", "--", race, "broken")
-    expect(other.status == 0 and other.err == "", other)
     same = run("--kernel", "count_plain", "--launch", "1", "--", race, "broken")
     expect(same.status == 1 and "error: race: " in same.err, same)
-    second = run("--launch", "2", "--", race, "broken")
-    expect(second.status == 0, second)
+    first = run("--launch", "1", "--kernel", "fill", "--", streams, "broken")
+    expect(first.status == 0, first)
+    for words, said in ((["--kernel", "nosuch"], "of the kernel nosuch"), (["--launch", "99"], "number 99")):
+        none = run(*words, "--", streams, "clean")
+        expect(none.status == 1 and f"error: not-launched: no launch was {said}, so nothing was checked" in none.err, none)
+        expect("2 launches, of fill, twice" in none.err, none)
     with open(f"{folder}/known", "w") as f:
         f.write("race count_plain\nsame-value\nstream-race main\n")
     for program in (race, streams):

@@ -46,10 +46,14 @@ def main():
         done = call([stripped], env={**there, "LD_PRELOAD": library})
         expect(done.status == 3 and done.err.count("error: static-runtime: ") == 1 and "`nvcc -cudart shared`" in done.err, done)
         for options in ([], ["-cudart", "shared"]):
-            graphs = build(folder, "missing_call.cu", *options, name="graphs")
-            done = call([graphs], env={**there, "LD_PRELOAD": library})
-            expect(done.status == 0 and done.out == "801 801 operation not supported\n", done)
-            expect("error: not-supported: cudaGraphCreate is not supported" in done.err and "at main+0x" in done.err, done)
+            missing = build(folder, "missing_call.cu", *options, name="missing")
+            done = call([missing], env={**there, "LD_PRELOAD": library})
+            expect(done.status == 0 and done.out == "801 801 801 801 801 operation not supported\n", done)
+            for name, way in (("cudaMallocArray", "use cudaMalloc"), ("cudaCreateTextureObject", "read the array through a pointer"),
+                              ("cudaCreateSurfaceObject", "read and write the array through a pointer"),
+                              ("cuTensorMapEncodeIm2col", "use cuTensorMapEncodeTiled")):
+                expect(f"error: not-supported: {name} is not supported: {way}" in done.err, done)
+            expect("at main+0x" in done.err, done)
         stray = build(folder, "stray_launch.cu", "-cudart", "shared", name="stray")
         done = call([stray], env=there)
         expect(done.status == 0 and "error: api-error: a launch failed (invalid configuration argument)" in done.err, done)

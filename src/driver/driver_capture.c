@@ -1,0 +1,348 @@
+/* Captures: from cuStreamBeginCapture on, tasks of a stream become nodes of a graph. Each node comes
+ * after the stream's last ones, its tips. An event that is recorded takes the tips along, and a stream
+ * that waits for it takes part in the capture. */
+#include "driver/driver_graph.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum mode { MODE_GLOBAL, MODE_THREAD, MODE_RELAXED }; /* CUstreamCaptureMode */
+enum { NOT_CAPTURING, CAPTURING, INVALIDATED };       /* CUstreamCaptureStatus */
+
+struct driver_capture {
+    struct driver_capture *next; /* another one in progress */
+    uint64_t number;
+    struct driver_graph *graph;
+    struct driver_stream *first; /* the stream that began it */
+    enum mode mode;
+    pthread_t thread;
+    bool invalid;
+    bool into; /* the graph is the caller's */
+};
+
+static struct driver_capture *captures;
+static uint64_t capture_count;
+static _Thread_local enum mode thread_mode = MODE_GLOBAL;
+
+/* --- what is not allowed during captures --- */
+
+/* Returns true if the capture forbids this thread what might wait for captured work. */
+static bool forbids_waiting(const struct driver_capture *c)
+{
+    return thread_mode != MODE_RELAXED && c->mode != MODE_RELAXED &&
+           (c->mode == MODE_GLOBAL || pthread_equal(c->thread, pthread_self()));
+}
+
+/* Work in the default stream would wait for the blocking streams. */
+static bool joins_default(const struct driver_stream *s, const struct driver_capture *c)
+{
+    enum { NON_BLOCKING = 1 };
+    return s->number == 0 && !s->node && !(c->first->flags & NON_BLOCKING);
+}
+
+int driver_capture_forbids(const struct driver_stream *s)
+{
+    int result = DRIVER_SUCCESS;
+    for (struct driver_capture *c = captures; c; c = c->next) {
+        if (s ? !joins_default(s, c) : !forbids_waiting(c))
+            continue;
+        c->invalid = true;
+        result = s ? DRIVER_CAPTURE_IMPLICIT : DRIVER_CAPTURE_UNSUPPORTED;
+    }
+    return result;
+}
+
+int cuThreadExchangeStreamCaptureMode(int *mode)
+{
+    ENTER;
+    if (!mode || *mode < MODE_GLOBAL || *mode > MODE_RELAXED)
+        return DRIVER_INVALID_VALUE;
+    enum mode before = thread_mode;
+    thread_mode = (enum mode) * mode;
+    *mode = (int)before;
+    return DRIVER_SUCCESS;
+}
+
+/* --- nodes --- */
+
+static bool set_tips(struct driver_stream *s, struct driver_node *const *list, int count)
+{
+    bool good = true;
+    s->tips->count = 0;
+    for (int i = 0; i < count && good; i++)
+        good = driver_nodes_add(s->tips, list[i]);
+    return good;
+}
+
+int driver_capture_add(struct driver_stream *s, const struct driver_task *t)
+{
+    struct driver_capture *c = s->capture;
+    if (c->invalid)
+        return DRIVER_CAPTURE_INVALIDATED;
+    if ((t->kind == TASK_COPY && t->copy.waits) || (t->kind == TASK_FILL && t->fill.waits)) {
+        c->invalid = true;
+        return DRIVER_CAPTURE_UNSUPPORTED;
+    }
+    struct driver_node *n = driver_graph_add(c->graph, t, s->tips);
+    return n && set_tips(s, &n, 1) ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
+}
+
+static struct driver_capture *capture_of(uint64_t number)
+{
+    struct driver_capture *c = captures;
+    while (c && c->number != number)
+        c = c->next;
+    return c;
+}
+
+static bool join(struct driver_stream *s, struct driver_capture *c)
+{
+    s->tips = calloc(1, sizeof *s->tips);
+    s->capture = s->tips ? c : NULL;
+    return s->capture;
+}
+
+void driver_capture_leave(struct driver_stream *s)
+{
+    if (!s->capture)
+        return;
+    driver_nodes_clear(s->tips);
+    free(s->tips);
+    s->tips = NULL;
+    s->capture = NULL;
+}
+
+bool driver_capture_record(struct driver_event *e, struct driver_stream *s)
+{
+    struct driver_nodes copy = {.list = NULL};
+    free(e->before);
+    e->before = NULL;
+    e->before_count = 0;
+    e->capture = s->capture ? s->capture->number : 0;
+    for (int i = 0; s->capture && i < s->tips->count; i++)
+        driver_nodes_add(&copy, s->tips->list[i]);
+    e->before = copy.list;
+    e->before_count = copy.count;
+    return s->capture;
+}
+
+bool driver_capture_wait(struct driver_stream *s, const struct driver_event *e, int *result)
+{
+    struct driver_capture *c = e->capture ? capture_of(e->capture) : NULL;
+    *result = DRIVER_SUCCESS;
+    if (!e->capture && !s->capture)
+        return false;
+    if (!c)
+        *result = e->capture ? DRIVER_CAPTURED_EVENT : DRIVER_CAPTURE_ISOLATION;
+    else if (s->capture && s->capture != c)
+        *result = DRIVER_CAPTURE_MERGE;
+    else if (!s->capture && !join(s, c))
+        *result = DRIVER_OUT_OF_MEMORY;
+    if (*result != DRIVER_SUCCESS && s->capture)
+        s->capture->invalid = true;
+    for (int i = 0; *result == DRIVER_SUCCESS && i < e->before_count; i++)
+        if (!driver_nodes_add(s->tips, e->before[i]))
+            *result = DRIVER_OUT_OF_MEMORY;
+    return true;
+}
+
+/* --- begin, end --- */
+
+static int begin(void *stream, int mode, struct driver_graph *into)
+{
+    struct driver_stream *s = driver_stream_of(stream);
+    if (!s || mode < MODE_GLOBAL || mode > MODE_RELAXED)
+        return s ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
+    if (s->capture)
+        return DRIVER_INVALID_VALUE;
+    if (s->number == 0) /* the default stream cannot be captured */
+        return DRIVER_CAPTURE_UNSUPPORTED;
+    struct driver_capture *c = calloc(1, sizeof *c);
+    if (!c)
+        return DRIVER_OUT_OF_MEMORY;
+    *c = (struct driver_capture){.next = captures,
+                                 .number = ++capture_count,
+                                 .graph = into ? into : driver_graph_new(),
+                                 .first = s,
+                                 .mode = (enum mode)mode,
+                                 .thread = pthread_self(),
+                                 .into = into};
+    if (!c->graph || !join(s, c)) {
+        if (!into)
+            driver_graph_free(c->graph);
+        free(c);
+        return DRIVER_OUT_OF_MEMORY;
+    }
+    c->graph->owned = true;
+    captures = c;
+    driver_trace("stream %d", s->number);
+    return DRIVER_SUCCESS;
+}
+
+int cuStreamBeginCapture_v2(void *stream, int mode)
+{
+    IN_CONTEXT;
+    return begin(stream, mode, NULL);
+}
+
+int cuStreamBeginCapture(void *stream)
+{
+    IN_CONTEXT;
+    return begin(stream, MODE_GLOBAL, NULL);
+}
+
+static int update(struct driver_stream *s, void *const *list, size_t count, bool replaces)
+{
+    if (replaces)
+        s->tips->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct driver_node *n = driver_node_of(list[i]);
+        if (!n || n->graph != s->capture->graph || !driver_nodes_add(s->tips, n))
+            return DRIVER_INVALID_VALUE;
+    }
+    return DRIVER_SUCCESS;
+}
+
+int cuStreamBeginCaptureToGraph(void *stream, void *graph, void *const *before, const void *data,
+                                size_t count, int mode)
+{
+    IN_CONTEXT;
+    (void)data;
+    struct driver_graph *g = driver_graph_of(graph);
+    if (!g || g->ready || g->owned || (count && !before))
+        return DRIVER_INVALID_VALUE;
+    int result = begin(stream, mode, g);
+    return result == DRIVER_SUCCESS ? update(driver_stream_of(stream), before, count, true)
+                                    : result;
+}
+
+/* Marks a node and all before it. */
+static void mark(struct driver_node *n)
+{
+    if (n->visited)
+        return;
+    n->visited = true;
+    for (int i = 0; i < n->before.count; i++)
+        mark(n->before.list[i]);
+}
+
+/* Returns false if a stream of the capture has work that the first one does not wait for. */
+static bool is_joined(const struct driver_capture *c)
+{
+    bool joined = true;
+    for (int i = 0; i < c->first->tips->count; i++)
+        mark(c->first->tips->list[i]);
+    for (int i = 0; i < driver_order_slots(); i++) {
+        const struct driver_stream *s = driver_order_stream_at(i);
+        for (int k = 0; s && s->capture == c && k < s->tips->count; k++)
+            joined = joined && s->tips->list[k]->visited;
+    }
+    for (int i = 0; i < c->graph->nodes.count; i++)
+        c->graph->nodes.list[i]->visited = false;
+    return joined;
+}
+
+/* Ends the capture; its streams are usual ones again. */
+static void end(struct driver_capture *c)
+{
+    struct driver_capture **at = &captures;
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    for (int i = 0; i < driver_order_slots(); i++) {
+        struct driver_stream *s = driver_order_stream_at(i);
+        if (s && s->capture == c)
+            driver_capture_leave(s);
+    }
+    c->graph->owned = false;
+}
+
+int cuStreamEndCapture(void *stream, void **graph)
+{
+    IN_CONTEXT;
+    const struct driver_stream *s = driver_stream_of(stream);
+    struct driver_capture *c = s ? s->capture : NULL;
+    int result = DRIVER_SUCCESS;
+    if (!s || !graph)
+        return s ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
+    *graph = NULL;
+    if (!c || c->first != s)
+        return c ? DRIVER_CAPTURE_UNMATCHED : DRIVER_INVALID_VALUE;
+    if (c->mode != MODE_RELAXED && !pthread_equal(c->thread, pthread_self()))
+        return DRIVER_CAPTURE_WRONG_THREAD;
+    if (c->invalid)
+        result = DRIVER_CAPTURE_INVALIDATED;
+    else if (!is_joined(c))
+        result = DRIVER_CAPTURE_UNJOINED;
+    end(c);
+    if (result == DRIVER_SUCCESS)
+        *graph = c->graph;
+    else if (!c->into)
+        driver_graph_free(c->graph);
+    free(c);
+    return result;
+}
+
+/* --- questions --- */
+
+int cuStreamIsCapturing(void *stream, int *status)
+{
+    IN_CONTEXT;
+    const struct driver_stream *s = driver_stream_of(stream);
+    if (!status || !s)
+        return status ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
+    *status = !s->capture ? NOT_CAPTURING : s->capture->invalid ? INVALIDATED : CAPTURING;
+    return DRIVER_SUCCESS;
+}
+
+int cuStreamGetCaptureInfo_v3(void *stream, int *status, uint64_t *number, void **graph,
+                              void *const **before, const void **data, size_t *count)
+{
+    ENTER;
+    int result = cuStreamIsCapturing(stream, status);
+    if (result != DRIVER_SUCCESS || *status != CAPTURING)
+        return result;
+    const struct driver_stream *s = driver_stream_of(stream);
+    if (number)
+        *number = s->capture->number;
+    if (graph)
+        *graph = s->capture->graph;
+    if (before)
+        *before = (void *const *)s->tips->list;
+    if (data)
+        *data = NULL;
+    if (count)
+        *count = (size_t)s->tips->count;
+    return result;
+}
+
+int cuStreamGetCaptureInfo_v2(void *stream, int *status, uint64_t *number, void **graph,
+                              void *const **before, size_t *count)
+{
+    ENTER;
+    return cuStreamGetCaptureInfo_v3(stream, status, number, graph, before, NULL, count);
+}
+
+int cuStreamGetCaptureInfo(void *stream, int *status, uint64_t *number)
+{
+    ENTER;
+    return cuStreamGetCaptureInfo_v3(stream, status, number, NULL, NULL, NULL, NULL);
+}
+
+int cuStreamUpdateCaptureDependencies_v2(void *stream, void *const *before, const void *data,
+                                         size_t count, unsigned flags)
+{
+    IN_CONTEXT;
+    (void)data;
+    struct driver_stream *s = driver_stream_of(stream);
+    if (!s || flags > 1 || (count && !before))
+        return s ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
+    return s->capture ? update(s, before, count, flags == 1) : DRIVER_INVALID_VALUE;
+}
+
+int cuStreamUpdateCaptureDependencies(void *stream, void *const *before, size_t count,
+                                      unsigned flags)
+{
+    ENTER;
+    return cuStreamUpdateCaptureDependencies_v2(stream, before, NULL, count, flags);
+}

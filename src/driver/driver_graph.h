@@ -1,0 +1,86 @@
+/* Graphs: tasks, and the order between them.
+ *
+ *   driver_graph.c        graphs, nodes, edges
+ *   driver_graph_nodes.c  nodes of each kind, their parameters
+ *   driver_graph_run.c    graphs that can be launched
+ *   driver_capture.c      streams whose tasks become nodes
+ *
+ * When a graph is launched, each node runs in a stream of its own, a lane, which waits for the nodes
+ * that are before it. So nodes with no path of edges between them are as unordered as streams with no
+ * event between them, and the same check finds their races. A chain of nodes shares a lane. */
+#ifndef TW_DRIVER_GRAPH_H
+#define TW_DRIVER_GRAPH_H
+
+#include "driver/driver_task.h"
+
+struct driver_nodes {
+    struct driver_node **list;
+    int count, room;
+};
+/* Adds a node unless the list has it. Returns false without memory. */
+bool driver_nodes_add(struct driver_nodes *nodes, struct driver_node *n);
+void driver_nodes_clear(struct driver_nodes *nodes);
+
+struct driver_node {
+    struct driver_graph *graph;
+    int number; /* in its graph, from 1 */
+    struct driver_task task;
+    struct driver_nodes before;
+    const struct driver_node *origin; /* of a copy */
+    bool disabled;
+    /* In a graph that can be launched: */
+    struct driver_stream *lane;
+    bool continued, visited, done; /* the lane has a later node; marks of a search */
+    struct driver_clock clock;     /* when it was done */
+};
+
+struct driver_graph {
+    struct driver_nodes nodes; /* in the order of their making */
+    int made;                  /* nodes so far */
+    bool owned;                /* by a node, or by a capture in progress */
+    /* Can be launched: */
+    bool ready;
+    struct driver_nodes sorted; /* each after those before it */
+    struct driver_clock clock;  /* of its last launch */
+    uint64_t flags;
+};
+
+/* --- driver_task.c: tasks that a graph keeps --- */
+
+/* Copies the caller's memory that a task points to, and notes its call. Returns false without
+ * memory. */
+bool driver_task_keep(struct driver_task *t);
+void driver_task_drop(struct driver_task *t);
+
+/* --- graphs --- */
+
+struct driver_graph *driver_graph_of(const void *handle);
+struct driver_node *driver_node_of(const void *handle);
+struct driver_graph *driver_graph_new(void);
+struct driver_graph *driver_graph_copy(const struct driver_graph *from);
+void driver_graph_free(struct driver_graph *g);
+/* Adds a node that keeps a copy of the task; NULL: no memory. */
+struct driver_node *driver_graph_add(struct driver_graph *g, const struct driver_task *t,
+                                     const struct driver_nodes *before);
+/* Returns the node of a copy that was made of `origin`, also inside of child graphs. */
+struct driver_node *driver_graph_find(const struct driver_graph *g,
+                                      const struct driver_node *origin);
+
+/* Sorts the nodes and gives them lanes. Returns DRIVER_INVALID_VALUE if the edges have a cycle. */
+int driver_graph_prepare(struct driver_graph *g);
+int driver_graph_run(struct driver_graph *g, struct driver_stream *s);
+
+/* --- captures --- */
+
+/* Adds a task to the capture of the stream. */
+int driver_capture_add(struct driver_stream *s, const struct driver_task *t);
+/* Returns the error of work in a stream that is not allowed during captures of others, and makes
+ * them invalid. NULL: of a call that waits for the device, or allocates. */
+int driver_capture_forbids(const struct driver_stream *s);
+/* Forget a stream that is destroyed; record an event in a stream, or wait for one: return true if
+ * that was part of a capture. */
+void driver_capture_leave(struct driver_stream *s);
+bool driver_capture_record(struct driver_event *e, struct driver_stream *s);
+bool driver_capture_wait(struct driver_stream *s, const struct driver_event *e, int *result);
+
+#endif

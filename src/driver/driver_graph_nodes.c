@@ -1,0 +1,502 @@
+/* Nodes of each kind: they are added, their parameters are read, and changed, in a graph or in one that
+ * can be launched. */
+#include "driver/driver_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Reads the nodes that a new one comes after. */
+static int read_before(const struct driver_graph *g, void *const *from, size_t count,
+                       struct driver_nodes *out)
+{
+    *out = (struct driver_nodes){.list = NULL};
+    if (!g || (count && !from))
+        return DRIVER_INVALID_VALUE;
+    for (size_t i = 0; i < count; i++) {
+        struct driver_node *n = driver_node_of(from[i]);
+        if (!n || n->graph != g)
+            return DRIVER_INVALID_VALUE;
+        if (!driver_nodes_add(out, n))
+            return DRIVER_OUT_OF_MEMORY;
+    }
+    return DRIVER_SUCCESS;
+}
+
+/* A new node, as the caller asks for it. */
+struct asked {
+    void **node, *graph;
+    void *const *before;
+    size_t count;
+};
+
+/* `result`: of reading the task. */
+static int add(const struct asked *a, const struct driver_task *t, int result)
+{
+    struct driver_graph *g = driver_graph_of(a->graph);
+    struct driver_nodes before = {.list = NULL};
+    if (result == DRIVER_SUCCESS)
+        result = a->node ? read_before(g, a->before, a->count, &before) : DRIVER_INVALID_VALUE;
+    if (result == DRIVER_SUCCESS) {
+        *a->node = driver_graph_add(g, t, &before);
+        result = *a->node ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
+    }
+    driver_nodes_clear(&before);
+    return result;
+}
+
+/* Replaces the task of a node. */
+static int set(struct driver_node *n, struct driver_task *t, int result)
+{
+    if (!n || (result == DRIVER_SUCCESS && n->task.kind != t->kind))
+        return DRIVER_INVALID_VALUE;
+    if (result != DRIVER_SUCCESS)
+        return result;
+    if (t->kind == TASK_KERNEL)
+        t->launched.cooperative = n->task.launched.cooperative;
+    if (!driver_task_keep(t))
+        return DRIVER_OUT_OF_MEMORY;
+    driver_task_drop(&n->task);
+    n->task = *t;
+    return DRIVER_SUCCESS;
+}
+
+/* Returns the node of a graph that can be launched, for a node of the graph it was made of. */
+static struct driver_node *in_ready(void *ready, void *node)
+{
+    const struct driver_graph *g = driver_graph_of(ready);
+    const struct driver_node *n = driver_node_of(node);
+    return g && g->ready && n ? driver_graph_find(g, n) : NULL;
+}
+
+#define ASKED                                                                                      \
+    {                                                                                              \
+        node, graph, before, count                                                                 \
+    }
+
+/* --- kernels --- */
+
+struct kernel_call {
+    const struct driver_kernel_node *from;
+    struct driver_task *task;
+};
+
+static int read_kernel_guarded(void *user)
+{
+    const struct kernel_call *call = user;
+    const struct driver_kernel_node *p = call->from;
+    struct driver_launched *l = &call->task->launched;
+    *l = (struct driver_launched){.kernel = driver_kernel_of(p->function)};
+    if (!l->kernel)
+        return DRIVER_INVALID_VALUE;
+    l->launch = driver_launch_shape(p->grid, p->block, p->shared);
+    int result = driver_launch_check(l);
+    return result == DRIVER_SUCCESS ? driver_launch_arguments(l, p->arguments, p->extra) : result;
+}
+
+/* version: that of the caller's struct. */
+static int read_kernel(const struct driver_kernel_node *p, int version, struct driver_task *t)
+{
+    struct driver_kernel_node whole = {.function = NULL};
+    struct kernel_call call = {&whole, t};
+    *t = (struct driver_task){.kind = TASK_KERNEL};
+    if (!p)
+        return DRIVER_INVALID_VALUE;
+    memcpy(&whole, p, version > 1 ? sizeof whole : offsetof(struct driver_kernel_node, kernel));
+    if (!whole.function)
+        whole.function = whole.kernel;
+    return driver_guard(read_kernel_guarded, &call);
+}
+
+int cuGraphAddKernelNode_v2(void **node, void *graph, void *const *before, size_t count,
+                            const struct driver_kernel_node *p)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_kernel(p, 2, &t);
+    return add(&(struct asked)ASKED, &t, result);
+}
+
+int cuGraphAddKernelNode(void **node, void *graph, void *const *before, size_t count,
+                         const struct driver_kernel_node *p)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_kernel(p, 1, &t);
+    return add(&(struct asked)ASKED, &t, result);
+}
+
+int cuGraphKernelNodeSetParams_v2(void *node, const struct driver_kernel_node *p)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_kernel(p, 2, &t);
+    return set(driver_node_of(node), &t, result);
+}
+
+int cuGraphKernelNodeSetParams(void *node, const struct driver_kernel_node *p)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_kernel(p, 1, &t);
+    return set(driver_node_of(node), &t, result);
+}
+
+int cuGraphExecKernelNodeSetParams_v2(void *ready, void *node, const struct driver_kernel_node *p)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_kernel(p, 2, &t);
+    return set(in_ready(ready, node), &t, result);
+}
+
+int cuGraphExecKernelNodeSetParams(void *ready, void *node, const struct driver_kernel_node *p)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_kernel(p, 1, &t);
+    return set(in_ready(ready, node), &t, result);
+}
+
+int cuGraphKernelNodeGetParams(void *node, struct driver_kernel_node *p)
+{
+    IN_CONTEXT;
+    const struct driver_node *n = driver_node_of(node);
+    if (!n || !p || n->task.kind != TASK_KERNEL)
+        return DRIVER_INVALID_VALUE;
+    const struct sim_launch *l = &n->task.launched.launch;
+    p->function = n->task.launched.kernel;
+    memcpy(p->grid, l->grid, sizeof p->grid);
+    memcpy(p->block, l->block, sizeof p->block);
+    p->shared = (unsigned)l->dynamic_shared;
+    p->arguments = (void **)(uintptr_t)l->arguments;
+    p->extra = NULL;
+    return DRIVER_SUCCESS;
+}
+
+int cuGraphKernelNodeGetParams_v2(void *node, struct driver_kernel_node *p)
+{
+    ENTER;
+    int result = cuGraphKernelNodeGetParams(node, p);
+    if (result == DRIVER_SUCCESS)
+        p->kernel = p->context = NULL;
+    return result;
+}
+
+int cuGraphKernelNodeSetAttribute(void *node, int id, const union driver_launch_value *value)
+{
+    IN_CONTEXT;
+    struct driver_node *n = driver_node_of(node);
+    if (!n || !value || n->task.kind != TASK_KERNEL)
+        return DRIVER_INVALID_VALUE;
+    const struct driver_launch_attribute a = {.id = id, .value = *value};
+    const char *why = driver_launch_attributes(&a, 1, &n->task.launched);
+    if (why)
+        driver_refuse("not-supported", NULL, why);
+    return why ? DRIVER_NOT_SUPPORTED : driver_launch_check(&n->task.launched);
+}
+
+int cuGraphKernelNodeGetAttribute(void *node, int id, union driver_launch_value *value)
+{
+    IN_CONTEXT;
+    const struct driver_node *n = driver_node_of(node);
+    if (!n || !value || n->task.kind != TASK_KERNEL)
+        return DRIVER_INVALID_VALUE;
+    memset(value, 0, sizeof *value);
+    if (id == DRIVER_LAUNCH_COOPERATIVE)
+        value->number = n->task.launched.cooperative;
+    if (id == DRIVER_LAUNCH_CLUSTER)
+        memcpy(value->cluster, n->task.launched.launch.cluster, sizeof value->cluster);
+    return DRIVER_SUCCESS;
+}
+
+int cuGraphKernelNodeCopyAttributes(void *to, void *from)
+{
+    IN_CONTEXT;
+    struct driver_node *a = driver_node_of(to);
+    const struct driver_node *b = driver_node_of(from);
+    if (!a || !b || a->task.kind != TASK_KERNEL || b->task.kind != TASK_KERNEL)
+        return DRIVER_INVALID_VALUE;
+    a->task.launched.cooperative = b->task.launched.cooperative;
+    memcpy(a->task.launched.launch.cluster, b->task.launched.launch.cluster,
+           sizeof a->task.launched.launch.cluster);
+    return DRIVER_SUCCESS;
+}
+
+/* --- copies, fills --- */
+
+static int read_copy(const struct driver_copy_3d *p, struct driver_task *t)
+{
+    *t = (struct driver_task){.kind = TASK_COPY};
+    return p ? driver_copy_of(p, &t->copy) : DRIVER_INVALID_VALUE;
+}
+
+int cuGraphAddMemcpyNode(void **node, void *graph, void *const *before, size_t count,
+                         const struct driver_copy_3d *p, void *context)
+{
+    IN_CONTEXT;
+    (void)context;
+    struct driver_task t;
+    int result = read_copy(p, &t);
+    return add(&(struct asked)ASKED, &t, result);
+}
+
+int cuGraphMemcpyNodeSetParams(void *node, const struct driver_copy_3d *p)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_copy(p, &t);
+    return set(driver_node_of(node), &t, result);
+}
+
+int cuGraphExecMemcpyNodeSetParams(void *ready, void *node, const struct driver_copy_3d *p,
+                                   void *context)
+{
+    IN_CONTEXT;
+    (void)context;
+    struct driver_task t;
+    int result = read_copy(p, &t);
+    return set(in_ready(ready, node), &t, result);
+}
+
+static int read_fill(const struct driver_fill_node *p, struct driver_task *t)
+{
+    *t = (struct driver_task){.kind = TASK_FILL};
+    if (!p || (p->bytes != 1 && p->bytes != 2 && p->bytes != 4))
+        return DRIVER_INVALID_VALUE;
+    t->fill = (struct driver_fill){.to = p->to,
+                                   .pitch = p->pitch,
+                                   .width = p->width,
+                                   .height = p->height,
+                                   .value = p->value,
+                                   .bytes = (int)p->bytes};
+    return DRIVER_SUCCESS;
+}
+
+int cuGraphAddMemsetNode(void **node, void *graph, void *const *before, size_t count,
+                         const struct driver_fill_node *p, void *context)
+{
+    IN_CONTEXT;
+    (void)context;
+    struct driver_task t;
+    int result = read_fill(p, &t);
+    return add(&(struct asked)ASKED, &t, result);
+}
+
+int cuGraphMemsetNodeSetParams(void *node, const struct driver_fill_node *p)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_fill(p, &t);
+    return set(driver_node_of(node), &t, result);
+}
+
+int cuGraphExecMemsetNodeSetParams(void *ready, void *node, const struct driver_fill_node *p,
+                                   void *context)
+{
+    IN_CONTEXT;
+    (void)context;
+    struct driver_task t;
+    int result = read_fill(p, &t);
+    return set(in_ready(ready, node), &t, result);
+}
+
+int cuGraphMemsetNodeGetParams(void *node, struct driver_fill_node *p)
+{
+    IN_CONTEXT;
+    const struct driver_node *n = driver_node_of(node);
+    if (!n || !p || n->task.kind != TASK_FILL)
+        return DRIVER_INVALID_VALUE;
+    const struct driver_fill *f = &n->task.fill;
+    *p = (struct driver_fill_node){f->to,    f->pitch, f->value, (unsigned)f->bytes,
+                                   f->width, f->height};
+    return DRIVER_SUCCESS;
+}
+
+/* --- functions of the host --- */
+
+static int read_host(const struct driver_host_node *p, struct driver_task *t)
+{
+    *t = (struct driver_task){.kind = TASK_HOST};
+    if (!p || !p->function)
+        return DRIVER_INVALID_VALUE;
+    t->function = p->function;
+    t->user = p->user;
+    return DRIVER_SUCCESS;
+}
+
+int cuGraphAddHostNode(void **node, void *graph, void *const *before, size_t count,
+                       const struct driver_host_node *p)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_host(p, &t);
+    return add(&(struct asked)ASKED, &t, result);
+}
+
+int cuGraphHostNodeSetParams(void *node, const struct driver_host_node *p)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_host(p, &t);
+    return set(driver_node_of(node), &t, result);
+}
+
+int cuGraphExecHostNodeSetParams(void *ready, void *node, const struct driver_host_node *p)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_host(p, &t);
+    return set(in_ready(ready, node), &t, result);
+}
+
+int cuGraphHostNodeGetParams(void *node, struct driver_host_node *p)
+{
+    IN_CONTEXT;
+    const struct driver_node *n = driver_node_of(node);
+    if (!n || !p || n->task.kind != TASK_HOST)
+        return DRIVER_INVALID_VALUE;
+    *p = (struct driver_host_node){n->task.function, n->task.user};
+    return DRIVER_SUCCESS;
+}
+
+/* --- empty nodes, other graphs, events --- */
+
+int cuGraphAddEmptyNode(void **node, void *graph, void *const *before, size_t count)
+{
+    IN_CONTEXT;
+    struct driver_task t = {.kind = TASK_EMPTY};
+    return add(&(struct asked)ASKED, &t, DRIVER_SUCCESS);
+}
+
+static int read_graph(void *graph, struct driver_task *t)
+{
+    *t = (struct driver_task){.kind = TASK_GRAPH, .graph = driver_graph_of(graph)};
+    return t->graph ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
+}
+
+int cuGraphAddChildGraphNode(void **node, void *graph, void *const *before, size_t count,
+                             void *child)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_graph(child, &t);
+    return add(&(struct asked)ASKED, &t, result);
+}
+
+int cuGraphChildGraphNodeGetGraph(void *node, void **child)
+{
+    IN_CONTEXT;
+    const struct driver_node *n = driver_node_of(node);
+    if (!n || !child || n->task.kind != TASK_GRAPH)
+        return DRIVER_INVALID_VALUE;
+    *child = n->task.graph;
+    return DRIVER_SUCCESS;
+}
+
+int cuGraphExecChildGraphNodeSetParams(void *ready, void *node, void *child)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    struct driver_node *n = in_ready(ready, node);
+    int result = set(n, &t, read_graph(child, &t));
+    return result == DRIVER_SUCCESS ? driver_graph_prepare(n->task.graph) : result;
+}
+
+static int read_event(void *event, enum driver_task_kind kind, struct driver_task *t)
+{
+    *t = (struct driver_task){.kind = kind, .event = driver_object(event, DRIVER_EVENT)};
+    return t->event ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
+}
+
+int cuGraphAddEventRecordNode(void **node, void *graph, void *const *before, size_t count,
+                              void *event)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_event(event, TASK_RECORD, &t);
+    return add(&(struct asked)ASKED, &t, result);
+}
+
+int cuGraphAddEventWaitNode(void **node, void *graph, void *const *before, size_t count,
+                            void *event)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_event(event, TASK_WAIT, &t);
+    return add(&(struct asked)ASKED, &t, result);
+}
+
+static int get_event(void *node, enum driver_task_kind kind, void **event)
+{
+    const struct driver_node *n = driver_node_of(node);
+    if (!n || !event || n->task.kind != kind)
+        return DRIVER_INVALID_VALUE;
+    *event = n->task.event;
+    return DRIVER_SUCCESS;
+}
+
+int cuGraphEventRecordNodeGetEvent(void *node, void **event)
+{
+    IN_CONTEXT;
+    return get_event(node, TASK_RECORD, event);
+}
+
+int cuGraphEventWaitNodeGetEvent(void *node, void **event)
+{
+    IN_CONTEXT;
+    return get_event(node, TASK_WAIT, event);
+}
+
+int cuGraphEventRecordNodeSetEvent(void *node, void *event)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_event(event, TASK_RECORD, &t);
+    return set(driver_node_of(node), &t, result);
+}
+
+int cuGraphEventWaitNodeSetEvent(void *node, void *event)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_event(event, TASK_WAIT, &t);
+    return set(driver_node_of(node), &t, result);
+}
+
+int cuGraphExecEventRecordNodeSetEvent(void *ready, void *node, void *event)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_event(event, TASK_RECORD, &t);
+    return set(in_ready(ready, node), &t, result);
+}
+
+int cuGraphExecEventWaitNodeSetEvent(void *ready, void *node, void *event)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_event(event, TASK_WAIT, &t);
+    return set(in_ready(ready, node), &t, result);
+}
+
+/* --- nodes that are left out --- */
+
+int cuGraphNodeSetEnabled(void *ready, void *node, unsigned enabled)
+{
+    IN_CONTEXT;
+    struct driver_node *n = in_ready(ready, node);
+    if (!n || n->task.kind > TASK_FILL)
+        return DRIVER_INVALID_VALUE;
+    n->disabled = !enabled;
+    return DRIVER_SUCCESS;
+}
+
+int cuGraphNodeGetEnabled(void *ready, void *node, unsigned *enabled)
+{
+    IN_CONTEXT;
+    const struct driver_node *n = in_ready(ready, node);
+    if (!n || !enabled)
+        return DRIVER_INVALID_VALUE;
+    *enabled = !n->disabled;
+    return DRIVER_SUCCESS;
+}

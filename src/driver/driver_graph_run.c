@@ -1,0 +1,266 @@
+/* Graphs that can be launched: copies of graphs whose nodes are sorted and have lanes. */
+#include "driver/driver_graph.h"
+
+#include <stdlib.h>
+
+/* --- sorting --- */
+
+/* Adds a node after those before it. Returns false if it comes before itself, or without memory. */
+static bool sort_from(struct driver_graph *g, struct driver_node *n)
+{
+    if (n->done)
+        return true;
+    if (n->visited)
+        return false;
+    n->visited = true;
+    for (int i = 0; i < n->before.count; i++)
+        if (!sort_from(g, n->before.list[i]))
+            return false;
+    n->done = true;
+    return driver_nodes_add(&g->sorted, n);
+}
+
+/* Gives a node the lane of one before it that has no later node so far, or a new one. */
+static bool choose_lane(struct driver_node *n)
+{
+    for (int i = 0; i < n->before.count && !n->lane; i++) {
+        struct driver_node *b = n->before.list[i];
+        if (b->continued)
+            continue;
+        b->continued = true;
+        n->lane = b->lane;
+    }
+    if (!n->lane)
+        n->lane = driver_lane_take();
+    return n->lane;
+}
+
+int driver_graph_prepare(struct driver_graph *g)
+{
+    for (int i = 0; i < g->nodes.count; i++)
+        if (!sort_from(g, g->nodes.list[i]))
+            return DRIVER_INVALID_VALUE;
+    for (int i = 0; i < g->sorted.count; i++) {
+        struct driver_node *n = g->sorted.list[i];
+        if (!choose_lane(n))
+            return DRIVER_OUT_OF_MEMORY;
+        int result =
+            n->task.kind == TASK_GRAPH ? driver_graph_prepare(n->task.graph) : DRIVER_SUCCESS;
+        if (result != DRIVER_SUCCESS)
+            return result;
+    }
+    g->ready = true;
+    return DRIVER_SUCCESS;
+}
+
+/* --- launching --- */
+
+static int run_node(struct driver_node *n, const struct driver_clock *start,
+                    const struct driver_stream *s)
+{
+    struct driver_stream *lane = n->lane;
+    lane->number = s->number;
+    lane->node = n->number;
+    driver_order_wait(lane, start);
+    for (int i = 0; i < n->before.count; i++)
+        driver_order_wait(lane, &n->before.list[i]->clock);
+    int result = n->disabled ? DRIVER_SUCCESS : driver_task_run(&n->task, lane);
+    driver_order_record(lane, &n->clock);
+    return result;
+}
+
+/* The launches of one graph come one after the other. */
+int driver_graph_run(struct driver_graph *g, struct driver_stream *s)
+{
+    struct driver_clock start = {.times = NULL};
+    int result = DRIVER_SUCCESS;
+    driver_order_begin(s);
+    driver_order_wait(s, &g->clock);
+    driver_order_record(s, &start);
+    for (int i = 0; i < g->sorted.count && result == DRIVER_SUCCESS; i++)
+        result = run_node(g->sorted.list[i], &start, s);
+    for (int i = 0; i < g->sorted.count; i++)
+        driver_order_wait(s, &g->sorted.list[i]->clock);
+    driver_order_record(s, &g->clock);
+    free(start.times);
+    return result;
+}
+
+struct launch_call {
+    struct driver_graph *graph;
+    struct driver_stream *stream;
+};
+
+static int launch(void *user)
+{
+    const struct launch_call *call = user;
+    return driver_graph_run(call->graph, call->stream);
+}
+
+int cuGraphLaunch(void *ready, void *stream)
+{
+    IN_CONTEXT;
+    struct launch_call call = {driver_graph_of(ready), driver_stream_of(stream)};
+    if (!call.graph || !call.graph->ready)
+        return DRIVER_INVALID_VALUE;
+    if (!call.stream)
+        return DRIVER_INVALID_HANDLE;
+    if (call.stream->capture) {
+        const struct driver_task t = {.kind = TASK_GRAPH, .graph = call.graph};
+        return driver_capture_add(call.stream, &t);
+    }
+    driver_trace("stream %d", call.stream->number);
+    int result = driver_capture_forbids(call.stream);
+    return result == DRIVER_SUCCESS ? driver_guard(launch, &call) : result;
+}
+
+int cuGraphUpload(void *ready, void *stream)
+{
+    IN_CONTEXT;
+    const struct driver_graph *g = driver_graph_of(ready);
+    if (!g || !g->ready)
+        return DRIVER_INVALID_VALUE;
+    return driver_stream_of(stream) ? DRIVER_SUCCESS : DRIVER_INVALID_HANDLE;
+}
+
+/* --- instantiation --- */
+
+int cuGraphInstantiateWithFlags(void **ready, void *graph, uint64_t flags)
+{
+    enum { DEVICE_LAUNCH = 4, ALL = 15 };
+    IN_CONTEXT;
+    const struct driver_graph *g = driver_graph_of(graph);
+    if (!ready || !g || flags > ALL)
+        return DRIVER_INVALID_VALUE;
+    if (flags & DEVICE_LAUNCH) {
+        driver_refuse("not-supported", NULL,
+                      "graphs that kernels launch are not supported; launch them from the host");
+        return DRIVER_NOT_SUPPORTED;
+    }
+    struct driver_graph *made = driver_graph_copy(g);
+    int result = made ? driver_graph_prepare(made) : DRIVER_OUT_OF_MEMORY;
+    if (result != DRIVER_SUCCESS) {
+        driver_graph_free(made);
+        return result;
+    }
+    made->flags = flags;
+    *ready = made;
+    return DRIVER_SUCCESS;
+}
+
+int cuGraphInstantiateWithParams(void **ready, void *graph, struct driver_instantiate *p)
+{
+    enum { FAILED = 1 };
+    ENTER;
+    if (!p)
+        return DRIVER_INVALID_VALUE;
+    int result = cuGraphInstantiateWithFlags(ready, graph, p->flags);
+    p->error_node = NULL;
+    p->result = result == DRIVER_SUCCESS ? 0 : FAILED;
+    return result;
+}
+
+int cuGraphInstantiate_v2(void **ready, void *graph, void **error_node, char *log, size_t bytes)
+{
+    ENTER;
+    if (error_node)
+        *error_node = NULL;
+    if (log && bytes)
+        *log = '\0';
+    return cuGraphInstantiateWithFlags(ready, graph, 0);
+}
+
+int cuGraphExecGetFlags(void *ready, uint64_t *flags)
+{
+    IN_CONTEXT;
+    const struct driver_graph *g = driver_graph_of(ready);
+    if (!g || !g->ready || !flags)
+        return DRIVER_INVALID_VALUE;
+    *flags = g->flags;
+    return DRIVER_SUCCESS;
+}
+
+int cuGraphExecDestroy(void *ready)
+{
+    ENTER;
+    struct driver_graph *g = driver_graph_of(ready);
+    if (!g || !g->ready)
+        return DRIVER_INVALID_VALUE;
+    driver_graph_free(g);
+    return DRIVER_SUCCESS;
+}
+
+/* --- updates --- */
+
+enum { UPDATED, UPDATE_ERROR, OTHER_EDGES, OTHER_KIND };
+
+static int place_of(const struct driver_node *n)
+{
+    int i = 0;
+    while (n->graph->nodes.list[i] != n)
+        i++;
+    return i;
+}
+
+/* Compares the nodes, in the order of their making, and their edges. */
+static int compare(const struct driver_graph *a, const struct driver_graph *b,
+                   struct driver_node **where)
+{
+    *where = NULL;
+    if (a->nodes.count != b->nodes.count)
+        return OTHER_EDGES;
+    for (int i = 0; i < a->nodes.count; i++) {
+        const struct driver_node *m = a->nodes.list[i];
+        struct driver_node *n = *where = b->nodes.list[i];
+        if (m->before.count != n->before.count)
+            return OTHER_EDGES;
+        for (int k = 0; k < m->before.count; k++)
+            if (place_of(m->before.list[k]) != place_of(n->before.list[k]))
+                return OTHER_EDGES;
+        if (m->task.kind != n->task.kind)
+            return OTHER_KIND;
+    }
+    *where = NULL;
+    return UPDATED;
+}
+
+static bool replace(struct driver_node *to, const struct driver_node *from)
+{
+    struct driver_task t = from->task;
+    if (!driver_task_keep(&t))
+        return false;
+    driver_task_drop(&to->task);
+    to->task = t;
+    to->origin = from;
+    return t.kind != TASK_GRAPH || driver_graph_prepare(t.graph) == DRIVER_SUCCESS;
+}
+
+int cuGraphExecUpdate_v2(void *ready, void *graph, struct driver_update *result)
+{
+    IN_CONTEXT;
+    struct driver_graph *a = driver_graph_of(ready);
+    const struct driver_graph *b = driver_graph_of(graph);
+    struct driver_node *where;
+    if (!a || !a->ready || !b || !result)
+        return DRIVER_INVALID_VALUE;
+    *result = (struct driver_update){.result = compare(a, b, &where)};
+    result->error_node = where;
+    if (result->result != UPDATED)
+        return DRIVER_GRAPH_UPDATE_FAILURE;
+    for (int i = 0; i < a->nodes.count; i++)
+        if (!replace(a->nodes.list[i], b->nodes.list[i]))
+            return DRIVER_OUT_OF_MEMORY;
+    return DRIVER_SUCCESS;
+}
+
+int cuGraphExecUpdate(void *ready, void *graph, void **error_node, int *updated)
+{
+    ENTER;
+    struct driver_update result = {.result = UPDATE_ERROR};
+    int failed = cuGraphExecUpdate_v2(ready, graph, &result);
+    if (error_node)
+        *error_node = result.error_node;
+    if (updated)
+        *updated = result.result;
+    return failed;
+}

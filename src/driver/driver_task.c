@@ -1,0 +1,114 @@
+/* Tasks: run now, or kept by a graph. */
+#include "driver/driver_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int run_host(const struct driver_task *t)
+{
+    driver_guard_lift(); /* what came before in the stream is done for this code of the host */
+    t->function(t->user);
+    driver_guard_close();
+    return DRIVER_SUCCESS;
+}
+
+static int run_kind(struct driver_task *t, struct driver_stream *s)
+{
+    switch (t->kind) {
+    case TASK_KERNEL: t->launched.stream = s; return driver_launch_run(&t->launched);
+    case TASK_COPY: return driver_copy_run(&t->copy, s);
+    case TASK_FILL: return driver_fill_run(&t->fill, s);
+    case TASK_HOST: return run_host(t);
+    case TASK_GRAPH: return driver_graph_run(t->graph, s);
+    case TASK_EMPTY: break;
+    case TASK_WAIT:
+    case TASK_RECORD:
+        if (!driver_object(t->event, DRIVER_EVENT))
+            return DRIVER_INVALID_HANDLE;
+        if (t->kind == TASK_WAIT)
+            driver_order_wait(s, &t->event->clock);
+        else
+            driver_event_record(t->event, s);
+        break;
+    }
+    return DRIVER_SUCCESS;
+}
+
+/* A task of a graph: reports name the call that made it, and its place. */
+int driver_task_run(struct driver_task *t, struct driver_stream *s)
+{
+    const struct driver_task *before = driver.replayed;
+    driver.replayed = t->call ? t : before;
+    int result = run_kind(t, s);
+    driver.replayed = before;
+    return result;
+}
+
+struct run_call {
+    struct driver_task *task;
+    struct driver_stream *stream;
+};
+
+static int run(void *user)
+{
+    const struct run_call *call = user;
+    return driver_task_run(call->task, call->stream);
+}
+
+int driver_enqueue(void *stream, struct driver_task *t)
+{
+    struct run_call call = {t, driver_stream_of(stream)};
+    if (!call.stream)
+        return DRIVER_INVALID_HANDLE;
+    if (call.stream->capture)
+        return driver_capture_add(call.stream, t);
+    int result = driver_capture_forbids(call.stream);
+    return result == DRIVER_SUCCESS ? driver_guard(run, &call) : result;
+}
+
+/* --- tasks that a graph keeps --- */
+
+/* Copies the arguments of a launch into memory of the task. */
+static bool keep_arguments(struct driver_task *t)
+{
+    struct sim_launch *l = &t->launched.launch;
+    const struct ptx_function *f = t->launched.kernel->function;
+    size_t count = (size_t)l->argument_count, bytes = count * sizeof(void *), at = bytes;
+    for (size_t i = 0; i < count; i++)
+        bytes += (size_t)ptx_variable_size(f->signature.parameters.data[i]);
+    const void **list = malloc(bytes + 1);
+    if (!list)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        size_t size = (size_t)ptx_variable_size(f->signature.parameters.data[i]);
+        list[i] = memcpy((char *)list + at, l->arguments[i], size);
+        at += size;
+    }
+    l->arguments = list;
+    return true;
+}
+
+bool driver_task_keep(struct driver_task *t)
+{
+    if (!t->call) {
+        t->call = driver_call_name();
+        driver_site_here(&t->site);
+    }
+    if (t->kind == TASK_KERNEL)
+        return keep_arguments(t);
+    if (t->kind != TASK_GRAPH)
+        return true;
+    t->graph = driver_graph_copy(t->graph);
+    if (t->graph)
+        t->graph->owned = true;
+    return t->graph;
+}
+
+void driver_task_drop(struct driver_task *t)
+{
+    if (t->kind == TASK_KERNEL)
+        free((void *)(uintptr_t)t->launched.launch.arguments);
+    if (t->kind == TASK_GRAPH)
+        driver_graph_free(t->graph);
+    t->kind = TASK_EMPTY;
+}

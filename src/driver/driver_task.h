@@ -1,0 +1,95 @@
+/* Tasks: what a stream can do, as values. A call makes one and hands it to driver_enqueue, which runs
+ * it, or makes it a node of a graph if the stream is being captured (driver_graph.h). */
+#ifndef TW_DRIVER_TASK_H
+#define TW_DRIVER_TASK_H
+
+#include "driver/driver_order.h"
+
+enum driver_side { DRIVER_HOST_SIDE, DRIVER_DEVICE_SIDE, DRIVER_EITHER_SIDE };
+
+/* One side of a copy: planes of rows of bytes. */
+struct driver_rows {
+    enum driver_side side;
+    uint64_t address;
+    size_t pitch, plane; /* from row to row, from plane to plane */
+};
+
+struct driver_copy {
+    struct driver_rows to, from;
+    size_t width, height, depth; /* bytes, rows, planes */
+    bool waits;                  /* the call returns when the copy is done */
+};
+
+struct driver_fill {
+    uint64_t to;
+    size_t pitch, width, height; /* values of a row, rows */
+    unsigned value;
+    int bytes;  /* of a value */
+    bool waits; /* the call is not one of the asynchronous ones */
+};
+
+struct driver_graph;
+struct driver_event;
+
+/* The numbers of CUgraphNodeType. */
+enum driver_task_kind {
+    TASK_KERNEL,
+    TASK_COPY,
+    TASK_FILL,
+    TASK_HOST,
+    TASK_GRAPH,
+    TASK_EMPTY,
+    TASK_WAIT,
+    TASK_RECORD
+};
+struct driver_task {
+    enum driver_task_kind kind;
+    const char *call; /* that made it, and its place; NULL: the call in progress */
+    struct driver_site site;
+    struct driver_launched launched; /* stream: set when it runs */
+    struct driver_copy copy;
+    struct driver_fill fill;
+    void (*function)(void *user); /* of the host */
+    void *user;
+    struct driver_event *event;
+    struct driver_graph *graph;
+};
+
+/* Runs a task in a stream, or adds it to the stream's capture. Returns the call's result. */
+int driver_enqueue(void *stream, struct driver_task *t);
+/* Runs a task. */
+int driver_task_run(struct driver_task *t, struct driver_stream *s);
+
+/* driver_launch.c: run a launch whose arguments are set; check its shape; find its arguments, which
+ * remain the caller's. */
+int driver_launch_run(struct driver_launched *l);
+int driver_launch_check(const struct driver_launched *l);
+int driver_launch_arguments(struct driver_launched *l, void **arguments, void **extra);
+struct sim_launch driver_launch_shape(const unsigned grid[3], const unsigned block[3],
+                                      unsigned shared);
+/* Reads attributes. Returns the reason why one of them is not supported; NULL: all are. */
+const char *driver_launch_attributes(const struct driver_launch_attribute *list, unsigned count,
+                                     struct driver_launched *l);
+
+/* driver_copy.c. Both report addresses that make no sense. */
+int driver_copy_run(const struct driver_copy *c, struct driver_stream *s);
+int driver_fill_run(const struct driver_fill *f, struct driver_stream *s);
+struct driver_copy_3d;
+/* Reads the caller's parameters. Returns an error for arrays of textures. */
+int driver_copy_of(const struct driver_copy_3d *p, struct driver_copy *out);
+
+/* driver_stream.c */
+struct driver_event {
+    unsigned flags;
+    bool recorded;
+    struct driver_clock clock; /* when it was recorded */
+    double at;                 /* microseconds of the device */
+    /* Recorded in a stream that was being captured: the capture's number, and the nodes that come
+     * before the event. */
+    uint64_t capture;
+    struct driver_node **before;
+    int before_count;
+};
+void driver_event_record(struct driver_event *e, const struct driver_stream *s);
+
+#endif
