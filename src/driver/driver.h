@@ -7,8 +7,10 @@
  *   driver_context.c     contexts
  *   driver_machine.c     the simulator with its checks
  *   driver_memory.c      memory that programs allocate
+ *   driver_pool.c        allocations in the order of a stream, and their pools
  *   driver_copy.c        copies and fills
  *   driver_module.c      modules, libraries, kernels; fat_binary.c takes PTX out of images
+ *   driver_link.c        links of modules; ptx_link.c joins their texts
  *   driver_task.c        what streams do, as values; driver_graph.h: graphs and captures
  *   driver_stream.c      streams and events
  *   driver_launch.c      launches
@@ -100,7 +102,9 @@ enum driver_kind {
     DRIVER_STREAM,
     DRIVER_EVENT,
     DRIVER_GRAPH,
-    DRIVER_NODE
+    DRIVER_NODE,
+    DRIVER_POOL,
+    DRIVER_LINK
 };
 /* Returns a new zeroed object; NULL: no memory. */
 void *driver_new(enum driver_kind kind, size_t size);
@@ -154,7 +158,14 @@ struct driver_memory {
     int readers, writers; /* and the live work that uses it: */
     uint64_t low, high;   /* the addresses from `low` to `high` */
     const char *freed_by; /* name of the call; NULL: not freed */
+    uint64_t *pool_used;  /* bytes in use of its pool; NULL: of no pool */
 };
+/* Allocates; `host`: the caller's memory, for DRIVER_REGISTERED_MEMORY. */
+int driver_memory_make(enum driver_memory_type type, size_t bytes, void *host,
+                       struct driver_memory **out);
+/* Frees memory of one of two types at its first byte. */
+int driver_memory_release(uint64_t address, enum driver_memory_type type,
+                          enum driver_memory_type other);
 /* Returns the memory that has the address or had it before it was freed; NULL: none. */
 struct driver_memory *driver_memory_at(uint64_t address);
 /* Addresses with a smaller number (address >> SIM_OFFSET_BITS) are shared by host and device; the

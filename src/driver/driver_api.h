@@ -111,6 +111,15 @@ struct driver_update {
     void *error_node, *error_from;
 };
 
+/* CUmemPoolProps */
+struct driver_pool_properties {
+    int type, handles, location, device;
+    void *security;
+    size_t most; /* bytes; 0: no limit */
+    unsigned short usage;
+    char reserved[54];
+};
+
 #define DRIVER_EXPORT __attribute__((visibility("default")))
 #define CALL(asked, symbol, since, parameters) DRIVER_EXPORT int symbol parameters;
 #include "driver/driver_calls.def"

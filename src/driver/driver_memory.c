@@ -165,7 +165,8 @@ bool driver_place_managed(const struct ptx_variable *v)
     return m.address;
 }
 
-static int make(enum driver_memory_type type, size_t bytes, void *host, struct driver_memory **out)
+int driver_memory_make(enum driver_memory_type type, size_t bytes, void *host,
+                       struct driver_memory **out)
 {
     struct allocate_call call = {.asked = {.bytes = bytes, .type = type, .host = host}};
     if (!bytes)
@@ -181,14 +182,14 @@ static int make_at(enum driver_memory_type type, size_t bytes, uint64_t *address
     struct driver_memory *m;
     int result = address ? driver_capture_forbids(NULL) : DRIVER_INVALID_VALUE;
     if (result == DRIVER_SUCCESS)
-        result = make(type, bytes, NULL, &m);
+        result = driver_memory_make(type, bytes, NULL, &m);
     if (result == DRIVER_SUCCESS)
         *address = m->address;
     return result;
 }
 
-/* Frees memory of one of two types at its first byte. */
-static int release(uint64_t address, enum driver_memory_type type, enum driver_memory_type other)
+int driver_memory_release(uint64_t address, enum driver_memory_type type,
+                          enum driver_memory_type other)
 {
     struct driver_memory *m = driver_memory_at(address);
     if (!m || m->address != address || (m->type != type && m->type != other)) {
@@ -208,6 +209,8 @@ static int release(uint64_t address, enum driver_memory_type type, enum driver_m
         munmap(m->host, m->bytes);
     if (m->type == DRIVER_DEVICE_MEMORY)
         memory.used -= m->bytes;
+    if (m->pool_used)
+        *m->pool_used -= m->bytes;
     m->freed_by = driver_call_name();
     driver_site_here(&m->freed);
     return DRIVER_SUCCESS;
@@ -250,40 +253,8 @@ int cuMemFree_v2(uint64_t address)
     if (forbidden != DRIVER_SUCCESS)
         return forbidden;
     driver_order_host_all(); /* it waits for the device */
-    return address ? release(address, DRIVER_DEVICE_MEMORY, DRIVER_MANAGED_MEMORY) : DRIVER_SUCCESS;
-}
-
-/* Orders an allocation or a free with the other work on that memory: it acts like a write of all of
- * it. */
-static void touch_all(struct driver_stream *s, uint64_t address)
-{
-    const struct driver_memory *m = driver_memory_at(address);
-    struct driver_work *w = m ? driver_work_begin(s, NULL) : NULL;
-    if (w)
-        driver_work_touches(w, m->address, m->bytes, DRIVER_WRITES);
-    driver_work_end(w);
-}
-
-int cuMemAllocAsync(uint64_t *address, size_t bytes, void *stream)
-{
-    IN_CONTEXT;
-    struct driver_stream *s = driver_stream_of(stream);
-    int result = s ? make_at(DRIVER_DEVICE_MEMORY, bytes, address) : DRIVER_INVALID_HANDLE;
-    if (result == DRIVER_SUCCESS)
-        touch_all(s, *address);
-    return result;
-}
-
-int cuMemFreeAsync(uint64_t address, void *stream)
-{
-    IN_CONTEXT;
-    struct driver_stream *s = driver_stream_of(stream);
-    if (!s || !address)
-        return s ? DRIVER_SUCCESS : DRIVER_INVALID_HANDLE;
-    const struct driver_memory *m = driver_memory_at(address);
-    if (m && m->address == address && !m->freed_by)
-        touch_all(s, address);
-    return release(address, DRIVER_DEVICE_MEMORY, DRIVER_DEVICE_MEMORY);
+    return address ? driver_memory_release(address, DRIVER_DEVICE_MEMORY, DRIVER_MANAGED_MEMORY)
+                   : DRIVER_SUCCESS;
 }
 
 int cuMemGetAddressRange_v2(uint64_t *base, size_t *bytes, uint64_t address)
@@ -322,7 +293,7 @@ int cuMemFreeHost(void *host)
 {
     IN_CONTEXT;
     driver_order_host_all();
-    return host ? release((uintptr_t)host, DRIVER_PINNED_MEMORY, DRIVER_PINNED_MEMORY)
+    return host ? driver_memory_release((uintptr_t)host, DRIVER_PINNED_MEMORY, DRIVER_PINNED_MEMORY)
                 : DRIVER_SUCCESS;
 }
 
@@ -361,7 +332,7 @@ int cuMemHostRegister_v2(void *host, size_t bytes, unsigned flags)
         return DRIVER_INVALID_VALUE;
     if (driver_registered_at(host))
         return DRIVER_ALREADY_REGISTERED;
-    return make(DRIVER_REGISTERED_MEMORY, bytes, host, &m);
+    return driver_memory_make(DRIVER_REGISTERED_MEMORY, bytes, host, &m);
 }
 
 int cuMemHostUnregister(void *host)
@@ -370,7 +341,7 @@ int cuMemHostUnregister(void *host)
     const struct driver_memory *m = driver_registered_at(host);
     if (!m || m->host != host)
         return DRIVER_NOT_REGISTERED;
-    return release(m->address, DRIVER_REGISTERED_MEMORY, DRIVER_REGISTERED_MEMORY);
+    return driver_memory_release(m->address, DRIVER_REGISTERED_MEMORY, DRIVER_REGISTERED_MEMORY);
 }
 
 int cuMemAllocManaged(uint64_t *address, size_t bytes, unsigned flags)

@@ -29,6 +29,8 @@ static const struct {
     {"GraphAddNode", "use the call for the kind of node, such as cudaGraphAddKernelNode"},
     {"MemAllocNode", "allocate before the graph is launched"},
     {"MemFreeNode", "free after the graph is launched"},
+    {"MemPoolExport", "use one process"},
+    {"MemPoolImport", "use one process"},
     {"Conditional", "let the host decide, and launch one of several graphs"},
     {"GreenCtx", "use the device's whole context"},
 };

@@ -75,6 +75,7 @@ struct driver_work {
     int slot, stream, node;
     uint64_t time;
     const char *call;
+    const char *verb;                   /* "allocates", "frees"; NULL: it reads and writes */
     const struct driver_kernel *kernel; /* NULL: a copy, a fill, an allocation or a free */
     int64_t launch;
     struct driver_site site;

@@ -16,8 +16,10 @@ static const char *where_text(struct arena *a, const struct driver_work *w)
     return driver_stream_text(a, w->stream, w->node);
 }
 
-static const char *verb(unsigned touch)
+static const char *verb(const struct driver_work *w, unsigned touch)
 {
+    if (w && w->verb)
+        return w->verb;
     return touch & (DRIVER_WRITES | DRIVER_WRITES_ATOMICALLY) ? "writes" : "reads";
 }
 
@@ -47,8 +49,9 @@ static void note_side(struct text *text, struct text *json, const char *key,
     struct arena *a = &driver.arena;
     const char *line = line_text(w, ins), *site = site_text(w);
     text_printf(text, "%s%snote: %s in %s, at %s, %s it\n", *line ? "" : "    ", line,
-                work_text(a, w), where_text(a, w), site, verb(touch));
-    text_printf(json, ", \"%s\": {\"does\": \"%s\", \"stream\": %d", key, verb(touch), w->stream);
+                work_text(a, w), where_text(a, w), site, verb(w, touch));
+    text_printf(json, ", \"%s\": {\"does\": \"%s\", \"stream\": %d", key, verb(w, touch),
+                w->stream);
     if (w->node)
         text_printf(json, ", \"node\": %d", w->node);
     if (w->kernel)
@@ -130,8 +133,8 @@ static int report_host_race(void *user)
         return DRIVER_SUCCESS;
     const char *message =
         arena_printf(a, "the host %s %s while %s in %s, which it has not waited for, %s it",
-                     verb(o->touch[1]), byte_text(a, o->address), work_text(a, r->first),
-                     where_text(a, r->first), verb(o->touch[0]));
+                     verb(NULL, o->touch[1]), byte_text(a, o->address), work_text(a, r->first),
+                     where_text(a, r->first), verb(r->first, o->touch[0]));
     text_init(&text, a);
     text_printf(&text, "error: host-race: %s\n    note: the host is at %s\n", message, site);
     driver_finding_begin(&json, "host-race", true, message);

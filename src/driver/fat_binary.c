@@ -3,6 +3,8 @@
  * its own size, then the payload. The layout was read off binaries of nvcc 12 and 13. */
 #include "driver/fat_binary.h"
 
+#include "driver/ptx_link.h"
+
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -114,26 +116,23 @@ static const char *binary_of(const char *image)
     return binary && word_at(binary) == binary_magic ? binary : NULL;
 }
 
-/* The wrapper of separate compilation names the parts that the toolkit linked. */
+/* The wrapper of separate compilation (-rdc=true) lists the modules of the object files. */
 static bool is_for_linking(const char *image)
 {
     enum { VERSION_LINKED = 2 };
     return word_at(image) == WRAPPER_MAGIC && word_at(image + 4) == VERSION_LINKED;
 }
 
-char *fat_ptx(struct arena *a, const void *image, int capability, size_t *length, const char **why)
+static const char *const for_newer = "its PTX is for a newer GPU; --device chooses the GPU";
+
+/* Returns the PTX of a fat binary. */
+static char *ptx_of(struct arena *a, const char *binary, int capability, size_t *length,
+                    const char **why)
 {
-    const char *binary = binary_of(image), *best = NULL;
+    const char *best = NULL;
     struct binary_header header;
     struct entry_header e, chosen = {.architecture = 0};
     bool above = false;
-    *why = "it is not a fat binary";
-    if (!binary)
-        return NULL;
-    if (is_for_linking(image)) {
-        *why = "it was compiled for linking on the device (-rdc=true), which is not supported";
-        return NULL;
-    }
     memcpy(&header, binary, sizeof header);
     const char *at = binary + header.header_bytes, *end = at + header.bytes;
     while ((size_t)(end - at) >= sizeof e) {
@@ -149,8 +148,41 @@ char *fat_ptx(struct arena *a, const void *image, int capability, size_t *length
         }
         at += e.header_bytes + e.payload_bytes;
     }
-    *why = above ? "its PTX is for a newer GPU; --device chooses the GPU"
+    *why = above ? for_newer
                  : "it has machine code alone; nvcc adds PTX with -arch=sm_90, or with "
                    "-gencode arch=compute_90,code=compute_90";
     return best ? unpack(a, &chosen, best, length, why) : NULL;
+}
+
+/* Links the modules that the wrapper lists, up to NULL: those of the object files. The toolkit's own
+ * library is among them; its only PTX is for the newest GPU, and kernels need nothing of it unless they
+ * launch kernels. */
+static char *linked_ptx(struct arena *a, const char *image, int capability, size_t *length,
+                        const char **why)
+{
+    enum { LIST_AT = 16 };
+    const char *const *list;
+    VEC(const char *) texts = {.data = NULL};
+    memcpy(&list, image + LIST_AT, sizeof list);
+    for (; list && *list; list++) {
+        const char *text = ptx_of(a, *list, capability, length, why);
+        if (!text && *why != for_newer)
+            return NULL;
+        if (text)
+            vec_push(a, &texts, text);
+    }
+    if (!texts.count)
+        return NULL;
+    char *linked = ptx_link(a, texts.data, texts.count, why);
+    *length = linked ? strlen(linked) : 0;
+    return linked;
+}
+
+char *fat_ptx(struct arena *a, const void *image, int capability, size_t *length, const char **why)
+{
+    const char *binary = binary_of(image);
+    if (is_for_linking(image))
+        return linked_ptx(a, image, capability, length, why);
+    *why = "it is not a fat binary";
+    return binary ? ptx_of(a, binary, capability, length, why) : NULL;
 }

@@ -5,6 +5,7 @@
  *   runtime_register.c   kernels and variables that compiled programs register
  *   runtime_launch.c     launches, functions, occupancy
  *   runtime_memory.c     memory
+ *   runtime_pool.c       allocations in the order of a stream, and their pools
  *   runtime_copy.c       copies and fills
  *   runtime_stream.c     streams and events
  *   runtime_graph.c, runtime_graph_nodes.c   graphs and captures

@@ -66,16 +66,6 @@ int cudaMallocHost(void **memory, size_t bytes)
     return runtime_done(cuMemAllocHost_v2(memory, bytes));
 }
 
-int cudaMallocAsync(void **memory, size_t bytes, void *stream)
-{
-    ENTER;
-    uint64_t address = 0;
-    if (!memory)
-        return runtime_done(DRIVER_INVALID_VALUE);
-    int result = cuMemAllocAsync(&address, bytes, stream);
-    return give(memory, address, result);
-}
-
 int cudaFree(void *memory)
 {
     ENTER;
@@ -86,12 +76,6 @@ int cudaFreeHost(void *memory)
 {
     ENTER;
     return runtime_done(cuMemFreeHost(memory));
-}
-
-int cudaFreeAsync(void *memory, void *stream)
-{
-    ENTER;
-    return runtime_done(cuMemFreeAsync((uintptr_t)memory, stream));
 }
 
 int cudaHostRegister(void *memory, size_t bytes, unsigned flags)

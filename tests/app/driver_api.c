@@ -27,6 +27,22 @@ static char *read_file(const char *path)
     return text;
 }
 
+/* Links the file with a second module, of one function. */
+static void load_linked(CUmodule *module, const char *path)
+{
+    static char part[] =
+        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .func nothing() { ret; }\n";
+    CUlinkState link;
+    void *image;
+    size_t bytes;
+    CHECK(cuLinkCreate(0, NULL, NULL, &link));
+    CHECK(cuLinkAddFile(link, CU_JIT_INPUT_PTX, path, 0, NULL, NULL));
+    CHECK(cuLinkAddData(link, CU_JIT_INPUT_PTX, part, sizeof part, "part", 0, NULL, NULL));
+    CHECK(cuLinkComplete(link, &image, &bytes));
+    CHECK(cuModuleLoadData(module, image));
+    CHECK(cuLinkDestroy(link));
+}
+
 static void scale(CUmodule module, CUdeviceptr in, CUdeviceptr out, int n)
 {
     CUfunction f;
@@ -65,7 +81,10 @@ int main(int argc, char **argv)
     CHECK(cuDeviceGet(&device, 0));
     CHECK(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
     CHECK(cuCtxCreate(&context, NULL, 0, device));
-    CHECK(cuModuleLoadData(&module, read_file(argv[1])));
+    if (strcmp(what, "clean") == 0)
+        load_linked(&module, argv[1]);
+    else
+        CHECK(cuModuleLoadData(&module, read_file(argv[1])));
     CHECK(cuMemAlloc(&in, BYTES));
     CHECK(cuMemAlloc(&out, BYTES));
     for (int i = 0; i < N; i++)

@@ -41,7 +41,7 @@ def check_twins(tool, folder, source):
         expect(kind in found, f"{name}: no {kind} in {sorted(found)}")
         text = found[kind]["text"]
         expect(f"at main+0x" in text and f" in {name}" in text, f"{name}: {text}")
-        expect(kind in OF_HOST or re.search(rf"{name}[.]cu:\d+:\d+: |cudaMemcpyAsync", text), f"{name}: {text}")
+        expect(kind in OF_HOST or re.search(rf"{name}[.]cu:\d+:\d+: |cudaMemcpyAsync|cudaGraphAdd", text), f"{name}: {text}")
 
 
 def check_options(tool, folder):
@@ -108,6 +108,16 @@ def check_trace(tool, folder):
     expect(done.status == 1 and "missing_barrier.cu:12:13: error: race: " in done.err, f"{commands}{done}")
 
 
+def check_linked(tool, folder):
+    """Modules that are linked on the device: their static functions of one name are told apart."""
+    for name, options in (("linked", [*ptx_alone()]), ("linked_static", ["-arch=sm_90"])):
+        program = build(folder, "linked_main.cu", "linked_part.cu", "-rdc=true", *options, name=name)
+        clean = call([tool, "check", "--strict", "--", program, "clean"])
+        expect(clean.status == 0 and clean.out == "1808\n" and clean.err == "", clean)
+        broken = call([tool, "check", "--", program, "broken"])
+        expect(broken.status == 1 and "linked_part.cu:15:9: error: race: read and write of element 0" in broken.err, broken)
+
+
 def check_hostile(tool, folder):
     program = build(folder, "hostile.cu", *ptx_alone())
 
@@ -145,6 +155,7 @@ def main():
         check_counts(tool, folder)
         check_sample(tool, folder)
         check_trace(tool, folder)
+        check_linked(tool, folder)
         check_hostile(tool, folder)
 
 
