@@ -274,6 +274,12 @@ TW_API tw_status tw_kernel_written(tw_kernel *k, tw_written *out);
  * compile. */
 TW_API tw_status tw_launch_compared(tw_launch *l, int index, const char **param, int64_t *value);
 
+/* Finds how many products of 8-bit floats a sum of the program adds in the fewer bits of its matrix
+ * unit before it is promoted (docs/language.md, "Sums of 8-bit floats"): INT64_MAX for `sum(unit)`,
+ * 0 if the program has no such sum. Sizes need not be set. Returns TW_OK, TW_BAD_ARGUMENT,
+ * TW_NO_MEMORY or the status of a program that does not compile. */
+TW_API tw_status tw_launch_unit_terms(tw_launch *l, int64_t *terms);
+
 /* The use of an array, in the kernel or in its `ensures`. */
 typedef struct tw_array_use {
     size_t size;   /* tw_array_use_init sets it */

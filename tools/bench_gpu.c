@@ -1,6 +1,7 @@
 #include "bench_gpu_turns.h"
 #include "bench_launch.h"
 #include "bench_settings.h"
+#include "tilewright_look.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ static void find_gemm(struct gpu_job *j)
                             .batch = s->batch,
                             .a_turned = p->a_turned,
                             .b_turned = p->b_turned};
+    tw_launch_unit_terms(j->first, &j->gemm.unit_terms); /* it has compiled */
 }
 
 /* Sets the result of a row that is not timed, or whose kernel the GPU refused. */

@@ -104,7 +104,7 @@ static void compare_with(struct gpu_turns *x, struct gpu_job *j, const struct co
 {
     const struct value_samples *only = compared_rows(x);
     struct value_check v =
-        values_compare(&x->gemm, norms_of(x), only, x->reference.ours, x->reference.theirs);
+        values_compare(&j->gemm, norms_of(x), only, x->reference.ours, x->reference.theirs);
     char with[96] = "all elements";
     if (only)
         snprintf(with, sizeof with, "%lld rows", (long long)only->row_count);
@@ -127,7 +127,7 @@ static void check_product(struct gpu_turns *x, struct gpu_job *j, bool ensured)
     if (!ensured) {
         const struct value_samples *samples = samples_of(x);
         struct value_check v =
-            values_check(&x->gemm, samples, x->reference.ours, compared_rows(x) != NULL);
+            values_check(&j->gemm, samples, x->reference.ours, compared_rows(x) != NULL);
         bench_take_samples(&j->row->common, &v);
     }
     if (library && has_theirs(x, library))

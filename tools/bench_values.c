@@ -27,14 +27,21 @@ static struct rounding rounding_of(tw_dtype t)
     }
 }
 
+static double terms_bound(double terms, double unit, double magnitude)
+{
+    return (terms > 64 ? 8 * sqrt(terms) : terms) * unit * magnitude;
+}
+
 /* Returns the error bound of a sum of K products whose magnitudes add up to `magnitude`,
- * computed in f32 (f64 for f64). */
+ * computed in f32 (f64 for f64), and of the parts that a unit sums in 14 bits. */
 static double sum_bound(const struct gemm *g, double magnitude)
 {
     double terms = (double)g->k + 2, unit = g->a == TW_F64 ? 0x1p-53 : 0x1p-24;
+    double weak = (double)(g->unit_terms < g->k ? g->unit_terms : g->k) + 2;
     if (rounding_of(g->a).unit <= 0)
         return 0;
-    return (terms > 64 ? 8 * sqrt(terms) : terms) * unit * magnitude;
+    return terms_bound(terms, unit, magnitude) +
+           (g->unit_terms > 0 ? terms_bound(weak, 0x1p-13, magnitude) : 0);
 }
 
 static double store_bound(const struct gemm *g, double v)
@@ -212,7 +219,7 @@ struct value_samples *values_samples(const struct gemm *g, const struct factor *
     x->rows = need_memory((size_t)(x->row_count + x->column_count) * sizeof *x->rows);
     x->columns = x->rows + x->row_count;
     x->values = need_memory((size_t)(2 * x->row_count * x->column_count) * sizeof *x->values);
-    x->tolerances = x->values + x->row_count * x->column_count;
+    x->magnitudes = x->values + x->row_count * x->column_count;
     picked = need_memory((size_t)(matrices + rows) * sizeof *picked);
     pick_spread(picked, matrices, g->batch, &state);
     pick_spread(x->columns, x->column_count, g->n, &state);
@@ -224,10 +231,9 @@ struct value_samples *values_samples(const struct gemm *g, const struct factor *
         for (int64_t i = 0; i < rows * x->column_count; i++) {
             int64_t row = i / x->column_count, at = row * s.width + i % x->column_count;
             int64_t to = z * rows * x->column_count + i;
-            double magnitude = magnitude_of(g, s.magnitude[at], s.all[at]);
             x->rows[z * rows + row] = picked[z] * g->m + own[row];
             x->values[to] = s.value[at];
-            x->tolerances[to] = SAFETY * (sum_bound(g, magnitude) + store_bound(g, s.value[at]));
+            x->magnitudes[to] = magnitude_of(g, s.magnitude[at], s.all[at]);
         }
     }
     free(s.value);
@@ -252,7 +258,8 @@ struct value_check values_check(const struct gemm *g, const struct value_samples
         for (int64_t j = 0; j < x->column_count; j++) {
             int64_t s = i * x->column_count + j;
             double got = load(g->c, c, (only_rows ? i : x->rows[i]) * g->n + x->columns[j]);
-            judge(&v, got, x->values[s], x->tolerances[s], x->rows[i] * g->n + x->columns[j]);
+            double bound = sum_bound(g, x->magnitudes[s]) + store_bound(g, x->values[s]);
+            judge(&v, got, x->values[s], SAFETY * bound, x->rows[i] * g->n + x->columns[j]);
         }
     return v;
 }
@@ -372,7 +379,9 @@ struct value_check values_compare(const struct gemm *g, const struct value_norms
     float *all = short_values(g->c);
     double *x = need_memory((size_t)(2 * g->n) * sizeof *x), *y = x + g->n;
     const struct rounding r = rounding_of(g->c);
-    const double sum_unit = SAFETY * 2 * sum_bound(g, 1);
+    struct gemm others = *g;
+    others.unit_terms = 0;
+    const double sum_unit = SAFETY * (sum_bound(g, 1) + sum_bound(&others, 1));
     for (int64_t i = 0; i < (only ? only->row_count : g->batch * g->m); i++) {
         const int64_t row = only ? only->rows[i] : i;
         const double *columns = n->columns + row / g->m * g->n;

@@ -1,7 +1,8 @@
 /* Checks the products that `bench` times.
  *
  * The tolerances are those of `ensures` (docs/language.md): twice the rounding bound of a sum of
- * K products in the type of the sum, plus the rounding of the result's type. */
+ * K products in the type of the sum, plus the rounding of the result's type; and plus the bound of
+ * the sums in a unit's fewer bits, which gemm.unit_terms tells. */
 #ifndef TW_BENCH_VALUES_H
 #define TW_BENCH_VALUES_H
 
@@ -28,7 +29,7 @@ struct value_check {
 struct value_samples {
     int64_t row_count, column_count;
     int64_t *rows, *columns;     /* ascending, spread over C; with the first and the last */
-    double *values, *tolerances; /* [row_count][column_count] */
+    double *values, *magnitudes; /* [row_count][column_count]; magnitudes of the sums' parts */
 };
 /* Computes samples: 4096, or fewer if C has fewer, or if these would take more than 2^26
  * multiplications (but at least 64). The caller calls values_samples_free, for which NULL is
@@ -49,7 +50,8 @@ struct value_norms {
 struct value_norms values_norms(const struct gemm *g, const struct factor *a,
                                 const struct factor *b);
 void values_norms_free(struct value_norms *x);
-/* Compares two results, both of which may be rounded, element by element. only: NULL, or both
+/* Compares two results, both of which may be rounded, element by element. Those of `other` are
+ * sums in full precision. only: NULL, or both
  * have the rows of these samples only. */
 struct value_check values_compare(const struct gemm *g, const struct value_norms *n,
                                   const struct value_samples *only, const void *c,

@@ -10,6 +10,7 @@ struct gemm {
     int64_t m, n, k;
     int64_t batch;           /* 1: a single product */
     bool a_turned, b_turned; /* A is stored as [k][m], B as [n][k] */
+    int64_t unit_terms; /* products that are added in the unit's fewer bits, at most; 0: none */
 };
 
 #endif

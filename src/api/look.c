@@ -41,6 +41,7 @@ struct look {
     tw_layouts *layouts; /* are wanted, not the text */
     const char *undecided;
     struct compared *compared;
+    int64_t *terms;    /* of sums in a unit: where their number goes */
     const char *array; /* the pointer parameter whose use is wanted, */
     tw_array_use *use; /* and where it goes */
     struct choice *choice;
@@ -355,6 +356,25 @@ tw_status tw_launch_compared(tw_launch *l, int index, const char **param, int64_
     *param = l->kernel->info->params[all.list[index].param].name;
     *value = all.list[index].value;
     return TW_OK;
+}
+
+/* --- sums in a unit --- */
+
+static tw_status unit_terms_call(void *user)
+{
+    struct look *c = user;
+    tw_status status;
+    const struct kernel *ir = look_at(c, &status);
+    if (ir)
+        *c->terms = kernel_unit_terms(ir);
+    return status;
+}
+
+tw_status tw_launch_unit_terms(tw_launch *l, int64_t *terms)
+{
+    if (!l || !terms)
+        return TW_BAD_ARGUMENT;
+    return context_call(l->ctx, unit_terms_call, &(struct look){.launch = l, .terms = terms});
 }
 
 /* --- the use of an array --- */

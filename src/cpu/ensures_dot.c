@@ -233,23 +233,15 @@ static void finish_element(struct finish *f, int64_t at)
     tile_put(f->out, at, result);
 }
 
-static void find_weak_sum(void *user, struct stmt *s)
-{
-    struct weak_sum *weak = user;
-    if (!s->in_background || !product_is_small(s))
-        return;
-    int64_t k = s->promoted > 0 ? s->promoted : SUM_PROMOTED;
-    weak->unit = 0x1p-13; /* of 14 bits, truncated */
-    weak->k = s->promoted == SUM_IN_UNIT ? INT64_MAX : k > weak->k ? k : weak->k;
-}
-
 /* Returns the sums that the kernel's products in the background have in their unit, if e is a product of 8-bit floats. */
 static struct weak_sum weak_sum_of(struct oracle *o, const struct expr *e, int64_t k)
 {
     struct weak_sum weak = {0};
     if (is_byte_float(unconverted_factor(e->args[0])->type.dtype) &&
         is_byte_float(unconverted_factor(e->args[1])->type.dtype))
-        stmt_walk(o->kernel->body, find_weak_sum, &weak);
+        weak.k = kernel_unit_terms(o->kernel);
+    if (weak.k > 0)
+        weak.unit = 0x1p-13; /* of 14 bits, truncated */
     weak.k = weak.k < k ? weak.k : k;
     return weak;
 }

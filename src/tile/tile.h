@@ -351,6 +351,9 @@ bool may_be_uncredited(enum op op);
 const struct expr *unconverted_factor(const struct expr *factor);
 /* Returns true if the product in the background multiplies 8-bit floats, whose units keep fewer bits of the sums. */
 bool product_is_small(const struct stmt *s);
+/* Returns the most elements of k over which such a product of the kernel sums in its unit's bits: INT64_MAX for all of k; 0 if there
+ * is none. */
+int64_t kernel_unit_terms(const struct kernel *k);
 /* Returns true if the value of e is made of register tiles, which the whole block holds: e names one,
  * outside of indices and of values of rank 0. */
 bool expr_has_register_tile(const struct expr *e);

@@ -147,6 +147,22 @@ bool product_is_small(const struct stmt *s)
            is_byte_float(unconverted_factor(s->value->args[1])->type.dtype);
 }
 
+static void note_unit_terms(void *user, struct stmt *s)
+{
+    int64_t *most = user;
+    if (!s->in_background || !product_is_small(s))
+        return;
+    int64_t k = s->promoted == SUM_IN_UNIT ? INT64_MAX : s->promoted ? s->promoted : SUM_PROMOTED;
+    *most = k > *most ? k : *most;
+}
+
+int64_t kernel_unit_terms(const struct kernel *k)
+{
+    int64_t most = 0;
+    stmt_walk(k->body, note_unit_terms, &most);
+    return most;
+}
+
 static void note_hopper(void *user, struct stmt *s)
 {
     bool *found = user;

@@ -75,12 +75,12 @@ static void discard(struct product *x)
 }
 
 static const struct gemm shapes[] = {
-    {TW_F32, TW_F32, TW_F32, 1, 1, 1, 1, false, false},
-    {TW_F32, TW_F32, TW_F32, 1, 700, 33, 1, false, false},
-    {TW_F32, TW_F32, TW_F32, 130, 90, 600, 1, false, false},
-    {TW_F32, TW_F32, TW_F32, 70, 131, 65, 1, true, false},
-    {TW_F32, TW_F32, TW_F32, 67, 9, 1030, 1, false, true},
-    {TW_F32, TW_F32, TW_F32, 20, 30, 40, 18, true, true},
+    {TW_F32, TW_F32, TW_F32, 1, 1, 1, 1, false, false, 0},
+    {TW_F32, TW_F32, TW_F32, 1, 700, 33, 1, false, false, 0},
+    {TW_F32, TW_F32, TW_F32, 130, 90, 600, 1, false, false, 0},
+    {TW_F32, TW_F32, TW_F32, 70, 131, 65, 1, true, false, 0},
+    {TW_F32, TW_F32, TW_F32, 67, 9, 1030, 1, false, true, 0},
+    {TW_F32, TW_F32, TW_F32, 20, 30, 40, 18, true, true, 0},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -99,7 +99,8 @@ static void samples_are_sums(void **state)
             for (int64_t j = 0; j < v->column_count; j++) {
                 double want = x->exact[v->rows[i] * x->g.n + v->columns[j]];
                 assert_true(fabs(v->values[i * v->column_count + j] - want) < 1e-12);
-                assert_true(v->tolerances[i * v->column_count + j] < 1e-3);
+                double magnitude = v->magnitudes[i * v->column_count + j];
+                assert_true(magnitude >= fabs(want) - 1e-12 && magnitude <= (double)x->g.k / 4);
             }
         }
         values_samples_free(v);
@@ -191,7 +192,7 @@ static void wrong_elements_of_rows_are_found(void **state)
 static void rounded_results(void **state)
 {
     (void)state;
-    struct product *x = make((struct gemm){TW_F32, TW_F32, TW_F16, 64, 80, 96, 1, false, false});
+    struct product *x = make((struct gemm){TW_F32, TW_F32, TW_F16, 64, 80, 96, 1, false, false, 0});
     uint16_t *c = need_memory((size_t)elements(x) * sizeof *c);
     uint16_t *other = need_memory((size_t)elements(x) * sizeof *other);
     for (int64_t i = 0; i < elements(x); i++) {
@@ -213,6 +214,53 @@ static void rounded_results(void **state)
     discard(x);
 }
 
+/* Returns a sum as a unit makes it that keeps 14 bits, added to a full one after `terms` products. */
+static double unit_sum(const struct product *x, int64_t i, int64_t j, int64_t terms)
+{
+    double all = 0, part = 0;
+    for (int64_t p = 0; p < x->g.k; p++) {
+        int exponent;
+        part += (double)x->a[(i * x->g.k + p) % PERIOD] * (double)x->b[(p * x->g.n + j) % PERIOD];
+        frexp(part, &exponent);
+        if (p % 32 == 31)
+            part = ldexp(trunc(ldexp(part, 14 - exponent)), exponent - 14);
+        if (p % terms != terms - 1)
+            continue;
+        all += part;
+        part = 0;
+    }
+    return all + part;
+}
+
+/* Sums in a unit's fewer bits are right if the product says so, and only then. */
+static void sums_of_a_unit(void **state)
+{
+    (void)state;
+    static const int64_t terms[] = {INT64_MAX, 128};
+    for (int t = 0; t < 2; t++) {
+        struct product *x =
+            make((struct gemm){TW_F32, TW_F32, TW_F32, 64, 64, 4096, 1, false, false, terms[t]});
+        for (int64_t at = 0; at < elements(x); at++)
+            x->c[at] = (float)unit_sum(x, at / x->g.n, at % x->g.n, terms[t]);
+        struct value_norms n = values_norms(&x->g, &x->fa, &x->fb);
+        struct value_samples *s = values_samples(&x->g, &x->fa, &x->fb);
+        float *other = need_memory((size_t)elements(x) * sizeof *other);
+        for (int64_t at = 0; at < elements(x); at++)
+            other[at] = (float)x->exact[at];
+        assert_true(values_check(&x->g, s, x->c, false).ok);
+        assert_true(values_compare(&x->g, &n, NULL, x->c, other).ok);
+        x->g.unit_terms = 0;
+        assert_true(!values_check(&x->g, s, x->c, false).ok);
+        x->g.unit_terms = terms[t];
+        x->c[0] += 40;
+        assert_true(!values_check(&x->g, s, x->c, false).ok);
+        values_samples_free(s);
+        values_norms_free(&n);
+        free(other);
+        discard(x);
+    }
+}
+
 /* Long sums get fewer samples, so that the work is bounded. */
 static void work_is_bounded(void **state)
 {
@@ -222,7 +270,7 @@ static void work_is_bounded(void **state)
     float zeros[3] = {0};
     for (int i = 0; i < 4; i++) {
         const int64_t *z = sizes[i];
-        struct gemm g = {TW_F32, TW_F32, TW_F32, z[0], z[1], z[2], z[3], false, false};
+        struct gemm g = {TW_F32, TW_F32, TW_F32, z[0], z[1], z[2], z[3], false, false, 0};
         struct factor f = {TW_F32, zeros, 3};
         struct value_samples *v = values_samples(&g, &f, &f);
         int64_t count = v->row_count * v->column_count;
@@ -240,6 +288,7 @@ int main(void)
         cmocka_unit_test(wrong_elements_are_found),
         cmocka_unit_test(wrong_elements_of_rows_are_found),
         cmocka_unit_test(rounded_results),
+        cmocka_unit_test(sums_of_a_unit),
         cmocka_unit_test(work_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

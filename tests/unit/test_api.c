@@ -52,6 +52,38 @@ static void test_threads_are_counted_from_0(void **state)
     assert_int_equal(tw_context_new(NULL, NULL), TW_BAD_ARGUMENT);
 }
 
+/* --- sums in a unit --- */
+
+static int64_t unit_terms(struct fixture *f, const char *sums)
+{
+    char text[1024];
+    int64_t terms = -1;
+    tw_launch *l;
+    snprintf(text, sizeof text,
+             "kernel k(const e4m3 *a, f32 *c) grid(1) warps(4) target(sm_90a)\n{\n"
+             "    global e4m3 A[64][64] = a;\n    global f32 C[64][64] = c;\n"
+             "    shared e4m3 s[64][64] = A[0 +: 64][0 +: 64];\n    reg f32 acc[64][64] = 0;\n"
+             "    sync();\n    fence_async();\n    %s\n    dot_wait(0);\n"
+             "    C[0 +: 64][0 +: 64] = acc;\n}\n",
+             sums);
+    load(f, text);
+    succeed(f, tw_launch_new(tw_module_kernel_at(f->module, 0), &l));
+    succeed(f, tw_launch_unit_terms(l, &terms));
+    assert_int_equal(tw_launch_unit_terms(l, NULL), TW_BAD_ARGUMENT);
+    assert_int_equal(tw_launch_unit_terms(NULL, &terms), TW_BAD_ARGUMENT);
+    tw_launch_free(l);
+    return terms;
+}
+
+static void test_sums_in_a_unit(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(unit_terms(f, "dot_async(acc, s, trans(s)) sum(unit);"), INT64_MAX);
+    assert_int_equal(unit_terms(f, "dot_async(acc, s, trans(s)) sum(promoted 64);"), 64);
+    assert_int_equal(unit_terms(f, "dot_async(acc, s, trans(s));"), 128);
+    assert_int_equal(unit_terms(f, ""), 0);
+}
+
 /* --- modules --- */
 
 static void test_kernel_describes_itself(void **state)
@@ -624,6 +656,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_threads_are_counted_from_0),
+        TEST(test_sums_in_a_unit),
         TEST(test_kernel_describes_itself),
         TEST(test_float_tunes),
         TEST(test_unknown_kernel),
