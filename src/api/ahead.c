@@ -84,7 +84,8 @@ struct add_call {
     const tw_build_when *when;
     const struct build_family *family;
     const char *variant;
-    bool only_tries; /* adds nothing */
+    bool only_tries;   /* adds nothing */
+    const bool *known; /* by parameter: it is compiled in */
     struct aot_given given;
 };
 
@@ -212,7 +213,7 @@ static bool describe_row(struct add_call *c)
                                     .is_static = is_static,
                                     .values = l->choice.values,
                                     .divisor = divisor,
-                                    .alignment = l->kernel->device ? alignment_of(c) : 1,
+                                    .alignment = l->kernel->executor->lowers ? alignment_of(c) : 1,
                                     .range_count = count,
                                     .ranges = ranges,
                                     .tuned = tunes_text(l, false)};
@@ -240,8 +241,7 @@ static bool statics_known(const struct add_call *c)
 }
 
 /* Compiles for each set of instructions that this library has routines for. */
-static tw_status compile_for_cpu(struct add_call *c, struct kernel *ir,
-                                 const struct pass_context *passes)
+tw_status host_ship(struct add_call *c, struct kernel *ir, const struct pass_context *passes)
 {
     struct arena *a = &c->launch->ctx->scratch;
     VEC(struct aot_program) programs = {0};
@@ -287,8 +287,9 @@ static tw_status compile_for_cpu(struct add_call *c, struct kernel *ir,
 }
 
 /* Lowers without source lines: shipped kernels are not debugged by line. */
-static bool lower(struct add_call *c, struct kernel *ir, const bool *known)
+tw_status gpu_ship(struct add_call *c, struct kernel *ir, const struct pass_context *passes)
 {
+    (void)passes;
     const tw_kernel *k = c->launch->kernel;
     struct lowered *out = arena_new(&k->module->ctx->scratch, struct lowered);
     int count = k->info->param_count;
@@ -300,14 +301,14 @@ static bool lower(struct add_call *c, struct kernel *ir, const bool *known)
     struct lower_options options = {.target = k->device, .alignment = alignment};
     if (!emit_kernel(&k->module->ctx->scratch, ir, &options, diag_of(c), out)) {
         if (out->excess != LOWER_FITS)
-            note_fitting(k, &c->launch->choice, known, out->excess);
-        return false;
+            note_fitting(k, &c->launch->choice, c->known, out->excess);
+        return TW_BAD_PROGRAM;
     }
     c->given.kernel = ir;
     c->given.lowered = out;
     c->given.target = k->asked;
     c->given.code = k->device;
-    return true;
+    return TW_OK;
 }
 
 static tw_status compile(struct add_call *c)
@@ -318,16 +319,13 @@ static tw_status compile(struct add_call *c)
     bool *known = arena_array(a, bool, info->param_count);
     for (int p = 0; p < info->param_count; p++)
         known[p] = info->params[p].is_static;
+    c->known = known;
     struct kernel *ir = choice_check(a, diag_of(c), l->kernel, &l->choice, known);
     if (!ir)
         return TW_BAD_PROGRAM;
     struct pass_context passes;
     tw_status status = choice_passes_kept(l->kernel, ir, &l->choice, known, NULL, &passes);
-    if (status != TW_OK)
-        return status;
-    if (!l->kernel->device)
-        return compile_for_cpu(c, ir, &passes);
-    return lower(c, ir, known) ? TW_OK : TW_BAD_PROGRAM;
+    return status == TW_OK ? l->kernel->executor->ship(c, ir, &passes) : status;
 }
 
 /* Returns true if a size has its default because the launch does not say it. */
@@ -347,7 +345,7 @@ static void forget_divisors(struct add_call *c)
     tw_launch *l = c->launch;
     const struct lang_kernel *info = l->kernel->info;
     for (int p = 0; p < info->param_count; p++)
-        if (info->params[p].derived || is_default(l, p) || !l->kernel->device ||
+        if (info->params[p].derived || is_default(l, p) || !l->kernel->executor->lowers ||
             (!c->family && l->choice.divisor[p] == 8))
             l->choice.divisor[p] = 1;
 }

@@ -146,8 +146,6 @@ tw_status tw_context_roofs(tw_context *ctx, bool measure, tw_cpu_roofs *out)
 {
     if (!ctx)
         return TW_BAD_ARGUMENT;
-    if (!out)
-        return context_refuse(ctx, "tw_context_roofs: `out` is NULL");
     if (!SIZED_FITS(ctx, tw_cpu_roofs, out))
         return TW_BAD_ARGUMENT;
     struct roofs_call call = {.ctx = ctx, .measure = measure};

@@ -88,29 +88,17 @@ void launch_derive(tw_launch *l, int p, bool statics_alone)
 
 /* --- numbers of the device --- */
 
-/* Asks the driver once. */
-static void look(tw_context *ctx)
+int64_t host_processors(const tw_kernel *k)
 {
-    struct cuda_device d;
-    char why[CUDA_WHY];
-    if (ctx->gpu.asked)
-        return;
-    ctx->gpu.asked = true;
-    if (!cuda_look(ctx->config.device, &d, why))
-        return;
-    ctx->gpu.multiprocessors = d.multiprocessors;
-    ctx->gpu.capability = d.capability;
+    return k->module->ctx->parallel.threads;
 }
 
-int64_t launch_device_number(const tw_kernel *k, enum device_number number)
+/* Without a GPU that runs the target, this is the number of one in the model's table. */
+int64_t gpu_processors(const tw_kernel *k)
 {
-    tw_context *ctx = k->module->ctx;
-    (void)number; /* a cluster has one block, so as many clusters run as blocks */
-    if (!k->device)
-        return ctx->parallel.threads;
-    look(ctx);
-    if (ctx->gpu.multiprocessors > 0 && target_runs_on(k->device, ctx->gpu.capability))
-        return ctx->gpu.multiprocessors;
+    const struct cuda_device *here = context_look(k->module->ctx, k->device);
+    if (here)
+        return here->multiprocessors;
     for (int i = 0; gpu_at(i); i++)
         if (target_runs_on(k->device, gpu_at(i)->capability))
             return gpu_at(i)->multiprocessors;

@@ -4,6 +4,15 @@
 
 #include <stdio.h>
 
+const struct cuda_device *context_look(tw_context *ctx, const struct target *t)
+{
+    char why[CUDA_WHY];
+    if (!ctx->looked && !cuda_look(ctx->config.device, &ctx->gpu, why))
+        ctx->gpu = (struct cuda_device){0};
+    ctx->looked = true;
+    return ctx->gpu.multiprocessors && target_runs_on(t, ctx->gpu.capability) ? &ctx->gpu : NULL;
+}
+
 tw_status context_gpu(tw_context *ctx, struct cuda **out)
 {
     char why[CUDA_WHY];
@@ -280,8 +289,6 @@ tw_status tw_context_cache(tw_context *ctx, tw_cache *out)
 {
     if (!ctx)
         return TW_BAD_ARGUMENT;
-    if (!out)
-        return context_refuse(ctx, "tw_context_cache: `out` is NULL");
     if (!SIZED_FITS(ctx, tw_cache, out))
         return TW_BAD_ARGUMENT;
     struct cache_call call = {.ctx = ctx};

@@ -111,9 +111,7 @@ static tw_status find_place(struct dlpack_call *c)
     switch (t->device_type) {
     case ON_CPU:
     case ON_CUDA_HOST: return TW_OK;
-    case ON_CUDA_MANAGED:
-        c->array.place = c->launch->kernel->device ? TW_ON_DEVICE : TW_ON_HOST;
-        return TW_OK;
+    case ON_CUDA_MANAGED: c->array.place = c->launch->kernel->executor->managed; return TW_OK;
     case ON_CUDA: break;
     default:
         diag_error(&c->ctx->diag, LOC_NONE,

@@ -79,7 +79,7 @@ struct tw_entry {
     struct entry_table table;
     /* under the lock */
     struct platform_lock *lock;
-    bool on_host;
+    const struct executor *executor;
     struct cpu_options options; /* the host's */
     tw_context *owner;
     tw_context *ctx;           /* the entry's own */
@@ -280,7 +280,7 @@ static const char *kind_text(const tw_entry *e, tw_value_kind kind)
     switch (kind) {
     case TW_INTEGER: return "an integer";
     case TW_FLOAT: return "a float";
-    case TW_POINTER: return e->on_host ? "an address" : "an address on the device";
+    case TW_POINTER: return e->executor->streams ? "an address on the device" : "an address";
     }
     return "a value without a kind";
 }
@@ -475,7 +475,7 @@ static struct entry_variant *describe(tw_entry *e, struct variant *v, const stru
     out->program = v->program;
     if (!e->launch->allows_overlap)
         find_pairs(out, &v->arena, &v->overlay);
-    if (e->on_host)
+    if (!e->executor->streams)
         return out;
     trim(v);
     out->quick = !v->ir->cooperative;
@@ -521,7 +521,7 @@ static tw_status make_variant(const struct entry_call *c, struct given *g,
         status = TW_BAD_ARGUMENT;
     l->variant = v;
     l->prepared = status == TW_OK;
-    if (status == TW_OK && !e->on_host)
+    if (status == TW_OK && e->executor->streams)
         status = launch_load(l);
     if (status != TW_OK)
         return status;
@@ -543,7 +543,7 @@ static tw_status variant_of(const struct entry_call *c, struct given *g,
     if (*out)
         return TW_OK;
     tw_status status = TW_OK;
-    if (!c->entry->on_host)
+    if (c->entry->executor->streams)
         status = launch_not_captured(
             c->entry->launch, c->stream,
             arena_printf(&c->entry->ctx->scratch,
@@ -620,7 +620,7 @@ static tw_status slow_body(void *user)
         launch_refuse_overlap(c->entry->launch, pair[0], pair[1]);
         return TW_BAD_ARGUMENT;
     }
-    if (status == TW_OK && !c->entry->on_host)
+    if (status == TW_OK && c->entry->executor->streams)
         status = enqueue(c, &g, v);
     if (status != TW_OK || !c->needs)
         return status;
@@ -653,10 +653,17 @@ static tw_status locked_call(tw_entry *e, tw_error *error, tw_status (*body)(voi
     return status;
 }
 
-static tw_status start_slowly(const struct entry_call *c)
+static tw_status start_slowly(struct entry_call *c)
 {
-    struct entry_call call = *c;
-    return locked_call(c->entry, c->error, slow_body, &call);
+    return locked_call(c->entry, c->error, slow_body, c);
+}
+
+tw_status gpu_start(struct entry_call *c)
+{
+    if (count_fits(c->entry, c->count) &&
+        start_quickly(c->entry, c->arguments, c->count, c->stream))
+        return TW_OK;
+    return start_slowly(c);
 }
 
 /* --- on the host --- */
@@ -696,7 +703,7 @@ static struct cpu_argument host_argument(const struct entry_param *p, uint64_t v
     return (struct cpu_argument){.scalar = {.i = (int64_t)value}};
 }
 
-static tw_status start_on_host(const struct entry_call *c)
+tw_status host_start(struct entry_call *c)
 {
     tw_entry *e = c->entry;
     struct given g;
@@ -720,46 +727,28 @@ static tw_status start_on_host(const struct entry_call *c)
 
 /* --- the calls --- */
 
-static tw_status refuse_null(tw_error *error, const char *call, const char *what)
-{
-    tw_error found = {.status = TW_BAD_ARGUMENT, .code = TW_CODE_ARGUMENT};
-    snprintf(found.text, sizeof found.text, "error: %s: `%s` is NULL\n", call, what);
-    if (error)
-        FILL_SIZED(error, found);
-    return TW_BAD_ARGUMENT;
-}
-
 /* Refuses calls without an entry, and arguments that are NULL. */
 static tw_status check_call(const tw_entry *e, const tw_value *arguments, int count,
                             tw_error *error, const char *call)
 {
-    return e && (count <= 0 || arguments) ? TW_OK : refuse_null(error, call, e ? "arguments" : "e");
-}
-
-/* Returns the struct if it can be filled, else NULL. */
-static tw_error *fillable(tw_error *error)
-{
-    return error && SIZED_FITS(NULL, tw_error, error) ? error : NULL;
+    return e && (count <= 0 || arguments) ? TW_OK
+                                          : error_of_null(error, call, e ? "arguments" : "e");
 }
 
 tw_status tw_entry_start(tw_entry *e, const tw_value *arguments, int count, void *stream,
                          tw_error *error)
 {
-    error = fillable(error);
+    error = error_to_fill(error);
     tw_status status = check_call(e, arguments, count, error, "tw_entry_start");
     if (status != TW_OK)
         return status;
-    if (e->on_host)
-        return start_on_host(&(struct entry_call){e, arguments, count, NULL, error, true, NULL});
-    if (count_fits(e, count) && start_quickly(e, arguments, count, stream))
-        return TW_OK;
-    return start_slowly(&(struct entry_call){e, arguments, count, stream, error, true, NULL});
+    return e->executor->start(&(struct entry_call){e, arguments, count, stream, error, true, NULL});
 }
 
 tw_status tw_entry_ready(tw_entry *e, const tw_value *arguments, int count, void *stream,
                          tw_error *error)
 {
-    error = fillable(error);
+    error = error_to_fill(error);
     tw_status status = check_call(e, arguments, count, error, "tw_entry_ready");
     if (status != TW_OK)
         return status;
@@ -770,15 +759,15 @@ tw_status tw_entry_occupancy(tw_entry *e, const tw_value *arguments, int count, 
                              tw_occupancy *out, int64_t *workspace_bytes, tw_error *error)
 {
     struct entry_needs needs = {0};
-    error = fillable(error);
+    error = error_to_fill(error);
     tw_status status = check_call(e, arguments, count, error, "tw_entry_occupancy");
     if (status != TW_OK)
         return status;
     if (!out || !workspace_bytes)
-        return refuse_null(error, "tw_entry_occupancy", out ? "workspace_bytes" : "out");
+        return error_of_null(error, "tw_entry_occupancy", out ? "workspace_bytes" : "out");
     if (!SIZED_FITS(NULL, tw_occupancy, out))
         return TW_BAD_ARGUMENT;
-    if (e->on_host)
+    if (!e->executor->streams)
         return TW_UNSUPPORTED;
     status =
         start_slowly(&(struct entry_call){e, arguments, count, stream, error, .needs = &needs});
@@ -823,8 +812,8 @@ static void describe_params(tw_entry *e, const tw_launch *l)
         p->single = from->has_value;
         if (p->kind == TW_INTEGER)
             find_range(p);
-        uint64_t value = (uint64_t)(from->device ? launch_device_number(l->kernel, from->device)
-                                                 : from->value.i);
+        uint64_t value =
+            (uint64_t)(from->device ? l->kernel->executor->processors(l->kernel) : from->value.i);
         if (dtype_is_float(p->dtype))
             float_bits(p->dtype, from->value.is_float ? from->value.f : (double)from->value.i,
                        &value);
@@ -870,7 +859,7 @@ static tw_status open_own(tw_entry *e, const tw_launch *l)
                                       l->kernel->target, &kernel);
     if (status == TW_OK)
         status = tw_launch_new(kernel, &e->launch);
-    e->on_host = !l->kernel->device;
+    e->executor = l->kernel->executor;
     if (status == TW_OK)
         status = tw_launch_allow_overlap(e->launch, l->allows_overlap);
     if (status == TW_OK)

@@ -497,11 +497,10 @@ tw_status tw_launch_explain(tw_launch *l, const tw_explain_options *options, tw_
     if (!out)
         return context_refuse(l->ctx, "tw_launch_explain: `out` is NULL");
     tw_status status = read_explained(l->ctx, options, &own, out);
+    if (status == TW_OK)
+        status = launch_needs_ptx(l, "tw_launch_explain", "no roofs here");
     if (status != TW_OK)
         return status;
-    if (!l->kernel->device)
-        return context_refuse(l->ctx, "tw_launch_explain: the target `cpu` has no roofs here; ask "
-                                      "tw_kernel_for_target for a GPU's");
     struct explain e = {.ctx = l->ctx,
                         .launch = l,
                         .target = l->kernel->device,

@@ -91,22 +91,22 @@ static void describe_arguments(tw_family *f)
         launch_derived_compile(&f->derive, &f->arena, derived, info->param_count);
 }
 
-/* Finds the device that the family's kernels run on, if it is here. */
-static void find_device(tw_family *f)
+void host_find_device(tw_family *f)
+{
+    f->device = host_device(&f->arena, f->ctx);
+}
+
+/* Finds the GPU that the family's kernels run on, if it is here. */
+void gpu_find_device(tw_family *f)
 {
     const struct target *target = f->members[0].kernel->device;
-    struct cuda_device d;
-    char why[CUDA_WHY];
-    if (!target) {
-        f->device = host_text(&f->arena, f->ctx);
-        return;
-    }
+    const struct cuda_device *d = context_look(f->ctx, target);
     f->capability = target->ptx.number;
-    if (!cuda_look(f->ctx->config.device, &d, why) || !target_runs_on(target, d.capability))
+    if (!d)
         return;
-    f->device = arena_string(&f->arena, d.name, strlen(d.name));
-    f->capability = d.capability;
-    f->multiprocessors = d.multiprocessors;
+    f->device = arena_string(&f->arena, d->name, strlen(d->name));
+    f->capability = d->capability;
+    f->multiprocessors = d->multiprocessors;
 }
 
 struct device_call {
@@ -121,9 +121,10 @@ static tw_status set_device(void *user)
     struct diag *d = &f->ctx->diag;
     const struct target *target = f->members[0].kernel->device;
     const struct gpu *gpu = gpu_find(c->device);
-    if (!target || (gpu && !target_runs_on(target, gpu->capability))) {
+    if (!f->executor->has_model || (gpu && !target_runs_on(target, gpu->capability))) {
         diag_error(d, LOC_NONE, "%s does not run the family `%s`, which is for %s",
-                   gpu ? gpu->name : c->device, f->name, target ? target->name : "the CPU");
+                   gpu ? gpu->name : c->device, f->name,
+                   f->executor->name ? f->executor->name : target->name);
         diag_code(d, CODE_ARGUMENT);
         return TW_BAD_ARGUMENT;
     }
@@ -176,7 +177,8 @@ static tw_status describe_call(void *user)
         return TW_UNSUPPORTED;
     }
     describe_arguments(f);
-    find_device(f);
+    f->executor = f->members[0].kernel->executor;
+    f->executor->find_device(f);
     name_table_init(&f->variant_of, &f->arena);
     for (int i = 0; i < f->member_count; i++)
         f->members[i].program = kernel_program(&f->arena, &ctx->scratch, f->members[i].kernel);
@@ -452,7 +454,7 @@ static struct listing listing_of(const tw_family *f, bool all)
     const struct family_group *g = f->groups;
     while (g && !lists(&l, g))
         g = g->next;
-    l.twins = !g && f->members[0].kernel->device;
+    l.twins = !g && f->executor->has_model;
     return l;
 }
 

@@ -113,6 +113,7 @@ struct tw_family {
     int64_t preset[ENTRY_PARAMS]; /* their defaults */
     struct launch_sizes derive;   /* parameters that the launch computes */
     bool derives;
+    const struct executor *executor; /* of all members */
     /* The device. */
     const char *device; /* as results name it; NULL: there is none */
     bool is_named;      /* the caller named it */
@@ -221,10 +222,8 @@ void family_derive(const tw_family *f, struct family_sizes *s);
 double family_model_time(const tw_family *f, const struct family_variant *v,
                          const struct family_sizes *s, const struct gpu *gpu, int resident);
 /* For public calls from any thread: fills the caller's error with the first message of the own
- * context; returns the error if it can be filled, else NULL; refuses calls without a family, and
- * arguments that are NULL. */
+ * context; refuses calls without a family, and arguments that are NULL. */
 void family_fill_error(const tw_family *f, tw_status status, tw_error *error);
-tw_error *family_fillable(tw_error *error);
 tw_status family_check_call(const tw_family *f, const tw_value *arguments, int count,
                             tw_error *error, const char *call);
 /* Before a choice: forgets the refusals of members with statics, because these may depend on the

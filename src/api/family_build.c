@@ -152,7 +152,7 @@ static tw_status take_refusal(struct family_build *c, struct family_variant *v, 
 {
     tw_context *ctx = c->family->ctx;
     struct refused_call r = {c, v->name, ""};
-    bool not_here = status == TW_UNSUPPORTED && !c->family->members[v->member].kernel->device;
+    bool not_here = status == TW_UNSUPPORTED && !c->family->executor->lowers;
     if (status != TW_BAD_PROGRAM && status != TW_UNSYNCHRONISED && !not_here)
         return status;
     v->refused = true;
@@ -225,7 +225,7 @@ static void warn_of_results(const struct family_build *c)
     const char *by =
         f->view.of_twins ? arena_printf(&f->ctx->scratch, " with %s", f->view.group->types) : "";
     const struct gpu *gpu = f->view.group ? gpu_find(f->view.group->device) : NULL;
-    if (!f->view.group && !f->members[0].kernel->device)
+    if (!f->view.group && !f->executor->has_model)
         diag_warning(d, LOC_NONE,
                      "there are no results of the family `%s`%s for a CPU: the first kernel that "
                      "takes the sizes runs, with its default values (`tilewright tune` measures "
@@ -358,9 +358,8 @@ tw_status tw_build_family(tw_build *b, tw_family *f, const tw_shipment *shipment
     platform_lock(f->lock);
     const char *device = f->device;
     int capability = f->capability, multiprocessors = f->multiprocessors;
-    const struct target *target = f->members[0].kernel->device;
-    if (target && !f->is_named)
-        c.usual = take_usual_device(f, target->ptx.number);
+    if (f->executor->lowers && !f->is_named)
+        c.usual = take_usual_device(f, f->members[0].kernel->device->ptx.number);
     status = build_locked(&c);
     f->has_view = false;
     f->device = device;

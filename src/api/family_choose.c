@@ -26,21 +26,24 @@ static int cores_of(const char *device)
     return at && at < end ? atoi(at) : 0;
 }
 
-/* Returns the difference of another device from the family's: of 10 for another kind of
- * processor, and the octaves between the numbers of processors; negative: the kinds differ. */
-static double difference(const tw_family *f, const char *device)
+/* The differences are of 10 for another kind of processor, and the octaves between the numbers of
+ * processors. */
+double host_difference(const tw_family *f, const char *device)
+{
+    int cores = cores_of(device), own = f->device ? cores_of(f->device) : 0;
+    const char *routines = strrchr(device, ','),
+               *own_routines = f->device ? strrchr(f->device, ',') : NULL;
+    bool same = routines && own_routines && strcmp(routines, own_routines) == 0;
+    if (cores <= 0)
+        return -1;
+    return (own ? fabs(log2((double)cores / own)) : 0) + (same ? 0 : 10);
+}
+
+double gpu_difference(const tw_family *f, const char *device)
 {
     const struct gpu *other = gpu_find(device);
-    int cores = cores_of(device), own = f->device ? cores_of(f->device) : 0;
-    bool of_host = !f->members[0].kernel->device;
-    if (of_host != (cores > 0))
+    if (cores_of(device) > 0)
         return -1;
-    if (of_host) {
-        const char *routines = strrchr(device, ','),
-                   *own_routines = f->device ? strrchr(f->device, ',') : NULL;
-        bool same = routines && own_routines && strcmp(routines, own_routines) == 0;
-        return (own ? fabs(log2((double)cores / own)) : 0) + (same ? 0 : 10);
-    }
     if (!other)
         return 20;
     return (f->multiprocessors ? fabs(log2((double)other->multiprocessors / f->multiprocessors))
@@ -61,7 +64,7 @@ static const struct family_group *group_for(const tw_family *f, bool twins, bool
         *is_own = f->device && strcmp(g->device, f->device) == 0;
         if (*is_own)
             return g;
-        double d = difference(f, g->device);
+        double d = f->executor->difference(f, g->device);
         if (d < 0 || (best && d >= least))
             continue;
         best = g;
@@ -76,7 +79,7 @@ static void find_group(tw_family *f)
     struct family_view *view = &f->view;
     bool is_own = false;
     view->group = group_for(f, false, &view->is_own);
-    if (view->is_own || !f->members[0].kernel->device)
+    if (view->is_own || !f->executor->has_model)
         return;
     const struct family_group *twins = group_for(f, true, &is_own);
     if (twins && (is_own || !view->group) && twins != view->group) {
@@ -118,7 +121,7 @@ static void compile_variant(tw_family *f, struct family_variant *v, struct arena
         return;
     launch_sizes_compile(&v->grid, a, grid);
     struct kernel *ir =
-        k->device ? lang_check(a, &quiet, k->module->parsed, k->index, &choice) : NULL;
+        k->executor->has_model ? lang_check(a, &quiet, k->module->parsed, k->index, &choice) : NULL;
     if (!ir || quiet.errors)
         return;
     v->program = block_program_new(a, ir);
@@ -360,7 +363,7 @@ static struct family_variant *faster_unmeasured(tw_family *f, const struct famil
     for (int i = 0; i < f->member_count; i++) {
         const struct family_member *m = &f->members[i];
         double model = 0;
-        bool for_one = m->kernel->device && m->kernel->info->target;
+        bool for_one = f->executor->lowers && m->kernel->info->target;
         if (m->refused || (m->plain && m->plain->refused) || (!f->same_bits && !for_one) ||
             has_results(f, i) || !family_takes(f, i) || family_estimate(f, i, s) != TW_OK ||
             family_cost(f, i, s, &model) < 0)
@@ -462,15 +465,14 @@ tw_status family_estimate(tw_family *f, int member, const struct family_sizes *s
 double family_cost(const tw_family *f, int member, const struct family_sizes *s, double *model)
 {
     const struct family_member *m = &f->members[member];
-    const struct target *t = m->kernel->device;
     const struct gpu *gpu = f->device ? gpu_find(f->device) : NULL;
     struct block_needs needs = m->needs;
     int64_t blocks = m->estimated ? blocks_of(f, m->plain, s) : -1;
     if (blocks < 0)
         return -1;
-    if (!t)
+    if (!f->executor->has_model)
         return 0;
-    struct occupancy_limits has = occupancy_limits_of(t, f->multiprocessors);
+    struct occupancy_limits has = occupancy_limits_of(m->kernel->device, f->multiprocessors);
     *model = family_model_time(f, m->plain, s, gpu, occupancy_blocks(&has, &needs));
     needs.blocks = blocks;
     return *model > 0 ? *model : occupancy_cost(&has, &needs);

@@ -122,9 +122,7 @@ void family_values(const tw_family *f, int member, const struct family_sizes *s,
     const tw_kernel *k = f->members[member].kernel;
     memcpy(values, s->value, sizeof s->value);
     for (int p = lang_caller_params(k->info); p < k->info->param_count; p++)
-        values[p] =
-            (uint64_t)(multiprocessors > 0 ? multiprocessors
-                                           : launch_device_number(k, k->info->params[p].device));
+        values[p] = (uint64_t)(multiprocessors > 0 ? multiprocessors : k->executor->processors(k));
 }
 
 tw_status family_take(tw_family *f, const tw_value *arguments, int count, struct family_sizes *s)
@@ -164,22 +162,11 @@ void family_fill_error(const tw_family *f, tw_status status, tw_error *error)
     FILL_SIZED(error, found);
 }
 
-tw_error *family_fillable(tw_error *error)
-{
-    return error && SIZED_FITS(NULL, tw_error, error) ? error : NULL;
-}
-
 tw_status family_check_call(const tw_family *f, const tw_value *arguments, int count,
                             tw_error *error, const char *call)
 {
-    if (f && (count <= 0 || arguments))
-        return TW_OK;
-    tw_error found = {.status = TW_BAD_ARGUMENT, .code = TW_CODE_ARGUMENT};
-    snprintf(found.text, sizeof found.text, "error: %s: `%s` is NULL\n", call,
-             f ? "arguments" : "f");
-    if (error)
-        FILL_SIZED(error, found);
-    return TW_BAD_ARGUMENT;
+    return f && (count <= 0 || arguments) ? TW_OK
+                                          : error_of_null(error, call, f ? "arguments" : "f");
 }
 
 tw_status tw_family_choose(tw_family *f, const tw_value *arguments, int count, tw_choice *out,
@@ -188,7 +175,7 @@ tw_status tw_family_choose(tw_family *f, const tw_value *arguments, int count, t
     struct family_sizes s = {0};
     struct family_variant *v;
     tw_choice made = {0};
-    error = family_fillable(error);
+    error = error_to_fill(error);
     tw_status status = family_check_call(f, arguments, count, error, "tw_family_choose");
     if (status != TW_OK)
         return status;
@@ -246,8 +233,6 @@ tw_status tw_family_choose_for(tw_family *f, tw_launch *l, tw_choice *out)
     tw_choice made = {0};
     if (!f || !l)
         return TW_BAD_ARGUMENT;
-    if (!out)
-        return context_refuse(l->ctx, "tw_family_choose_for: `out` is NULL");
     if (!SIZED_FITS(l->ctx, tw_choice, out))
         return TW_BAD_ARGUMENT;
     if (!family_has_kernel(f, l->kernel))

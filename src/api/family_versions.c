@@ -54,12 +54,6 @@ static tw_status add_version(struct family_build *c, const struct family_variant
 
 /* --- the versions of a variant --- */
 
-/* A program for the CPU serves all sizes and addresses. */
-static bool is_for_cpu(const struct family_build *c)
-{
-    return !c->family->members[0].kernel->device;
-}
-
 /* Returns a hash of the PTX without the comments at its start (FNV-1a). */
 static tw_status hash_of(const struct family_build *c, const struct family_variant *v, int set,
                          struct facts facts, uint64_t *hash)
@@ -86,7 +80,7 @@ static tw_status find_decisive(const struct family_build *c, const struct family
     const struct lang_kernel *info = f->members[v->member].kernel->info;
     uint64_t all = 0, best, other;
     *decisive = 0;
-    if (is_for_cpu(c))
+    if (!f->executor->lowers)
         return TW_OK;
     for (int i = 0; i < f->size_count; i++)
         all |= (uint64_t)!info->params[f->size_param[i]].is_static << i;
@@ -181,7 +175,7 @@ static tw_status add_set(struct family_build *c, int chosen, int set)
         return context_no_memory(c->family->ctx);
     for (int i = 0; i < count && status == TW_OK; i++)
         status = add_version(c, v, set, facts[i], 16);
-    if (status == TW_OK && c->how.unaligned && !is_for_cpu(c))
+    if (status == TW_OK && c->how.unaligned && c->family->executor->lowers)
         status = add_version(c, v, set, (struct facts){0}, 1);
     free(facts);
     return status;
@@ -206,7 +200,8 @@ tw_status family_try_variant(struct family_build *c, int chosen)
     int set = ship_serves_all(info) ? -1 : 0;
     while (set >= 0 && !ship_set_serves(s, info, set))
         set++;
-    return is_for_cpu(c) ? try_for_cpu(c, v, set) : hash_of(c, v, set, (struct facts){0}, &hash);
+    return c->family->executor->lowers ? hash_of(c, v, set, (struct facts){0}, &hash)
+                                       : try_for_cpu(c, v, set);
 }
 
 tw_status family_add_variant(struct family_build *c, int chosen)

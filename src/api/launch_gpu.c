@@ -2,7 +2,6 @@
  * is one launch of the driver, after a fill if workspace must be zero and launches do not leave
  * it so. Arrays of the host are copied to the device for each run, and back. */
 #include "api/launch_params.h"
-#include "tile/clean.h"
 #include "tilewright_gpu.h"
 
 #include <stdio.h>
@@ -294,36 +293,20 @@ static bool start_all(struct gpu_call *c)
 
 /* --- `clean` workspace --- */
 
-/* Reports the first element that the launch left in its `clean` workspace, a copy of which is at
- * `data`. Returns false if all is 0. */
-static bool report_dirty(struct gpu_call *c, const char *data)
-{
-    struct diag *d = &c->launch->ctx->diag;
-    char message[CLEAN_TEXT];
-    for (int i = 0; i < c->gpu->params.held; i++) {
-        const struct launch_param *p = &c->gpu->params.list[i];
-        if (!p->sym || !p->clean || !p->bytes ||
-            !clean_is_dirty(p->sym, p->shape, data + c->gpu->offset[i], message))
-            continue;
-        diag_error(d, p->sym->loc, "%s", message);
-        diag_code(d, CODE_FAULT);
-        diag_note(d, p->sym->loc, "%s", clean_way_out);
-        return true;
-    }
-    return false;
-}
-
 /* Checks `clean` workspace after the launches, which the caller waited for. If a kernel left it
  * dirty, sets it to 0 again, because all launches of the stream use the same memory. */
 static tw_status check_clean(struct gpu_call *c)
 {
     const struct gpu_launch *g = c->gpu;
+    bool dirty = false;
     if (!g->clean_bytes)
         return TW_OK;
     char *copy = arena_room(&c->launch->ctx->scratch, g->clean_bytes);
     if (!cuda_copy_out(c->cuda, copy, g->clean, g->clean_bytes, NULL, c->why))
         return say(c, TW_FAULT);
-    if (!report_dirty(c, copy))
+    for (int i = 0; i < g->params.held && !dirty; i++)
+        dirty = launch_left_dirty(c->launch, &g->params.list[i], copy + g->offset[i]);
+    if (!dirty)
         return TW_OK;
     if (!cuda_fill(c->cuda, g->clean, 0, g->clean_bytes, NULL, c->why))
         return say(c, TW_FAULT);
@@ -350,11 +333,12 @@ tw_status launch_check_clean(tw_launch *l)
     return check_clean(&c);
 }
 
-tw_status launch_on_gpu(tw_launch *l, int runs, double *milliseconds)
+tw_status gpu_run(struct run_call *call, struct cpu_argument *given)
 {
-    struct gpu_call c = {.launch = l, .runs = runs};
+    (void)given;
+    tw_launch *l = call->launch;
+    struct gpu_call c = {.launch = l, .runs = call->runs};
     tw_status status = make_ready(&c);
-    *milliseconds = 0;
     if (status != TW_OK)
         return status;
     c.staged = arena_array(&l->ctx->scratch, uint64_t, c.gpu->params.held + 1);
@@ -362,7 +346,7 @@ tw_status launch_on_gpu(tw_launch *l, int runs, double *milliseconds)
     bool done = stage(&c) && (encoded = encode_maps(&c)) == TW_OK && start_all(&c) && copy_back(&c);
     status = done ? TW_OK : gpu_status(c.cuda, TW_FAULT);
     free_staged(&c); /* first: a message may need the memory */
-    *milliseconds = done ? c.milliseconds / runs : 0;
+    call->milliseconds = done ? c.milliseconds / call->runs : 0;
     if (encoded != TW_OK) /* reported */
         return encoded;
     return done ? check_clean(&c) : refuse(&c, status);
@@ -529,7 +513,7 @@ static tw_status call_on_gpu(struct gpu_call *c, tw_status (*body)(void *))
 {
     if (!c->launch)
         return TW_BAD_ARGUMENT;
-    if (!c->launch->kernel->device)
+    if (!c->launch->kernel->executor->streams)
         return context_refuse(c->launch->ctx, "the launch's kernel is for the host: ask "
                                               "tw_kernel_for_target for \"cuda\"");
     return context_call(c->launch->ctx, body, c);
@@ -570,8 +554,6 @@ tw_status tw_launch_start_with(tw_launch *l, void *stream, const tw_launch_attri
 tw_status tw_launch_occupancy(tw_launch *l, tw_occupancy *out)
 {
     struct gpu_call c = {.launch = l};
-    if (l && !out)
-        return context_refuse(l->ctx, "tw_launch_occupancy: `out` is NULL");
     if (l && !SIZED_FITS(l->ctx, tw_occupancy, out))
         return TW_BAD_ARGUMENT;
     tw_status status = call_on_gpu(&c, occupancy_call);

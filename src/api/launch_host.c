@@ -98,12 +98,13 @@ static void run_all(void *user)
 }
 
 /* Runs on the caller's stack, because the run calls callbacks of the caller. */
-tw_status launch_on_host(tw_launch *l, const struct cpu_argument *args, int runs,
-                         double *milliseconds)
+tw_status host_run(struct run_call *call, struct cpu_argument *given)
 {
-    struct runs r = {.launch = l, .args = args, .count = runs, .kind = CPU_OK};
+    tw_launch *l = call->launch;
+    struct runs r = {.launch = l, .args = given, .count = call->runs, .kind = CPU_OK};
+    context_settle(l->ctx);
     context_outside(l->ctx, run_all, &r);
-    *milliseconds = r.milliseconds;
+    call->milliseconds = r.milliseconds;
     return host_outcome(l->ctx, r.kind, &r.fault);
 }
 
@@ -165,11 +166,10 @@ static tw_status begin_call(void *user)
 tw_status tw_launch_begin(tw_launch *l, void (*done)(void *user, tw_launch *l, tw_status status),
                           void *user)
 {
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (l->kernel->device)
-        return context_refuse(l->ctx, "tw_launch_begin: the kernel is a GPU's: tw_launch_start "
-                                      "does not wait either");
+    tw_status status = launch_needs_host(l, "tw_launch_begin: the kernel is a GPU's: "
+                                            "tw_launch_start does not wait either");
+    if (status != TW_OK)
+        return status;
     if (l->begun.variant && platform_job_waiting(l->ctx->queue, &l->begun.job))
         return context_refuse(l->ctx, "tw_launch_begin: the launch is under way: tw_launch_wait "
                                       "for it first, or make another of the same kernel");

@@ -1,6 +1,7 @@
 #include "api/launch_params.h"
 
 #include "base/grid.h"
+#include "tile/clean.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,6 +83,18 @@ bool launch_find_grid(const tw_launch *l, int64_t grid[3], char why[CUDA_WHY])
             return false;
         }
     }
+    return true;
+}
+
+bool launch_left_dirty(tw_launch *l, const struct launch_param *p, const void *data)
+{
+    struct diag *d = &l->ctx->diag;
+    char message[CLEAN_TEXT];
+    if (!p->sym || !p->clean || !p->bytes || !clean_is_dirty(p->sym, p->shape, data, message))
+        return false;
+    diag_error(d, p->sym->loc, "%s", message);
+    diag_code(d, CODE_FAULT);
+    diag_note(d, p->sym->loc, "%s", clean_way_out);
     return true;
 }
 

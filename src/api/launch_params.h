@@ -59,6 +59,10 @@ bool launch_find_grid(const tw_launch *l, int64_t grid[3], char why[CUDA_WHY]);
 bool launch_params_find(tw_launch *l, struct arena *a, const struct cpu_argument *given,
                         struct launch_params *out, char why[CUDA_WHY]);
 
+/* Returns true if a launch left anything but 0 in a `clean` workspace, which is at `data`, and reports
+ * its first element. Other parameters are never dirty. */
+bool launch_left_dirty(tw_launch *l, const struct launch_param *p, const void *data);
+
 /* Encodes the maps whose views are at another address than before, once the list has the addresses
  * of all memory. Reports a view that the copy engine does not take; `encode` reports what it
  * refuses. */

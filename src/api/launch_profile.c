@@ -84,23 +84,16 @@ static tw_status slow_call(void *user)
     return TW_OK;
 }
 
-static bool is_of_gpu(const tw_launch *l)
-{
-    return l->kernel->device != NULL;
-}
-
 tw_status tw_launch_slow_path(tw_launch *l, int index, tw_slow_path *out)
 {
     if (!l)
         return TW_BAD_ARGUMENT;
-    if (!out)
-        return context_refuse(l->ctx, "tw_launch_slow_path: `out` is NULL");
     if (!SIZED_FITS(l->ctx, tw_slow_path, out))
         return TW_BAD_ARGUMENT;
-    if (is_of_gpu(l))
-        return context_refuse(l->ctx, "tw_launch_slow_path: the kernel is a GPU's");
     struct slow_call call = {.launch = l, .index = index};
-    tw_status status = context_call(l->ctx, slow_call, &call);
+    tw_status status = launch_needs_host(l, "tw_launch_slow_path: the kernel is a GPU's");
+    if (status == TW_OK)
+        status = context_call(l->ctx, slow_call, &call);
     if (status == TW_OK)
         FILL_SIZED(out, call.found);
     return status;
@@ -342,11 +335,11 @@ tw_status tw_launch_profile(tw_launch *l, int runs, tw_profile *out)
         return context_refuse(l->ctx, "tw_launch_profile: `runs` is less than 1, or `out` NULL");
     if (!SIZED_FITS(l->ctx, tw_profile, out))
         return TW_BAD_ARGUMENT;
-    if (is_of_gpu(l))
-        return context_refuse(l->ctx, "tw_launch_profile: the kernel is a GPU's; "
-                                      "tw_launch_explain says what limits it");
     struct profiling p = {.launch = l, .runs = runs, .results = &l->profiled};
-    tw_status status = context_call(l->ctx, profile_call, &p);
+    tw_status status = launch_needs_host(l, "tw_launch_profile: the kernel is a GPU's; "
+                                            "tw_launch_explain says what limits it");
+    if (status == TW_OK)
+        status = context_call(l->ctx, profile_call, &p);
     if (status == TW_OK)
         FILL_SIZED(out, p.out);
     return status;

@@ -450,28 +450,10 @@ tw_status launch_arguments(tw_launch *l, struct cpu_argument **given)
     return d->errors ? TW_BAD_ARGUMENT : launch_check_overlaps(l);
 }
 
-struct run_call {
-    tw_launch *launch;
-    int runs;
-    double milliseconds; /* of one */
-};
-
 static tw_status run_call(void *user)
 {
     struct run_call *call = user;
-    tw_launch *l = call->launch;
-    struct cpu_argument *args;
-    if (!l->kernel->device || l->keeps_inputs) {
-        tw_status status = launch_arguments(l, &args);
-        if (status == TW_OK)
-            status = launch_keep_inputs(l, args);
-        if (status != TW_OK)
-            return status;
-    }
-    if (l->kernel->device)
-        return launch_on_gpu(l, call->runs, &call->milliseconds);
-    context_settle(l->ctx);
-    return launch_on_host(l, args, call->runs, &call->milliseconds);
+    return executor_run(call->launch->kernel->executor, call);
 }
 
 tw_status tw_launch_run(tw_launch *l)

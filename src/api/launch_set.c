@@ -366,7 +366,7 @@ static const char *array_refusal(const tw_launch *l, int p, const tw_array *x)
     if (!rank_fits || !type_fits)
         return arena_printf(a, "`%s` is %s, expected %s", param->name,
                             array_text(a, (enum dtype)x->dtype, x->rank, x->shape), expected);
-    if (x->place == TW_ON_DEVICE && !l->kernel->device)
+    if (x->place == TW_ON_DEVICE && !l->kernel->executor->lowers)
         return arena_printf(a,
                             "`%s` is on a GPU, but kernel `%s` is for the host: ask "
                             "tw_kernel_for_target for \"cuda\"",

@@ -506,7 +506,7 @@ static void keep_line_places(tw_launch *l)
 static struct kernel *joined_or_same(const struct look *c, struct kernel *ir)
 {
     struct pass_context again = {.kernel = ir, .diag = &c->launch->ctx->diag};
-    if (c->launch->kernel->device || !c->pass || strcmp(c->pass, "join") != 0)
+    if (c->launch->kernel->executor->lowers || !c->pass || strcmp(c->pass, "join") != 0)
         return ir;
     pass_join(&again);
     return again.joined_count > 0 ? again.joined[0].kernel : ir;
@@ -603,11 +603,10 @@ tw_status tw_launch_show_stage(tw_launch *l, tw_stage stage, const char **text)
         return context_refuse(l->ctx, "tw_launch_show_stage: `text` is NULL");
     if (stage != TW_STAGE_LAYOUT && stage != TW_STAGE_PTX && stage != TW_STAGE_THREAD)
         return context_refuse(l->ctx, "tw_launch_show_stage: there is no such stage");
-    if (!l->kernel->device)
-        return context_refuse(l->ctx, "tw_launch_show_stage: the target `cpu` has no PTX; ask "
-                                      "tw_kernel_for_target for a GPU's");
     struct look call = {.launch = l, .staged = true, .stage = stage};
-    tw_status status = context_call(l->ctx, show_call, &call);
+    tw_status status = launch_needs_ptx(l, "tw_launch_show_stage", "no PTX");
+    if (status == TW_OK)
+        status = context_call(l->ctx, show_call, &call);
     if (status == TW_OK)
         *text = call.text;
     return status;
@@ -617,17 +616,14 @@ tw_status tw_launch_layouts(tw_launch *l, tw_layouts *out)
 {
     if (!l)
         return TW_BAD_ARGUMENT;
-    if (!out)
-        return context_refuse(l->ctx, "tw_launch_layouts: `out` is NULL");
     if (!SIZED_FITS(l->ctx, tw_layouts, out))
         return TW_BAD_ARGUMENT;
     FILL_SIZED(out, ((tw_layouts){0}));
-    if (!l->kernel->device)
-        return context_refuse(l->ctx, "tw_launch_layouts: the target `cpu` has none; ask "
-                                      "tw_kernel_for_target for a GPU's");
     tw_layouts found;
     struct look call = {.launch = l, .staged = true, .layouts = &found};
-    tw_status status = context_call(l->ctx, show_call, &call);
+    tw_status status = launch_needs_ptx(l, "tw_launch_layouts", "none");
+    if (status == TW_OK)
+        status = context_call(l->ctx, show_call, &call);
     if (status == TW_OK)
         FILL_SIZED(out, found);
     return status;

@@ -43,6 +43,7 @@ static void describe_kernel(tw_module *m, tw_kernel *k, int index, const char *t
     k->module = m;
     k->index = index;
     k->target = target;
+    k->executor = k->device ? &executor_gpu : &executor_host;
     k->info = lang_kernel(&m->arena, m->parsed, index, target);
     const struct lang_kernel *info = k->info;
     k->tune_values = arena_array(&m->arena, const tw_value *, info->tune_count);

@@ -10,6 +10,7 @@
  *   launch_run.c  prepare, run, verify
  *   launch_host.c launches on the host: at once, in the background, by entries
  *   look.c        check, show, devices; editing.c: queries of an editor about a text
+ *   executor.c   the host, a GPU and the simulator as a table
  *   launch_gpu.c, simulate.c   launches on a GPU and on the simulator; launch_params.c: the
  *                 parameters that both pass
  *   entry.c       launches by position from many threads; entry_table.h: their look-up of variants
@@ -29,6 +30,7 @@
 #ifndef TW_OBJECTS_H
 #define TW_OBJECTS_H
 
+#include "api/executor.h"
 #include "base/diag.h"
 #include "cpu/cpu.h"
 #include "cuda/cuda.h"
@@ -77,11 +79,9 @@ struct tw_context {
     struct parallel parallel;     /* the pool's, or the caller's */
     struct platform_queue *queue; /* of launches begun; NULL: none was */
     struct cuda *cuda;            /* opened when first needed */
-    struct {
-        bool asked;                      /* the driver was asked for the GPU */
-        int multiprocessors, capability; /* 0: there is no GPU */
-    } gpu;
-    int64_t clean_starts; /* number of starts in a stream that have `clean` workspace */
+    bool looked;                  /* the driver was asked for the GPU: */
+    struct cuda_device gpu;       /* its multiprocessors are 0 if there is none */
+    int64_t clean_starts;         /* number of starts in a stream that have `clean` workspace */
     struct cuda_cache *cache;
     char *import_path; /* all folders that are searched for imported files */
     tw_entry *entries;
@@ -129,8 +129,9 @@ struct tw_module {
 struct tw_kernel {
     tw_module *module;
     int index;
-    const char *target;             /* "cpu", "sm_80" */
-    const struct target *device;    /* the same; NULL: the host */
+    const char *target; /* "cpu", "sm_80" */
+    const struct executor *executor;
+    const struct target *device;    /* NULL: the host */
     const struct target *asked;     /* that was asked for: sm_90 too, if `device` is sm_90a */
     tw_kernel *targeted;            /* of the host's kernel: its versions for other targets */
     tw_kernel *next;                /* in that list */
@@ -200,16 +201,21 @@ struct choice choice_copy(struct arena *a, const struct lang_kernel *info, const
 /* Structs that carry their size, sized.c. If ctx is not NULL, these functions report a caller's
  * struct that was not made as tilewright.h demands. */
 #define READ_SIZED(ctx, type, to, from) sized_read(ctx, #type, to, sizeof(type), from)
-#define SIZED_FITS(ctx, type, object) sized_fits(ctx, #type, object)
+#define SIZED_FITS(ctx, type, object) sized_fits(ctx, __func__, #type, object)
 #define FILL_SIZED(to, from) sized_fill(to, &(from), sizeof(from))
 /* Copies a caller's struct into `to`, which has `known` bytes, with 0 for the fields that the
  * caller's struct lacks. Returns TW_BAD_ARGUMENT if its size is invalid, TW_UNSUPPORTED if it
  * sets fields that `to` lacks. */
 tw_status sized_read(tw_context *ctx, const char *type, void *to, size_t known, const void *from);
-/* Returns true if a caller's struct can be filled. */
-bool sized_fits(tw_context *ctx, const char *type, const void *object);
+/* Returns true if the struct that a caller gave as `out` can be filled. call: the name of the public
+ * function, for the message that it is NULL. */
+bool sized_fits(tw_context *ctx, const char *call, const char *type, const void *object);
 /* Fills a caller's struct that fits, except its `size`. */
 void sized_fill(void *to, const void *from, size_t known);
+/* For calls from any thread: returns a caller's error if it can be filled, else NULL, which
+ * error_of_null takes, too: it reports that an argument of the call is NULL. */
+tw_error *error_to_fill(tw_error *error);
+tw_status error_of_null(tw_error *error, const char *call, const char *argument);
 
 /* Returns a literal of the compiler as a public value. */
 static inline tw_value value_of(struct literal v)
@@ -345,9 +351,6 @@ tw_status launch_resolve_facts(tw_launch *l);
 void launch_take_value(tw_launch *l, int p, tw_value v);
 /* Sets the scalar parameter p of `choice`. */
 void launch_keep_value(tw_launch *l, int p, struct literal v);
-/* Returns device.sms or device.clusters of the kernel's device: the threads of the CPU engine; what the
- * driver says of the GPU; without a GPU that runs the target, the number of one in the model's table. */
-int64_t launch_device_number(const tw_kernel *k, enum device_number number);
 /* Computes derived parameter p into l->choice if its inputs are known; otherwise it keeps the
  * caller's value or stays unknown. statics_alone: only statics count as known. Reports overflow,
  * division by zero, and a result that differs from the caller's value. derive.c */
@@ -362,6 +365,8 @@ void launch_note_refused(tw_launch *l);
 /* Returns true if parameter p of type t can have the value v; otherwise reports. */
 bool value_fits(tw_launch *l, int p, enum dtype t, tw_value v);
 
+/* Returns the GPU that the driver names without opening it, if it runs the target; else NULL. */
+const struct cuda_device *context_look(tw_context *ctx, const struct target *t);
 /* Gives the GPU of the context. Returns TW_OK, TW_UNSUPPORTED (no GPU; reported) or
  * TW_NO_MEMORY. */
 tw_status context_gpu(tw_context *ctx, struct cuda **out);
@@ -378,11 +383,8 @@ bool context_mark(tw_context *ctx, int mark, char why[CUDA_WHY]); /* 0: from, 1:
 bool context_marked(tw_context *ctx, double *milliseconds, char why[CUDA_WHY]);
 /* Returns PTX for the assembler, in the call in progress. */
 struct cuda_text context_ptx(tw_context *ctx, const char *text, size_t length);
-/* Runs a prepared launch of the host's kernel `runs` times and gives the time of one run.
- * Reports. */
-tw_status launch_on_host(tw_launch *l, const struct cpu_argument *args, int runs,
-                         double *milliseconds);
-/* Runs the launch as launch_on_host does, and adds the profile of the runs to `profile`. */
+/* Runs a prepared launch of the host's kernel `runs` times, and adds the profile of the runs to
+ * `profile`. Reports. */
 tw_status launch_on_host_profiled(tw_launch *l, const struct cpu_argument *args, int runs,
                                   struct cpu_profile *profile);
 /* Returns the options of the context's launches on the host; several threads may use them at
@@ -394,9 +396,6 @@ tw_status host_outcome(tw_context *ctx, enum cpu_fault_kind kind, const struct c
 void context_settle(tw_context *ctx); /* waits for all launches begun */
 void launch_settle(tw_launch *l);     /* for this one */
 
-/* Prepares and runs a launch of a GPU's kernel `runs` times and gives the time of one run.
- * Reports. launch_gpu.c */
-tw_status launch_on_gpu(tw_launch *l, int runs, double *milliseconds);
 /* Checks the `clean` workspace of the launch that tw_launch_start started last, if no other launch
  * was started since. Reports what is left there, and sets it to 0. */
 tw_status launch_check_clean(tw_launch *l);
@@ -462,9 +461,6 @@ tw_status launch_verify(tw_launch *l, struct ensures_kept *kept, tw_verdict *ver
 tw_status launch_key(tw_launch *l, const char *device, tw_tuned *out);
 /* Returns the tuned values of a resolved launch: "BM=128,BN=64". */
 const char *launch_tunes_text(struct arena *a, const tw_launch *l);
-/* Returns the host as results name it: its description, and its number of threads if that differs
- * from the default, all cores. */
-const char *host_text(struct arena *a, const tw_context *ctx);
 /* Returns the hash of the kernel's program as results have it (tw_tuned). */
 const char *kernel_program(struct arena *a, struct arena *scratch, const tw_kernel *k);
 const tw_context *store_context(const tw_store *s);

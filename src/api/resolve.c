@@ -397,7 +397,7 @@ static void complete(tw_launch *l, bool statics_alone)
         const struct literal *v = &param->value;
         if (param->has_default && !l->choice.known[p] && !l->value_set[p])
             launch_take_value(l, p,
-                              param->device ? tw_int(launch_device_number(l->kernel, param->device))
+                              param->device ? tw_int(l->kernel->executor->processors(l->kernel))
                                             : value_of(*v));
         else if (param->derived)
             launch_derive(l, p, statics_alone);

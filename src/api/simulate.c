@@ -4,7 +4,6 @@
 #include "api/trace.h"
 
 #include "tile/claims.h"
-#include "tile/clean.h"
 
 #include <string.h>
 
@@ -276,41 +275,29 @@ static tw_status run_simulation(struct simulate_call *call, const struct launch_
 /* Checks `clean` workspace after all blocks. */
 static tw_status check_clean(struct simulate_call *call, const struct launch_params *params)
 {
-    struct diag *d = &call->launch->ctx->diag;
-    char message[CLEAN_TEXT];
     for (int i = 0; i < params->held; i++) {
         const struct launch_param *p = &params->list[i];
-        if (!p->sym || !p->clean || !p->bytes ||
-            !clean_is_dirty(p->sym, p->shape,
-                            sim_host(call->simulation.sim, p->value, (size_t)p->bytes), message))
-            continue;
-        diag_error(d, p->sym->loc, "%s", message);
-        diag_code(d, CODE_FAULT);
-        diag_note(d, p->sym->loc, "%s", clean_way_out);
-        return TW_FAULT;
+        if (p->clean &&
+            launch_left_dirty(call->launch, p,
+                              sim_host(call->simulation.sim, p->value, (size_t)p->bytes)))
+            return TW_FAULT;
     }
     return TW_OK;
 }
 
-static tw_status simulate_call(void *user)
+tw_status simulator_run(struct run_call *run, struct cpu_argument *given)
 {
-    struct simulate_call *call = user;
+    struct simulate_call *call = run->simulated;
     tw_launch *l = call->launch;
     struct launch_params params;
     char why[CUDA_WHY];
-    struct cpu_argument *given;
-    tw_status status = launch_arguments(l, &given);
-    if (status == TW_OK)
-        status = launch_keep_inputs(l, given);
-    if (status != TW_OK)
-        return status;
     if (!launch_params_find(l, &l->ctx->scratch, given, &params, why)) {
         diag_error(&l->ctx->diag, l->kernel->info->loc, "kernel `%s`: %s", l->kernel->info->name,
                    why);
         return TW_BAD_ARGUMENT;
     }
     struct variant *v = l->variant;
-    status = counts(call) ? TW_OK : variant_read_claims(l->kernel, v);
+    tw_status status = counts(call) ? TW_OK : variant_read_claims(l->kernel, v);
     if (status == TW_OK)
         status = variant_read_back(l->ctx, v);
     if (status != TW_OK)
@@ -341,24 +328,27 @@ tw_status tw_launch_despite_races(tw_launch *l, bool despite)
 {
     if (!l)
         return TW_BAD_ARGUMENT;
-    if (despite && !l->kernel->device)
-        return context_refuse(l->ctx, "tw_launch_despite_races: the target `cpu` has no order of "
-                                      "warps; ask tw_kernel_for_target for a GPU's");
+    if (despite && launch_needs_ptx(l, "tw_launch_despite_races", "no order of warps") != TW_OK)
+        return TW_BAD_ARGUMENT;
     l->prepared = l->prepared && l->despite_races == despite;
     l->despite_races = despite;
     return TW_OK;
+}
+
+static tw_status simulate_call(void *user)
+{
+    struct simulate_call *call = user;
+    struct run_call run = {.launch = call->launch, .simulated = call};
+    return executor_run(&executor_simulator, &run);
 }
 
 tw_status tw_launch_simulate(tw_launch *l, const tw_sim_options *options, tw_sim_result *result)
 {
     tw_sim_result found = simulation_nothing;
     struct simulate_call call = {.launch = l, .result = &found};
-    if (!l)
-        return TW_BAD_ARGUMENT;
-    if (!l->kernel->device)
-        return context_refuse(l->ctx, "tw_launch_simulate: the target `cpu` has no PTX; ask "
-                                      "tw_kernel_for_target for a GPU's");
-    tw_status status = simulation_open(&call.simulation, l->ctx, options, result);
+    tw_status status = launch_needs_ptx(l, "tw_launch_simulate", "no PTX");
+    if (status == TW_OK)
+        status = simulation_open(&call.simulation, l->ctx, options, result);
     if (status != TW_OK)
         return status;
     status = context_call(l->ctx, simulate_call, &call);

@@ -2,6 +2,7 @@
  * that both the caller's program and this library know. */
 #include "api/objects.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MOST_SIZE = 65536 }; /* larger ones were not made by tw_NAME_init() */
@@ -41,8 +42,13 @@ static tw_status refused(tw_context *ctx, const char *type, size_t size, size_t 
                : status;
 }
 
-bool sized_fits(tw_context *ctx, const char *type, const void *object)
+bool sized_fits(tw_context *ctx, const char *call, const char *type, const void *object)
 {
+    char why[96];
+    if (!object) {
+        snprintf(why, sizeof why, "%s: `out` is NULL", call);
+        return ctx && context_refuse(ctx, why) == TW_OK;
+    }
     size_t size = size_of(object);
     if (size >= sizeof size && size <= MOST_SIZE)
         return true;
@@ -52,7 +58,7 @@ bool sized_fits(tw_context *ctx, const char *type, const void *object)
 
 tw_status sized_read(tw_context *ctx, const char *type, void *to, size_t known, const void *from)
 {
-    if (!sized_fits(ctx, type, from))
+    if (!sized_fits(ctx, "", type, from))
         return TW_BAD_ARGUMENT;
     size_t size = size_of(from);
     memset(to, 0, known);
@@ -69,4 +75,18 @@ void sized_fill(void *to, const void *from, size_t known)
     size_t size = size_of(to);
     size_t end = size < known ? size : known;
     memcpy((char *)to + sizeof size, (const char *)from + sizeof size, end - sizeof size);
+}
+
+tw_error *error_to_fill(tw_error *error)
+{
+    return error && SIZED_FITS(NULL, tw_error, error) ? error : NULL;
+}
+
+tw_status error_of_null(tw_error *error, const char *call, const char *argument)
+{
+    tw_error found = {.status = TW_BAD_ARGUMENT, .code = TW_CODE_ARGUMENT};
+    snprintf(found.text, sizeof found.text, "error: %s: `%s` is NULL\n", call, argument);
+    if (error)
+        FILL_SIZED(error, found);
+    return TW_BAD_ARGUMENT;
 }

@@ -62,7 +62,7 @@ static void shape_texts(struct arena *a, const tw_launch *l, tw_tuned *key)
     key->sizes = sizes.data;
 }
 
-const char *host_text(struct arena *a, const tw_context *ctx)
+const char *host_device(struct arena *a, tw_context *ctx)
 {
     tw_device host = tw_device_init();
     int threads = ctx->config.threads;
@@ -73,13 +73,11 @@ const char *host_text(struct arena *a, const tw_context *ctx)
                : arena_string(a, host.description, strlen(host.description));
 }
 
-/* Returns the device that the kernel is for; NULL after a report. */
-static const char *device_text(tw_launch *l)
+const char *gpu_device(struct arena *a, tw_context *ctx)
 {
+    (void)a;
     struct cuda *gpu;
-    if (!l->kernel->device)
-        return host_text(&l->key, l->ctx);
-    return context_gpu(l->ctx, &gpu) == TW_OK ? cuda_describe(gpu)->name : NULL;
+    return context_gpu(ctx, &gpu) == TW_OK ? cuda_describe(gpu)->name : NULL;
 }
 
 const char *kernel_program(struct arena *a, struct arena *scratch, const tw_kernel *k)
@@ -99,7 +97,8 @@ tw_status launch_key(tw_launch *l, const char *device, tw_tuned *out)
     const char *name = l->kernel->info->name;
     *out = (tw_tuned){
         .size = sizeof *out,
-        .device = device ? arena_string(a, device, strlen(device)) : device_text(l),
+        .device = device ? arena_string(a, device, strlen(device))
+                         : l->kernel->executor->device(a, l->ctx),
         .kernel = name,
         .types = types_text(a, l),
         .tune = launch_tunes_text(a, l),
@@ -129,8 +128,6 @@ tw_status tw_launch_tuning_key(tw_launch *l, const char *device, tw_tuned *out)
 {
     if (!l)
         return TW_BAD_ARGUMENT;
-    if (!out)
-        return context_refuse(l->ctx, "tw_launch_tuning_key: `out` is NULL");
     if (!SIZED_FITS(l->ctx, tw_tuned, out))
         return TW_BAD_ARGUMENT;
     struct tuning_call call = {.launch = l, .device = device};
@@ -177,7 +174,7 @@ static uint64_t program_hash(const struct estimate *kept, const int64_t grid[3])
     return hash_of(hash, grid, 3 * sizeof *grid);
 }
 
-static tw_status lower_quietly(tw_launch *l, struct kernel *ir, struct text *text, tw_estimate *e)
+tw_status gpu_estimate(tw_launch *l, struct kernel *ir, struct text *text, tw_estimate *e)
 {
     const tw_kernel *k = l->kernel;
     struct lower_options options = {.target = k->device};
@@ -191,13 +188,15 @@ static tw_status lower_quietly(tw_launch *l, struct kernel *ir, struct text *tex
     return TW_OK;
 }
 
-/* Prints the program for the host. The CPU engine runs a block's tiles whole, so the number of
- * warps has no effect. */
-static void print_for_host(struct text *text, struct kernel *ir)
+/* The CPU engine runs a block's tiles whole, so the number of warps has no effect. */
+tw_status host_estimate(tw_launch *l, struct kernel *ir, struct text *text, tw_estimate *e)
 {
+    (void)l;
+    (void)e;
     if (!kernel_thread_level(ir))
         ir->warps = 1;
     kernel_print(text, ir);
+    return TW_OK;
 }
 
 static void find_occupancy(const struct tuning_call *call, tw_estimate *e)
@@ -233,10 +232,7 @@ static tw_status compile_estimate(tw_launch *l)
         return status;
     struct text text;
     text_init(&text, &l->ctx->scratch);
-    if (l->kernel->device)
-        status = lower_quietly(l, ir, &text, &kept->needs);
-    else
-        print_for_host(&text, ir);
+    status = l->kernel->executor->estimate(l, ir, &text, &kept->needs);
     if (status != TW_OK)
         return status;
     kept->needs.threads = kernel_block_threads(ir);
@@ -260,7 +256,7 @@ static tw_status estimate_call(void *user)
     int64_t grid[3];
     call->estimate = l->estimate->needs;
     find_grid(l, l->estimate->ir, grid, &call->estimate);
-    if (l->kernel->device)
+    if (l->kernel->executor->has_model)
         find_occupancy(call, &call->estimate);
     call->estimate.program = program_hash(l->estimate, grid);
     return TW_OK;
@@ -270,8 +266,6 @@ tw_status tw_launch_estimate(tw_launch *l, int multiprocessors, tw_estimate *out
 {
     if (!l)
         return TW_BAD_ARGUMENT;
-    if (!out)
-        return context_refuse(l->ctx, "tw_launch_estimate: `out` is NULL");
     if (!SIZED_FITS(l->ctx, tw_estimate, out))
         return TW_BAD_ARGUMENT;
     struct tuning_call call = {.launch = l, .multiprocessors = multiprocessors};

@@ -139,7 +139,7 @@ static int *alignment_of(struct arena *a, const tw_kernel *k, const struct choic
 /* Returns true for a pass that decides for the GPU that the kernel is compiled for (plan/plan.h). */
 static bool is_planned(const tw_kernel *k, const char *pass)
 {
-    for (int i = 0; k->device && pass && i < plan_pass_count; i++)
+    for (int i = 0; k->executor->lowers && pass && i < plan_pass_count; i++)
         if (strcmp(plan_pass_list[i].name, pass) == 0)
             return true;
     return false;
@@ -220,13 +220,36 @@ static void find_sizes(struct variant *v)
     launch_sizes_compile_all(&v->sizes, &v->arena, v->ir, v->sized, (int)all.count);
 }
 
+tw_status gpu_compile(tw_kernel *k, struct variant *v, const struct pass_context *passes,
+                      struct arena *lowered)
+{
+    (void)passes;
+    v->lowered = choice_lower(lowered, k, v->ir, &v->key, v->key.known);
+    return v->lowered ? TW_OK : TW_BAD_PROGRAM;
+}
+
+tw_status host_compile(tw_kernel *k, struct variant *v, const struct pass_context *passes,
+                       struct arena *lowered)
+{
+    (void)lowered;
+    tw_context *ctx = k->module->ctx;
+    const char *why = "";
+    v->program = cpu_compile(&v->arena, v->ir, ctx->config.machine_bits, &why);
+    if (!v->program) {
+        diag_error(&ctx->diag, v->ir->loc, "kernel `%s` cannot run on the cpu: %s", v->ir->name,
+                   why);
+        return TW_UNSUPPORTED;
+    }
+    for (int i = 0; i < passes->joined_count; i++)
+        cpu_add_joined(&v->arena, v->program, passes->joined[i].kernel, passes->joined[i].joins);
+    return TW_OK;
+}
+
 tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *c,
                           struct arena *lowered)
 {
-    tw_context *ctx = k->module->ctx;
     v->key = choice_copy(&v->arena, k->info, c);
-    struct diag *d = &ctx->diag;
-    v->ir = choice_check(&v->arena, d, k, &v->key, v->key.known);
+    v->ir = choice_check(&v->arena, &k->module->ctx->diag, k, &v->key, v->key.known);
     if (!v->ir)
         return TW_BAD_PROGRAM;
     struct pass_context passes;
@@ -236,19 +259,7 @@ tw_status variant_compile(tw_kernel *k, struct variant *v, const struct choice *
     v->views = find_views(&v->arena, v->ir);
     find_sizes(v);
     overlay_find(&v->arena, v->ir, &v->overlay);
-    if (k->device) {
-        v->lowered = choice_lower(lowered, k, v->ir, &v->key, v->key.known);
-        return v->lowered ? TW_OK : TW_BAD_PROGRAM;
-    }
-    const char *why = "";
-    v->program = cpu_compile(&v->arena, v->ir, ctx->config.machine_bits, &why);
-    if (!v->program) {
-        diag_error(d, v->ir->loc, "kernel `%s` cannot run on the cpu: %s", v->ir->name, why);
-        return TW_UNSUPPORTED;
-    }
-    for (int i = 0; i < passes.joined_count; i++)
-        cpu_add_joined(&v->arena, v->program, passes.joined[i].kernel, passes.joined[i].joins);
-    return TW_OK;
+    return k->executor->compile(k, v, &passes, lowered);
 }
 
 void variant_free(tw_context *ctx, struct variant *v)

@@ -76,8 +76,6 @@ tw_status tw_kernel_written(tw_kernel *k, tw_written *out)
 {
     if (!k)
         return TW_BAD_ARGUMENT;
-    if (!out)
-        return context_refuse(k->module->ctx, "tw_kernel_written: `out` is NULL");
     if (!SIZED_FITS(k->module->ctx, tw_written, out))
         return TW_BAD_ARGUMENT;
     struct written_call call = {.kernel = k, .out = out};
