@@ -18,6 +18,7 @@ struct numbering {
     struct arena *arena;
     struct thread_operand
         *instead; /* by number of a value; of kind THREAD_VALUE with value NULL: itself */
+    const struct thread_operation **definitions; /* by number; NULL: no operation's result */
     VEC(struct entry) entries;
     int32_t first[BUCKETS];
 };
@@ -185,11 +186,29 @@ static bool has_number(const struct thread_operation *op)
            op->results.data[0]->type.count == 1 && op->op != THREAD_UNDEFINED;
 }
 
-static void number_operation(struct numbering *g, const struct thread_operation *op)
+/* Adds a constant to what another constant was added to: (a + 1) + 1 is a + 2. */
+static void join_constants(struct numbering *g, struct thread_operation *op)
+{
+    struct thread_operand *o = op->operands.data;
+    if (op->op != THREAD_ADD || !dtype_is_int(op->types[0]) || o[0].kind != THREAD_VALUE ||
+        o[1].kind != THREAD_INTEGER)
+        return;
+    const struct thread_operation *inner = g->definitions[o[0].value->number];
+    const struct thread_operand *p = inner ? inner->operands.data : NULL;
+    if (!inner || inner->op != THREAD_ADD || p[0].kind != THREAD_VALUE ||
+        p[1].kind != THREAD_INTEGER)
+        return;
+    o[0].value = p[0].value;
+    compute(THREAD_ADD, op->types[0], o[1].integer, p[1].integer, &o[1].integer);
+}
+
+static void number_operation(struct numbering *g, struct thread_operation *op)
 {
     struct thread_operand instead;
     if (!has_number(op))
         return;
+    join_constants(g, op);
+    g->definitions[op->results.data[0]->number] = op;
     uint32_t number = op->results.data[0]->number;
     if (simplify(op, &instead)) {
         g->instead[number] = instead;
@@ -284,6 +303,7 @@ void thread_number(struct arena *a, struct thread_function *f)
     struct numbering *g = arena_new(a, struct numbering);
     g->arena = a;
     g->instead = arena_array(a, struct thread_operand, f->values + 1);
+    g->definitions = arena_array(a, const struct thread_operation *, f->values + 1);
     memset(g->first, -1, sizeof g->first);
     number_region(g, f->body);
 }
