@@ -173,6 +173,8 @@ static void convert(struct nvptx *n, const struct thread_operation *op)
     const enum dtype to = op->types[0];
     enum dtype from = op->types[1];
     const uint16_t count = v->type.count;
+    if (n->same[v->number])
+        return;
     if (count > 1 && is_byte_float(from) && to == DT_F16) {
         const struct nvptx_registers *r = nvptx_registers_of(n, v);
         const struct ptx_operand *half = halves_of_bytes(n, o, from);

@@ -8,10 +8,17 @@ enum { MAP_BYTES = 128, MAP_ALIGNMENT = 64, MEMORY_ALIGNMENT = 1024, MOST_GUARDE
 struct nvptx_loop {
     const struct thread_operation *operation;
     struct ptx_label *again, *end;
+    size_t
+        test; /* operations of the test with which a turn begins, and which is at its end, too; 0: none */
     struct nvptx_loop *outer;
 };
 
-static void region(struct nvptx *n, const struct thread_region *r);
+static void region_from(struct nvptx *n, const struct thread_region *r, size_t from, size_t to);
+
+static void region(struct nvptx *n, const struct thread_region *r)
+{
+    region_from(n, r, 0, r->operations.count);
+}
 
 void nvptx_fail(struct nvptx *n, const struct thread_operation *op)
 {
@@ -141,7 +148,9 @@ static bool can_guard(const struct thread_operation *op)
         case THREAD_COPY_OUT_COMMIT:
         case THREAD_COPY_ASYNC:
         case THREAD_STORE:
-        case THREAD_STORE_SHARED: break;
+        case THREAD_STORE_SHARED:
+        case THREAD_LOAD:
+        case THREAD_LOAD_SHARED: break;
         case THREAD_MMA: return false; /* all lanes of a warp do it together */
         default: {
             const enum thread_opcode inner = op->regions.data[0]->operations.data[i]->op;
@@ -152,9 +161,51 @@ static bool can_guard(const struct thread_operation *op)
     return true;
 }
 
+bool nvptx_guards_loads(const struct thread_operation *op)
+{
+    if (op->op != THREAD_IF || op->regions.count != 2 || op->results.count == 0)
+        return false;
+    const struct thread_region *r = op->regions.data[0], *other = op->regions.data[1];
+    if (other->operations.count != 1 || other->operations.data[0]->op != THREAD_YIELD ||
+        r->operations.count > MOST_GUARDED || r->operations.count == 0)
+        return false;
+    const size_t last = r->operations.count - 1;
+    if (r->operations.data[last]->op != THREAD_YIELD)
+        return false;
+    for (size_t i = 0; i < last; i++) {
+        const struct thread_operation *inner = r->operations.data[i];
+        bool given = false;
+        for (size_t j = 0; j < r->operations.data[last]->operands.count; j++)
+            given |= inner->results.count > 0 &&
+                     r->operations.data[last]->operands.data[j].value == inner->results.data[0];
+        if (nvptx_is_load(inner->op)
+                ? inner->types[0] == DT_BOOL
+                : given || thread_op_table[inner->op].effects != THREAD_PURE || is_long(inner->op))
+            return false;
+    }
+    return true;
+}
+
+/* Loads under a predicate, into registers that have the other arm's values. */
+static void emit_guarded_loads(struct nvptx *n, const struct thread_operation *op,
+                               struct ptx_operand condition)
+{
+    const struct thread_operation *outer = n->branch;
+    n->branch = op;
+    region(n, op->regions.data[1]);
+    n->guard = condition;
+    region(n, op->regions.data[0]);
+    n->guard.kind = PTX_NOTHING;
+    n->branch = outer;
+}
+
 static void emit_if(struct nvptx *n, const struct thread_operation *op)
 {
     struct ptx_operand condition = nvptx_scalar(n, &op->operands.data[0], DT_BOOL);
+    if (nvptx_guards_loads(op)) {
+        emit_guarded_loads(n, op, condition);
+        return;
+    }
     if (can_guard(op)) {
         n->guard = condition;
         region(n, op->regions.data[0]);
@@ -176,6 +227,34 @@ static void emit_if(struct nvptx *n, const struct thread_operation *op)
     n->branch = outer;
 }
 
+/* Returns whether an operation that leaves the loop has to move values. */
+static bool moves_results(struct nvptx *n, const struct thread_operation *op,
+                          const struct thread_operation *loop)
+{
+    for (size_t i = 1; i < op->operands.count; i++)
+        if (!has_registers_of(n, &op->operands.data[i], loop->results.data[i - 1]))
+            return true;
+    return false;
+}
+
+/* Returns the operations of a short test with which each turn begins: it is emitted before the loop and at the end of a
+ * turn, so that a turn has one jump. */
+static size_t find_test(struct nvptx *n, const struct thread_operation *loop)
+{
+    enum { MOST = 4 };
+    const struct thread_region *r = loop->regions.data[0];
+    if (!thread_only_continue(loop))
+        return 0;
+    for (size_t i = 0; i < MOST && i + 1 < r->operations.count; i++) {
+        const struct thread_operation *op = r->operations.data[i];
+        if (op->op == THREAD_BREAK_IF)
+            return moves_results(n, op, loop) ? 0 : i + 1;
+        if (thread_op_table[op->op].effects != THREAD_PURE || is_long(op->op))
+            return 0;
+    }
+    return 0;
+}
+
 static void emit_loop(struct nvptx *n, const struct thread_operation *op)
 {
     const struct thread_region *r = op->regions.data[0];
@@ -185,8 +264,10 @@ static void emit_loop(struct nvptx *n, const struct thread_operation *op)
                               .outer = n->loop};
     pass(n, op->operands.data, r->arguments.data, r->arguments.count);
     n->loop = &loop;
+    loop.test = find_test(n, op);
+    region_from(n, r, 0, loop.test);
     ptx_place(&n->build, loop.again);
-    region(n, r);
+    region_from(n, r, loop.test, r->operations.count);
     ptx_place(&n->build, loop.end);
     n->loop = loop.outer;
 }
@@ -225,10 +306,7 @@ static void emit_break_if(struct nvptx *n, const struct thread_operation *op)
 {
     struct thread_value *const *to = n->loop->operation->results.data;
     struct ptx_operand condition = nvptx_scalar(n, &op->operands.data[0], DT_BOOL);
-    bool moves = false;
-    for (size_t i = 1; i < op->operands.count; i++)
-        moves |= !has_registers_of(n, &op->operands.data[i], to[i - 1]);
-    if (!moves) {
+    if (!moves_results(n, op, n->loop->operation)) {
         ptx_when(ptx_branch(&n->build, n->loop->end), condition);
         return;
     }
@@ -237,6 +315,20 @@ static void emit_break_if(struct nvptx *n, const struct thread_operation *op)
     pass(n, op->operands.data + 1, to, op->operands.count - 1);
     ptx_branch(&n->build, n->loop->end);
     ptx_place(&n->build, stays);
+}
+
+/* Emits the test at the end of a turn, or goes to the next turn, which begins with it. */
+static void end_turn(struct nvptx *n)
+{
+    const struct nvptx_loop *loop = n->loop;
+    const struct thread_region *r = loop->operation->regions.data[0];
+    if (loop->test == 0) {
+        ptx_branch(&n->build, loop->again);
+        return;
+    }
+    region_from(n, r, 0, loop->test - 1);
+    const struct thread_operand *leaves = &r->operations.data[loop->test - 1]->operands.data[0];
+    ptx_when(ptx_branch(&n->build, loop->again), ptx_not(nvptx_scalar(n, leaves, DT_BOOL)));
 }
 
 static void control(struct nvptx *n, const struct thread_operation *op)
@@ -253,7 +345,7 @@ static void control(struct nvptx *n, const struct thread_operation *op)
     case THREAD_CONTINUE:
         pass(n, op->operands.data, n->loop->operation->regions.data[0]->arguments.data,
              op->operands.count);
-        ptx_branch(&n->build, n->loop->again);
+        end_turn(n);
         break;
     case THREAD_YIELD:
         pass(n, op->operands.data, n->branch->results.data, op->operands.count);
@@ -326,23 +418,30 @@ static bool on_target(struct ptx_target t, const struct thread_operation *op)
     }
 }
 
+static struct nvptx_file *file_of(struct nvptx *n, const struct source *source)
+{
+    for (size_t i = 0; i < n->files.count; i++)
+        if (n->files.data[i].source == source)
+            return &n->files.data[i];
+    struct nvptx_file file = {.source = source, .number = ptx_source_file(&n->build, source->name)};
+    vec_push(n->arena, &n->files, file);
+    return &n->files.data[n->files.count - 1];
+}
+
 /* The instructions to come belong to this place of the program (.loc). */
 static void line(struct nvptx *n, struct loc where)
 {
     int number, column;
     if (!n->function->lines || !where.source)
         return;
-    if (where.source != n->source) {
-        n->source = where.source;
-        n->file = ptx_source_file(&n->build, where.source->name);
-    }
-    line_starts_find(n->arena, &n->starts, where, &number, &column);
-    ptx_source_line(&n->build, n->file, (uint32_t)number, (uint32_t)column);
+    struct nvptx_file *file = file_of(n, where.source);
+    line_starts_find(n->arena, &file->starts, where, &number, &column);
+    ptx_source_line(&n->build, file->number, (uint32_t)number, (uint32_t)column);
 }
 
-static void region(struct nvptx *n, const struct thread_region *r)
+static void region_from(struct nvptx *n, const struct thread_region *r, size_t from, size_t to)
 {
-    for (size_t i = 0; i < r->operations.count && !n->failed; i++) {
+    for (size_t i = from; i < to && !n->failed; i++) {
         const struct thread_operation *op = r->operations.data[i];
         if (!on_target(n->function->target, op)) {
             nvptx_fail(n, op);
@@ -404,6 +503,8 @@ struct ptx_module *nvptx_emit(struct arena *a, const struct thread_function *f, 
     struct nvptx n = {.arena = a, .diag = d, .function = f};
     n.registers = arena_array(a, struct nvptx_registers, f->values + 1);
     n.shares = arena_array(a, uint32_t, f->values + 1);
+    n.same = arena_array(a, const struct thread_value *, f->values + 1);
+    n.word_of_same = arena_array(a, uint16_t, f->values + 1);
     n.scalars.build = &n.build;
     nvptx_share(&n);
     ptx_build_start(&n.build, a, f->target);

@@ -48,6 +48,8 @@ void nvptx_part(struct nvptx *n, const struct thread_operation *op)
     const enum dtype t = op->types[0];
     const int64_t first = o[1].integer, step = o[3].integer;
     const uint16_t each = nvptx_per_word(t);
+    if (n->same[v->number])
+        return;
     if (v->type.count == 1 && is_group(&o[0]) && each > 1) {
         struct ptx_operand e[4];
         nvptx_registers_of(n, v);

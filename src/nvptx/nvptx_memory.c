@@ -85,7 +85,8 @@ static void load(struct nvptx *n, const struct thread_operation *op, const char 
     for (uint16_t w = 0; is_bool && w < words; w++)
         byte[w] = ptx_reg(&n->build, MOD_B32);
     const struct ptx_operand *to = is_bool ? byte : nvptx_registers_of(n, v)->word;
-    ptx_emit_for(&n->build, &type, text, words == 1 ? to[0] : ptx_vector(&n->build, to, words), at);
+    nvptx_guarded(n, ptx_emit_for(&n->build, &type, text,
+                                  words == 1 ? to[0] : ptx_vector(&n->build, to, words), at));
     if (is_bool)
         put_bools(n, v, byte);
 }

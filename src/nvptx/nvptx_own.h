@@ -11,6 +11,13 @@ struct nvptx_registers {
     struct ptx_operand *word;
 };
 
+/* A file of the program: its number in the PTX. */
+struct nvptx_file {
+    const struct source *source;
+    struct line_starts starts;
+    uint32_t number;
+};
+
 struct nvptx_loop;
 
 struct nvptx {
@@ -20,19 +27,25 @@ struct nvptx {
     struct ptx_builder build;
     struct nvptx_scalars scalars; /* of `build` */
     struct nvptx_registers
-        *registers;            /* by the number of a value, or of the one that it shares with */
-    uint32_t *shares;          /* by number: the value whose registers it has */
-    struct ptx_operand memory; /* address of shared memory */
-    struct ptx_operand guard;  /* of the effects of an `if`; kind PTX_NOTHING: none */
-    struct nvptx_loop *loop;   /* innermost */
+        *registers;   /* by the number of a value, or of the one that it shares with */
+    uint32_t *shares; /* by number: the value whose registers it has */
+    const struct thread_value **same; /* by number: the value that has the same bits; NULL: none */
+    uint16_t *word_of_same;           /* by number: and the word of it at which they begin */
+    struct ptx_operand memory;        /* address of shared memory */
+    struct ptx_operand guard;         /* of the effects of an `if`; kind PTX_NOTHING: none */
+    struct nvptx_loop *loop;          /* innermost */
     const struct thread_operation *branch; /* the `if` of this region */
     /* lines of the program, of a function with `lines` */
-    const struct source *source;
-    struct line_starts starts;
-    uint32_t file;
+    VEC(struct nvptx_file) files;
     bool failed;
 };
 
+static inline bool nvptx_is_load(enum thread_opcode op)
+{
+    return op == THREAD_LOAD || op == THREAD_LOAD_SHARED;
+}
+/* Returns whether an `if` gives values that its first arm loads, and is done by predicates. */
+bool nvptx_guards_loads(const struct thread_operation *op);
 /* Finds groups that can share registers. */
 void nvptx_share(struct nvptx *n);
 /* Returns the registers of a value; they are made when it is first asked for. */

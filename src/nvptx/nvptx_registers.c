@@ -2,9 +2,10 @@
  *
  * A product adds to the registers of its sums, so its result has to have the same ones; and each turn of a
  * loop should begin with its sums where the last turn left them. So groups that follow each other share
- * registers, unless one of them is written while another is live. A walk from the last operation to the first
- * finds these pairs (Chaitin, "Register Allocation & Spilling via Graph Coloring", 1982). Loops need no second
- * walk: a value from outside that a loop uses is live in all of the loop.
+ * registers, unless one of them is written while another is live; so do the scalars that loops and branches
+ * pass. A walk from the last operation to the first finds these pairs (Chaitin, "Register Allocation & Spilling
+ * via Graph Coloring", 1982). Loops need no second walk: a value from outside that a loop uses is live in all of
+ * the loop.
  *
  * A product in flight reads its factors until the wait, so they are live as long as its sums are in flight. */
 #include "nvptx/nvptx_own.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 
 enum { WORD = 64 };
+static const uint32_t none = UINT32_MAX; /* the value has registers of its own */
 
 /* Factors that a group in flight reads. */
 struct factor {
@@ -58,6 +60,16 @@ enum ptx_mod nvptx_word_type(enum dtype t)
 
 const struct nvptx_registers *nvptx_registers_of(struct nvptx *n, const struct thread_value *v)
 {
+    if (n->same[v->number]) {
+        struct nvptx_registers *own = &n->registers[v->number];
+        if (!own->word) {
+            const struct nvptx_registers *whole = nvptx_registers_of(n, n->same[v->number]);
+            if (v->type.count == n->same[v->number]->type.count)
+                return whole;
+            *own = (struct nvptx_registers){1, whole->word + n->word_of_same[v->number]};
+        }
+        return own;
+    }
     struct nvptx_registers *r = &n->registers[n->shares[v->number]];
     if (!r->word) {
         r->words = nvptx_words(v->type);
@@ -86,9 +98,18 @@ static void unite(struct liveness *l, uint64_t *set, const uint64_t *with)
         set[i] |= with[i];
 }
 
-static bool is_group(const struct thread_value *v)
+/* Returns the value whose registers v has because it has the same bits; v itself otherwise. */
+static const struct thread_value *root_of(const struct nvptx *n, const struct thread_value *v)
 {
-    return v->type.count > 1;
+    while (n->same[v->number])
+        v = n->same[v->number];
+    return v;
+}
+
+/* Groups share registers, and so do the scalars that loops and branches pass. */
+static bool may_share(const struct liveness *l, const struct thread_value *v)
+{
+    return l->group[v->number] != none;
 }
 
 static bool has(const uint64_t *set, uint32_t group)
@@ -98,15 +119,16 @@ static bool has(const uint64_t *set, uint32_t group)
 
 static void include(struct liveness *l, uint64_t *set, const struct thread_value *v)
 {
+    v = root_of(l->n, v);
     const uint32_t g = l->group[v->number];
-    if (is_group(v))
+    if (may_share(l, v))
         set[g / WORD] |= (uint64_t)1 << g % WORD;
 }
 
 static void exclude(struct liveness *l, uint64_t *set, const struct thread_value *v)
 {
     const uint32_t g = l->group[v->number];
-    if (is_group(v))
+    if (may_share(l, v))
         set[g / WORD] &= ~((uint64_t)1 << g % WORD);
 }
 
@@ -131,7 +153,7 @@ static void write(struct liveness *l, uint64_t *live, struct thread_value *const
     for (size_t i = 0; i < count; i++)
         include(l, live, values[i]);
     for (size_t i = 0; i < count; i++)
-        if (is_group(values[i]))
+        if (may_share(l, values[i]))
             unite(l, l->clashes + l->group[values[i]->number] * l->words, live);
     for (size_t i = 0; i < count; i++)
         exclude(l, live, values[i]);
@@ -187,6 +209,11 @@ static void walk_alternatives(struct liveness *l, const struct thread_operation 
         uint64_t *before = copy_set(l, after);
         walk(l, op->regions.data[i], before, &inner);
         unite(l, live, before);
+        if (i > 0 || !nvptx_guards_loads(op))
+            continue;
+        include(l, before,
+                op->operands.data[0].value); /* the results are written before the first arm */
+        write(l, before, op->results.data, op->results.count);
     }
 }
 
@@ -215,17 +242,33 @@ static void walk(struct liveness *l, const struct thread_region *r, uint64_t *li
         walk_operation(l, r->operations.data[i], live, exits);
 }
 
-/* Numbers the groups, and notes the factors of groups in flight. */
+static void number_value(struct liveness *l, const struct thread_value *v)
+{
+    if (l->group[v->number] == none)
+        l->group[v->number] = l->groups++;
+}
+
+static void number_passed(struct liveness *l, const struct thread_operation *op)
+{
+    const bool passes = op->op == THREAD_LOOP || op->op == THREAD_CONTINUE ||
+                        op->op == THREAD_BREAK || op->op == THREAD_BREAK_IF ||
+                        op->op == THREAD_YIELD;
+    for (size_t i = op->op == THREAD_BREAK_IF; passes && i < op->operands.count; i++)
+        if (op->operands.data[i].kind == THREAD_VALUE)
+            number_value(l, op->operands.data[i].value);
+}
+
+/* Numbers the values that may share registers, and notes the factors of groups in flight. */
 static void number(struct liveness *l, const struct thread_region *r)
 {
     for (size_t i = 0; i < r->arguments.count; i++)
-        if (is_group(r->arguments.data[i]))
-            l->group[r->arguments.data[i]->number] = l->groups++;
+        number_value(l, r->arguments.data[i]);
     for (size_t i = 0; i < r->operations.count; i++) {
         const struct thread_operation *op = r->operations.data[i];
         for (size_t j = 0; j < op->results.count; j++)
-            if (is_group(op->results.data[j]))
-                l->group[op->results.data[j]->number] = l->groups++;
+            if (op->results.data[j]->type.count > 1 || op->regions.count > 0)
+                number_value(l, op->results.data[j]);
+        number_passed(l, op);
         for (size_t j = 0; j < op->regions.count; j++)
             number(l, op->regions.data[j]);
         if (op->results.count != 1 || !op->results.data[0]->type.in_flight || op->regions.count)
@@ -237,6 +280,43 @@ static void number(struct liveness *l, const struct thread_region *r)
         struct factor *f = arena_new(l->n->arena, struct factor);
         *f = (struct factor){op->operands.data[1].value, *to};
         *to = f;
+    }
+}
+
+static bool is_word(enum dtype t)
+{
+    return t == DT_I32 || t == DT_U32;
+}
+
+static bool is_long(enum dtype t)
+{
+    return t == DT_I64 || t == DT_U64;
+}
+
+/* Finds the results of conversions that keep the bits, and the parts of loaded groups, which need no registers. Values
+ * that are passed have their own. */
+static void find_same(struct liveness *l, const struct thread_region *r)
+{
+    const struct thread_operation *load = NULL; /* the latest */
+    for (size_t i = 0; i < r->operations.count; i++) {
+        const struct thread_operation *op = r->operations.data[i];
+        for (size_t j = 0; j < op->regions.count; j++)
+            find_same(l, op->regions.data[j]);
+        const enum dtype to = op->types[0], from = op->types[1];
+        const bool keeps = op->op == THREAD_CONVERT &&
+                           ((is_word(to) && is_word(from)) || (is_long(to) && is_long(from)));
+        load = nvptx_is_load(op->op) ? op : load;
+        if (op->results.count != 1 || op->results.data[0]->type.count != 1 ||
+            may_share(l, op->results.data[0]))
+            continue;
+        const uint32_t number = op->results.data[0]->number;
+        if (keeps)
+            l->n->same[number] = op->operands.data[0].value;
+        if (op->op == THREAD_PART && load && nvptx_per_word(to) == 1 &&
+            op->operands.data[0].value == load->results.data[0]) {
+            l->n->same[number] = op->operands.data[0].value;
+            l->n->word_of_same[number] = (uint16_t)op->operands.data[1].integer;
+        }
     }
 }
 
@@ -262,7 +342,7 @@ static bool apart(const struct liveness *l, uint32_t a, uint32_t b)
 static void share(struct liveness *l, const struct thread_operand *from,
                   const struct thread_value *to)
 {
-    if (from->kind != THREAD_VALUE || to->type.count == 1 ||
+    if (from->kind != THREAD_VALUE || !may_share(l, from->value) || !may_share(l, to) ||
         from->value->type.count != to->type.count)
         return;
     uint32_t *shares = l->n->shares, a = shares[from->value->number], b = shares[to->number];
@@ -324,13 +404,16 @@ void nvptx_share(struct nvptx *n)
                          .group = arena_array(n->arena, uint32_t, count),
                          .next = arena_array(n->arena, uint32_t, count),
                          .factors = arena_array(n->arena, const struct factor *, count)};
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         n->shares[i] = l.next[i] = i;
+        l.group[i] = none;
+    }
     number(&l, n->function->body);
+    find_same(&l, n->function->body);
     l.words = l.groups / WORD + 1;
     l.clashes = arena_array(n->arena, uint64_t, l.groups * l.words);
-    const struct exits none = {0};
-    walk(&l, n->function->body, new_set(&l), &none);
+    const struct exits outside = {0};
+    walk(&l, n->function->body, new_set(&l), &outside);
     share_region(&l, n->function->body, true, NULL, NULL);
     share_region(&l, n->function->body, false, NULL, NULL);
 }

@@ -86,9 +86,10 @@ struct ptx_operand *nvptx_elements(struct nvptx *n, const struct thread_operand 
 void nvptx_set(struct nvptx *n, enum ptx_mod type, struct ptx_operand to, struct ptx_operand from)
 {
     if (type == MOD_PRED && from.kind == PTX_IMMEDIATE)
-        ptx_emit(&n->build, "setp.ne.u32", to, ptx_int((int64_t)from.bits), ptx_int(0));
+        nvptx_guarded(
+            n, ptx_emit(&n->build, "setp.ne.u32", to, ptx_int((int64_t)from.bits), ptx_int(0)));
     else
-        ptx_emit_for(&n->build, PTX_TYPES((uint16_t)type), "mov.*", to, from);
+        nvptx_guarded(n, ptx_emit_for(&n->build, PTX_TYPES((uint16_t)type), "mov.*", to, from));
 }
 
 /* Returns the latest instruction if it always writes that register, and nothing else; NULL: it does not. */

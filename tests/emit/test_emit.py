@@ -67,6 +67,14 @@ def assemble(tool, folder, path):
         fail(f"{path}: ptxas: {done.stderr}\n{result.out}")
 
 
+def check_files(tool):
+    """The PTX of a kernel that calls functions of another file names each file once."""
+    path = os.path.join(FOLDER, "..", "..", "kernels", "hopper", "matmul_roles.tile")
+    names = re.findall(r'^\.file \d+ "(.*)"', call([tool, "show", path, "--stage", "ptx"]).out, re.M)
+    if len(names) != 2 or len(set(names)) != 2:
+        fail(f"the files of {path} in its PTX: {names}")
+
+
 # --- random programs ---
 
 UNARY = ["-({})", "abs({})", "square({})", "tanh({})", "sigmoid({})", "clip({}, -3, 2)", "where({} > 1, (f32) 0.5, {})", "exp2({} * 0.1)"]
@@ -154,6 +162,7 @@ def main():
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 12
     choose = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
     device = sys.argv[4] if len(sys.argv) > 4 else "sim"
+    check_files(tool)
     with tempfile.TemporaryDirectory() as folder:
         for path in sorted(glob.glob(f"{FOLDER}/*.tile")):
             with open(path) as file:

@@ -46,6 +46,51 @@ static const struct example {
      "store.u32 %out, 0, 0, %sum store.u32 %out, 0, 1, %at\n",
      {7},
      {409, 3}},
+    {"a value that one arm loads and the other keeps",
+     "%a = load.u32 %in, 0, 0 %b = load.u32 %in, 0, 1\n"
+     "%p = lt.u32 %a, %b %q = lt.u32 %b, %a\n"
+     "%x = if %p { %v = load.u32 %in, 0, 2 yield %v } else { yield %a }\n"
+     "%y = if %q { %v1 = load.u32 %in, 0, 2 yield %v1 } else { yield %a }\n"
+     "store.u32 %out, 0, 0, %x store.u32 %out, 0, 1, %y store.u32 %out, 0, 2, %a\n"
+     "%c, %d = if %q { %v2 = load.u32 %in, 0, 3 %e = add.u32 %b, 1 yield %v2, %b } else { yield "
+     "%b, %a }\n"
+     "store.u32 %out, 0, 3, %c store.u32 %out, 0, 4, %d\n",
+     {3, 8, 70, 90},
+     {70, 3, 3, 8, 3}},
+    {"a predicate that takes the place of the one that chooses",
+     "%a = load.u32 %in, 0, 0 %b = load.u32 %in, 0, 1\n"
+     "%p = lt.u32 %a, %b %q = eq.u32 %a, 100\n"
+     "%r, %x = if %p { %v = load.u32 %in, 0, 2 yield %q, %v } else { yield %p, 5 }\n"
+     "%n = select.u32 %r, 1, 2 store.u32 %out, 0, 0, %n store.u32 %out, 0, 1, %x\n"
+     "%p1 = lt.u32 %b, 50 %r1, %y = if %p1 { yield %q, %b } else { yield %p1, 5 }\n"
+     "%m = select.u32 %r1, 1, 2 store.u32 %out, 0, 2, %m store.u32 %out, 0, 3, %y\n",
+     {3, 8, 70},
+     {2, 70, 2, 8}},
+    {"a test with a step before it",
+     "%n = load.u32 %in, 0, 0\n"
+     "%last, %sum = loop (%i: u32 = 0, %s: u32 = 0) {\n"
+     "    %j = add.u32 %i, 3 %done = ge.u32 %j, %n break_if %done, %j, %s\n"
+     "    %t = add.u32 %s, %i continue %j, %t\n"
+     "}\n"
+     "store.u32 %out, 0, 0, %last store.u32 %out, 0, 1, %sum\n",
+     {10},
+     {12, 9}},
+    {"parts of a group that is loaded again in each turn",
+     "%sum, %old = loop (%i: u32 = 0, %g: u32*2 = 0, %s: u32 = 0) {\n"
+     "    %done = eq.u32 %i, 3 %g0 = part.u32 %g, 1, 1, 1 break_if %done, %s, %g0\n"
+     "    %h = load.u32 %in, %i, 0 * 2 %x = part.u32 %h, 0, 1, 1 %y = part.u32 %h, 1, 1, 1\n"
+     "    %more = load.u32 %in, %i, 2 * 2 %z = mul.u32 %x, %y %t = add.u32 %s, %z\n"
+     "    %j = add.u32 %i, 2 %k = sub.u32 %j, 1 %stop = eq.u32 %j, 4 %l = select.u32 %stop, 3, %j\n"
+     "    continue %l, %more, %t\n"
+     "}\n"
+     "store.u32 %out, 0, 0, %sum store.u32 %out, 0, 1, %old\n",
+     {2, 3, 5, 7, 11, 13},
+     {41, 13}},
+    {"constants added one after the other",
+     "%a = load.u32 %in, 0, 0 %b = add.u32 %a, 4294967295 %c = add.u32 %b, 3 %d = add.u32 %c, 5\n"
+     "store.u32 %out, 0, 0, %b store.u32 %out, 0, 1, %c store.u32 %out, 0, 2, %d\n",
+     {10},
+     {9, 12, 17}},
     {"a loop in a loop",
      "%n = load.u32 %in, 0, 0\n"
      "%sum = loop (%i: u32 = 0, %s: u32 = 0) {\n"
