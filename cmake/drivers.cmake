@@ -37,3 +37,27 @@ foreach(version 12 13)
     set_target_properties(tilewright_cudart_${version} PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
     add_dependencies(tilewright tilewright_cudart_${version}) # `check -- ./app` needs them
 endforeach()
+
+# cuBLAS: products on the host, and the names of all other calls. libcublasLt has names alone.
+set(blas_sources blas.c blas_gemm.c blas_product.c blas_driver.c)
+list(TRANSFORM blas_sources PREPEND ${PROJECT_SOURCE_DIR}/src/blas/)
+foreach(version 12 13)
+    foreach(name cublas cublasLt)
+        set(soname lib${name}.so.${version})
+        configure_file(${PROJECT_SOURCE_DIR}/cmake/runtime.map.in ${PROJECT_BINARY_DIR}/${name}_${version}.map @ONLY)
+    endforeach()
+    stand_in(tilewright_cublas_${version} libcublas.so.${version} ${PROJECT_BINARY_DIR}/cublas_${version}.map ${blas_sources})
+    stand_in(tilewright_cublaslt_${version} libcublasLt.so.${version} ${PROJECT_BINARY_DIR}/cublasLt_${version}.map
+        ${PROJECT_SOURCE_DIR}/src/blas/blas_driver.c)
+    target_compile_definitions(tilewright_cublaslt_${version} PRIVATE BLAS_LT)
+    foreach(library tilewright_cublas_${version} tilewright_cublaslt_${version})
+        target_compile_definitions(${library} PRIVATE BLAS_VERSION=${version})
+        target_link_libraries(${library} PRIVATE tilewright_cuda tilewright_internal)
+        set_target_properties(${library} PROPERTIES BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+        add_dependencies(tilewright ${library})
+    endforeach()
+endforeach()
+
+# The loader asks this library which file to open.
+stand_in(tilewright_audit audit.so ${PROJECT_SOURCE_DIR}/cmake/audit.map ${PROJECT_SOURCE_DIR}/src/audit/audit.c)
+add_dependencies(tilewright tilewright_audit)

@@ -1,6 +1,6 @@
 # libtilewright.a and libtilewright.so are made from one set of objects. The shared library exports only names that start with tw_.
 file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.c)
-list(FILTER library_sources EXCLUDE REGEX "/src/(driver|runtime)/") # cmake/drivers.cmake
+list(FILTER library_sources EXCLUDE REGEX "/src/(driver|runtime|blas|audit)/") # cmake/drivers.cmake
 file(GLOB routine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/routines_*.c)
 # products with instructions that a set does not have for all types
 foreach(type bf16 int8 int16 amx)

@@ -37,6 +37,8 @@ BELOW = {
     "tune": {"base", "layout", "tile", "lang"},
     "driver": {"base", "ptx", "target", "sim"},
     "runtime": {"driver"},
+    "blas": {"base", "driver"},
+    "audit": set(),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 PUBLIC = re.compile(r"tilewright(_\w+)?\.h")  # include/

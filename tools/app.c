@@ -29,9 +29,9 @@ bool is_app(const struct options *given)
 /* --- options --- */
 
 /* Options that have a meaning for programs. The libraries get those with a value. */
-static const char *const app_options[] = {"device",     "kernel",   "launch", "seed",
-                                          "step-limit", "suppress", "limit",  "trace",
-                                          "json",       "strict",   "verbose"};
+static const char *const app_options[] = {"device",     "kernel",   "launch",  "seed",
+                                          "step-limit", "suppress", "limit",   "trace",
+                                          "json",       "strict",   "verbose", "stub"};
 enum { APP_OPTIONS = sizeof app_options / sizeof app_options[0] };
 
 static bool is_app_option(const char *name)
@@ -67,6 +67,8 @@ static bool write_settings(const char *folder, const struct options *given, bool
         if (value)
             append_text(&text, "%s=%s\n", app_options[i], value);
     }
+    if (options_has(given, "stub"))
+        append_text(&text, "stub=1\n");
     bool good = folder_write(folder, "settings", text, strlen(text));
     free(text);
     return good;
@@ -99,18 +101,22 @@ static void put_first(struct environment *e, const char *name, const char *own)
 }
 
 /* Makes the program's environment: this process's, with the libraries first among those of the
- * loader, and the file of settings. The runtime is preloaded: a program may have NVIDIA's inside. */
+ * loader, and the file of settings. The runtime is preloaded: a program may have NVIDIA's inside. The
+ * audit library replaces files that the program names by their paths. */
 static void make_environment(struct environment *e, const char *libraries, const char *folder)
 {
     char *runtime = need_text("%s/libcudart.so.13", libraries);
+    char *audit = need_text("%s/audit.so", libraries);
     for (char **at = environ; *at; at++)
         if (!is_variable(*at, "LD_LIBRARY_PATH") && !is_variable(*at, "LD_PRELOAD") &&
-            !is_variable(*at, "TILEWRIGHT_APP"))
+            !is_variable(*at, "LD_AUDIT") && !is_variable(*at, "TILEWRIGHT_APP"))
             set(e, *at);
     e->inherited = e->count;
     put_first(e, "LD_LIBRARY_PATH", libraries);
     put_first(e, "LD_PRELOAD", runtime);
+    put_first(e, "LD_AUDIT", audit);
     free(runtime);
+    free(audit);
     set(e, need_text("TILEWRIGHT_APP=%s/settings", folder));
 }
 

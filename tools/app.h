@@ -40,6 +40,11 @@ int app_print(const struct app_report *r, const char *lines);
                 "of the blocks after that, one of 64 is; 0: all are"                               \
     }
 
+#define OPTION_APP_STUB                                                                            \
+    {                                                                                              \
+        .name = "stub", .help = "products of matrices by cuBLAS run on the host"                   \
+    }
+
 #define OPTION_APP_TRACE                                                                           \
     {                                                                                              \
         .name = "trace", .values = 1, .value = "FOLDER",                                           \

@@ -118,6 +118,7 @@ static int read_settings(void *user)
     const char *limit = setting("limit");
     s->limit = limit && strcmp(limit, "0") == 0 ? -1 : number_setting("limit");
     s->trace = setting("trace");
+    s->stub = setting("stub");
     s->findings = findings ? fopen(findings, "a") : NULL;
     return DRIVER_SUCCESS;
 }

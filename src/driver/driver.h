@@ -75,6 +75,7 @@ struct driver_settings {
     int64_t step_limit;    /* most warp instructions of a launch; 0: the default */
     const char *suppress;  /* file of findings to let pass; NULL: none */
     int64_t limit;         /* warp instructions that are watched in full; 0: the default */
+    bool stub;             /* other libraries may do their work on the host */
     const char *trace;     /* folder for --trace; NULL: none */
     FILE *findings;        /* lines of JSON; NULL: text to standard error */
 };
@@ -257,11 +258,14 @@ void driver_trace_launch(const struct driver_launched *l); /* before it runs */
 /* A fault of the host's calls. */
 struct driver_fault {
     const char *kind; /* "use-after-free" */
-    bool fails;       /* false: a note */
+    bool fails;       /* false: a note, */
+    bool warns;       /* or a warning */
     const char *message;
     const struct driver_memory *memory; /* that it is about; NULL: none */
     const char *call, *site;            /* NULL: the call in progress, and its place */
 };
+/* Returns how many findings were reported so far. */
+int driver_findings(void);
 /* Reports it, once for each place and message. */
 void driver_report_fault(const struct driver_fault *fault);
 /* Reports that the call in progress fails; m NULL: it is not about memory. */

@@ -7,10 +7,18 @@
 
 #include <string.h>
 
+static int finding_count;
+
+int driver_findings(void)
+{
+    return finding_count;
+}
+
 /* Writes a line of JSON, or prints its text. Between values, an end of line is a blank. */
 static void say(const struct text *json, const char *text)
 {
     FILE *out = driver.settings.findings;
+    finding_count++;
     if (out) {
         for (char *c = json->data; *c; c++)
             *c = *c == '\n' ? ' ' : *c;
@@ -87,14 +95,20 @@ static int report_fault(void *user)
     if (!driver_finding_is_new(f->kind, f->message, place))
         return DRIVER_SUCCESS;
     text_init(&text, a);
-    text_printf(&text, "%s: %s: %s\n", f->fails ? "error" : "note", f->kind, f->message);
-    if (f->fails)
+    text_printf(&text, "%s: %s: %s\n",
+                f->fails   ? "error"
+                : f->warns ? "warning"
+                           : "note",
+                f->kind, f->message);
+    if (f->fails || f->warns)
         text_printf(&text, "    note: %s was called at %s\n", call, place);
     if (f->memory)
         driver_finding_memory(&text, f->memory);
     driver_finding_begin(&json, f->kind, f->fails, f->message);
+    if (f->warns)
+        text_add(&json, ", \"warns\": true");
     driver_finding_key(&json, "call", call);
-    driver_finding_key(&json, "site", f->fails ? place : NULL);
+    driver_finding_key(&json, "site", f->fails || f->warns ? place : NULL);
     driver_finding_end(&json, &text);
     return DRIVER_SUCCESS;
 }

@@ -220,7 +220,7 @@ int cuGraphNodeGetType(void *node, int *type)
     const struct driver_node *n = driver_node_of(node);
     if (!n || !type)
         return DRIVER_INVALID_VALUE;
-    *type = (int)n->task.kind;
+    *type = n->task.kind == TASK_STUB ? TASK_KERNEL : (int)n->task.kind;
     return DRIVER_SUCCESS;
 }
 

@@ -1,5 +1,5 @@
 /* Entry points by name. */
-#include "driver/driver.h"
+#include "driver/driver_task.h"
 
 #include "driver/driver_private.h"
 
@@ -80,14 +80,20 @@ static void leave(void)
     driver_leave(held_count < (int)(sizeof held / sizeof held[0]) ? &held[held_count] : &none);
 }
 
-static void unseen(const char *what, const char *error, const char *site)
+static void unseen(const char *what, const char *error, const char *site, const char *next)
 {
     ENTER;
-    char message[256];
+    char message[256], after[96] = "";
+    if (next)
+        snprintf(after, sizeof after, " went on with %s and", next);
     snprintf(message, sizeof message,
-             "%s failed (%s), and the program never called cudaGetLastError", what, error);
-    const struct driver_fault fault = {
-        .kind = "api-error", .fails = true, .message = message, .call = what, .site = site};
+             "%s failed (%s), and the program%s never called cudaGetLastError", what, error, after);
+    const struct driver_fault fault = {.kind = "api-error",
+                                       .fails = !next,
+                                       .warns = next,
+                                       .message = message,
+                                       .call = what,
+                                       .site = site};
     driver_report_fault(&fault);
 }
 
@@ -105,8 +111,41 @@ static char *site(void *kernel)
     return strdup(driver_site_text(&driver.arena, &here, k ? k->function->name : NULL));
 }
 
-static const struct driver_private private_table = {enter,  leave,   driver_site_skip,
-                                                    unseen, missing, site};
+static bool has_stubs(void)
+{
+    return driver.settings.stub;
+}
+
+static int stub(void *stream, const struct driver_stub *s)
+{
+    IN_CONTEXT;
+    struct driver_task t = {.kind = TASK_STUB, .stub = *s};
+    return driver_enqueue(stream, &t);
+}
+
+static const void *bytes_at(uint64_t address, size_t bytes, const char *what)
+{
+    ENTER;
+    return driver_bytes(address, bytes, what);
+}
+
+static void fault(const char *kind, const char *message)
+{
+    ENTER;
+    driver_refuse(kind, NULL, message);
+}
+
+static const struct driver_private private_table = {.enter = enter,
+                                                    .leave = leave,
+                                                    .skip = driver_site_skip,
+                                                    .unseen = unseen,
+                                                    .findings = driver_findings,
+                                                    .missing = missing,
+                                                    .site = site,
+                                                    .has_stubs = has_stubs,
+                                                    .stub = stub,
+                                                    .bytes = bytes_at,
+                                                    .fault = fault};
 
 /* A runtime that is linked into the program asks for tables whose layout NVIDIA does not publish. */
 int cuGetExportTable(const void **table, const unsigned char *id)

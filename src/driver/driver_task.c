@@ -1,6 +1,8 @@
 /* Tasks: run now, or kept by a graph. */
 #include "driver/driver_graph.h"
 
+#include "sim/sim_own.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +14,54 @@ static int run_host(const struct driver_task *t)
     return DRIVER_SUCCESS;
 }
 
+/* --- work of other libraries --- */
+
+static void note_region(struct driver_work *w, const struct driver_region *r)
+{
+    for (size_t y = 0; y < r->height; y++) {
+        uint64_t at = r->address + y * r->pitch;
+        driver_work_touches(w, at, r->width, r->writes ? DRIVER_WRITES : DRIVER_READS);
+        if (r->writes)
+            sim_wrote(driver_machine(), at, r->width);
+    }
+}
+
+static int run_stub(const struct driver_stub *s, struct driver_stream *stream)
+{
+    void **hosts = calloc((size_t)s->count + 1, sizeof *hosts);
+    bool good = hosts;
+    for (int i = 0; good && i < s->count; i++) {
+        const struct driver_region *r = &s->regions[i];
+        if (!r->width || !r->height)
+            continue;
+        hosts[i] = driver_bytes(r->address, (r->height - 1) * r->pitch + r->width, r->what);
+        good = hosts[i];
+    }
+    if (good) {
+        struct driver_work *w = driver_work_begin(stream, NULL);
+        for (int i = 0; i < s->count; i++)
+            note_region(w, &s->regions[i]);
+        s->function((void *)(uintptr_t)s->user, hosts);
+        driver_work_end(w);
+    }
+    free(hosts);
+    return good ? DRIVER_SUCCESS : DRIVER_ILLEGAL_ADDRESS;
+}
+
+/* Copies the caller's regions and data. */
+static bool keep_stub(struct driver_stub *s)
+{
+    size_t bytes = (size_t)s->count * sizeof *s->regions;
+    struct driver_region *regions = malloc(bytes + s->user_bytes + 1);
+    if (!regions)
+        return false;
+    if (bytes)
+        memcpy(regions, s->regions, bytes);
+    s->user = memcpy((char *)regions + bytes, s->user, s->user_bytes);
+    s->regions = regions;
+    return true;
+}
+
 static int run_kind(struct driver_task *t, struct driver_stream *s)
 {
     switch (t->kind) {
@@ -20,6 +70,7 @@ static int run_kind(struct driver_task *t, struct driver_stream *s)
     case TASK_FILL: return driver_fill_run(&t->fill, s);
     case TASK_HOST: return run_host(t);
     case TASK_GRAPH: return driver_graph_run(t->graph, s);
+    case TASK_STUB: return run_stub(&t->stub, s);
     case TASK_EMPTY: break;
     case TASK_WAIT:
     case TASK_RECORD:
@@ -96,6 +147,8 @@ bool driver_task_keep(struct driver_task *t)
     }
     if (t->kind == TASK_KERNEL)
         return keep_arguments(t);
+    if (t->kind == TASK_STUB)
+        return keep_stub(&t->stub);
     if (t->kind != TASK_GRAPH)
         return true;
     t->graph = driver_graph_copy(t->graph);
@@ -108,6 +161,8 @@ void driver_task_drop(struct driver_task *t)
 {
     if (t->kind == TASK_KERNEL)
         free((void *)(uintptr_t)t->launched.launch.arguments);
+    if (t->kind == TASK_STUB)
+        free((void *)(uintptr_t)t->stub.regions);
     if (t->kind == TASK_GRAPH)
         driver_graph_free(t->graph);
     t->kind = TASK_EMPTY;

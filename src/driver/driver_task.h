@@ -4,6 +4,7 @@
 #define TW_DRIVER_TASK_H
 
 #include "driver/driver_order.h"
+#include "driver/driver_private.h"
 
 enum driver_side { DRIVER_HOST_SIDE, DRIVER_DEVICE_SIDE, DRIVER_EITHER_SIDE };
 
@@ -40,7 +41,8 @@ enum driver_task_kind {
     TASK_GRAPH,
     TASK_EMPTY,
     TASK_WAIT,
-    TASK_RECORD
+    TASK_RECORD,
+    TASK_STUB /* counts as a kernel */
 };
 struct driver_task {
     enum driver_task_kind kind;
@@ -53,6 +55,7 @@ struct driver_task {
     void *user;
     struct driver_event *event;
     struct driver_graph *graph;
+    struct driver_stub stub;
 };
 
 /* Runs a task in a stream, or adds it to the stream's capture. Returns the call's result. */

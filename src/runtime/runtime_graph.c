@@ -52,7 +52,9 @@ int cudaGraphGetRootNodes(void *graph, void **nodes, size_t *count)
     return runtime_done(cuGraphGetRootNodes(graph, nodes, count));
 }
 
-/* --- edges: version 13 has data of edges in the calls that version 12 names _v2 --- */
+/* --- edges --- */
+
+/* Version 13 has data of edges in the calls that version 12 names _v2. */
 
 static int add_edges(void *graph, void *const *from, void *const *to, const void *data,
                      size_t count)
@@ -70,13 +72,6 @@ int cudaGraphAddDependencies(void *graph, void *const *from, void *const *to, si
 {
     ENTER;
     return add_edges(graph, from, to, NULL, count);
-}
-
-int cudaGraphAddDependencies_v2(void *graph, void *const *from, void *const *to, const void *data,
-                                size_t count)
-{
-    ENTER;
-    return add_edges(graph, from, to, data, count);
 }
 
 int cudaGraphRemoveDependencies(void *graph, void *const *from, void *const *to, size_t count)
@@ -116,56 +111,60 @@ int cudaStreamUpdateCaptureDependencies(void *stream, void *const *before, size_
     ENTER;
     return runtime_done(cuStreamUpdateCaptureDependencies(stream, before, count, flags));
 }
+#define WITH_DATA(name) name##_v2
+#define CAPTURE_INFO cudaStreamGetCaptureInfo_v3
 #else
-int cudaGraphAddDependencies(void *graph, void *const *from, void *const *to, const void *data,
-                             size_t count)
+#define WITH_DATA(name) name
+#define CAPTURE_INFO cudaStreamGetCaptureInfo
+#endif
+
+int WITH_DATA(cudaGraphAddDependencies)(void *graph, void *const *from, void *const *to,
+                                        const void *data, size_t count)
 {
     ENTER;
     return add_edges(graph, from, to, data, count);
 }
 
-int cudaGraphRemoveDependencies(void *graph, void *const *from, void *const *to, const void *data,
-                                size_t count)
+int WITH_DATA(cudaGraphRemoveDependencies)(void *graph, void *const *from, void *const *to,
+                                           const void *data, size_t count)
 {
     ENTER;
     (void)data;
     return remove_edges(graph, from, to, count);
 }
 
-int cudaGraphGetEdges(void *graph, void **from, void **to, void *data, size_t *count)
+int WITH_DATA(cudaGraphGetEdges)(void *graph, void **from, void **to, void *data, size_t *count)
 {
     ENTER;
     return runtime_done(cuGraphGetEdges_v2(graph, from, to, data, count));
 }
 
-int cudaGraphNodeGetDependencies(void *node, void **nodes, void *data, size_t *count)
+int WITH_DATA(cudaGraphNodeGetDependencies)(void *node, void **nodes, void *data, size_t *count)
 {
     ENTER;
     return runtime_done(cuGraphNodeGetDependencies_v2(node, nodes, data, count));
 }
 
-int cudaGraphNodeGetDependentNodes(void *node, void **nodes, void *data, size_t *count)
+int WITH_DATA(cudaGraphNodeGetDependentNodes)(void *node, void **nodes, void *data, size_t *count)
 {
     ENTER;
     return runtime_done(cuGraphNodeGetDependentNodes_v2(node, nodes, data, count));
 }
 
-int cudaStreamGetCaptureInfo(void *stream, int *status, uint64_t *number, void **graph,
-                             void *const **before, const void **data, size_t *count)
+int CAPTURE_INFO(void *stream, int *status, uint64_t *number, void **graph, void *const **before,
+                 const void **data, size_t *count)
 {
     ENTER;
     return runtime_done(
         cuStreamGetCaptureInfo_v3(stream, status, number, graph, before, data, count));
 }
 
-int cudaStreamUpdateCaptureDependencies(void *stream, void *const *before, const void *data,
-                                        size_t count, unsigned flags)
+int WITH_DATA(cudaStreamUpdateCaptureDependencies)(void *stream, void *const *before,
+                                                   const void *data, size_t count, unsigned flags)
 {
     ENTER;
     return runtime_done(cuStreamUpdateCaptureDependencies_v2(stream, before, data, count, flags));
 }
-#endif
-
 /* --- launching --- */
 
 int cudaGraphInstantiate(void **ready, void *graph, uint64_t flags)

@@ -15,11 +15,17 @@ static void *primary;
 static _Thread_local bool has_context;
 static _Thread_local int last_error;
 
-/* The first error of a launch that the program has not asked for; of all threads. */
+/* The outermost call in progress, and how many findings there were when it began. */
+static _Thread_local const char *current;
+static _Thread_local int depth, findings_before;
+
+/* The first error that the program has not asked for; of all threads. */
 static struct {
     pthread_mutex_t lock;
     int error;
     char *site;
+    const char *call; /* NULL: a launch by <<<>>>, which returns no result */
+    const char *next; /* the call that the program went on with; NULL: none */
 } unseen = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void forget_unseen(void)
@@ -28,14 +34,16 @@ static void forget_unseen(void)
     unseen.error = DRIVER_SUCCESS;
     free(unseen.site);
     unseen.site = NULL;
+    unseen.call = unseen.next = NULL;
     pthread_mutex_unlock(&unseen.lock);
 }
 
 static void at_exit(void)
 {
-    const char *text = "";
-    if (unseen.error && private_table && cuGetErrorString(unseen.error, &text) == DRIVER_SUCCESS)
-        private_table->unseen("a launch", text, unseen.site ? unseen.site : "an unknown place");
+    const char *text = "", *site = unseen.site ? unseen.site : "an unknown place";
+    bool ignored = unseen.error && (!unseen.call || unseen.next);
+    if (ignored && private_table && cuGetErrorString(unseen.error, &text) == DRIVER_SUCCESS)
+        private_table->unseen(unseen.call ? unseen.call : "a launch", text, site, unseen.next);
     forget_unseen();
 }
 
@@ -52,15 +60,41 @@ static void open_device(void)
     atexit(at_exit);
 }
 
+/* Returns true for calls that a program also makes when it gives up. */
+static bool cleans_up(const char *name)
+{
+    static const char *const parts[] = {"Free", "Destroy", "Reset", "Unregister", "ErrorString"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (strstr(name, parts[i]))
+            return true;
+    return false;
+}
+
+/* A call after an error: the program went on. */
+static void note_next(const char *name)
+{
+    if (!unseen.error || !unseen.call || unseen.next || cleans_up(name))
+        return;
+    pthread_mutex_lock(&unseen.lock);
+    if (unseen.call)
+        unseen.next = name;
+    pthread_mutex_unlock(&unseen.lock);
+}
+
 struct runtime_entered runtime_enter(const char *name)
 {
-    void *current = NULL;
+    void *context = NULL;
     pthread_once(&opened, open_device);
     if (!opening_failed && !has_context) {
         has_context = true;
-        cuCtxGetCurrent(&current);
-        if (!current)
+        cuCtxGetCurrent(&context);
+        if (!context)
             cuCtxSetCurrent(primary);
+    }
+    if (private_table && !depth++) {
+        note_next(name);
+        current = name;
+        findings_before = private_table->findings();
     }
     if (private_table)
         private_table->enter(name);
@@ -70,28 +104,49 @@ struct runtime_entered runtime_enter(const char *name)
 void runtime_leave(struct runtime_entered *entered)
 {
     (void)entered;
-    if (private_table)
-        private_table->leave();
+    if (!private_table)
+        return;
+    private_table->leave();
+    depth--;
+}
+
+/* Remembers the first error; call NULL: of a launch by <<<>>>. */
+static void note_unseen(int result, const char *call, void *kernel)
+{
+    pthread_mutex_lock(&unseen.lock);
+    if (!unseen.error) {
+        unseen.error = result;
+        unseen.call = call;
+        unseen.site = private_table->site(kernel);
+    }
+    pthread_mutex_unlock(&unseen.lock);
+}
+
+/* Returns true for errors that say how things are: programs expect them. */
+static bool is_expected(int result)
+{
+    return result == DRIVER_SUCCESS || result == DRIVER_NOT_READY ||
+           result == DRIVER_PEER_ENABLED || result == DRIVER_PEER_NOT_ENABLED ||
+           result == DRIVER_ALREADY_REGISTERED || result == DRIVER_NOT_REGISTERED;
 }
 
 int runtime_done(int result)
 {
     if (result != DRIVER_SUCCESS && result != DRIVER_NOT_READY)
         last_error = result;
+    if (!is_expected(result) && private_table && depth == 1 &&
+        private_table->findings() == findings_before)
+        note_unseen(result, current, NULL);
     return result;
 }
 
 int runtime_launched(int result, void *kernel)
 {
-    if (result == DRIVER_SUCCESS || !private_table)
-        return runtime_done(result);
-    pthread_mutex_lock(&unseen.lock);
-    if (!unseen.error) {
-        unseen.error = result;
-        unseen.site = private_table->site(kernel);
-    }
-    pthread_mutex_unlock(&unseen.lock);
-    return runtime_done(result);
+    if (result != DRIVER_SUCCESS && private_table)
+        note_unseen(result, NULL, kernel);
+    if (result != DRIVER_SUCCESS)
+        last_error = result;
+    return result;
 }
 
 int cudaGetLastError(void)

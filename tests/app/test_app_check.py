@@ -12,7 +12,7 @@ import tempfile
 from app_runner import HERE, build, libraries, nvcc
 from tile_runner import call, expect
 
-OF_HOST = {"double-free", "outside-copy", "wrong-direction", "bad-tensor-map"}  # found in calls, not in launches
+OF_HOST = {"double-free", "outside-copy", "wrong-direction", "bad-tensor-map", "invalid-free", "not-device-memory", "not-host-memory"}  # found in calls, not in launches
 
 
 def ptx_alone(compute="compute_80"):
@@ -73,6 +73,16 @@ def check_options(tool, folder):
         expect(refused.status == 2 and said in refused.err, refused)
     older = run("--device", "sm_80", "--", race, "clean")
     expect(older.status == 0, older)
+
+
+def check_notes(tool, folder):
+    """What is a warning or a note: an error that the program ignored, and a leak."""
+    program = os.path.join(folder, "host_faults")
+    broken = call([tool, "check", "--verbose", "--", program, "broken"])
+    said = "warning: api-error: cudaFuncGetAttributes failed (invalid device function), and the program went on with cudaMemcpy and never called"
+    expect(said in broken.err and "note: leak: allocation 2 was never freed" in broken.err, broken)
+    clean = call([tool, "check", "--verbose", "--strict", "--", program, "clean"])
+    expect(clean.status == 0 and "leak" not in clean.err and "api-error" not in clean.err, clean)
 
 
 def check_counts(tool, folder):
@@ -152,6 +162,7 @@ def main():
             for done in [pool.submit(check_twins, tool, folder, source) for source in sources]:
                 done.result()
         check_options(tool, folder)
+        check_notes(tool, folder)
         check_counts(tool, folder)
         check_sample(tool, folder)
         check_trace(tool, folder)

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""The libraries beside the driver and the runtime: products by cuBLAS, with `--stub` and without; what libcublas and libcublasLt export; programs
+that name a library by a path of their own."""
+import os
+import re
+import sys
+import tempfile
+
+from app_runner import HERE, build, libraries, nvcc, symbols
+from tile_runner import call, expect
+
+
+def listed(name, macros):
+    with open(os.path.join(HERE, f"../../src/blas/blas_{name}.def")) as f:
+        return set(re.findall(rf"^(?:{macros})\((\w+)", f.read(), re.M))
+
+
+def check_exports(folder):
+    products = listed("gemm", r"(?:PLAIN|STRIDED|LISTED)(?:_EX)?")
+    blas = products | {name + "_64" for name in products} | listed("calls", "CALL") | listed("missing", "MISSING")
+    for version in ("12", "13"):
+        for name, wanted in (("cublas", blas), ("cublasLt", listed("lt_missing", "MISSING"))):
+            soname = f"lib{name}.so.{version}"
+            found = symbols(os.path.join(folder, soname)) - {soname}
+            expect(found == wanted and len(found) > 150, f"{soname}: {found ^ wanted}")
+
+
+def check_path(tool, folder):
+    """A path that does not exist, so that nothing but the stand-in can open."""
+    program = build(folder, "by_path.c", "-cudart", "none", "-Xlinker", "-ldl")
+    for name in ("libcuda.so", "libcuda.so.1"):
+        done = call([tool, "check", "--verbose", "--", program, f"{folder}/{name}"])
+        expect(done.status == 0 and done.out == "13000\n" and "by_path: ok (0 launches)" in done.err, done)
+    done = call([tool, "check", "--", program, f"{folder}/libother.so.1"])
+    expect(done.status != 0 and "libother.so.1: cannot open" in done.out, done)
+
+
+def check_products(tool, folder):
+    compiler = nvcc()
+    header = os.path.join(os.path.dirname(os.path.realpath(compiler)), "../include/cublas_v2.h")
+    if not os.path.exists(header):
+        print("not run: products, because cublas_v2.h is not installed")
+        return
+    program = build(folder, "product.cu", "-cudart", "shared", "-gencode", "arch=compute_80,code=compute_80", "-lcublas")
+
+    def run(what, *options):
+        done = call([tool, "check", *options, "--", program, what])
+        expect(done.status == 1, done)  # one call of the program is none of products
+        expect("error: not-supported: cublasSdot_v2 is not supported: of cuBLAS, --stub has products" in done.err, done)
+        return done
+
+    done = run("clean", "--stub")
+    expect(done.out == "CUBLAS_STATUS_SUCCESS, right, CUBLAS_STATUS_NOT_SUPPORTED\n" and done.err.count("error: ") == 1, done)
+    done = run("small", "--stub")
+    expect("error: outside-copy: a product writes bytes 280 to 419 of allocation 3, which has 419 bytes" in done.err, done)
+    expect("cublasSgemmStridedBatched was called at main+0x" in done.err, done)
+    done = run("early", "--stub")
+    expect("of fill, in stream 1 and cublasSgemmStridedBatched in stream 2 use byte 0 of allocation 1" in done.err, done)
+    done = run("clean")
+    expect("error: not-supported: cublasGemmEx is not supported: with --stub, products of matrices run on the host" in done.err, done)
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    library = libraries(tool, "libcublas.so.13")
+    check_exports(os.path.dirname(library))
+    nvcc()
+    with tempfile.TemporaryDirectory() as folder:
+        check_path(tool, folder)
+        check_products(tool, folder)
+
+
+if __name__ == "__main__":
+    main()
