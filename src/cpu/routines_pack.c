@@ -231,14 +231,25 @@ static INLINED void add_halves(float *c, const float *a, const uint8_t *codes,
 
 /* --- rounding by splitting --- */
 
-/* Rounds to a type whose significand has b bits fewer than that of f32, in two operations: if t is
- * 2^b x + x, rounded, then t - 2^b x is x rounded to the nearest, ties to even (Dekker, "A
- * floating-point technique for extending the available precision", 1971). Next to a power of two, t
- * may have one bit less; this does no harm if x is a product of two numbers of the type, whose last
- * bits are 0. The result must be 0 or a normal number, and -0 becomes 0. */
-static INLINED __m512 split_to(__m512 x, __m512 times)
+/* A product q s of two numbers of a type whose significand has b bits fewer than that of f32 is
+ * rounded to the type in two operations: if t is (2^b + 1) s q, rounded, then t - 2^b s q is q s
+ * rounded to the nearest, ties to even (Dekker, "A floating-point technique for extending the
+ * available precision", 1971). Both multiples of s are numbers of f32. Next to a power of two, t may
+ * have one bit less; this does no harm, because the last bits of q s are 0. The result must be 0 or a
+ * normal number, and -0 becomes 0. */
+struct multiples {
+    __m512 of_t, high; /* (2^b + 1) s, 2^b s */
+};
+static INLINED struct multiples multiples_of(const float *s, const bool f16)
 {
-    return _mm512_fnmadd_ps(x, times, _mm512_fmadd_ps(x, times, x));
+    const float times = f16 ? 0x1p13f : 0x1p16f;
+    const __m512 x = _mm512_loadu_ps(s);
+    return (struct multiples){_mm512_mul_ps(x, _mm512_set1_ps(times + 1)),
+                              _mm512_mul_ps(x, _mm512_set1_ps(times))};
+}
+static INLINED __m512 split_product(__m512 q, const struct multiples *s)
+{
+    return _mm512_fnmadd_ps(q, s->high, _mm512_mul_ps(q, s->of_t));
 }
 
 /* Returns the elements whose absolute values are not from `least` to `most`. */
@@ -257,12 +268,14 @@ static INLINED __mmask16 strange(__m512i x, float least, float most)
     return _mm512_mask_test_epi32_mask(outside(x, least, most), x, size);
 }
 
-/* Returns whether split_to rounds the products of tables and scales. It makes no difference that -0
+/* Returns whether split_product rounds the products of tables and scales. It makes no difference that -0
  * becomes 0, because no sum is -0: a sum that is not 0 is at least 2^-149. */
 static INLINED bool splits(const float *c, const float *a, const struct weight_halves *w,
                            const bool f16, size_t rows)
 {
     const __m512i rest = _mm512_set1_epi32(f16 ? 0x1fff : 0xffff); /* bits that the type lacks */
+    const __m512i sign = _mm512_set1_epi32(INT32_MIN);
+    __m512i least = sign, most = _mm512_setzero_si512(), bits = most, sum = most;
     __mmask16 wrong = w->shift[f16] != 4 || w->shift[!f16] != 0;
     UNROLLED for (int u = 0; u < 2; u++)
     {
@@ -271,11 +284,15 @@ static INLINED bool splits(const float *c, const float *a, const struct weight_h
     }
     ROLLED
     for (size_t j = 0; j < HALVES_COLUMNS; j += 16) {
-        const __m512i by = _mm512_loadu_si512(w->by + j), sum = _mm512_loadu_si512(c + j);
-        wrong |= f16 ? outside(by, 0x1p-13f, 4094) : outside(by, 0x1p-40f, 0x1p96f);
-        wrong |= _mm512_test_epi32_mask(by, rest) |
-                 _mm512_cmpeq_epi32_mask(sum, _mm512_set1_epi32(INT32_MIN));
+        const __m512i by = _mm512_loadu_si512(w->by + j), size = _mm512_andnot_si512(sign, by);
+        least = _mm512_min_epu32(least, size);
+        most = _mm512_max_epu32(most, size);
+        bits = _mm512_or_si512(bits, by);
+        sum = _mm512_min_epi32(sum, _mm512_loadu_si512(c + j));
     }
+    const float low = f16 ? 0x1p-13f : 0x1p-40f, high = f16 ? 4094 : 0x1p96f;
+    wrong |= outside(least, low, high) | outside(most, low, high) |
+             _mm512_test_epi32_mask(bits, rest) | _mm512_cmpeq_epi32_mask(sum, sign);
     ROLLED
     for (size_t i = 0; i < 2 * rows; i += 16) {
         const __mmask16 mask = (__mmask16)((1u << (2 * rows - i < 16 ? 2 * rows - i : 16)) - 1);
@@ -290,13 +307,13 @@ static INLINED void add_split_line(float *c, const float *a, const uint8_t *code
                                    const bool f16, size_t rows)
 {
     enum { VECTORS = CACHE_LINE / 16 };
-    const __m512 times = _mm512_set1_ps(f16 ? 0x1p13f : 0x1p16f);
-    __m512 sum[VECTORS], by[VECTORS];
+    __m512 sum[VECTORS];
+    struct multiples by[VECTORS];
     const __m512 values[2] = {_mm512_loadu_ps(w->table[0]), _mm512_loadu_ps(w->table[1])};
     UNROLLED for (int v = 0; v < VECTORS; v++)
     {
         sum[v] = _mm512_loadu_ps(c + 16 * v);
-        by[v] = _mm512_loadu_ps(scale + 16 * v);
+        by[v] = multiples_of(scale + 16 * v, f16);
     }
     ROLLED
     for (size_t r = 0; r < rows; r++, codes += w->row, a += 2) {
@@ -309,8 +326,8 @@ static INLINED void add_split_line(float *c, const float *a, const uint8_t *code
             UNROLLED for (int u = 0; u < 2; u++)
             {
                 const __m512i at = (u == 1) == f16 ? _mm512_srli_epi32(low, 4) : low;
-                const __m512 y = _mm512_mul_ps(_mm512_permutexvar_ps(at, values[u]), by[v]);
-                sum[v] = _mm512_fmadd_ps(x[u], split_to(y, times), sum[v]);
+                const __m512 y = split_product(_mm512_permutexvar_ps(at, values[u]), &by[v]);
+                sum[v] = _mm512_fmadd_ps(x[u], y, sum[v]);
             }
         }
     }

@@ -3,6 +3,7 @@
  * set of routines: the same bits. */
 #include "cpu_helper.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -291,13 +292,103 @@ static void faults_stay(void **state)
     cpu_close(&r);
 }
 
+/* --- the routine for one row --- */
+
+enum { ROWS = 3, STEPS = 2 * ROWS };
+
+/* The operands of the routine, and the sums that it adds to. */
+struct halves {
+    uint8_t codes[ROWS][HALVES_COLUMNS];
+    float table[16], a[STEPS], by[HALVES_COLUMNS], sum[HALVES_COLUMNS];
+};
+
+static struct halves usual_halves(void)
+{
+    struct halves h;
+    for (int i = 0; i < 16; i++)
+        h.table[i] = (float)(i - 8);
+    for (int r = 0; r < ROWS; r++)
+        for (int j = 0; j < HALVES_COLUMNS; j++)
+            h.codes[r][j] = (uint8_t)((r * HALVES_COLUMNS + j) * 37 + j / 16);
+    for (int i = 0; i < STEPS; i++)
+        h.a[i] = (float)(i * 5 % 7 - 3) / 4;
+    for (int i = 0; i < HALVES_COLUMNS; i++) {
+        h.by[i] = (float)(2 * (i % 61) - 61) / 128; /* exact in bf16 */
+        h.sum[i] = (float)(i % 3) * 0.1f;
+    }
+    return h;
+}
+
+/* Compares the routines of all sets with each weight rounded by itself. */
+static void expect_plain_sums(const struct halves *h, enum dtype type)
+{
+    const int first = type == DT_BF16; /* the later step of a pair of bf16 is added first */
+    const struct weight_halves w = {
+        {h->table, h->table}, {4 * first, 4 - 4 * first}, h->by, HALVES_COLUMNS, 0};
+    float plain[HALVES_COLUMNS], got[HALVES_COLUMNS];
+    for (int j = 0; j < HALVES_COLUMNS; j++) {
+        plain[j] = h->sum[j];
+        for (int i = 0; i < STEPS; i++) {
+            uint16_t weight;
+            const int code = h->codes[i / 2][j] >> w.shift[i % 2] & 15;
+            dtype_store_f64(type, &weight, (double)h->table[code] * (double)h->by[j]);
+            plain[j] = fmaf(h->a[i], (float)dtype_load_f64(type, &weight), plain[j]);
+        }
+    }
+    for (int i = 0; routine_set_at(i); i++) {
+        few_halves_fn *add = routine_set_at(i)->pack->few_halves;
+        if (!add)
+            continue;
+        memcpy(got, h->sum, sizeof got);
+        add(got, h->a, h->codes[0], &w, type, ROWS);
+        for (int j = 0; j < HALVES_COLUMNS; j++)
+            if (!isnan(plain[j]) || !isnan(got[j]))
+                assert_memory_equal(&plain[j], &got[j], sizeof got[j]);
+    }
+}
+
+/* All scales of each type, those of each 128 next to each other. */
+static void every_scale_keeps_bits(void **state)
+{
+    static const enum dtype types[] = {DT_F16, DT_BF16};
+    struct halves h = usual_halves();
+    (void)state;
+    for (int t = 0; t < 2; t++)
+        for (int first = 0; first < 1 << 16; first += HALVES_COLUMNS) {
+            for (int j = 0; j < HALVES_COLUMNS; j++) {
+                const uint16_t bits = (uint16_t)(first + j);
+                h.by[j] = (float)dtype_load_f64(types[t], &bits);
+            }
+            expect_plain_sums(&h, types[t]);
+        }
+}
+
+/* One scale, sum, or element of the left operand that is not of usual size, in each place. */
+static void one_strange_value_keeps_bits(void **state)
+{
+    static const float strange[] = {0,    -0.0f,    0x1p-14f, -0x1p-24f, 4096,      -65504,
+                                    1.1f, 0x1p-41f, 0x1p97f,  INFINITY,  -INFINITY, NAN};
+    (void)state;
+    for (size_t i = 0; i < sizeof strange / sizeof *strange; i++)
+        for (int j = 0; j < HALVES_COLUMNS; j++) {
+            struct halves h = usual_halves();
+            float *const place[] = {&h.by[j], &h.sum[j], &h.a[j % STEPS], &h.table[j % 16]};
+            for (size_t p = 0; p < sizeof place / sizeof *place; p++) {
+                const float before = *place[p];
+                *place[p] = strange[i];
+                expect_plain_sums(&h, DT_F16);
+                expect_plain_sums(&h, DT_BF16);
+                *place[p] = before;
+            }
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_keep_bits),
-        cmocka_unit_test(usual_scales_keep_bits),
-        cmocka_unit_test(other_operands_keep_bits),
-        cmocka_unit_test(faults_stay),
+        cmocka_unit_test(weights_keep_bits),        cmocka_unit_test(usual_scales_keep_bits),
+        cmocka_unit_test(other_operands_keep_bits), cmocka_unit_test(faults_stay),
+        cmocka_unit_test(every_scale_keeps_bits),   cmocka_unit_test(one_strange_value_keeps_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
