@@ -17,6 +17,7 @@ struct packing {
     int64_t step, width;     /* step: see struct packed_state; width: of a panel */
     int64_t size, size_from; /* bytes of an element */
     convert_fn *convert;     /* NULL: both types are the same */
+    bool swapped;            /* `convert` swaps the elements of pairs */
 };
 
 /* Copies elements that are `step` apart to dense ones. */
@@ -63,6 +64,12 @@ void swap_floats(unsigned char *at, int64_t pairs)
     }
 }
 
+/* Returns the place of row p of those inside: the two rows of a pair of bf16 change places. */
+static int64_t place_of_row(const struct packing *w, int64_t p)
+{
+    return (w->low[1] + p) ^ swaps(w->form);
+}
+
 /* Swaps the two rows of each pair; a row has `row` bytes. */
 static void swap_pairs(unsigned char *at, int64_t pairs, int64_t row)
 {
@@ -107,7 +114,7 @@ static void pack_left(const struct packing *w)
                 fetch_row(from, lines - i, from_row, depth * w->size_from);
             pack_row(w, to + i * row, from, depth, w->deep);
         }
-    for (int64_t i = w->low[0]; i < w->high[0] && swaps(w->form); i++)
+    for (int64_t i = w->low[0]; i < w->high[0] && swaps(w->form) && !w->swapped; i++)
         swap_floats(w->to + i * row, w->depth / 2);
 }
 
@@ -127,18 +134,18 @@ static void pack_columns(const struct packing *w, int64_t first, int64_t end)
 {
     _Alignas(SLOT_ALIGNMENT) unsigned char room[ROOM];
     int64_t n = end - first, rows = w->high[1] - w->low[1], dense = n * w->size_from;
-    unsigned char *to =
-        w->to + (first / w->width * w->step + w->low[1] * w->width + first % w->width) * w->size;
+    const int64_t row = w->width * w->size;
+    unsigned char *to = w->to + (first / w->width * w->step + first % w->width) * w->size;
     const unsigned char *from = w->from + (first - w->low[0]) * w->line * w->size_from;
     if (!w->convert) {
-        gather_rows(w, to, w->width, from, rows, n);
+        gather_rows(w, to + w->low[1] * row, w->width, from, rows, n);
         return;
     }
     for (int64_t p = 0, some; p < rows; p += some, from += some * w->deep * w->size_from) {
         some = rows - p < ROOM / dense ? rows - p : ROOM / dense;
         gather_rows(w, room, n, from, some, n);
-        for (int64_t i = 0; i < some; i++, to += w->width * w->size)
-            w->convert(to, room + i * dense, (size_t)n);
+        for (int64_t i = 0; i < some; i++)
+            w->convert(to + place_of_row(w, p + i) * row, room + i * dense, (size_t)n);
     }
 }
 
@@ -147,14 +154,15 @@ static void pack_panels(const struct packing *w, int64_t first, int64_t panels)
 {
     int64_t row = w->width * w->size, panel = w->step * w->size;
     int64_t rows = w->high[1] - w->low[1], from_row = w->deep * w->size_from;
-    unsigned char *to = w->to + first / w->width * panel + w->low[1] * row;
+    unsigned char *all = w->to + first / w->width * panel;
     const unsigned char *from = w->from + (first - w->low[0]) * w->size_from;
     if (!w->convert) {
-        w->set->pack->rows(to, (ptrdiff_t)row, (ptrdiff_t)panel, from, (ptrdiff_t)from_row,
-                           (size_t)rows, (size_t)panels, (size_t)row);
+        w->set->pack->rows(all + w->low[1] * row, (ptrdiff_t)row, (ptrdiff_t)panel, from,
+                           (ptrdiff_t)from_row, (size_t)rows, (size_t)panels, (size_t)row);
         return;
     }
-    for (int64_t p = 0; p < rows; p++, from += from_row, to += row) {
+    for (int64_t p = 0; p < rows; p++, from += from_row) {
+        unsigned char *to = all + place_of_row(w, p) * row;
         fetch_row(from, rows - p, from_row, panels * w->width * w->size_from);
         for (int64_t j = 0; j < panels; j++)
             w->convert(to + j * panel, from + j * w->width * w->size_from, (size_t)w->width);
@@ -280,7 +288,7 @@ static void pack_groups(const struct packing *w)
 
 static void pack_right(const struct packing *w)
 {
-    int64_t width = w->width, row = width * w->size, panel = w->step * w->size;
+    int64_t width = w->width;
     int64_t first = w->low[0], end = w->high[0];
     if (w->form->group > 1 && !swaps(w->form)) {
         pack_groups(w);
@@ -296,8 +304,6 @@ static void pack_right(const struct packing *w)
         int64_t next = (first / width + 1) * width;
         pack_columns(w, first, next < end ? next : end);
     }
-    for (int64_t j = 0; j < w->lines && swaps(w->form); j += width)
-        swap_pairs(w->to + j / width * panel, w->depth / 2, row);
 }
 
 static void pack_either(const struct packing *w)
@@ -328,6 +334,10 @@ static struct packing packing_of(const struct frame *f, const struct packed_fill
     }
     w.line = view->stride[axis[0]];
     w.deep = view->stride[axis[1]];
+    w.swapped =
+        swaps(form) && form->side == PACKED_LEFT && form->from == DT_BF16 && w.low[1] % 2 == 0;
+    if (w.swapped)
+        w.convert = w.set->pack->swapped_bf16;
     w.from = box->empty ? NULL : box_start(f, a, box);
     return w;
 }

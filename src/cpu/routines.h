@@ -390,6 +390,9 @@ struct pack_routines {
     unpack_fn *unpack;
     unpack_scaled_fn *unpack_scaled; /* NULL: there is none */
     few_halves_fn *few_halves;       /* NULL: there is none */
+    /* To f32; the elements of each pair change places. The last pair may lack an element, whose place
+     * is not written. */
+    convert_fn *swapped_bf16;
 };
 
 struct routine_set {

@@ -368,6 +368,35 @@ static void unpack(float *to, const uint8_t *codes, const float *table, int shif
         to[i] = table[codes[i] >> first & mask];
 }
 
+/* The set for AVX-512 has the routine of the set for AVX2. */
+#if defined(ROUTINES_V4)
+#define SWAPPED_BF16 swapped_bf16_v3
+#else
+#define SWAPPED_BF16 ROUTINE(swapped_bf16)
+#endif
+extern convert_fn SWAPPED_BF16;
+
+#if !defined(ROUTINES_V4)
+void SWAPPED_BF16(void *to, const void *from, size_t n)
+{
+    unsigned char *out = to;
+    const unsigned char *in = from;
+    VECTORISE for (size_t i = 0; i < n / 2; i++)
+    {
+        uint32_t pair;
+        memcpy(&pair, in + i * sizeof pair, sizeof pair);
+        const uint64_t both = (pair & 0xffff0000u) | (uint64_t)pair << 48;
+        memcpy(out + i * sizeof both, &both, sizeof both);
+    }
+    if (n % 2 > 0) {
+        uint16_t last[2] = {0};
+        memcpy(&last[1], in + (n - 1) * sizeof *last, sizeof *last);
+        memcpy(out + n * sizeof last, last, sizeof last);
+    }
+}
+#endif
+
 extern const struct pack_routines ROUTINE(routines_pack);
 const struct pack_routines ROUTINE(routines_pack) = {
-    pack_rows, interleave_pairs, interleave_fours, turn_groups, unpack, unpack_scaled, few_halves};
+    pack_rows, interleave_pairs, interleave_fours, turn_groups,
+    unpack,    unpack_scaled,    few_halves,       SWAPPED_BF16};
