@@ -221,11 +221,19 @@ static INLINED void add_line(float *c, const float *a, const uint8_t *codes, con
     UNROLLED for (int v = 0; v < VECTORS; v++) _mm512_storeu_ps(c + 16 * v, sum[v]);
 }
 
+/* The number of columns, for loops that compilers must not unroll. */
+static INLINED size_t all_columns(void)
+{
+    size_t count = HALVES_COLUMNS;
+    __asm__("" : "+r"(count));
+    return count;
+}
+
 static INLINED void add_halves(float *c, const float *a, const uint8_t *codes,
                                const struct weight_halves *w, const enum dtype round, size_t rows)
 {
     ROLLED
-    for (size_t j = 0; j < HALVES_COLUMNS; j += CACHE_LINE)
+    for (size_t j = 0, end = all_columns(); j < end; j += CACHE_LINE)
         add_line(c + j, a, codes + j, w->by + j, w, round, rows);
 }
 
@@ -342,7 +350,7 @@ static INLINED void add_rounded(float *c, const float *a, const uint8_t *codes,
         return;
     }
     ROLLED
-    for (size_t j = 0; j < HALVES_COLUMNS; j += CACHE_LINE)
+    for (size_t j = 0, end = all_columns(); j < end; j += CACHE_LINE)
         add_split_line(c + j, a, codes + j, w->by + j, w, f16, rows);
 }
 
