@@ -259,11 +259,11 @@ bool compile_sum_store(struct compiler *c, const struct expr *target)
     return true;
 }
 
-/* Returns whether e is the sum, either unchanged or as f16 if products can write f16. */
+/* Returns whether e is the sum, either unchanged or as f16 or bf16 if products can write these. */
 static bool is_sum(const struct compiler *c, const struct expr *e, const struct sym *sum)
 {
-    bool halves = e->op == OP_CAST && e->type.dtype == DT_F16 && sum->type.dtype == DT_F32 &&
-                  c->set->dot->has_halves;
+    bool halves = e->op == OP_CAST && sum->type.dtype == DT_F32 && c->set->dot->has_halves &&
+                  (e->type.dtype == DT_F16 || e->type.dtype == DT_BF16);
     if (halves)
         e = e->args[0];
     return e->op == OP_REF && e->sym == sum;

@@ -100,7 +100,7 @@ static void multiply_add(const struct frame *f, void *sum, const struct dot_deta
                             .flipped = d->flipped,
                             .out = out.to,
                             .out_step = out.step,
-                            .out_halves = out.halves};
+                            .out_type = out.type};
     const bool packs_rows = pack_rows_on_the_way(f, d, p, out, &s);
     s.most_rows = s.a * d->group * d->size % SETS_BYTES == 0 ? ROWS_OF_A_SET : 0;
     if (p->b_source.done && !packed_lines_ready(f, &p->b_source, out.columns))
@@ -208,11 +208,14 @@ static bool takes_sums(const struct frame *f, const struct dot_store_detail *sto
     for (int i = 0; i < a->rank; i++)
         if ((a->axis[i].kind == IX_SLICE) != (i >= row) || box->low[i] != box->start[i])
             return false;
-    bool halves = store->convert;
-    if (p->depth == 0 || stride[row + 1] != 1 || stride[row] < columns || (halves && d->group > 1))
+    const enum out_type type = !store->convert                 ? OUT_SUMS
+                               : a->sym->type.dtype == DT_BF16 ? OUT_BF16
+                                                               : OUT_F16;
+    if (p->depth == 0 || stride[row + 1] != 1 || stride[row] < columns ||
+        (type != OUT_SUMS && d->group > 1))
         return false;
     unsigned char *to = box_start(f, a, box);
-    *out = (struct dot_target){(size_t)rows, (size_t)columns, to, (size_t)stride[row], halves};
+    *out = (struct dot_target){(size_t)rows, (size_t)columns, to, (size_t)stride[row], type};
     size_t bytes = (out->rows * out->step + out->columns) * a->size;
     const struct packed_source *source[] = {&p->a_source, &p->b_source};
     for (int i = 0; i < 2; i++) /* a tile that is in the cache already is not read in its view */

@@ -348,11 +348,12 @@ static void clear(float *sum, size_t step, size_t rows, size_t columns)
 static void put_sums(const struct frame *f, const float *from, size_t from_step, float *sum,
                      size_t step, const struct dot_target *out)
 {
-    convert_fn *halves = f->program->set->convert->convert[DT_F16][DT_F32];
+    const enum dtype type = out->type == OUT_BF16 ? DT_BF16 : DT_F16;
+    convert_fn *convert = f->program->set->convert->convert[type][DT_F32];
     size_t bytes = out->columns * sizeof *sum;
     for (size_t r = 0; r < out->rows; r++, from += from_step, sum += step)
-        if (out->to && out->halves)
-            halves((uint16_t *)out->to + r * out->step, from, out->columns);
+        if (out->to && out->type != OUT_SUMS)
+            convert((uint16_t *)out->to + r * out->step, from, out->columns);
         else if (out->to)
             memcpy((float *)out->to + r * out->step, from, bytes);
         else if (from != sum)

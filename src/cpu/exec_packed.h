@@ -164,7 +164,7 @@ struct dot_target {
     size_t rows, columns;
     void *to;
     size_t step;
-    bool halves;
+    enum out_type type;
 };
 /* exec_few.c: multiplies few rows by a right operand that is read in its view (p->b_view). The
  * sums may be in the frame's strip afterwards, until end_few, unless out.to is given. */

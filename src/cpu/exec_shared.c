@@ -95,7 +95,7 @@ static void multiply_part(const struct pieces_run *r, struct sum_part part, bool
     struct dot_strides s = r->strides;
     const size_t group = (size_t)d->group, size = d->size * group;
     const size_t a_size = s.a_unpacked.halves ? sizeof(uint16_t) : d->size;
-    const size_t out_size = s.out_halves ? sizeof(uint16_t) : size;
+    const size_t out_size = s.out_type != OUT_SUMS ? sizeof(uint16_t) : size;
     if (s.a_unpacked.from)
         s.a_unpacked.from = (const char *)s.a_unpacked.from + part.row * s.a_unpacked.step * a_size;
     if (packs) {

@@ -130,6 +130,9 @@ struct dot_unpacked {
     size_t step;
     bool halves; /* f16, computed in f32; requires dot_routines.has_halves */
 };
+/* The type of the sums that a product writes. OUT_F16, OUT_BF16: of a product whose sums are f32;
+ * require dot_routines.has_halves. */
+enum out_type { OUT_SUMS, OUT_F16, OUT_BF16 };
 /* Steps in elements from one row of c, of a, of b to the next. b may be in panels of
  * dot_routines.width columns; `panel` is the step from one to the next (if b is not in panels:
  * `width`). A panel is finished before the next one begins, so panels that are packed on the way
@@ -142,7 +145,7 @@ struct dot_strides {
     bool flipped;                        /* the top bits of the bytes of b are (dot_int8.c) */
     void *out;                           /* destination of c + a · b; NULL: c itself */
     size_t out_step;                     /* elements from row to row of `out` */
-    bool out_halves;                     /* `out` is f16; requires dot_routines.has_halves */
+    enum out_type out_type;
     size_t most_rows; /* rows of a that are read at the same time; 0: as many as registers hold */
     /* Require dot_routines.packs: a, b are then memory to write (whole panels of b, for any n). */
     struct dot_unpacked a_unpacked, b_unpacked;

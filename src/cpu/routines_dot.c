@@ -62,9 +62,9 @@ static INLINED float get_half(const void *from)
     return f16_to_f32(bits);
 }
 
-static INLINED void put_half(void *to, float x)
+static INLINED void put_half(void *to, float x, bool bf16)
 {
-    uint16_t bits = f32_to_f16(x);
+    uint16_t bits = bf16 ? f32_to_bf16(x) : f32_to_f16(x);
     memcpy(to, &bits, sizeof bits);
 }
 
@@ -198,6 +198,16 @@ static INLINED void put_halves(void *to, float32x4_t x)
 {
     vst1_u16(to, vreinterpret_u16_f16(vcvt_f16_f32(x)));
 }
+
+/* Rounds to the nearest, ties to even; a NaN stays one (base/dtype.h: f32_to_bf16). */
+static INLINED void put_bf16(void *to, float32x4_t x)
+{
+    const uint32x4_t bits = vreinterpretq_u32_f32(x), upper = vshrq_n_u32(bits, 16);
+    const uint32x4_t half = vaddq_u32(vandq_u32(upper, vdupq_n_u32(1)), vdupq_n_u32(0x7fff));
+    const uint32x4_t near = vshrq_n_u32(vaddq_u32(bits, half), 16);
+    const uint32x4_t quiet = vorrq_u32(upper, vdupq_n_u32(0x40));
+    vst1_u16(to, vmovn_u32(vbslq_u32(vceqq_f32(x, x), near, quiet)));
+}
 #elif defined(__AVX512F__)
 static INLINED __m512 get_halves(const void *from)
 {
@@ -208,6 +218,18 @@ static INLINED void put_halves(void *to, __m512 x)
 {
     _mm256_storeu_si256(to, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
 }
+
+/* Rounds to the nearest, ties to even; a NaN stays one (base/dtype.h: f32_to_bf16). */
+static INLINED void put_bf16(void *to, __m512 x)
+{
+    const __m512i bits = _mm512_castps_si512(x), upper = _mm512_srli_epi32(bits, 16);
+    const __m512i half =
+        _mm512_add_epi32(_mm512_and_si512(upper, _mm512_set1_epi32(1)), _mm512_set1_epi32(0x7fff));
+    const __m512i near = _mm512_srli_epi32(_mm512_add_epi32(bits, half), 16);
+    const __m512i all = _mm512_mask_or_epi32(near, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), upper,
+                                             _mm512_set1_epi32(0x40));
+    _mm256_storeu_si256(to, _mm512_cvtepi32_epi16(all));
+}
 #else
 static INLINED __m256 get_halves(const void *from)
 {
@@ -217,6 +239,20 @@ static INLINED __m256 get_halves(const void *from)
 static INLINED void put_halves(void *to, __m256 x)
 {
     _mm_storeu_si128(to, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+
+/* Rounds to the nearest, ties to even; a NaN stays one (base/dtype.h: f32_to_bf16). */
+static INLINED void put_bf16(void *to, __m256 x)
+{
+    const __m256i bits = _mm256_castps_si256(x), upper = _mm256_srli_epi32(bits, 16);
+    const __m256i half =
+        _mm256_add_epi32(_mm256_and_si256(upper, _mm256_set1_epi32(1)), _mm256_set1_epi32(0x7fff));
+    const __m256i near = _mm256_srli_epi32(_mm256_add_epi32(bits, half), 16);
+    const __m256i quiet = _mm256_or_si256(upper, _mm256_set1_epi32(0x40));
+    const __m256i all =
+        _mm256_blendv_epi8(near, quiet, _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q)));
+    _mm_storeu_si128(
+        to, _mm_packus_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1)));
 }
 #endif
 
@@ -275,6 +311,7 @@ static INLINED void store_some_f64(double *at, size_t n, float64x2_t x)
 #define GET_HALVES get_halves
 #define GET_HALF get_half
 #define PUT_HALVES put_halves
+#define PUT_BF16 put_bf16
 #define PUT_HALF put_half
 #define VECTOR float32x4_t
 #define LANES 4
@@ -337,6 +374,7 @@ static INLINED __m512 fused_in_place(__m512 x, __m512 y, __m512 sum)
 #define GET_HALVES get_halves
 #define GET_HALF get_half
 #define PUT_HALVES put_halves
+#define PUT_BF16 put_bf16
 #define PUT_HALF put_half
 #define VECTOR __m512
 #define LANES 16
@@ -471,6 +509,7 @@ static __m256i f64_mask(size_t columns)
 #define GET_HALVES get_halves
 #define GET_HALF get_half
 #define PUT_HALVES put_halves
+#define PUT_BF16 put_bf16
 #define PUT_HALF put_half
 #define VECTOR __m256
 #define LANES 8

@@ -21,7 +21,7 @@
  *                      flipped (dot_strides.flipped); add a row's term to a vector of sums
  *   FEW_ROWS           optional: makes the functions for few rows (routines_dot_few.h)
  *   PACKS              optional: operands may have to be packed on the way
- *   GET_HALVES, PUT_HALVES, GET_HALF, PUT_HALF
+ *   GET_HALVES, PUT_HALVES, PUT_BF16, GET_HALF, PUT_HALF
  *                      optional: f16 in memory: load a vector or one element as an operand, and
  *                      store one of sums
  *
@@ -370,16 +370,19 @@ static APART void NAME(edge)(size_t rows, size_t columns, SUM *out, const SUM *c
 }
 
 #if defined(PUT_HALVES)
-/* Stores a block's sums, whose rows are `from_step` apart, as f16. */
+/* Stores a block's sums, whose rows are `from_step` apart, as a type of 16 bits. */
 static APART void NAME(put_block)(uint16_t *to, size_t to_step, const SUM *from, size_t from_step,
-                                  size_t rows, size_t columns)
+                                  size_t rows, size_t columns, bool bf16)
 {
     for (size_t r = 0; r < rows; r++, to += to_step, from += from_step) {
         size_t j = 0;
+        if (bf16)
+            for (; j + LANES <= columns; j += LANES)
+                PUT_BF16(to + j, LOAD(from + j));
         for (; j + LANES <= columns; j += LANES)
             PUT_HALVES(to + j, LOAD(from + j));
         for (; j < columns; j++)
-            PUT_HALF(to + j, from[j]);
+            PUT_HALF(to + j, from[j], bf16);
     }
 }
 #endif
@@ -544,7 +547,7 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
     const size_t blocks = (m + most - 1) / most;
     const size_t panels = (n + NAME(width) - 1) / NAME(width);
     const size_t to_row = s->out ? s->out_step : s->c;
-    const size_t to_size = s->out_halves ? sizeof(uint16_t) : sizeof(SUM);
+    const size_t to_size = s->out_type != OUT_SUMS ? sizeof(uint16_t) : sizeof(SUM);
     struct dot_lines lines;
 #if defined(ROW_TERMS)
     struct NAME(terms) terms;
@@ -553,7 +556,7 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
 #if defined(PUT_HALVES)
     _Alignas(CACHE_LINE) SUM full[ROWS * NAME(width)]; /* sums that are stored as halves */
     struct dot_strides own;
-    if (s->out_halves) {
+    if (s->out_type != OUT_SUMS) {
         own = *s;
         own.out = full;
         own.out_step = NAME(width);
@@ -575,7 +578,7 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
                 to = out = (char *)strides->out + (at * to_row + j) * to_size;
             NAME(ask_for)(out, to_row * to_size, rows, columns * to_size);
 #if defined(PUT_HALVES)
-            if (s->out_halves)
+            if (s->out_type != OUT_SUMS)
                 to = full;
 #endif
 #if defined(ROW_TERMS)
@@ -585,8 +588,9 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
             if (s->settled)
                 NAME(settle)(to, s->out ? s->out_step : s->c, rows, columns);
 #if defined(PUT_HALVES)
-            if (s->out_halves)
-                NAME(put_block)(out, to_row, full, NAME(width), rows, columns);
+            if (s->out_type != OUT_SUMS)
+                NAME(put_block)
+            (out, to_row, full, NAME(width), rows, columns, s->out_type == OUT_BF16);
 #endif
             at += rows;
         }
@@ -625,5 +629,6 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
 #undef GET_HALVES
 #undef GET_HALF
 #undef PUT_HALVES
+#undef PUT_BF16
 #undef PUT_HALF
 #undef PACKING_CASE

@@ -580,7 +580,8 @@ static void sums_may_go_where_panels_came_from(void **state)
         "reg %s ra[40][24] = A[i +: 40][p +: 24], rb[24][64] = B[p +: 24][0 +: 64];\n"
         "acc += dot(ra, rb);\n}\nC[i +: 40][0 +: 64] = %s;\n}\n";
     static unsigned char data[2][ARRAY];
-    static const char *const types[][2] = {{"f32", "acc"}, {"f16", "(f16) acc"}};
+    static const char *const types[][2] = {
+        {"f32", "acc"}, {"f16", "(f16) acc"}, {"bf16", "(bf16) acc"}};
     (void)state;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         for (int s = 0; routine_set_at(s); s++) {
@@ -838,7 +839,7 @@ struct shape {
     int m, n, k, stages;
     bool turn_a, turn_b, batch;
     const char *type[2], *sum, *stored; /* type: of a, b */
-    bool halves;                        /* the result */
+    const char *half;                   /* type of 16 bits of the result; NULL: that of the sum */
 };
 
 static struct shape draw_shape(uint32_t *seed)
@@ -855,9 +856,11 @@ static struct shape draw_shape(uint32_t *seed)
     s.turn_a = cpu_draw(seed, 2);
     s.turn_b = cpu_draw(seed, 2);
     s.batch = cpu_draw(seed, 2);
-    s.halves = strcmp(s.sum, "f64") != 0 && cpu_draw(seed, 3) == 0;
-    if (s.halves)
-        s.stored = "(f16) acc";
+    if (strcmp(s.sum, "f64") != 0 && cpu_draw(seed, 3) == 0) {
+        const bool bf16 = cpu_draw(seed, 2);
+        s.half = bf16 ? "bf16" : "f16";
+        s.stored = bf16 ? "(bf16) acc" : "(f16) acc";
+    }
     return s;
 }
 
@@ -870,7 +873,7 @@ static struct shape draw_integers(uint32_t *seed)
     if (cpu_draw(seed, 4) == 0)
         s.type[0] = s.type[1] = "i16";
     s.sum = "i32";
-    s.halves = false;
+    s.half = NULL;
     s.stored = cpu_draw(seed, 2) ? "acc" : "acc * 2 - 1";
     if (cpu_draw(seed, 5) > 0)
         s.k = 4 * (1 + s.k / 2);
@@ -882,7 +885,7 @@ static void write_text(const struct shape *s, char *text)
 {
     char a[80], b[80], ta[32], tb[32];
     const char *outer = s->batch ? "[block.z]" : "", *axis = s->batch ? "[2]" : "";
-    const char *c = s->halves ? "f16" : s->sum;
+    const char *c = s->half ? s->half : s->sum;
     snprintf(ta, sizeof ta, "[%d][%d]", s->turn_a ? s->k : s->m, s->turn_a ? s->m : s->k);
     snprintf(tb, sizeof tb, "[%d][%d]", s->turn_b ? s->n : s->k, s->turn_b ? s->k : s->n);
     if (s->turn_a)

@@ -360,6 +360,49 @@ static void dot_is_an_fma_a_step(void **state)
                 }
 }
 
+/* Any sums, among them NaNs and ties, are stored in types of 16 bits as conversions round them. The
+ * columns beyond a panel, and the elements beyond each row, are left alone. */
+static void check_halves(const struct dot_routines *r, enum out_type type)
+{
+    enum { M = 3, N = 45, STEP = N + 2 };
+    const bool bf16 = type == OUT_BF16;
+    uint16_t out[M * STEP];
+    float a[M], b[N], c[M * N];
+    for (int i = 0; i < N; i++) {
+        const uint64_t bits = random_bits();
+        const uint32_t word = (uint32_t)(i % 3 > 0 ? bits : (bits & ~0xffffull) | 0x8000);
+        memcpy(&b[i], &word, sizeof word);
+    }
+    for (int i = 0; i < M; i++)
+        a[i] = (float)(1 << 8 * i) / 256;
+    const struct dot_strides strides = {.c = N,
+                                        .a = 1,
+                                        .b = N,
+                                        .panel = r->width[COMPUTE_F32],
+                                        .fresh = true,
+                                        .out = out,
+                                        .out_step = STEP,
+                                        .out_type = type};
+    memset(out, 0x55, sizeof out);
+    r->dot[COMPUTE_F32](c, a, b, M, N, 1, &strides);
+    for (int i = 0; i < M * STEP; i++) {
+        const float sum = i % STEP < N ? fmaf(a[i / STEP], b[i % STEP], 0) : 0;
+        const uint16_t want = i % STEP >= N ? 0x5555 : bf16 ? f32_to_bf16(sum) : f32_to_f16(sum);
+        if (isnan(sum))
+            assert_true(isnan(bf16 ? bf16_to_f32(out[i]) : f16_to_f32(out[i])));
+        else
+            assert_int_equal(out[i], want);
+    }
+}
+
+static void sums_are_rounded_as_by_conversions(void **state)
+{
+    (void)state;
+    for (int s = 0; routine_set_at(s); s++)
+        for (int i = 0; i < 2000 && routine_set_at(s)->dot->has_halves; i++)
+            check_halves(routine_set_at(s)->dot, i % 2 ? OUT_BF16 : OUT_F16);
+}
+
 /* Checks products that pack their operands as they go: rows that are far apart, columns of whole
  * panels of which some may not count, and b in panels one after the other (`kept`) or all in one
  * place. */
@@ -878,6 +921,7 @@ int main(void)
         cmocka_unit_test(conversions_agree_with_the_table),
         cmocka_unit_test(the_sets_agree_to_the_bit),
         cmocka_unit_test(dot_is_an_fma_a_step),
+        cmocka_unit_test(sums_are_rounded_as_by_conversions),
         cmocka_unit_test(dot_packs_on_the_way),
         cmocka_unit_test(greatest_of_zeros_and_nans),
         cmocka_unit_test(greatest_and_least_of_rows),
