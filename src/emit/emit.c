@@ -21,12 +21,12 @@ void emit_error(struct emit *m, struct loc loc, const char *format, ...)
     m->failed = true;
 }
 
-void emit_missing(struct emit *m, struct loc loc, const char *what)
+void emit_missing(struct emit *m, struct loc loc, const char *what, const char *way_out)
 {
     if (m->failed)
         return;
-    emit_error(m, loc, "%s in a kernel with roles or tensor copies is not compiled for GPUs yet",
-               what);
+    emit_error(m, loc, "%s is not compiled for GPUs in a kernel with roles or mbarriers", what);
+    diag_note(m->diag, loc, "%s", way_out);
 }
 
 /* --- parameters --- */
@@ -35,6 +35,7 @@ static struct thread_value *add_parameter(struct emit *m, enum lower_param_kind 
                                           const struct sym *s, const struct lower_map *map)
 {
     enum dtype t = kind == LOWER_MAP ? DT_NONE : kind == LOWER_SCALAR ? s->type.dtype : DT_U64;
+    bool added;
     struct lower_param p = {.kind = kind, .sym = s, .map = map};
     struct thread_value *v = thread_new_value(&m->b, (struct thread_type){.dtype = t, .count = 1});
     v->name = kind == LOWER_MAP
@@ -42,6 +43,11 @@ static struct thread_value *add_parameter(struct emit *m, enum lower_param_kind 
                   : s->name;
     vec_push(m->arena, &m->out->params, p);
     vec_push(m->arena, &m->function_parameters, v);
+    if (kind == LOWER_MAP)
+        return v;
+    struct scalar *scalar = arena_new(m->arena, struct scalar);
+    *scalar = (struct scalar){thread_use(v), t};
+    number_map_entry(m->arena, &m->fixed, (uintptr_t)s, &added)->value = (uintptr_t)scalar;
     return v;
 }
 
@@ -50,13 +56,11 @@ static void list_parameters(struct emit *m)
     for (const struct param *p = m->kernel->params; p; p = p->next) {
         if (p->sym->is_static && p->sym->has_value)
             continue;
-        enum lower_param_kind kind = p->sym->is_pointer ? LOWER_POINTER : LOWER_SCALAR;
-        struct thread_value *v = add_parameter(m, kind, p->sym, NULL);
-        struct scalar *scalar = arena_new(m->arena, struct scalar);
-        *scalar = (struct scalar){thread_use(v), v->type.dtype};
-        bool added;
-        number_map_entry(m->arena, &m->fixed, (uintptr_t)p->sym, &added)->value = (uintptr_t)scalar;
+        add_parameter(m, p->sym->is_pointer ? LOWER_POINTER : LOWER_SCALAR, p->sym, NULL);
     }
+    for (const struct sym *s = m->kernel->symbols; s; s = s->next)
+        if (s->storage == ST_VIEW && !s->base)
+            add_parameter(m, LOWER_WORKSPACE, s, NULL);
 }
 
 struct thread_operand emit_map(struct emit *m, const struct sym *view, const int *box, int swizzle)
@@ -78,12 +82,8 @@ struct thread_operand emit_map(struct emit *m, const struct sym *view, const int
 
 struct thread_operand emit_base(struct emit *m, const struct sym *view)
 {
-    const struct number_entry *found =
-        view->base ? number_map_find(&m->fixed, (uintptr_t)view->base) : NULL;
-    if (!found) {
-        emit_missing(m, view->loc, "workspace");
-        return thread_integer(0);
-    }
+    const struct sym *memory = view->base ? view->base : view;
+    const struct number_entry *found = number_map_find(&m->fixed, (uintptr_t)memory);
     struct scalar base = *(const struct scalar *)(uintptr_t)found->value;
     if (view->base_offset) {
         struct scalar bytes =
@@ -117,11 +117,15 @@ struct thread_object *emit_object(struct emit *m, const struct sym *s)
 static bool shared_fits(struct emit *m)
 {
     const struct target *t = m->options->target;
-    if (m->kernel->shared_bytes <= t->shared_bytes)
+    if (m->shared_bytes <= t->shared_bytes)
         return true;
     m->out->excess = LOWER_MANY_BYTES;
     emit_error(m, m->kernel->loc, "`%s` takes %lld bytes of shared memory a block; %s has %d",
-               m->kernel->name, (long long)m->kernel->shared_bytes, t->name, t->shared_bytes);
+               m->kernel->name, (long long)m->shared_bytes, t->name, t->shared_bytes);
+    if (m->shared_bytes > m->kernel->shared_bytes)
+        diag_note(m->diag, m->kernel->loc,
+                  "%lld bytes are for threads to exchange elements of register tiles",
+                  (long long)(m->shared_bytes - m->kernel->shared_bytes));
     return false;
 }
 
@@ -147,7 +151,7 @@ static void enter_place(struct emit *m, int first, int warps, int replicas)
         m->place.warp = emit_op2(m, THREAD_REM, DT_U32, warp, emit_constant(DT_U32, warps));
     }
     m->place.group = emit_op2(m, THREAD_SHR, DT_U32, m->place.warp, emit_constant(DT_U32, 2));
-    if (warps <= EMIT_WARPGROUP)
+    if (warps <= EMIT_WARPGROUP || warps % EMIT_WARPGROUP != 0)
         m->place.group = emit_constant(DT_U32, 0);
     struct scalar thread = emit_op2(
         m, THREAD_OR, DT_U32,
@@ -181,6 +185,7 @@ static void emit_role(struct emit *m, const struct stmt *s, struct thread_operat
     m->b.region = r;
     m->b.where = s->loc;
     enter_place(m, role->first, role->warps, role->replicas);
+    m->place.role = role->first;
     m->place.barrier = m->barriers;
     m->barriers += role->replicas;
     if (m->barriers > BARRIERS)
@@ -247,6 +252,7 @@ static void emit_body(struct emit *m)
 {
     const struct kernel *k = m->kernel;
     enter_place(m, 0, k->warps, 1);
+    m->place.role = -1;
     m->barriers = 1;
     prologue(m);
     emit_phases(m, k->body);
@@ -270,6 +276,7 @@ struct thread_function *emit_thread(struct arena *a, struct kernel *k,
     m->b.function->lines = options->lines;
     m->b.function->threads = (uint32_t)kernel_block_threads(k);
     m->b.function->blocks = k->resident > 0 ? (uint32_t)k->resident : 1;
+    m->shared_bytes = k->shared_bytes;
     if (!check_target(m) || !shared_fits(m))
         return NULL;
     list_parameters(m);
@@ -278,6 +285,9 @@ struct thread_function *emit_thread(struct arena *a, struct kernel *k,
     emit_find_sums(m, k->body);
     if (!m->failed)
         emit_body(m);
+    emit_place_scratch(m);
+    if (!m->failed)
+        shared_fits(m);
     for (size_t i = 0; i < m->function_parameters.count; i++)
         vec_push(a, &m->b.function->parameters, m->function_parameters.data[i]);
     return m->failed ? NULL : m->b.function;

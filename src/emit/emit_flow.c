@@ -127,6 +127,18 @@ static void check_meeting(struct emit *m, const struct variable_list *l, const s
 
 /* --- branches --- */
 
+struct thread_region *emit_open_if(struct emit *m, struct scalar predicate)
+{
+    struct thread_region *outer = m->b.region;
+    if (predicate.o.kind != THREAD_VALUE)
+        return outer;
+    struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
+    vec_push(m->arena, &o->operands, predicate.o);
+    m->b.region = arena_new(m->arena, struct thread_region);
+    vec_push(m->arena, &o->regions, m->b.region);
+    return outer;
+}
+
 struct arm {
     struct thread_region *region;
     struct values values;

@@ -62,20 +62,26 @@ void emit_note_shared(struct emit *m)
 
 /* --- register tiles --- */
 
-/* Adds the rows: 8 lanes of a group of 4, then 8 further, then the warps of a warpgroup; then the
- * blocks of 64 rows, and the warpgroups of the role. */
-static void add_rows(struct layout *l, int blocks, int groups, enum layout_axis rows)
+/* The warps that have a block of rows together: those of a warpgroup, or all of a role of other numbers. */
+static int warps_of_group(const struct emit *m)
+{
+    return m->place.warps % EMIT_WARPGROUP == 0 ? EMIT_WARPGROUP : m->place.warps;
+}
+
+/* Adds the rows: 8 lanes of a group of 4, then 8 further, then the warps of a group; then the
+ * blocks of the group's rows, and the groups of the role. */
+static void add_rows(struct layout *l, int blocks, int warps, int groups, enum layout_axis rows)
 {
     layout_add_digit(l, AXIS_LANE, 8, rows, 1);
-    layout_add_digit(l, AXIS_WARP, EMIT_WARPGROUP, rows, WARP_ROWS);
-    layout_add_digit(l, AXIS_WARP, groups, rows, blocks * EMIT_ROWS);
+    layout_add_digit(l, AXIS_WARP, warps, rows, WARP_ROWS);
+    layout_add_digit(l, AXIS_WARP, groups, rows, blocks * warps * WARP_ROWS);
 }
 
 /* Gives the layout of a register tile of the present role. */
 static void register_layout(struct emit *m, const struct type *t, int blocks, struct layout *out)
 {
     int columns = (int)t->extent[t->rank - 1], rows = t->rank > 1 ? (int)t->extent[t->rank - 2] : 1;
-    int groups = m->place.warps / EMIT_WARPGROUP;
+    int each = warps_of_group(m), groups = m->place.warps / each;
     enum layout_axis down = AXIS_D0, along = t->rank > 1 ? AXIS_D1 : AXIS_D0;
     layout_init(out);
     if (t->rank > 1)
@@ -92,11 +98,11 @@ static void register_layout(struct emit *m, const struct type *t, int blocks, st
     if (columns > 1)
         layout_add_digit(out, AXIS_REG, columns / 8, along, 8);
     if (rows > 1) {
-        layout_add_digit(out, AXIS_REG, blocks, down, EMIT_ROWS);
-        add_rows(out, blocks, groups, down);
+        layout_add_digit(out, AXIS_REG, blocks, down, each * WARP_ROWS);
+        add_rows(out, blocks, each, groups, down);
     } else {
         layout_add_free(out, AXIS_LANE, 8);
-        layout_add_free(out, AXIS_WARP, EMIT_WARPGROUP * groups);
+        layout_add_free(out, AXIS_WARP, each * groups);
     }
     layout_normalise(out);
 }
@@ -104,7 +110,7 @@ static void register_layout(struct emit *m, const struct type *t, int blocks, st
 void emit_note_tile(struct emit *m, const struct sym *s, int blocks)
 {
     struct layout *layout = arena_new(m->arena, struct layout);
-    if (s->type.rank < 1 || blocks == 0)
+    if (s->type.rank < 1 || blocks == 0 || !emit_is_whole(m, &s->type, blocks))
         return;
     register_layout(m, &s->type, blocks, layout);
     struct lower_placed placed = {

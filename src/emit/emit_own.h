@@ -12,7 +12,9 @@ enum {
     EMIT_PANEL = 128,   /* bytes of a row of a panel */
     EMIT_PIECE = 16,    /* bytes that a swizzle moves together */
     EMIT_SWIZZLED_ROWS = 8,
-    EMIT_MOST_BLOCKS = 8 /* of 64 rows, of one warpgroup */
+    EMIT_MOST_BLOCKS = 8, /* of one group */
+    EMIT_MOST_COLUMNS = 256,
+    EMIT_STRANDS = 4
 };
 
 /* --- values --- */
@@ -23,20 +25,20 @@ struct scalar {
     enum dtype dtype;
 };
 
-/* How a register tile is spread over a warpgroup's threads. */
+/* How a register tile is spread over the threads of a group of warps. */
 enum tile_form {
     TILE_UNIFORM, /* one value for all elements */
-    TILE_ROWS,    /* [M][1]: for each block of 64 rows the thread's two rows, 8 apart */
+    TILE_ROWS,    /* [M][1]: for each block of rows the thread's two rows, 8 apart */
     TILE_COLUMNS, /* [1][N] or [N]: a group of the thread's columns, two of each eight */
-    TILE_WHOLE /* [M][N]: a group for each block of 64 rows: (row, two columns), (row + 8, the same) … */
+    TILE_WHOLE /* [M][N]: a group for each block of rows: (row, two columns), (row + 8, the same) … */
 };
 
-/* A register tile of a role: what this thread has of it. Blocks are those of its warpgroup. */
+/* A register tile of a role: what this thread has of it. */
 struct tile {
     enum tile_form form;
     enum dtype dtype;
-    int blocks; /* of 64 rows; 1 of TILE_COLUMNS and TILE_UNIFORM */
-    int columns;
+    int blocks;  /* of the group's rows; 1 of TILE_COLUMNS and TILE_UNIFORM */
+    int columns; /* rounded up to a multiple of 8; 1: one */
     struct thread_operand part[2 * EMIT_MOST_BLOCKS]; /* TILE_ROWS: two of each block; else one */
 };
 
@@ -75,6 +77,7 @@ struct flow_loop {
 /* --- the state --- */
 
 struct place {
+    int role;         /* its first warp; -1: the whole block */
     int first, warps; /* of the role */
     int replicas;
     int barrier;         /* of its first replica; 0: the block's */
@@ -91,6 +94,13 @@ struct map_param {
     const struct sym *view;
     const struct lower_map *map;
     struct thread_value *value;
+};
+
+/* Shared memory through which the threads of a role exchange elements. */
+struct scratch_object {
+    int role; /* its first warp; -1: of the whole block */
+    int slot;
+    struct thread_object *object;
 };
 
 struct emit {
@@ -114,14 +124,16 @@ struct emit {
     bool products_differ; /* in these */
     VEC(int) flights;     /* products of the role: how many groups each has */
     int barriers;         /* numbers of barriers that are in use */
+    VEC(struct scratch_object) scratch;
+    int64_t shared_bytes; /* of the block, scratch included */
     bool ended;           /* the present list of statements ended with a jump */
     bool failed;
 };
 
 /* Reports an error of the user's program, and fails. */
 void emit_error(struct emit *m, struct loc loc, const char *format, ...) DIAG_FORMAT(3, 4);
-/* Reports that `what` in a kernel with roles has no code for GPUs. */
-void emit_missing(struct emit *m, struct loc loc, const char *what);
+/* Reports that `what` in a kernel with roles has no code for GPUs, and the way out. */
+void emit_missing(struct emit *m, struct loc loc, const char *what, const char *way_out);
 
 /* --- emit.c --- */
 
@@ -136,6 +148,8 @@ void emit_sync(struct emit *m);
 /* --- emit_scalar.c --- */
 
 struct scalar emit_scalar(struct emit *m, const struct expr *e);
+/* Returns what a program can do instead of an operation that has no code. */
+const char *emit_way_out(enum op op);
 struct scalar emit_as(struct emit *m, struct scalar v, enum dtype t); /* a cast */
 struct scalar emit_constant(enum dtype t, int64_t v);
 /* One operation on scalars of type t. Folds integers. */
@@ -157,6 +171,9 @@ struct thread_operand emit_cast(struct emit *m, enum dtype to, enum dtype from,
 
 struct variable *emit_variable(struct emit *m, const struct sym *s); /* NULL: none is declared */
 struct variable *emit_declare(struct emit *m, const struct sym *s, int count);
+/* Begins an `if` for the threads of a predicate, unless it is a constant. Returns the region around it, which the
+ * caller makes m->b.region again. */
+struct thread_region *emit_open_if(struct emit *m, struct scalar predicate);
 void emit_branch(struct emit *m, const struct stmt *s);
 void emit_loop(struct emit *m, const struct stmt *s);
 void emit_leave(struct emit *m, const struct stmt *s);
@@ -169,24 +186,91 @@ void emit_list(struct emit *m, const struct stmt *first);
 /* Assigns to scalars: the steps of a loop, too. */
 void emit_statement(struct emit *m, const struct stmt *s);
 
+/* --- emit_place.c --- */
+
+/* The form of a tile of the type whose elements differ. */
+enum tile_form emit_form(const struct type *t);
+/* The columns of a tile, rounded up. */
+int emit_columns(const struct type *t);
+/* The blocks of rows that a group of the role has of such a tile; 0: they are too many, which is reported. */
+int emit_blocks(struct emit *m, const struct type *t, struct loc loc);
+/* Returns true if no thread has elements beyond the tile's extents. */
+bool emit_is_whole(struct emit *m, const struct type *t, int blocks);
+/* Returns the number of parts, and the elements of each. */
+int emit_parts(enum tile_form form, int blocks, int columns, int *elements);
+/* The thread's row of block `block`, within the tile, as a u32 ([0]); the other one is 8 below. */
+struct scalar emit_row(struct emit *m, int block, int blocks);
+/* The first of its two columns among eight, as a u32. */
+struct scalar emit_column(struct emit *m);
+
+/* The place of an element within its tile. */
+struct held {
+    struct scalar row, column; /* u32 */
+    struct scalar real;        /* bool: it is not beyond the tile's extents */
+};
+/* Element i of a part of a tile; type: the tile's. */
+struct held emit_held(struct emit *m, const struct tile *t, const struct type *type, int part,
+                      int i);
+/* Returns a predicate that is true for one of the threads that hold the same elements. */
+struct scalar emit_holds_first(struct emit *m, enum tile_form form);
+struct thread_operand emit_element(struct emit *m, const struct tile *t, int part, int i);
+
 /* --- emit_tile.c --- */
 
-/* The blocks of 64 rows that a warpgroup of the role has of such a tile; 0: it has no layout, which is reported. */
-int emit_blocks(struct emit *m, const struct type *t, struct loc loc);
 struct tile emit_tile(struct emit *m, const struct expr *e);
 /* The types of a register tile's slots. Returns their number. */
 int emit_tile_slots(struct emit *m, const struct type *t, struct loc loc,
                     struct thread_type *types);
 struct tile emit_tile_of(struct emit *m, const struct variable *v, struct loc loc);
 void emit_tile_assign(struct emit *m, struct variable *v, const struct expr *value);
-/* The thread's row of block `block`, within the tile, as a u32 ([0]); the other one is 8 below. */
-struct scalar emit_row(struct emit *m, int block, int blocks);
-/* The first of its two columns among eight, as a u32. */
-struct scalar emit_column(struct emit *m);
+struct tile emit_tile_cast(struct emit *m, struct tile t, enum dtype to);
+/* The tile in the form of one of the type, whose elements it is repeated for. */
+struct tile emit_spread(struct emit *m, const struct tile *from, const struct type *t,
+                        struct loc loc);
+/* Strand i of a block of a tile that is used as one of `columns` columns: elements 0, 1, 2 or 3 of each four. */
+struct thread_operand emit_strand(struct emit *m, const struct tile *t, int block, int i,
+                                  int columns);
+/* A group of `count` equal elements. */
+struct thread_operand emit_splat(struct emit *m, enum dtype t, struct thread_operand v, int count);
+/* Makes a part of a whole tile of its strands. */
+struct thread_operand emit_weave(struct emit *m, enum dtype t, const struct thread_operand *strands,
+                                 int columns);
 
 /* Joins values of equal lengths to one group. */
 struct thread_operand emit_join(struct emit *m, enum dtype t, const struct thread_operand *values,
                                 int count);
+
+/* --- emit_reduce.c --- */
+
+struct tile emit_reduce(struct emit *m, const struct expr *e);
+
+/* --- emit_shape.c --- */
+
+/* trans, reshape, repeat, repeat_interleave, and a part of a register tile. */
+struct tile emit_shape(struct emit *m, const struct expr *e);
+
+/* --- emit_scratch.c --- */
+
+/* Shared memory of the compiler's own, of the present role: at least `elements` of type t. slot: 0, or 1 for memory
+ * that is used together with slot 0. */
+struct scratch {
+    const struct thread_object *object;
+    int replicas;
+};
+struct scratch emit_scratch(struct emit *m, enum dtype t, int slot, int64_t elements);
+/* Element `index` (u32) of it. */
+struct thread_operand emit_scratch_at(struct emit *m, const struct scratch *s, struct scalar index);
+/* Stores a tile of the type, its rows one after the other. A barrier of the role has to follow. */
+void emit_to_scratch(struct emit *m, const struct scratch *s, const struct tile *t,
+                     const struct type *type);
+/* Loads one element. A barrier has to follow the last one. */
+struct thread_operand emit_from_scratch(struct emit *m, const struct scratch *s,
+                                        struct scalar index);
+/* Stores a value of each warp, which its quads share: a scalar, or a group of `columns` columns. */
+struct scratch emit_warps_to_scratch(struct emit *m, enum dtype t, struct thread_operand v,
+                                     int columns);
+/* Gives all scratch its place after the shared tiles. */
+void emit_place_scratch(struct emit *m);
 
 /* --- emit_shared.c --- */
 
@@ -207,6 +291,8 @@ bool emit_shared_part(struct emit *m, const struct expr *access, struct shared_p
 bool emit_is_swizzled(const struct sym *s);
 void emit_shared_store(struct emit *m, const struct expr *target, const struct tile *value);
 struct tile emit_shared_load(struct emit *m, const struct expr *e);
+struct scalar emit_shared_element(struct emit *m, const struct expr *e);
+void emit_shared_store_element(struct emit *m, const struct expr *target, struct scalar value);
 
 /* --- emit_view.c --- */
 

@@ -120,11 +120,13 @@ static bool find_left(struct emit *m, const struct expr *e, const struct target_
         f->tile = emit_tile(m, e);
         f->in_registers = true;
         if (f->tile.form != TILE_WHOLE)
-            emit_missing(m, e->loc, "a left factor of equal elements");
+            emit_missing(m, e->loc, "a left factor whose elements are all equal",
+                         "scale the sums instead");
         return !m->failed;
     }
     if (e->op == OP_TRANS) {
-        emit_missing(m, e->loc, "a left factor through `trans`");
+        emit_missing(m, e->loc, "a left factor through `trans`",
+                     "store it as [m][k], or multiply by `dot`");
         return false;
     }
     return find_shared(m, e, f);
@@ -285,12 +287,32 @@ static void note_factors(struct emit *m, const struct product *p, const struct e
     emit_note_factor(m, right, &p->right.part, n, products, n);
 }
 
+/* Checks that warpgroups have equally many blocks of 64 rows of the sums. */
+static bool sums_fit(struct emit *m, const struct stmt *s)
+{
+    const struct type *t = &s->target->type;
+    int groups = m->place.warps / EMIT_WARPGROUP;
+    if (m->place.warps % EMIT_WARPGROUP != 0 || m->place.first % EMIT_WARPGROUP != 0) {
+        emit_error(m, s->loc, "`dot_async` in a role of %d warps", m->place.warps);
+        diag_note(m->diag, s->loc,
+                  "products are for whole warpgroups: 4, 8 or 12 warps, the first a multiple of 4");
+        return false;
+    }
+    if (t->extent[0] % (EMIT_ROWS * groups) == 0)
+        return true;
+    emit_error(m, s->loc, "`dot_async` adds to %s in a role of %d warpgroup%s",
+               type_text(m->arena, t), groups, groups == 1 ? "" : "s");
+    diag_note(m->diag, s->loc, "its rows are a multiple of %d, %d for each warpgroup",
+              EMIT_ROWS * groups, EMIT_ROWS);
+    return false;
+}
+
 void emit_product(struct emit *m, const struct stmt *s)
 {
     const struct expr *a = unconverted_factor(s->value->args[0]);
     const struct expr *b = unconverted_factor(s->value->args[1]);
     struct variable *v = emit_variable(m, s->target->sym);
-    struct product p = {.s = s, .unit = v ? find_unit(m, s) : NULL};
+    struct product p = {.s = s, .unit = v && sums_fit(m, s) ? find_unit(m, s) : NULL};
     if (!p.unit || !find_left(m, a, p.unit, &p.left) || !find_right(m, b, p.unit, &p.right))
         return;
     p.steps = (int)a->type.extent[1] / p.unit->k;

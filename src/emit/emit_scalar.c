@@ -109,8 +109,8 @@ struct thread_operand emit_predicate(struct emit *m, struct scalar v)
 {
     if (v.o.kind == THREAD_VALUE)
         return v.o;
-    return thread_use(THREAD_ADD_OP(&m->b, THREAD_EQ, DT_U32, DT_NONE, emit_u32(m, m->place.lane),
-                                    m->place.lane.o));
+    return thread_use(THREAD_ADD_OP(&m->b, v.o.integer ? THREAD_EQ : THREAD_NE, DT_U32, DT_NONE,
+                                    m->place.lane.o, m->place.lane.o));
 }
 
 static enum thread_opcode opposite(enum thread_opcode op)
@@ -157,7 +157,7 @@ static enum thread_opcode opcode_of(enum op op)
         [OP_SHR] = THREAD_SHR, [OP_NEG] = THREAD_NEG,    [OP_LAND] = THREAD_AND,
         [OP_LOR] = THREAD_OR,  [OP_INVERT] = THREAD_NOT, [OP_LT] = THREAD_LT,
         [OP_LE] = THREAD_LE,   [OP_GT] = THREAD_GT,      [OP_GE] = THREAD_GE,
-        [OP_EQ] = THREAD_EQ,   [OP_NE] = THREAD_NE,
+        [OP_EQ] = THREAD_EQ,   [OP_NE] = THREAD_NE,      [OP_NOT] = THREAD_NOT,
     };
     if (op_table[op].form == FORM_CALL)
         return thread_opcode_of(op_table[op].text, strlen(op_table[op].text));
@@ -243,7 +243,7 @@ static struct scalar apply(struct emit *m, const struct expr *e)
     struct scalar args[3] = {0};
     struct thread_operand operands[3], result;
     if (e->count < 1 || e->count > 3) {
-        emit_missing(m, e->loc, op_table[e->op].text);
+        emit_missing(m, e->loc, op_table[e->op].text, emit_way_out(e->op));
         return emit_constant(e->type.dtype, 0);
     }
     bool both = e->op == OP_LAND;
@@ -263,7 +263,8 @@ static struct scalar apply(struct emit *m, const struct expr *e)
     if (!emit_apply(m, e->op, t, operands, e->count, &result)) {
         emit_missing(
             m, e->loc,
-            arena_printf(m->arena, "`%s` of %s", op_table[e->op].text, dtype_table[t].name));
+            arena_printf(m->arena, "`%s` of %s", op_table[e->op].text, dtype_table[t].name),
+            emit_way_out(e->op));
         return emit_constant(e->type.dtype, 0);
     }
     return (struct scalar){result, e->type.dtype};
@@ -300,8 +301,23 @@ static struct scalar of_symbol(struct emit *m, const struct expr *e)
         return (struct scalar){s->value.is_float ? thread_real(s->value.f)
                                                  : thread_integer(s->value.i),
                                s->type.dtype};
-    emit_missing(m, e->loc, arena_printf(m->arena, "`%s`", s->name));
+    emit_missing(m, e->loc, arena_printf(m->arena, "`%s`", s->name), emit_way_out(e->op));
     return emit_constant(s->type.dtype, 0);
+}
+
+const char *emit_way_out(enum op op)
+{
+    if (op_is_atomic(op))
+        return "store parts to workspace, which a kernel without roles adds up";
+    switch (op) {
+    case OP_LOCK:
+    case OP_UNLOCK:
+    case OP_ARRIVE: return "let a kernel without roles do what needs an order of blocks";
+    case OP_PRINT: return "print on the CPU: `--device cpu`";
+    default:
+        return "keep the value in a shared tile or workspace, or compute it in a kernel without "
+               "roles";
+    }
 }
 
 struct scalar emit_scalar(struct emit *m, const struct expr *e)
@@ -317,7 +333,14 @@ struct scalar emit_scalar(struct emit *m, const struct expr *e)
     case OP_ACCESS:
         if (e->sym->storage == ST_VIEW)
             return emit_view_element(m, e);
+        if (e->sym->storage == ST_SHARED)
+            return emit_shared_element(m, e);
         break;
+    case OP_REDUCE_SUM:
+    case OP_REDUCE_MAX:
+    case OP_REDUCE_MIN:
+    case OP_REDUCE_ANY:
+    case OP_REDUCE_ALL: return (struct scalar){emit_reduce(m, e).part[0], e->type.dtype};
     default:
         if (op_is_elementwise(e->op))
             return apply(m, e);
@@ -325,6 +348,7 @@ struct scalar emit_scalar(struct emit *m, const struct expr *e)
     }
     emit_missing(m, e->loc,
                  op_table[e->op].text[0] ? arena_printf(m->arena, "`%s`", op_table[e->op].text)
-                                         : "this value");
+                                         : "this value",
+                 emit_way_out(e->op));
     return emit_constant(e->type.dtype, 0);
 }

@@ -25,14 +25,17 @@ static bool part_of_axis(struct emit *m, const struct expr *e, int axis, int *st
     if (axis >= e->indices || e->index[axis].kind == IX_ALL)
         return true;
     if (e->index[axis].kind != IX_SLICE || !eval_int(e->index[axis].value, NULL, &first)) {
-        emit_missing(m, e->loc, "a part of a shared tile other than a slice from a constant on");
+        emit_missing(m, e->loc,
+                     "a part of a shared tile, here, other than a slice from a constant on",
+                     "give the part a tile of its own, or an axis of the tile, as `s[i]`");
         return false;
     }
     *start = (int)first;
     *extent = (int)e->index[axis].extent;
     if (first >= 0 && first + *extent <= e->sym->type.extent[axis])
         return true;
-    emit_missing(m, e->loc, "a slice that reaches past the edge of a shared tile");
+    emit_missing(m, e->loc, "a slice that reaches past the edge of a shared tile, here,",
+                 "let it end at the edge");
     return false;
 }
 
@@ -42,7 +45,8 @@ static bool find_stage(struct emit *m, const struct expr *e, int axes, struct sc
     *stage = emit_constant(DT_U32, 0);
     for (int i = 0; i < axes; i++) {
         if (i >= e->indices || e->index[i].kind != IX_ELEMENT) {
-            emit_missing(m, e->loc, "several matrices of a shared tile at once");
+            emit_missing(m, e->loc, "several matrices of a shared tile at once, here,",
+                         "take one at a time: `s[i]`, in a loop");
             return false;
         }
         struct scalar index = emit_as(m, emit_scalar(m, e->index[i].value), DT_U32);
@@ -214,46 +218,311 @@ static struct thread_operand load_words(struct emit *m, const struct shared_part
     return emit_join(m, t->dtype, all, count);
 }
 
-static bool fits(struct emit *m, const struct shared_part *p, const struct type *t, struct loc loc)
+/* --- any part, element by element --- */
+
+/* An access: the first index of each axis, and the axes along which the rows and the columns of its tile run. */
+struct shared_access {
+    const struct expr *e;
+    const struct thread_object *object;
+    struct scalar start[MAX_RANK]; /* i32 */
+    int row_axis, column_axis;     /* -1: none */
+};
+
+static bool find_access(struct emit *m, const struct expr *e, struct shared_access *a)
 {
-    size_t size = dtype_size(p->sym->type.dtype);
-    bool halves = size == 2 && t->extent[t->rank - 1] % 16 == 0 && p->columns % 8 == 0;
-    if (t->rank == 2 && t->extent[0] > 1 && t->extent[1] > 1 && (halves || size == 4))
+    int seen = 0;
+    *a = (struct shared_access){.e = e, .object = emit_object(m, e->sym)};
+    a->row_axis = a->column_axis = -1;
+    for (int i = 0; i < e->sym->type.rank; i++) {
+        enum index_kind kind = i < e->indices ? e->index[i].kind : IX_ALL;
+        if (kind == IX_GATHER) {
+            emit_missing(m, e->loc, "a gather from a shared tile", "read its rows one by one");
+            return false;
+        }
+        a->start[i] = kind == IX_ALL ? emit_constant(DT_I32, 0)
+                                     : emit_as(m, emit_scalar(m, e->index[i].value), DT_I32);
+        if (kind == IX_ELEMENT)
+            continue;
+        seen++;
+        if (seen == e->type.rank - 1)
+            a->row_axis = i;
+        if (seen == e->type.rank)
+            a->column_axis = i;
+    }
+    return true;
+}
+
+/* Returns true if the part certainly lies within the axis. */
+static bool is_inside(const struct shared_access *a, int axis, int64_t extent)
+{
+    const struct index *x = axis < a->e->indices ? &a->e->index[axis] : NULL;
+    const struct thread_operand *o = &a->start[axis].o;
+    if (!x || x->kind != IX_SLICE || x->inside)
         return true;
-    emit_missing(m, loc, "a load or store of this part of a shared tile");
-    return false;
+    return o->kind == THREAD_INTEGER && o->integer >= 0 && o->integer + x->extent <= extent;
+}
+
+/* The place of element (row, column) of a matrix, in elements. */
+static struct scalar in_matrix(struct emit *m, const struct sym *s, struct scalar row,
+                               struct scalar column)
+{
+    const struct type *t = &s->type;
+    int64_t rows = t->rank > 1 ? t->extent[t->rank - 2] : 1, columns = t->extent[t->rank - 1];
+    int each = EMIT_PIECE / size_of(s), panel = EMIT_PANEL / size_of(s);
+    if (!emit_is_swizzled(s))
+        return emit_op2(m, THREAD_ADD, DT_U32, column,
+                        emit_op2(m, THREAD_MUL, DT_U32, row, emit_constant(DT_U32, columns)));
+    struct scalar start =
+        emit_op2(m, THREAD_MUL, DT_U32,
+                 emit_op2(m, THREAD_DIV, DT_U32, column, emit_constant(DT_U32, panel)),
+                 emit_constant(DT_U32, rows * panel));
+    start = emit_op2(m, THREAD_ADD, DT_U32, start,
+                     emit_op2(m, THREAD_MUL, DT_U32, row, emit_constant(DT_U32, panel)));
+    struct scalar turned = emit_op2(m, THREAD_MUL, DT_U32,
+                                    emit_op2(m, THREAD_AND, DT_U32, row, emit_constant(DT_U32, 7)),
+                                    emit_constant(DT_U32, each));
+    struct scalar in_panel =
+        emit_op2(m, THREAD_AND, DT_U32, column, emit_constant(DT_U32, panel - 1));
+    return emit_op2(m, THREAD_ADD, DT_U32, start,
+                    emit_op2(m, THREAD_XOR, DT_U32, in_panel, turned));
+}
+
+/* Element (row, column) of the access's tile. *inside: it is one of the shared tile. */
+static struct scalar place_of(struct emit *m, const struct shared_access *a, struct scalar row,
+                              struct scalar column, struct scalar *inside)
+{
+    const struct type *t = &a->e->sym->type;
+    struct scalar matrix = emit_constant(DT_U32, 0), index[2] = {matrix, matrix};
+    for (int i = 0; i < t->rank; i++) {
+        struct scalar at = emit_as(m, a->start[i], DT_U32);
+        struct scalar extent = emit_constant(DT_U32, t->extent[i]);
+        if (i == a->row_axis || i == a->column_axis)
+            at = emit_op2(m, THREAD_ADD, DT_U32, at, i == a->row_axis ? row : column);
+        if (!is_inside(a, i, t->extent[i]))
+            *inside = emit_op2(m, THREAD_AND, DT_BOOL, *inside,
+                               emit_op2(m, THREAD_LT, DT_U32, at, extent));
+        if (i >= t->rank - 2)
+            index[i - t->rank + 2] = at;
+        else
+            matrix = emit_op2(m, THREAD_ADD, DT_U32,
+                              emit_op2(m, THREAD_MUL, DT_U32, matrix, extent), at);
+    }
+    int64_t size = t->extent[t->rank - 1] * (t->rank > 1 ? t->extent[t->rank - 2] : 1);
+    return emit_op2(m, THREAD_ADD, DT_U32, in_matrix(m, a->e->sym, index[0], index[1]),
+                    emit_op2(m, THREAD_MUL, DT_U32, matrix, emit_constant(DT_U32, size)));
+}
+
+static struct thread_operand load_element(struct emit *m, const struct shared_access *a,
+                                          struct held at, struct scalar otherwise)
+{
+    enum dtype t = a->e->sym->type.dtype;
+    struct scalar inside = at.real, place = place_of(m, a, at.row, at.column, &inside);
+    struct thread_operand from[] = {inside.o, thread_element(a->object, place.o, 0), otherwise.o};
+    if (inside.o.kind != THREAD_VALUE && !inside.o.integer)
+        return otherwise.o;
+    if (inside.o.kind != THREAD_VALUE)
+        return thread_use(
+            thread_add_counted(&m->b, THREAD_LOAD_SHARED, t, DT_NONE, 1, from + 1, 1));
+    if (t == DT_BOOL)
+        from[2] = emit_predicate(m, otherwise);
+    return thread_use(thread_add_counted(&m->b, THREAD_LOAD_SHARED_IF, t, DT_NONE, 1, from, 3));
+}
+
+static void store_element(struct emit *m, const struct shared_access *a, struct held at,
+                          struct thread_operand v)
+{
+    struct scalar inside = at.real, place = place_of(m, a, at.row, at.column, &inside);
+    if (inside.o.kind != THREAD_VALUE && !inside.o.integer)
+        return;
+    struct thread_region *outer = emit_open_if(m, inside);
+    THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, a->e->sym->type.dtype, DT_NONE,
+                  thread_element(a->object, place.o, 0), v);
+    m->b.region = outer;
+}
+
+/* --- all of some matrices with one value --- */
+
+/* Returns the elements of an access that covers its last axes wholly; 0: it does not. *first: the number of the
+ * access among equal ones. */
+static int64_t covered(struct emit *m, const struct expr *e, struct scalar *first)
+{
+    const struct type *t = &e->sym->type;
+    int64_t elements = 1, start;
+    int axis = 0;
+    *first = emit_constant(DT_U32, 0);
+    for (; axis < e->indices && axis < t->rank - 2 && e->index[axis].kind == IX_ELEMENT; axis++) {
+        struct scalar index = emit_as(m, emit_scalar(m, e->index[axis].value), DT_U32);
+        *first = emit_op2(m, THREAD_MUL, DT_U32, *first, emit_constant(DT_U32, t->extent[axis]));
+        *first = emit_op2(m, THREAD_ADD, DT_U32, index, *first);
+    }
+    for (; axis < t->rank; axis++) {
+        const struct index *x = axis < e->indices ? &e->index[axis] : NULL;
+        bool all = !x || x->kind == IX_ALL ||
+                   (x->kind == IX_SLICE && x->extent == t->extent[axis] &&
+                    eval_int(x->value, NULL, &start) && start == 0);
+        elements *= all ? t->extent[axis] : 0;
+    }
+    return elements;
+}
+
+/* Gives `count` elements of an array one value: each thread each pieces of 16 bytes, by turns. */
+static void fill(struct emit *m, const struct thread_object *object, struct scalar first,
+                 int64_t count, struct thread_operand v)
+{
+    enum dtype t = object->dtype;
+    int each = EMIT_PIECE / (int)dtype_size(t);
+    if (t == DT_BOOL || count % each != 0 || object->at % EMIT_PIECE != 0)
+        each = 1;
+    struct scalar thread =
+        emit_op2(m, THREAD_ADD, DT_U32, m->place.lane,
+                 emit_op2(m, THREAD_MUL, DT_U32, m->place.warp, emit_constant(DT_U32, WARP_LANES)));
+    struct thread_operand piece = t == DT_BOOL ? v : emit_splat(m, t, v, each);
+    struct thread_operation *loop = thread_add_control(&m->b, THREAD_LOOP);
+    struct thread_region *outer = m->b.region, *r = arena_new(m->arena, struct thread_region);
+    struct thread_value *i =
+        thread_new_value(&m->b, (struct thread_type){.dtype = DT_U32, .count = 1});
+    vec_push(m->arena, &loop->operands, thread.o);
+    vec_push(m->arena, &r->arguments, i);
+    vec_push(m->arena, &loop->regions, r);
+    m->b.region = r;
+    struct scalar at = {thread_use(i), DT_U32};
+    struct scalar done = emit_op2(m, THREAD_GE, DT_U32, at, emit_constant(DT_U32, count / each));
+    struct thread_operation *leave = thread_add_control(&m->b, THREAD_BREAK_IF);
+    vec_push(m->arena, &leave->operands, done.o);
+    struct scalar start = emit_op2(m, THREAD_MUL, DT_U32, first, emit_constant(DT_U32, count));
+    start = emit_op2(m, THREAD_ADD, DT_U32, start,
+                     emit_op2(m, THREAD_MUL, DT_U32, at, emit_constant(DT_U32, each)));
+    THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE, thread_element(object, start.o, 0),
+                  piece);
+    struct scalar next = emit_op2(m, THREAD_ADD, DT_U32, at,
+                                  emit_constant(DT_U32, (int64_t)m->place.warps * WARP_LANES));
+    struct thread_operation *again = thread_add_control(&m->b, THREAD_CONTINUE);
+    vec_push(m->arena, &again->operands, next.o);
+    m->b.region = outer;
+}
+
+/* --- any access --- */
+
+/* Returns true if one instruction moves several elements of the part, which is then described. */
+static bool moves_together(struct emit *m, const struct expr *e, struct shared_part *p)
+{
+    const struct type *t = &e->type;
+    int64_t start, size = (int64_t)dtype_size(t->dtype);
+    int last = e->sym->type.rank - 1,
+        blocks = emit_form(t) == TILE_WHOLE ? emit_blocks(m, t, e->loc) : 0;
+    bool halves = size == 2 && t->dtype != DT_BOOL, words = size == 4;
+    if (t->rank != 2 || !blocks || !emit_is_whole(m, t, blocks) || (!halves && !words))
+        return false;
+    int64_t step = halves ? 8 : 2, columns = e->sym->type.extent[last];
+    if (columns % step != 0 || t->extent[1] % (halves ? 16 : 8) != 0)
+        return false;
+    for (int i = 0; i <= last; i++) {
+        const struct index *x = i < e->indices ? &e->index[i] : NULL;
+        bool swizzled = emit_is_swizzled(e->sym);
+        int64_t multiple = i < last   ? (swizzled ? EMIT_SWIZZLED_ROWS : 1)
+                           : swizzled ? EMIT_PANEL / size
+                                      : step;
+        if (i < last - 1
+                ? !x || x->kind != IX_ELEMENT
+                : x && x->kind != IX_ALL &&
+                      (x->kind != IX_SLICE || !eval_int(x->value, NULL, &start) || start < 0 ||
+                       start + x->extent > e->sym->type.extent[i] || start % multiple != 0 ||
+                       (i == last && swizzled && x->extent % multiple != 0)))
+            return false;
+    }
+    return emit_shared_part(m, e, p);
 }
 
 void emit_shared_store(struct emit *m, const struct expr *target, const struct tile *value)
 {
-    m->place.touched = true;
     struct shared_part p;
-    const struct type *t = &target->type;
-    int blocks = emit_blocks(m, t, target->loc);
-    if (!blocks || !emit_shared_part(m, target, &p) || !fits(m, &p, t, target->loc))
-        return;
-    if (value->form != TILE_WHOLE) {
-        emit_missing(m, target->loc, "a store of equal rows or columns to a shared tile");
+    struct shared_access a;
+    struct scalar first;
+    m->place.touched = true;
+    int64_t all = value->form == TILE_UNIFORM ? covered(m, target, &first) : 0;
+    if (all) {
+        fill(m, emit_object(m, target->sym), first, all, value->part[0]);
         return;
     }
-    emit_note_moved(m, target, &p, blocks, true);
-    if (dtype_size(value->dtype) == 2)
-        store_halves(m, &p, value);
-    else
-        store_words(m, &p, value);
+    struct tile t = emit_spread(m, value, &target->type, target->loc);
+    if (m->failed)
+        return;
+    if (moves_together(m, target, &p)) {
+        emit_note_moved(m, target, &p, t.blocks, true);
+        if (dtype_size(t.dtype) == 2)
+            store_halves(m, &p, &t);
+        else
+            store_words(m, &p, &t);
+        return;
+    }
+    if (!find_access(m, target, &a))
+        return;
+    int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
+    struct scalar one = emit_holds_first(m, t.form);
+    for (int i = 0; i < parts; i++)
+        for (int j = 0; j < elements; j++) {
+            struct held at = emit_held(m, &t, &target->type, i, j);
+            at.real = emit_op2(m, THREAD_AND, DT_BOOL, at.real, one);
+            store_element(m, &a, at, emit_element(m, &t, i, j));
+        }
 }
 
 struct tile emit_shared_load(struct emit *m, const struct expr *e)
 {
-    m->place.touched = true;
+    enum { MOST = EMIT_MOST_COLUMNS / 2 };
     struct shared_part p;
-    struct tile t = {.form = TILE_WHOLE, .dtype = e->type.dtype};
+    struct shared_access a;
+    struct thread_operand all[MOST];
+    m->place.touched = true;
+    struct tile t = {.form = emit_form(&e->type), .dtype = e->type.dtype};
     t.blocks = emit_blocks(m, &e->type, e->loc);
-    if (!t.blocks || !emit_shared_part(m, e, &p) || !fits(m, &p, &e->type, e->loc))
+    t.columns = emit_columns(&e->type);
+    if (!t.blocks)
         return t;
-    t.columns = (int)e->type.extent[1];
-    emit_note_moved(m, e, &p, t.blocks, false);
-    for (int b = 0; b < t.blocks; b++)
-        t.part[b] = dtype_size(t.dtype) == 2 ? load_halves(m, &p, &t, b) : load_words(m, &p, &t, b);
+    if (moves_together(m, e, &p)) {
+        emit_note_moved(m, e, &p, t.blocks, false);
+        for (int b = 0; b < t.blocks; b++)
+            t.part[b] =
+                dtype_size(t.dtype) == 2 ? load_halves(m, &p, &t, b) : load_words(m, &p, &t, b);
+        return t;
+    }
+    struct scalar otherwise = e->otherwise ? emit_as(m, emit_scalar(m, e->otherwise), t.dtype)
+                                           : emit_constant(t.dtype, 0);
+    if (!find_access(m, e, &a))
+        return t;
+    int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
+    for (int i = 0; i < parts; i++) {
+        for (int j = 0; j < elements; j++)
+            all[j] = load_element(m, &a, emit_held(m, &t, &e->type, i, j), otherwise);
+        t.part[i] = emit_join(m, t.dtype, all, elements);
+    }
     return t;
+}
+
+static const struct held only = {
+    .row = {{.kind = THREAD_INTEGER}, DT_U32},
+    .column = {{.kind = THREAD_INTEGER}, DT_U32},
+    .real = {{.kind = THREAD_INTEGER, .integer = 1}, DT_BOOL},
+};
+
+struct scalar emit_shared_element(struct emit *m, const struct expr *e)
+{
+    struct shared_access a;
+    struct scalar none = emit_constant(e->type.dtype, 0);
+    m->place.touched = true;
+    if (!find_access(m, e, &a))
+        return none;
+    return (struct scalar){load_element(m, &a, only, none), e->type.dtype};
+}
+
+/* Once for the role: by its one thread. */
+void emit_shared_store_element(struct emit *m, const struct expr *target, struct scalar value)
+{
+    struct shared_access a;
+    struct held at = only;
+    m->place.touched = true;
+    if (!m->place.one_thread)
+        at.real = (struct scalar){thread_use(m->place.elected), DT_BOOL};
+    if (find_access(m, target, &a))
+        store_element(m, &a, at, value.o);
 }

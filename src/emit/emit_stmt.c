@@ -28,14 +28,22 @@ static void declare_tile(struct emit *m, const struct stmt *s)
 
 static void store(struct emit *m, const struct expr *target, const struct expr *value)
 {
-    if (target->sym->storage == ST_VIEW && target->type.rank == 0) {
-        emit_view_store_element(m, target, emit_scalar(m, value));
+    bool of_view = target->sym->storage == ST_VIEW;
+    if (target->type.rank == 0) {
+        struct scalar v = emit_as(m, emit_scalar(m, value), target->type.dtype);
+        if (of_view)
+            emit_view_store_element(m, target, v);
+        else
+            emit_shared_store_element(m, target, v);
         return;
     }
     struct tile t = emit_tile(m, value);
     if (m->failed)
         return;
-    if (target->sym->storage == ST_VIEW)
+    t = emit_tile_cast(m, t, target->type.dtype);
+    if (t.dtype == DT_BOOL && t.form == TILE_UNIFORM)
+        t.part[0] = emit_predicate(m, (struct scalar){t.part[0], DT_BOOL});
+    if (of_view)
         emit_view_store(m, target, &t);
     else
         emit_shared_store(m, target, &t);
@@ -55,7 +63,10 @@ static void declare(struct emit *m, const struct stmt *s)
         break;
     case ST_VIEW:
     case ST_MBARRIER: break;
-    default: emit_missing(m, s->loc, "an array"); break;
+    default:
+        emit_missing(m, s->loc, "an array",
+                     "use scalars, or a shared tile, whose elements can be indexed");
+        break;
     }
 }
 
@@ -83,14 +94,17 @@ static void effect(struct emit *m, const struct stmt *s)
         emit_product_wait(m, most);
         break;
     case OP_ASSUME:
-    case OP_FREE: break;
+    case OP_FREE:
+    case OP_ASYNC_COMMIT: /* copies of threads are done at once */
+    case OP_ASYNC_WAIT: break;
     case OP_WAIT:
     case OP_EXPECT:
     case OP_MBARRIER_ARRIVE:
     case OP_STORE_WAIT:
     case OP_FENCE_ASYNC: emit_mbarrier_effect(m, s); break;
     default:
-        emit_missing(m, s->loc, arena_printf(m->arena, "`%s`", op_table[s->value->op].text));
+        emit_missing(m, s->loc, arena_printf(m->arena, "`%s`", op_table[s->value->op].text),
+                     emit_way_out(s->value->op));
         break;
     }
 }
@@ -101,7 +115,12 @@ void emit_statement(struct emit *m, const struct stmt *s)
     switch (s->kind) {
     case STMT_DECL: declare(m, s); break;
     case STMT_ASSIGN: assign(m, s); break;
-    case STMT_ASYNC_COPY: emit_tensor_copy(m, s); break;
+    case STMT_ASYNC_COPY:
+        if (s->barrier || s->target->sym->storage == ST_VIEW)
+            emit_tensor_copy(m, s);
+        else
+            store(m, s->target, s->value);
+        break;
     case STMT_EFFECT: effect(m, s); break;
     case STMT_IF: emit_branch(m, s); break;
     case STMT_FOR:
@@ -109,7 +128,10 @@ void emit_statement(struct emit *m, const struct stmt *s)
     case STMT_BLOCK: emit_list(m, s->body); break;
     case STMT_BREAK:
     case STMT_CONTINUE: emit_leave(m, s); break;
-    case STMT_RETURN: emit_missing(m, s->loc, "`return`"); break;
+    case STMT_RETURN:
+        thread_add_control(&m->b, THREAD_RETURN);
+        m->ended = true;
+        break;
     case STMT_ONE_THREAD: emit_one_thread(m, s->body); break;
     case STMT_ROLE:
     case STMT_ENSURES: break;

@@ -117,20 +117,11 @@ static void wait(struct emit *m, const struct expr *e)
 
 /* --- by one thread --- */
 
-/* Opens an `if` for the threads of a predicate. Returns the region around it, for close(). */
-static struct thread_region *open_if(struct emit *m, struct thread_operand predicate)
-{
-    struct thread_region *outer = m->b.region;
-    struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
-    vec_push(m->arena, &o->operands, predicate);
-    m->b.region = arena_new(m->arena, struct thread_region);
-    vec_push(m->arena, &o->regions, m->b.region);
-    return outer;
-}
-
 static struct thread_region *open_one_thread(struct emit *m)
 {
-    return m->place.one_thread ? m->b.region : open_if(m, thread_use(m->place.elected));
+    return m->place.one_thread
+               ? m->b.region
+               : emit_open_if(m, (struct scalar){thread_use(m->place.elected), DT_BOOL});
 }
 
 /* Do threads themselves, and not the copy engine or a product, use shared memory in these statements? */
@@ -191,8 +182,7 @@ static void arrive(struct emit *m, const struct expr *e)
     if (m->place.one_thread)
         times = warps ? EMIT_WARPGROUP : 1;
     else if (m->place.warps % EMIT_WARPGROUP == 0)
-        open_if(m, thread_use(THREAD_ADD_OP(&m->b, THREAD_EQ, DT_U32, DT_NONE, m->place.lane.o,
-                                            thread_integer(0))));
+        emit_open_if(m, emit_op2(m, THREAD_EQ, DT_U32, m->place.lane, emit_constant(DT_U32, 0)));
     else {
         open_one_thread(m);
         times = EMIT_WARPGROUP;
@@ -207,7 +197,8 @@ static void expect(struct emit *m, const struct expr *e)
     int64_t bytes;
     struct thread_operand element = mbarrier(m, e->args[0]);
     if (!eval_int(e->args[1], NULL, &bytes)) {
-        emit_missing(m, e->loc, "a number of bytes that is not known while compiling");
+        emit_missing(m, e->loc, "a number of bytes that is known only in a run",
+                     "write a constant, such as `bytes(s)`, on each path");
         return;
     }
     struct thread_region *outer = open_one_thread(m);
@@ -256,13 +247,14 @@ static bool find_axes(struct emit *m, struct boxes *b)
     b->row_axis = b->column_axis = -1;
     if (e->sym->type.rank > LOWER_MAP_RANK || e->type.rank > 2) {
         emit_missing(m, e->loc,
-                     "a tensor copy of more than five axes, or of a part with more than two");
+                     "a tensor copy of more than five axes, or of a part with more than two",
+                     "copy one matrix at a time, in a loop");
         return false;
     }
     for (int i = 0; i < e->sym->type.rank; i++) {
         enum index_kind kind = i < e->indices ? e->index[i].kind : IX_ALL;
         if (kind == IX_GATHER) {
-            emit_missing(m, e->loc, "a gather by a tensor copy");
+            emit_missing(m, e->loc, "a gather by a tensor copy", "copy the rows one by one");
             return false;
         }
         b->start[i] = kind == IX_ALL ? emit_constant(DT_I32, 0)
@@ -368,10 +360,6 @@ void emit_tensor_copy(struct emit *m, const struct stmt *s)
     struct boxes b = {.view = stores ? s->target : s->value};
     const struct expr *shared = stores ? s->value : s->target;
     struct thread_operand barrier = {0};
-    if (!stores && !s->barrier) {
-        emit_missing(m, s->loc, "`async` without an mbarrier");
-        return;
-    }
     if (!find_axes(m, &b) || !emit_shared_part(m, shared, &b.shared))
         return;
     b.rows = rows_of_box(b.shared.part_rows);

@@ -5,8 +5,6 @@
 
 #include <math.h>
 
-enum { STRANDS = 4, MOST_COLUMNS = 256 };
-
 static const struct tile no_tile = {.form = TILE_UNIFORM, .dtype = DT_F32, .blocks = 1};
 
 static struct tile uniform(struct scalar v)
@@ -18,97 +16,19 @@ static struct tile uniform(struct scalar v)
 
 /* --- layout --- */
 
-static enum tile_form form_of(const struct type *t)
-{
-    int64_t columns = t->rank > 0 ? t->extent[t->rank - 1] : 1;
-    int64_t rows = t->rank > 1 ? t->extent[t->rank - 2] : 1;
-    return rows > 1 && columns > 1 ? TILE_WHOLE
-           : rows > 1              ? TILE_ROWS
-           : columns > 1           ? TILE_COLUMNS
-                                   : TILE_UNIFORM;
-}
-
-int emit_blocks(struct emit *m, const struct type *t, struct loc loc)
-{
-    int groups = m->place.warps / EMIT_WARPGROUP;
-    int64_t rows = t->rank > 1 ? t->extent[t->rank - 2] : 1;
-    int64_t columns = t->rank > 0 ? t->extent[t->rank - 1] : 1;
-    enum tile_form form = form_of(t);
-    bool of_rows = form == TILE_WHOLE || form == TILE_ROWS;
-    bool of_columns = form == TILE_WHOLE || form == TILE_COLUMNS;
-    if (m->place.warps % EMIT_WARPGROUP != 0 || m->place.first % EMIT_WARPGROUP != 0) {
-        emit_error(m, loc, "a register tile in a role of %d warps", m->place.warps);
-        diag_note(
-            m->diag, loc,
-            "register tiles are for whole warpgroups: 4, 8 or 12 warps, the first a multiple of 4");
-        return 0;
-    }
-    if (t->rank > 2 || (of_rows && rows % (EMIT_ROWS * groups) != 0) ||
-        (of_columns && (columns % 8 != 0 || columns > MOST_COLUMNS))) {
-        emit_error(m, loc, "a register tile of %s in a role of %d warpgroup%s",
-                   type_text(m->arena, t), groups, groups == 1 ? "" : "s");
-        diag_note(
-            m->diag, loc,
-            "its rows are a multiple of %d, %d for each warpgroup; its columns a multiple of 8, at "
-            "most %d",
-            EMIT_ROWS * groups, EMIT_ROWS, MOST_COLUMNS);
-        return 0;
-    }
-    int blocks = of_rows ? (int)(rows / (EMIT_ROWS * groups)) : 1;
-    if (blocks > EMIT_MOST_BLOCKS) {
-        emit_error(m, loc, "a register tile of %lld rows is more than a role's registers hold",
-                   (long long)rows);
-        return 0;
-    }
-    return blocks;
-}
-
-/* Returns the number of parts, and the elements of each. */
-static int parts_of(enum tile_form form, int blocks, int columns, uint16_t *elements)
-{
-    *elements = (uint16_t)(form == TILE_WHOLE     ? columns / 2
-                           : form == TILE_COLUMNS ? columns / 4
-                                                  : 1);
-    return form == TILE_WHOLE ? blocks : form == TILE_ROWS ? 2 * blocks : 1;
-}
-
 int emit_tile_slots(struct emit *m, const struct type *t, struct loc loc, struct thread_type *types)
 {
-    uint16_t elements;
-    int blocks = emit_blocks(m, t, loc);
-    int columns = t->rank > 0 ? (int)t->extent[t->rank - 1] : 1;
-    int parts = parts_of(form_of(t), blocks, columns, &elements);
+    int elements, blocks = emit_blocks(m, t, loc);
+    int parts = emit_parts(emit_form(t), blocks, emit_columns(t), &elements);
     for (int i = 0; i < parts; i++)
-        types[i] = (struct thread_type){.dtype = t->dtype, .count = elements};
+        types[i] = (struct thread_type){.dtype = t->dtype, .count = (uint16_t)elements};
     return blocks ? parts : 0;
 }
 
 static struct tile like(const struct type *t, int blocks)
 {
-    return (struct tile){.form = form_of(t),
-                         .dtype = t->dtype,
-                         .blocks = blocks,
-                         .columns = t->rank > 0 ? (int)t->extent[t->rank - 1] : 1};
-}
-
-struct scalar emit_row(struct emit *m, int block, int blocks)
-{
-    struct scalar row = emit_op2(m, THREAD_MUL, DT_U32, m->place.group,
-                                 emit_constant(DT_U32, (int64_t)blocks * EMIT_ROWS));
-    struct scalar warp =
-        emit_op2(m, THREAD_AND, DT_U32, m->place.warp, emit_constant(DT_U32, EMIT_WARPGROUP - 1));
-    struct scalar in_warp =
-        emit_op2(m, THREAD_SHR, DT_U32, m->place.lane, emit_constant(DT_U32, 2));
-    row = emit_op2(m, THREAD_ADD, DT_U32, row,
-                   emit_op2(m, THREAD_MUL, DT_U32, warp, emit_constant(DT_U32, 16)));
-    row = emit_op2(m, THREAD_ADD, DT_U32, row, in_warp);
-    return emit_op2(m, THREAD_ADD, DT_U32, row, emit_constant(DT_U32, (int64_t)block * EMIT_ROWS));
-}
-
-struct scalar emit_column(struct emit *m)
-{
-    struct scalar pair = emit_op2(m, THREAD_AND, DT_U32, m->place.lane, emit_constant(DT_U32, 3));
-    return emit_op2(m, THREAD_MUL, DT_U32, pair, emit_constant(DT_U32, 2));
+    return (struct tile){
+        .form = emit_form(t), .dtype = t->dtype, .blocks = blocks, .columns = emit_columns(t)};
 }
 
 /* --- groups --- */
@@ -142,48 +62,47 @@ struct thread_operand emit_join(struct emit *m, enum dtype t, const struct threa
 }
 
 /* A group of `count` equal elements. */
-static struct thread_operand splat(struct emit *m, enum dtype t, struct thread_operand v, int count)
+struct thread_operand emit_splat(struct emit *m, enum dtype t, struct thread_operand v, int count)
 {
     enum { MOST = 256 };
     struct thread_operand all[MOST];
     if (is_half(t))
         return emit_cast(m, t, DT_F32,
-                         splat(m, DT_F32, emit_as(m, (struct scalar){v, t}, DT_F32).o, count));
+                         emit_splat(m, DT_F32, emit_as(m, (struct scalar){v, t}, DT_F32).o, count));
     for (int i = 0; i < count; i++)
         all[i] = v;
     return emit_join(m, t, all, count);
 }
 
 /* Strand `i` of block `block` of a tile that is used as one of `columns` columns. */
-static struct thread_operand strand(struct emit *m, const struct tile *t, int block, int i,
-                                    int columns)
+struct thread_operand emit_strand(struct emit *m, const struct tile *t, int block, int i,
+                                  int columns)
 {
     int count = columns / 8;
     switch (t->form) {
     case TILE_UNIFORM: return t->part[0];
     case TILE_ROWS: return t->part[2 * block + i / 2];
     case TILE_COLUMNS: return part(m, t->dtype, t->part[0], i % 2, count, 2);
-    default: return part(m, t->dtype, t->part[block], i, count, STRANDS);
+    default: return part(m, t->dtype, t->part[block], i, count, EMIT_STRANDS);
     }
 }
 
-static struct thread_operand weave(struct emit *m, enum dtype t,
-                                   const struct thread_operand *strands, int columns)
+struct thread_operand emit_weave(struct emit *m, enum dtype t, const struct thread_operand *strands,
+                                 int columns)
 {
-    struct thread_operand all[STRANDS];
-    for (int i = 0; i < STRANDS; i++) {
+    struct thread_operand all[EMIT_STRANDS];
+    for (int i = 0; i < EMIT_STRANDS; i++) {
         bool whole = strands[i].kind == THREAD_VALUE && strands[i].value->type.count == columns / 8;
-        all[i] = whole ? strands[i] : splat(m, t, strands[i], columns / 8);
+        all[i] = whole ? strands[i] : emit_splat(m, t, strands[i], columns / 8);
     }
-    return thread_use(thread_add_counted(&m->b, THREAD_WEAVE, t, DT_NONE, 0, all, STRANDS));
+    return thread_use(thread_add_counted(&m->b, THREAD_WEAVE, t, DT_NONE, 0, all, EMIT_STRANDS));
 }
 
-static struct tile cast(struct emit *m, struct tile t, enum dtype to)
+struct tile emit_tile_cast(struct emit *m, struct tile t, enum dtype to)
 {
     if (t.dtype == to)
         return t;
-    uint16_t elements;
-    int parts = parts_of(t.form, t.blocks, t.columns, &elements);
+    int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
     for (int i = 0; i < parts; i++)
         t.part[i] = emit_as(m, (struct scalar){t.part[i], t.dtype}, to).o;
     t.dtype = to;
@@ -195,25 +114,30 @@ static struct tile spread(struct emit *m, const struct tile *from, enum tile_for
                           int columns)
 {
     struct tile to = {.form = form, .dtype = from->dtype, .blocks = blocks, .columns = columns};
-    uint16_t elements;
-    int parts = parts_of(form, blocks, columns, &elements);
+    int elements, parts = emit_parts(form, blocks, columns, &elements);
     if (from->form == form)
         return *from;
     if (from->form == TILE_UNIFORM) {
-        struct thread_operand all = splat(m, from->dtype, from->part[0], elements);
+        struct thread_operand all = emit_splat(m, from->dtype, from->part[0], elements);
         for (int i = 0; i < parts; i++)
             to.part[i] = all;
         return to;
     }
-    struct tile wide = is_half(from->dtype) ? cast(m, *from, DT_F32) : *from;
+    struct tile wide = is_half(from->dtype) ? emit_tile_cast(m, *from, DT_F32) : *from;
     for (int b = 0; b < blocks; b++) {
-        struct thread_operand strands[STRANDS];
-        for (int i = 0; i < STRANDS; i++)
-            strands[i] = strand(m, &wide, b, i, columns);
-        to.part[b] = weave(m, wide.dtype, strands, columns);
+        struct thread_operand strands[EMIT_STRANDS];
+        for (int i = 0; i < EMIT_STRANDS; i++)
+            strands[i] = emit_strand(m, &wide, b, i, columns);
+        to.part[b] = emit_weave(m, wide.dtype, strands, columns);
     }
     to.dtype = wide.dtype;
-    return cast(m, to, from->dtype);
+    return emit_tile_cast(m, to, from->dtype);
+}
+
+struct tile emit_spread(struct emit *m, const struct tile *from, const struct type *t,
+                        struct loc loc)
+{
+    return spread(m, from, emit_form(t), emit_blocks(m, t, loc), emit_columns(t));
 }
 
 /* --- elementwise --- */
@@ -243,7 +167,8 @@ static struct thread_operand apply(struct emit *m, const struct expr *e, enum dt
         return thread_use(thread_add_counted(&m->b, THREAD_SELECT, t, DT_NONE, 0, all, 3));
     }
     if (!emit_apply(m, e->op, t, args, e->count, &out))
-        emit_missing(m, e->loc, arena_printf(m->arena, "`%s` of tiles", op_table[e->op].text));
+        emit_missing(m, e->loc, arena_printf(m->arena, "`%s` of tiles", op_table[e->op].text),
+                     emit_way_out(e->op));
     return out;
 }
 
@@ -262,25 +187,27 @@ static struct tile operate(struct emit *m, const struct expr *e, struct tile *ar
     }
     if (mixed && is_half(t)) /* strands of 16 bits would share words */
         wide = DT_F32;
-    for (int i = is_choice(e); i < e->count; i++)
-        args[i] = cast(m, args[i], wide);
-    uint16_t elements;
-    int parts = parts_of(out.form, out.blocks, out.columns, &elements);
+    for (int i = is_choice(e); i < e->count; i++) {
+        args[i] = emit_tile_cast(m, args[i], wide);
+        if (wide == DT_BOOL && args[i].form == TILE_UNIFORM)
+            args[i].part[0] = emit_predicate(m, (struct scalar){args[i].part[0], DT_BOOL});
+    }
+    int elements, parts = emit_parts(out.form, out.blocks, out.columns, &elements);
     for (int p = 0; p < parts && !m->failed; p++) {
-        struct thread_operand part_of[MOST_ARGS], strands[STRANDS];
-        for (int s = 0; mixed && s < STRANDS; s++) {
+        struct thread_operand part_of[MOST_ARGS], strands[EMIT_STRANDS];
+        for (int s = 0; mixed && s < EMIT_STRANDS; s++) {
             for (int i = 0; i < e->count; i++)
-                part_of[i] = strand(m, &args[i], p, s, out.columns);
+                part_of[i] = emit_strand(m, &args[i], p, s, out.columns);
             strands[s] = apply(m, e, wide, part_of);
         }
         for (int i = 0; i < e->count; i++)
             part_of[i] = args[i].part[args[i].form == TILE_UNIFORM ? 0 : p];
-        out.part[p] = mixed ? weave(m, op_table[e->op].class == CLASS_COMPARE ? DT_BOOL : wide,
-                                    strands, out.columns)
+        out.part[p] = mixed ? emit_weave(m, op_table[e->op].class == CLASS_COMPARE ? DT_BOOL : wide,
+                                         strands, out.columns)
                             : apply(m, e, wide, part_of);
     }
     out.dtype = op_table[e->op].class == CLASS_COMPARE ? DT_BOOL : wide;
-    return cast(m, out, e->type.dtype);
+    return emit_tile_cast(m, out, e->type.dtype);
 }
 
 /* Returns true if the value of e follows from those of its arguments, element by element. */
@@ -293,7 +220,7 @@ static bool is_inner(const struct expr *e)
 /* Returns the number of operations in an expression on tiles of rows and columns. */
 static int operations_of(const struct expr *e)
 {
-    int sum = form_of(&e->type) == TILE_WHOLE && e->op != OP_CAST && e->op != OP_BROADCAST;
+    int sum = emit_form(&e->type) == TILE_WHOLE && e->op != OP_CAST && e->op != OP_BROADCAST;
     for (int i = 0; i < e->count && is_inner(e); i++)
         sum += operations_of(e->args[i]);
     return is_inner(e) ? sum : 0;
@@ -339,17 +266,17 @@ static struct tile piece(struct emit *m, struct pieces *p, const struct expr *e)
         args[i] = piece(m, p, e->args[i]);
     return m->failed               ? no_tile
            : e->op == OP_BROADCAST ? args[0]
-           : e->op == OP_CAST      ? cast(m, args[0], e->type.dtype)
+           : e->op == OP_CAST      ? emit_tile_cast(m, args[0], e->type.dtype)
                                    : operate(m, e, args, PIECE_COLUMNS);
 }
 
 static struct tile in_pieces(struct emit *m, const struct expr *e)
 {
-    enum { MOST = MOST_COLUMNS / PIECE_COLUMNS };
+    enum { MOST = EMIT_MOST_COLUMNS / PIECE_COLUMNS };
     struct pieces p = {.first = 0};
     struct thread_operand parts[EMIT_MOST_BLOCKS][MOST];
     struct tile out = no_tile;
-    int columns = (int)e->type.extent[e->type.rank - 1], count = columns / PIECE_COLUMNS;
+    int columns = emit_columns(&e->type), count = columns / PIECE_COLUMNS;
     find_leaves(m, &p, e);
     for (int i = 0; i < count && !m->failed; i++) {
         p.first = i * PIECE_COLUMNS;
@@ -368,66 +295,15 @@ static struct tile elementwise(struct emit *m, const struct expr *e)
 {
     struct tile args[MOST_ARGS];
     if (e->count < 1 || e->count > MOST_ARGS) {
-        emit_missing(m, e->loc, op_table[e->op].text);
+        emit_missing(m, e->loc, op_table[e->op].text, emit_way_out(e->op));
         return no_tile;
     }
-    if (form_of(&e->type) == TILE_WHOLE && operations_of(e) >= LONG &&
-        e->type.extent[e->type.rank - 1] % PIECE_COLUMNS == 0)
+    if (emit_form(&e->type) == TILE_WHOLE && operations_of(e) >= LONG &&
+        emit_columns(&e->type) % PIECE_COLUMNS == 0)
         return in_pieces(m, e);
     for (int i = 0; i < e->count; i++)
         args[i] = emit_tile(m, e->args[i]);
-    return m->failed
-               ? no_tile
-               : operate(m, e, args, e->type.rank > 0 ? (int)e->type.extent[e->type.rank - 1] : 1);
-}
-
-/* --- reductions --- */
-
-static struct thread_operand combine(struct emit *m, enum op op, struct thread_operand a,
-                                     struct thread_operand b)
-{
-    enum thread_opcode code = op == OP_REDUCE_SUM   ? THREAD_ADD
-                              : op == OP_REDUCE_MAX ? THREAD_MAX
-                                                    : THREAD_MIN;
-    return thread_use(THREAD_ADD_OP(&m->b, code, DT_F32, DT_NONE, a, b));
-}
-
-static struct thread_operand reduce_strand(struct emit *m, enum op op, struct thread_operand v)
-{
-    if (v.kind != THREAD_VALUE || v.value->type.count == 1)
-        return v;
-    enum thread_opcode code = op == OP_REDUCE_SUM   ? THREAD_REDUCE_ADD
-                              : op == OP_REDUCE_MAX ? THREAD_REDUCE_MAX
-                                                    : THREAD_REDUCE_MIN;
-    return thread_use(THREAD_ADD_OP(&m->b, code, DT_F32, DT_NONE, v));
-}
-
-/* The elements of a row are in the strands of one thread, and in the four lanes of a quad. */
-static struct tile reduce(struct emit *m, const struct expr *e)
-{
-    struct tile from = emit_tile(m, e->args[0]);
-    struct tile out = like(&e->type, from.blocks);
-    bool known = e->op == OP_REDUCE_SUM || e->op == OP_REDUCE_MAX || e->op == OP_REDUCE_MIN;
-    if (from.form != TILE_WHOLE || !known || e->axis != e->args[0]->type.rank - 1 ||
-        !dtype_is_float(from.dtype) || from.dtype == DT_F64) {
-        emit_missing(m, e->loc,
-                     "a reduction other than a sum, max or min of floats along the rows of a tile");
-        return no_tile;
-    }
-    from = cast(m, from, DT_F32);
-    for (int b = 0; b < from.blocks; b++)
-        for (int r = 0; r < 2; r++) {
-            struct thread_operand v =
-                combine(m, e->op, reduce_strand(m, e->op, strand(m, &from, b, 2 * r, from.columns)),
-                        reduce_strand(m, e->op, strand(m, &from, b, 2 * r + 1, from.columns)));
-            for (int lanes = 1; lanes <= 2; lanes *= 2)
-                v = combine(m, e->op, v,
-                            thread_use(THREAD_ADD_OP(&m->b, THREAD_SHUFFLE_XOR, DT_F32, DT_NONE, v,
-                                                     thread_integer(lanes))));
-            out.part[2 * b + r] = v;
-        }
-    out.dtype = DT_F32;
-    return cast(m, out, e->type.dtype);
+    return m->failed ? no_tile : operate(m, e, args, emit_columns(&e->type));
 }
 
 /* --- leaves --- */
@@ -435,23 +311,16 @@ static struct tile reduce(struct emit *m, const struct expr *e)
 static struct tile count(struct emit *m, const struct expr *e)
 {
     struct tile t = like(&e->type, emit_blocks(m, &e->type, e->loc));
-    if (m->failed || t.form == TILE_WHOLE)
-        return no_tile;
+    struct thread_operand all[EMIT_MOST_COLUMNS / 2];
+    int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
     t.dtype = DT_I32;
-    for (int b = 0; t.form == TILE_ROWS && b < t.blocks; b++) {
-        struct scalar row = emit_row(m, b, t.blocks);
-        t.part[2 * b] = emit_as(m, row, DT_I32).o;
-        t.part[2 * b + 1] =
-            emit_as(m, emit_op2(m, THREAD_ADD, DT_U32, row, emit_constant(DT_U32, 8)), DT_I32).o;
+    for (int p = 0; p < parts; p++) {
+        for (int i = 0; i < elements; i++) {
+            struct held at = emit_held(m, &t, &e->type, p, i);
+            all[i] = emit_as(m, t.form == TILE_ROWS ? at.row : at.column, DT_I32).o;
+        }
+        t.part[p] = emit_join(m, DT_I32, all, elements);
     }
-    if (t.form != TILE_COLUMNS)
-        return t;
-    struct scalar first = emit_as(m, emit_column(m), DT_I32);
-    struct thread_operand column[MOST_COLUMNS / 4];
-    for (int i = 0; i < t.columns / 4; i++)
-        column[i] =
-            emit_op2(m, THREAD_ADD, DT_I32, first, emit_constant(DT_I32, i / 2 * 8 + i % 2)).o;
-    t.part[0] = emit_join(m, DT_I32, column, t.columns / 4);
     return t;
 }
 
@@ -484,8 +353,7 @@ static struct tile access(struct emit *m, const struct expr *e)
         return emit_shared_load(m, e);
     if (e->sym->storage == ST_VIEW)
         return emit_view_load(m, e);
-    emit_missing(m, e->loc, "a part of a register tile");
-    return no_tile;
+    return emit_shape(m, e);
 }
 
 struct tile emit_tile(struct emit *m, const struct expr *e)
@@ -502,18 +370,18 @@ struct tile emit_tile(struct emit *m, const struct expr *e)
             return emit_tile_of(m, v, e->loc);
         break;
     case OP_ACCESS: return access(m, e);
-    case OP_CAST: return cast(m, emit_tile(m, e->args[0]), e->type.dtype);
+    case OP_CAST: return emit_tile_cast(m, emit_tile(m, e->args[0]), e->type.dtype);
     case OP_REDUCE_SUM:
     case OP_REDUCE_MAX:
-    case OP_REDUCE_MIN: return reduce(m, e);
+    case OP_REDUCE_MIN:
+    case OP_REDUCE_ANY:
+    case OP_REDUCE_ALL: return emit_reduce(m, e);
     case OP_IOTA: return count(m, e);
-    case OP_BROADCAST:
-    case OP_RESHAPE: {
-        struct tile from = emit_tile(m, e->args[0]);
-        if (e->op == OP_BROADCAST || from.form == form_of(&e->type) || from.form == TILE_UNIFORM)
-            return from;
-        break;
-    }
+    case OP_BROADCAST: return emit_tile(m, e->args[0]);
+    case OP_TRANS:
+    case OP_RESHAPE:
+    case OP_REPEAT:
+    case OP_REPEAT_INTERLEAVE: return emit_shape(m, e);
     default:
         if (op_is_elementwise(e->op) || is_choice(e))
             return elementwise(m, e);
@@ -522,7 +390,8 @@ struct tile emit_tile(struct emit *m, const struct expr *e)
     emit_missing(m, e->loc,
                  op_table[e->op].text[0]
                      ? arena_printf(m->arena, "`%s` of register tiles", op_table[e->op].text)
-                     : "this tile");
+                     : "this tile",
+                 emit_way_out(e->op));
     return no_tile;
 }
 

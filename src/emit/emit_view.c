@@ -64,25 +64,43 @@ static bool find_part(struct emit *m, const struct expr *e, struct view_part *ou
         struct scalar start =
             kind == IX_ELEMENT || kind == IX_SLICE ? wide(m, e->index[i].value) : wide_constant(0);
         struct scalar extent = wide(m, s->dims[i]);
-        if (kind == IX_GATHER || rank > 2) {
-            emit_missing(m, e->loc,
-                         kind == IX_GATHER ? "a gather" : "a tile of more than two axes");
+        if (kind == IX_GATHER) {
+            emit_missing(m, e->loc, "a gather", "load the rows one by one, in a loop");
             return false;
         }
         at = add(m, at, times(m, start, steps[i]));
-        if (kind == IX_ELEMENT && rank > 0) {
+        bool in_row = kind != IX_ELEMENT && seen++ >= rank - 2; /* others have one element */
+        if (!in_row && rank > 0) {
             out->inside = emit_op2(m, THREAD_AND, DT_BOOL, out->inside, within(m, start, extent));
-        } else if (kind != IX_ELEMENT) {
-            bool is_row = rank == 2 && seen == 0;
+        } else if (in_row) {
+            bool is_row = rank >= 2 && seen == rank - 1;
             *(is_row ? &out->row : &out->column) = start;
             *(is_row ? &out->rows : &out->columns) = extent;
             *(is_row ? &out->row_step : &out->column_step) = steps[i];
-            seen++;
         }
     }
     out->base = (struct scalar){emit_base(m, s), DT_U64};
     out->base = emit_op2(m, THREAD_ADD, DT_U64, out->base, emit_as(m, at, DT_U64));
     return true;
+}
+
+static bool has_rows(enum tile_form form)
+{
+    return form == TILE_ROWS || form == TILE_WHOLE;
+}
+
+static bool has_columns(enum tile_form form)
+{
+    return form == TILE_COLUMNS || form == TILE_WHOLE;
+}
+
+/* Checks the axes of which a tile of that form has one element. */
+static void check_alone(struct emit *m, struct view_part *p, enum tile_form form)
+{
+    if (!has_rows(form))
+        p->inside = emit_op2(m, THREAD_AND, DT_BOOL, p->inside, within(m, p->row, p->rows));
+    if (!has_columns(form))
+        p->inside = emit_op2(m, THREAD_AND, DT_BOOL, p->inside, within(m, p->column, p->columns));
 }
 
 /* An element's address, and whether it is inside. */
@@ -91,18 +109,18 @@ struct element {
 };
 
 static struct element element_at(struct emit *m, const struct view_part *p, enum tile_form form,
-                                 struct scalar row, struct scalar column)
+                                 struct held at)
 {
-    struct element e = {p->base, p->inside};
-    if (form != TILE_COLUMNS) {
-        row = emit_as(m, row, DT_I64);
+    struct element e = {p->base, emit_op2(m, THREAD_AND, DT_BOOL, p->inside, at.real)};
+    if (has_rows(form)) {
+        struct scalar row = emit_as(m, at.row, DT_I64);
         e.address = emit_op2(m, THREAD_ADD, DT_U64, e.address,
                              emit_as(m, times(m, row, p->row_step), DT_U64));
         e.inside =
             emit_op2(m, THREAD_AND, DT_BOOL, e.inside, within(m, add(m, p->row, row), p->rows));
     }
-    if (form != TILE_ROWS) {
-        column = emit_as(m, column, DT_I64);
+    if (has_columns(form)) {
+        struct scalar column = emit_as(m, at.column, DT_I64);
         e.address = emit_op2(m, THREAD_ADD, DT_U64, e.address,
                              emit_as(m, times(m, column, p->column_step), DT_U64));
         e.inside = emit_op2(m, THREAD_AND, DT_BOOL, e.inside,
@@ -111,79 +129,39 @@ static struct element element_at(struct emit *m, const struct view_part *p, enum
     return e;
 }
 
-/* Row and column of element i of a part, within the tile. */
-static void place_of(struct emit *m, const struct tile *t, int part, int i, struct scalar *row,
-                     struct scalar *column)
-{
-    *row = *column = emit_constant(DT_U32, 0);
-    if (t->form == TILE_ROWS)
-        *row = emit_op2(m, THREAD_ADD, DT_U32, emit_row(m, part / 2, t->blocks),
-                        emit_constant(DT_U32, part % 2 * 8));
-    if (t->form == TILE_WHOLE)
-        *row = emit_op2(m, THREAD_ADD, DT_U32, emit_row(m, part, t->blocks),
-                        emit_constant(DT_U32, i / 2 % 2 * 8));
-    if (t->form == TILE_WHOLE)
-        *column = emit_op2(m, THREAD_ADD, DT_U32, emit_column(m),
-                           emit_constant(DT_U32, i / 4 * 8 + i % 2));
-    if (t->form == TILE_COLUMNS)
-        *column = emit_op2(m, THREAD_ADD, DT_U32, emit_column(m),
-                           emit_constant(DT_U32, i / 2 * 8 + i % 2));
-}
-
-/* Loads one element; `otherwise` outside. An element that is not there is not read: the address is then that of the
- * view's first element. */
-static struct thread_operand load(struct emit *m, const struct expr *e, struct element at,
+/* Loads one element; `otherwise` outside, where nothing is read. */
+static struct thread_operand load(struct emit *m, enum dtype t, struct element at,
                                   struct scalar otherwise)
 {
-    enum dtype t = e->type.dtype;
+    struct thread_operand from[] = {at.inside.o, at.address.o, thread_integer(0), thread_integer(0),
+                                    otherwise.o};
     if (at.inside.o.kind != THREAD_VALUE && at.inside.o.integer == 0)
         return otherwise.o;
-    struct thread_operand address = at.address.o;
-    if (at.inside.o.kind == THREAD_VALUE)
-        address = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, DT_U64, DT_NONE, at.inside.o,
-                                           address, emit_base(m, e->sym)));
-    struct thread_operand from[] = {address, thread_integer(0), thread_integer(0)};
-    struct thread_operand v =
-        thread_use(thread_add_counted(&m->b, THREAD_LOAD, t, DT_NONE, 1, from, 3));
-    if (at.inside.o.kind == THREAD_VALUE)
-        v = thread_use(
-            THREAD_ADD_OP(&m->b, THREAD_SELECT, t, DT_NONE, at.inside.o, v, otherwise.o));
-    return v;
-}
-
-static int parts_of_tile(const struct tile *t, int *elements)
-{
-    *elements = t->form == TILE_WHOLE     ? t->columns / 2
-                : t->form == TILE_COLUMNS ? t->columns / 4
-                                          : 1;
-    return t->form == TILE_WHOLE ? t->blocks : t->form == TILE_ROWS ? 2 * t->blocks : 1;
-}
-
-static enum tile_form form_of(const struct type *t)
-{
-    int64_t columns = t->extent[t->rank - 1], rows = t->rank > 1 ? t->extent[t->rank - 2] : 1;
-    return rows > 1 && columns > 1 ? TILE_WHOLE : rows > 1 ? TILE_ROWS : TILE_COLUMNS;
+    if (at.inside.o.kind != THREAD_VALUE)
+        return thread_use(thread_add_counted(&m->b, THREAD_LOAD, t, DT_NONE, 1, from + 1, 3));
+    if (t == DT_BOOL)
+        from[4] = emit_predicate(m, otherwise);
+    return thread_use(thread_add_counted(&m->b, THREAD_LOAD_IF, t, DT_NONE, 1, from, 5));
 }
 
 struct tile emit_view_load(struct emit *m, const struct expr *e)
 {
     struct view_part p;
-    struct tile t = {.form = form_of(&e->type), .dtype = e->type.dtype};
+    struct tile t = {.form = emit_form(&e->type), .dtype = e->type.dtype};
     t.blocks = emit_blocks(m, &e->type, e->loc);
-    t.columns = (int)e->type.extent[e->type.rank - 1];
+    t.columns = emit_columns(&e->type);
     if (!t.blocks || !find_part(m, e, &p))
         return t;
+    check_alone(m, &p, t.form);
     struct scalar otherwise = e->otherwise ? emit_as(m, emit_scalar(m, e->otherwise), t.dtype)
                                            : emit_constant(t.dtype, 0);
     emit_note_global(m, e, &t, false);
-    int elements, parts = parts_of_tile(&t, &elements);
+    int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
     struct thread_operand *loaded = arena_array(m->arena, struct thread_operand, elements);
     for (int i = 0; i < parts; i++) {
-        for (int j = 0; j < elements; j++) {
-            struct scalar row, column;
-            place_of(m, &t, i, j, &row, &column);
-            loaded[j] = load(m, e, element_at(m, &p, t.form, row, column), otherwise);
-        }
+        for (int j = 0; j < elements; j++)
+            loaded[j] = load(
+                m, t.dtype, element_at(m, &p, t.form, emit_held(m, &t, &e->type, i, j)), otherwise);
         t.part[i] = emit_join(m, t.dtype, loaded, elements);
     }
     return t;
@@ -192,59 +170,33 @@ struct tile emit_view_load(struct emit *m, const struct expr *e)
 /* Emits the store of one value where the element is inside. */
 static void store(struct emit *m, enum dtype t, struct element at, struct thread_operand v)
 {
-    struct thread_region *outer = m->b.region;
     if (at.inside.o.kind != THREAD_VALUE && at.inside.o.integer == 0)
         return;
-    if (at.inside.o.kind == THREAD_VALUE) {
-        struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
-        vec_push(m->arena, &o->operands, at.inside.o);
-        m->b.region = arena_new(m->arena, struct thread_region);
-        vec_push(m->arena, &o->regions, m->b.region);
-    }
+    struct thread_region *outer = emit_open_if(m, at.inside);
     THREAD_ADD_OP(&m->b, THREAD_STORE, t, DT_NONE, at.address.o, thread_integer(0),
                   thread_integer(0), v);
     m->b.region = outer;
 }
 
-/* Emits a predicate that is true for one of the threads that hold the same elements: that one stores them. */
-static struct scalar holds_first(struct emit *m, enum tile_form form)
-{
-    struct scalar quad = emit_op2(m, THREAD_AND, DT_U32, m->place.lane, emit_constant(DT_U32, 3));
-    if (form == TILE_ROWS)
-        return emit_op2(m, THREAD_EQ, DT_U32, quad, emit_constant(DT_U32, 0));
-    if (form == TILE_WHOLE)
-        return emit_constant(DT_BOOL, 1);
-    struct scalar first = emit_op2(m, THREAD_EQ, DT_U32, m->place.warp, emit_constant(DT_U32, 0));
-    return emit_op2(m, THREAD_AND, DT_BOOL, first,
-                    emit_op2(m, THREAD_LT, DT_U32, m->place.lane, emit_constant(DT_U32, 4)));
-}
-
 void emit_view_store(struct emit *m, const struct expr *target, const struct tile *value)
 {
     struct view_part p;
-    struct tile t = {.form = form_of(&target->type), .dtype = target->type.dtype};
+    struct tile t = {.form = emit_form(&target->type), .dtype = target->type.dtype};
     t.blocks = emit_blocks(m, &target->type, target->loc);
-    t.columns = (int)target->type.extent[target->type.rank - 1];
+    t.columns = emit_columns(&target->type);
     if (!t.blocks || !find_part(m, target, &p))
         return;
-    if (value->form != t.form && value->form != TILE_UNIFORM) {
-        emit_missing(m, target->loc, "a store of equal rows or columns to a view");
-        return;
-    }
-    p.inside = emit_op2(m, THREAD_AND, DT_BOOL, p.inside, holds_first(m, t.form));
+    check_alone(m, &p, t.form);
+    p.inside = emit_op2(m, THREAD_AND, DT_BOOL, p.inside, emit_holds_first(m, t.form));
     emit_note_global(m, target, &t, true);
-    int elements, parts = parts_of_tile(&t, &elements);
+    struct tile from = *value;
+    if (from.form != TILE_UNIFORM)
+        from = emit_spread(m, value, &target->type, target->loc);
+    int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
     for (int i = 0; i < parts; i++)
-        for (int j = 0; j < elements; j++) {
-            struct scalar row, column;
-            struct thread_operand v = value->part[value->form == TILE_UNIFORM ? 0 : i];
-            if (v.kind == THREAD_VALUE && v.value->type.count > 1)
-                v = thread_use(THREAD_ADD_OP(&m->b, THREAD_PART, t.dtype, DT_NONE, v,
-                                             thread_integer(j), thread_integer(1),
-                                             thread_integer(1)));
-            place_of(m, &t, i, j, &row, &column);
-            store(m, t.dtype, element_at(m, &p, t.form, row, column), v);
-        }
+        for (int j = 0; j < elements; j++)
+            store(m, t.dtype, element_at(m, &p, t.form, emit_held(m, &t, &target->type, i, j)),
+                  emit_element(m, &from, i, j));
 }
 
 /* --- elements --- */
@@ -255,7 +207,8 @@ struct scalar emit_view_element(struct emit *m, const struct expr *e)
     if (!find_part(m, e, &p))
         return emit_constant(e->type.dtype, 0);
     struct element at = {p.base, emit_constant(DT_BOOL, 1)};
-    return (struct scalar){load(m, e, at, emit_constant(e->type.dtype, 0)), e->type.dtype};
+    return (struct scalar){load(m, e->type.dtype, at, emit_constant(e->type.dtype, 0)),
+                           e->type.dtype};
 }
 
 /* Once for the role: by its one thread. */

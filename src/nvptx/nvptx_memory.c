@@ -75,6 +75,27 @@ static void put_bools(struct nvptx *n, const struct thread_value *to,
     }
 }
 
+/* Returns the predicate of a load under one, and gives the registers what they have without it. */
+static struct ptx_operand guard_load(struct nvptx *n, const struct thread_operation *op,
+                                     struct ptx_operand to, struct thread_type t)
+{
+    const struct thread_operand *o = op->operands.data, *last = &o[op->operands.count - 1];
+    const struct ptx_operand otherwise = nvptx_scalar(n, last, t.dtype);
+    const struct ptx_operand guard = nvptx_scalar(n, &o[0], DT_BOOL);
+    if (t.dtype != DT_BOOL)
+        nvptx_set(n, nvptx_register_type(t), to, otherwise);
+    else if (otherwise.kind == PTX_REGISTER)
+        ptx_emit(&n->build, "selp.b32", to, ptx_int(1), ptx_int(0), otherwise);
+    else
+        ptx_emit(&n->build, "mov.b32", to, otherwise);
+    return guard;
+}
+
+static bool is_guarded(enum thread_opcode op)
+{
+    return op == THREAD_LOAD_IF || op == THREAD_LOAD_SHARED_IF;
+}
+
 static void load(struct nvptx *n, const struct thread_operation *op, const char *text,
                  struct thread_type t, struct ptx_operand at)
 {
@@ -85,8 +106,15 @@ static void load(struct nvptx *n, const struct thread_operation *op, const char 
     for (uint16_t w = 0; is_bool && w < words; w++)
         byte[w] = ptx_reg(&n->build, MOD_B32);
     const struct ptx_operand *to = is_bool ? byte : nvptx_registers_of(n, v)->word;
-    nvptx_guarded(n, ptx_emit_for(&n->build, &type, text,
-                                  words == 1 ? to[0] : ptx_vector(&n->build, to, words), at));
+    struct ptx_operand guard = {.kind = PTX_NOTHING};
+    if (is_guarded(op->op))
+        guard = guard_load(n, op, to[0], v->type);
+    struct ptx_instruction *ins = ptx_emit_for(
+        &n->build, &type, text, words == 1 ? to[0] : ptx_vector(&n->build, to, words), at);
+    if (guard.kind != PTX_NOTHING)
+        ptx_when(ins, guard);
+    else
+        nvptx_guarded(n, ins);
     if (is_bool)
         put_bools(n, v, byte);
 }
@@ -99,8 +127,10 @@ static void load_or_store(struct nvptx *n, const struct thread_operation *op)
          {"st.global.*", "st.global.v2.*", "st.global.v4.*"}},
         {{"ld.shared.*", "ld.shared.v2.*", "ld.shared.v4.*"},
          {"st.shared.*", "st.shared.v2.*", "st.shared.v4.*"}}};
-    const bool shared = op->op == THREAD_LOAD_SHARED || op->op == THREAD_STORE_SHARED;
+    const bool shared = op->op == THREAD_LOAD_SHARED || op->op == THREAD_STORE_SHARED ||
+                        op->op == THREAD_LOAD_SHARED_IF;
     const bool stores = op->results.count == 0;
+    const struct thread_operand *from = op->operands.data + is_guarded(op->op);
     const struct thread_operand *last = &op->operands.data[op->operands.count - 1];
     struct thread_type t = {.dtype = op->types[0], .count = 1};
     if (!stores)
@@ -114,9 +144,8 @@ static void load_or_store(struct nvptx *n, const struct thread_operation *op)
         return;
     }
     const char *text = mnemonic[shared][stores][words / 2];
-    struct ptx_operand at = shared
-                                ? nvptx_element(n, &op->operands.data[0])
-                                : global(n, op->operands.data, (int64_t)dtype_size(op->types[0]));
+    struct ptx_operand at =
+        shared ? nvptx_element(n, from) : global(n, from, (int64_t)dtype_size(op->types[0]));
     if (!stores) {
         load(n, op, text, t, at);
         return;
@@ -361,7 +390,9 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
     case THREAD_LOAD:
     case THREAD_STORE:
     case THREAD_LOAD_SHARED:
-    case THREAD_STORE_SHARED: load_or_store(n, op); break;
+    case THREAD_STORE_SHARED:
+    case THREAD_LOAD_IF:
+    case THREAD_LOAD_SHARED_IF: load_or_store(n, op); break;
     case THREAD_LOAD_MATRIX: load_matrix(n, op); break;
     case THREAD_COPY_ASYNC: copy_async(n, op); break;
     case THREAD_MMA: mma(n, op); break;

@@ -223,6 +223,7 @@ static const struct limit {
     {THREAD_PART, 2, 1, 256, 1},
     {THREAD_PART, 3, 0, 255, 1},
     {THREAD_LOAD, 2, 0, (1 << 28) - 1, 1},
+    {THREAD_LOAD_IF, 3, 0, (1 << 28) - 1, 1},
     {THREAD_LOAD_MATRIX, 1, 0, 1, 1},
     {THREAD_COPY_ASYNC, 3, 0, (1 << 28) - 1, 1},
     {THREAD_COPY_ASYNC_WAIT, 0, 0, 4095, 1},
@@ -386,6 +387,11 @@ static void check_memory(struct checks *c, const struct thread_operation *op)
     case THREAD_STORE_SHARED:
     case THREAD_LOAD_MATRIX:
     case THREAD_STORE_MATRIX: check_vector(c, op); break;
+    case THREAD_LOAD_IF:
+    case THREAD_LOAD_SHARED_IF:
+        if (op->results.data[0]->type.count > 1)
+            fault(c, op->where, "a load under a predicate has one element");
+        break;
     case THREAD_COPY_ASYNC: check_copy(c, op); break;
     default: break;
     }
@@ -747,6 +753,7 @@ static int64_t alignment_of(const struct thread_operation *op, size_t operand)
     struct thread_type t = {.dtype = op->types[0], .count = 1};
     switch (op->op) {
     case THREAD_LOAD_SHARED:
+    case THREAD_LOAD_SHARED_IF:
         t = op->results.data[0]->type;
         return (int64_t)dtype_size(t.dtype) * t.count;
     case THREAD_STORE_SHARED:

@@ -27,6 +27,7 @@ static const struct sym *stored(const struct stmt *s)
 {
     const struct sym *to = s->kind == STMT_DECL && s->value              ? s->sym
                            : s->kind == STMT_ASSIGN && !s->in_background ? s->target->sym
+                           : s->kind == STMT_ASYNC_COPY && !s->barrier   ? s->target->sym
                                                                          : NULL;
     return to && to->storage == ST_SHARED ? to : NULL;
 }

@@ -82,6 +82,10 @@ CASES = [
     (FLYING + "loop () { %s2 = product_commit.f32 %s1 continue }", "would be taken in each turn of the loop"),
     ("%g = load.f32 %out, %n, 0 * 4\n store.f32 %out, %n, 4, %g", None),
     ("%g = load.f32 %out, %n, 0 * 3", "one instruction moves 1, 2, 4, 8 or 16 bytes"),
+    ("shared bool b[64] at 0\n %p = eq.u32 %n, 3\n %v = load_if.f16 %p, %out, %n, 1, 0.5\n %q = load_shared_if.bool %p, b[%n], %p\n"
+     "%w = load_shared_if.bool %q, b[3], %q\n store.f16 %out, %n, 0, %v\n store.bool %out, %n, 8, %w", None),
+    ("%v = load_if.f32 %n, %out, %n, 1, 0.5", "expected a predicate (bool)"),
+    ("%p = eq.u32 %n, 3\n %g = undefined.f32 * 4\n %v = load_if.f32 %p, %out, %n, 1, %g", "a load under a predicate has one element"),
     ("shared f16 a[64] at 0\n %g = load_matrix.f16 a[%n], 1 * 8\n store_shared.f16 a[%n], %g", None),
     ("shared f16 a[64] at 0\n %g = load_matrix.f16 a[%n], 1 * 16", "one instruction moves 4, 8 or 16 bytes of a lane"),
     ("shared f16 a[64] at 0\n copy_async a[%n], %out, %n, 0, 12", "one copy has 4, 8 or 16 bytes"),

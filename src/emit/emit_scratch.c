@@ -1,0 +1,111 @@
+/* Shared memory of the compiler's own, through which threads exchange elements. Each role has some for each element type
+ * that it exchanges, and each replica its own elements of it. */
+#include "emit/emit_own.h"
+
+enum { ALIGNMENT = 16 };
+
+struct scratch emit_scratch(struct emit *m, enum dtype t, int slot, int64_t elements)
+{
+    struct scratch_object *found = NULL;
+    for (size_t i = 0; i < m->scratch.count; i++) {
+        struct scratch_object *s = &m->scratch.data[i];
+        if (s->role == m->place.role && s->object->dtype == t && s->slot == slot)
+            found = s;
+    }
+    if (!found) {
+        struct scratch_object s = {.role = m->place.role, .slot = slot};
+        const char *name = arena_printf(m->arena, "scratch%d", (int)m->scratch.count);
+        s.object = thread_new_object(&m->b, kernel_unused_name(m->kernel, name), t, 0, 0);
+        vec_push(m->arena, &m->scratch, s);
+        found = &m->scratch.data[m->scratch.count - 1];
+    }
+    uint32_t count = (uint32_t)(elements * m->place.replicas);
+    if (count > found->object->count)
+        found->object->count = count;
+    return (struct scratch){found->object, m->place.replicas};
+}
+
+/* Elements of the replicas take turns, since no replica knows yet how many there are. */
+struct thread_operand emit_scratch_at(struct emit *m, const struct scratch *s, struct scalar index)
+{
+    struct scalar each = emit_op2(m, THREAD_MUL, DT_U32, index, emit_constant(DT_U32, s->replicas));
+    each = emit_op2(m, THREAD_ADD, DT_U32, each, m->place.replica);
+    return thread_element(s->object, each.o, 0);
+}
+
+void emit_place_scratch(struct emit *m)
+{
+    int64_t at = m->kernel->shared_bytes;
+    for (size_t i = 0; i < m->scratch.count; i++) {
+        struct thread_object *o = m->scratch.data[i].object;
+        at = (at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        o->at = (uint32_t)at;
+        at += (int64_t)o->count * thread_element_bytes(o);
+    }
+    m->shared_bytes = at;
+}
+
+/* Emits a store of v by the threads of the predicate. */
+static void store_if(struct emit *m, struct scalar predicate, enum dtype t,
+                     struct thread_operand to, struct thread_operand v)
+{
+    if (predicate.o.kind != THREAD_VALUE && !predicate.o.integer)
+        return;
+    struct thread_region *outer = emit_open_if(m, predicate);
+    THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE, to, v);
+    m->b.region = outer;
+}
+
+/* --- whole tiles --- */
+
+void emit_to_scratch(struct emit *m, const struct scratch *s, const struct tile *t,
+                     const struct type *type)
+{
+    int elements, parts = emit_parts(t->form, t->blocks, t->columns, &elements);
+    struct scalar columns =
+        emit_constant(DT_U32, type->rank > 0 ? type->extent[type->rank - 1] : 1);
+    struct scalar first = emit_holds_first(m, t->form);
+    for (int p = 0; p < parts; p++)
+        for (int i = 0; i < elements; i++) {
+            struct held h = emit_held(m, t, type, p, i);
+            struct scalar index = emit_op2(m, THREAD_MUL, DT_U32, h.row, columns);
+            index = emit_op2(m, THREAD_ADD, DT_U32, index, h.column);
+            store_if(m, emit_op2(m, THREAD_AND, DT_BOOL, h.real, first), t->dtype,
+                     emit_scratch_at(m, s, index), emit_element(m, t, p, i));
+        }
+}
+
+struct thread_operand emit_from_scratch(struct emit *m, const struct scratch *s,
+                                        struct scalar index)
+{
+    struct thread_operand from = emit_scratch_at(m, s, index);
+    return thread_use(
+        thread_add_counted(&m->b, THREAD_LOAD_SHARED, s->object->dtype, DT_NONE, 1, &from, 1));
+}
+
+/* --- a value of each warp --- */
+
+struct scratch emit_warps_to_scratch(struct emit *m, enum dtype t, struct thread_operand v,
+                                     int columns)
+{
+    struct scratch s = emit_scratch(m, t, 0, (int64_t)m->place.warps * columns);
+    struct tile of_warp = {.form = columns > 1 ? TILE_COLUMNS : TILE_UNIFORM,
+                           .dtype = t,
+                           .blocks = 1,
+                           .columns = columns,
+                           .part = {v}};
+    int elements, lanes = columns > 1 ? 4 : 1;
+    emit_parts(of_warp.form, 1, columns, &elements);
+    const struct type type = {.rank = 1, .extent = {columns}};
+    struct scalar first =
+        emit_op2(m, THREAD_LT, DT_U32, m->place.lane, emit_constant(DT_U32, lanes));
+    struct scalar base =
+        emit_op2(m, THREAD_MUL, DT_U32, m->place.warp, emit_constant(DT_U32, columns));
+    for (int i = 0; i < elements; i++) {
+        struct held h = emit_held(m, &of_warp, &type, 0, i);
+        store_if(m, first, t,
+                 emit_scratch_at(m, &s, emit_op2(m, THREAD_ADD, DT_U32, base, h.column)),
+                 emit_element(m, &of_warp, 0, i));
+    }
+    return s;
+}
