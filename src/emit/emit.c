@@ -158,7 +158,7 @@ static void enter_place(struct emit *m, int first, int warps, int replicas)
         emit_op2(m, THREAD_SHL, DT_U32, m->place.warp, emit_constant(DT_U32, 5)), m->place.lane);
     m->place.elected =
         THREAD_ADD_OP(&m->b, THREAD_EQ, DT_U32, DT_NONE, thread.o, thread_integer(0));
-    m->flights.count = 0;
+    m->begun = 1;
 }
 
 void emit_sync(struct emit *m)

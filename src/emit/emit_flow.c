@@ -69,30 +69,40 @@ static int slots_of(const struct variable_list *l)
     return count;
 }
 
-/* The slots of a list's variables, one after the other, and the flights of the variables. */
+/* What a place of the program knows of a list's variables: their slots, one after the other, and the products under way. */
 struct values {
     struct slot *slots;
-    int *flights;
+    int *flights, *since;
+    bool *factors;
+    int begun;
 };
 
 static struct values take(struct emit *m, const struct variable_list *l)
 {
-    struct values v = {arena_array(m->arena, struct slot, slots_of(l) + 1),
-                       arena_array(m->arena, int, l->list.count + 1)};
+    struct values v = {.slots = arena_array(m->arena, struct slot, slots_of(l) + 1),
+                       .flights = arena_array(m->arena, int, l->list.count + 1),
+                       .since = arena_array(m->arena, int, l->list.count + 1),
+                       .factors = arena_array(m->arena, bool, l->list.count + 1),
+                       .begun = m->begun};
     int at = 0;
     for (size_t i = 0; i < l->list.count; i++) {
         v.flights[i] = l->list.data[i]->flight;
+        v.since[i] = l->list.data[i]->since;
+        v.factors[i] = l->list.data[i]->factors;
         for (int j = 0; j < l->list.data[i]->count; j++)
             v.slots[at++] = l->list.data[i]->slots[j];
     }
     return v;
 }
 
-static void give(const struct variable_list *l, const struct values *v)
+static void give(struct emit *m, const struct variable_list *l, const struct values *v)
 {
     int at = 0;
+    m->begun = v->begun;
     for (size_t i = 0; i < l->list.count; i++) {
         l->list.data[i]->flight = v->flights[i];
+        l->list.data[i]->since = v->since[i];
+        l->list.data[i]->factors = v->factors[i];
         for (int j = 0; j < l->list.data[i]->count; j++)
             l->list.data[i]->slots[j] = v->slots[at++];
     }
@@ -108,21 +118,75 @@ static void add_operands(struct emit *m, struct thread_operation *o, const struc
     }
 }
 
-/* Compares what is under way where runs meet. */
-static void check_meeting(struct emit *m, const struct variable_list *l, const struct slot *a,
-                          const struct slot *b, struct loc loc)
+/* --- products under way where runs meet --- */
+
+/* Lets a variable be in flight, with no product under way, since other runs to where this one goes have one. */
+static void begin_flight(struct emit *m, struct slot *slots, int count)
+{
+    for (int j = 0; j < count; j++) {
+        if (slots[j].type.in_flight || slots[j].type.count == 1)
+            continue;
+        struct thread_value *v =
+            THREAD_ADD_OP(&m->b, THREAD_PRODUCT_BEGIN, slots[j].type.dtype, DT_NONE, slots[j].o);
+        slots[j] = (struct slot){thread_use(v), v->type};
+    }
+}
+
+/* Makes values ready to go to others of these types: types[i] in flight, and slot i not. Returns false if one is in flight
+ * that must not be. *late, by variable: those. */
+static bool meet(struct emit *m, const struct variable_list *l, struct values *v,
+                 const struct thread_type *types, bool *late)
 {
     int at = 0;
-    for (size_t i = 0; i < l->list.count; i++)
-        for (int j = 0; j < l->list.data[i]->count; j++, at++) {
-            if (thread_same_type(a[at].type, b[at].type) || m->failed)
-                continue;
-            emit_error(
-                m, loc,
-                "`%s` may be under way here or not: a product adds to it on some paths alone",
-                l->list.data[i]->sym->name);
-            diag_note(m->diag, loc, "wait for it on all paths before: `dot_wait(0)`");
+    bool good = true;
+    for (size_t i = 0; i < l->list.count; i++) {
+        const int count = l->list.data[i]->count;
+        const bool here = v->slots[at].type.in_flight, there = types[at].in_flight;
+        if (there && !here) {
+            begin_flight(m, v->slots + at, count);
+            v->flights[i] = v->since[i] = v->begun;
         }
+        if (late)
+            late[i] |= here && !there;
+        good &= there || !here;
+        at += count;
+    }
+    return good;
+}
+
+/* Refuses to pass sums whose products read register tiles, which may change on the way. */
+static void check_factors(struct emit *m, const struct variable_list *l, const struct values *v,
+                          struct loc loc)
+{
+    for (size_t i = 0; i < l->list.count; i++) {
+        if (!v->flights[i] || !v->factors[i] || m->failed)
+            continue;
+        emit_error(m, loc,
+                   "a product that adds to `%s` reads a register tile, and is under way "
+                   "where this %s",
+                   l->list.data[i]->sym->name,
+                   m->loop && m->loop->s->loc.offset == loc.offset ? "loop turns or ends"
+                                                                   : "statement begins or ends");
+        diag_note(m->diag, loc,
+                  "wait for it before: `dot_wait(0)`, or keep its left factor in "
+                  "shared memory");
+    }
+}
+
+static struct thread_type *types_of(struct emit *m, const struct slot *slots, int count)
+{
+    struct thread_type *types = arena_array(m->arena, struct thread_type, count + 1);
+    for (int i = 0; i < count; i++)
+        types[i] = slots[i].type;
+    return types;
+}
+
+/* Gives sums that were passed the state after it: age: products begun after their own, at least. */
+static void pass_flight(struct values *v, size_t i, int age)
+{
+    if (v->flights[i])
+        v->flights[i] = v->begun - age > 1 ? v->begun - age : 1;
+    v->since[i] = v->begun;
 }
 
 /* --- branches --- */
@@ -143,7 +207,6 @@ struct arm {
     struct thread_region *region;
     struct values values;
     bool ended;
-    int commits;
 };
 
 static struct arm emit_arm(struct emit *m, const struct stmt *body, const struct variable_list *l)
@@ -177,12 +240,31 @@ static bool is_same(const struct thread_operand *a, const struct thread_operand 
                                                             : a->integer == b->integer);
 }
 
+/* Lets both arms leave the same variables in flight. */
+static void settle(struct emit *m, const struct variable_list *l, struct arm *yes, struct arm *no)
+{
+    struct thread_region *outer = m->b.region;
+    int count = slots_of(l);
+    m->b.region = no->region;
+    meet(m, l, &no->values, types_of(m, yes->values.slots, count), NULL);
+    m->b.region = yes->region;
+    meet(m, l, &yes->values, types_of(m, no->values.slots, count), NULL);
+    m->b.region = outer;
+}
+
 /* Gives the results of an `if` to the variables. Both arms may leave the same. */
 static void join(struct emit *m, struct thread_operation *o, const struct variable_list *l,
                  const struct arm *yes, const struct arm *no)
 {
-    struct values after = yes->ended ? no->values : yes->values;
+    const struct arm *one = yes->ended ? no : yes, *other = no->ended ? yes : no;
+    struct values after = one->values;
     int count = slots_of(l);
+    after.begun = one->values.begun < other->values.begun ? one->values.begun : other->values.begun;
+    for (size_t i = 0; i < l->list.count; i++) {
+        int a = one->values.begun - one->values.flights[i];
+        int b = other->values.begun - other->values.flights[i];
+        pass_flight(&after, i, a < b ? a : b);
+    }
     for (int i = 0; i < count; i++) {
         struct thread_value *v = thread_new_value(&m->b, after.slots[i].type);
         bool same =
@@ -191,7 +273,7 @@ static void join(struct emit *m, struct thread_operation *o, const struct variab
         if (!same || after.slots[i].o.kind == THREAD_VALUE)
             after.slots[i].o = thread_use(v);
     }
-    give(l, &after);
+    give(m, l, &after);
 }
 
 /* Emits both arms under a predicate that is a value. */
@@ -209,7 +291,7 @@ static void emit_arms(struct emit *m, struct thread_operand condition, const str
     struct arm yes = emit_arm(m, body, &l);
     const bool touched_by_yes = m->place.touched;
     m->place.touched = touched;
-    give(&l, &before);
+    give(m, &l, &before);
     struct arm no = emit_arm(m, otherwise, &l);
     m->place.touched |= touched_by_yes;
     vec_push(m->arena, &o->regions, yes.region);
@@ -219,10 +301,14 @@ static void emit_arms(struct emit *m, struct thread_operand condition, const str
         return;
     }
     if (!yes.ended && !no.ended)
-        check_meeting(m, &l, yes.values.slots, no.values.slots, loc);
+        settle(m, &l, &yes, &no);
     /* An arm that jumps leaves the other's values. */
     if (yes.ended && !otherwise)
         count = 0;
+    if (count > 0 && !yes.ended)
+        check_factors(m, &l, &yes.values, loc);
+    if (count > 0 && !no.ended)
+        check_factors(m, &l, &no.values, loc);
     yield(m, &yes, count);
     yield(m, &no, count);
     if (count > 0 || otherwise)
@@ -230,7 +316,7 @@ static void emit_arms(struct emit *m, struct thread_operand condition, const str
     if (count > 0)
         join(m, o, &l, &yes, &no);
     else
-        give(&l, yes.ended ? &no.values : &yes.values);
+        give(m, &l, yes.ended ? &no.values : &yes.values);
 }
 
 void emit_branch(struct emit *m, const struct stmt *s)
@@ -253,26 +339,63 @@ void emit_one_thread(struct emit *m, const struct stmt *body)
 /* --- loops --- */
 
 /* Notes the values with which a run leaves the loop, and gives them to the operation that leaves. */
-static void leave(struct emit *m, struct thread_operation *o)
+static void leave(struct emit *m, struct thread_operation *o, const struct values *v)
 {
     struct flow_loop *loop = m->loop;
-    struct values v = take(m, &loop->variables);
     for (int i = 0; i < loop->slots; i++) {
-        struct thread_operand *x = &v.slots[i].o, *known = &loop->exit[i];
+        const struct thread_operand *x = &v->slots[i].o, *known = &loop->exit[i];
         bool same = x->kind == THREAD_INTEGER && known->kind == THREAD_INTEGER &&
                     x->integer == known->integer;
         loop->exits_differ[i] |= loop->exits > 0 ? !same : x->kind != THREAD_INTEGER;
-        *known = *x;
+        loop->exit[i] = *x;
     }
+    for (size_t i = 0; i < loop->variables.list.count; i++) {
+        int age = v->begun - v->flights[i];
+        if (loop->exits == 0 || age < loop->exit_age[i])
+            loop->exit_age[i] = age;
+    }
+    if (loop->exits == 0)
+        loop->exit_type = types_of(m, v->slots, loop->slots);
+    if (loop->exits == 0 || v->begun < loop->exit_begun)
+        loop->exit_begun = v->begun;
     loop->exits++;
-    add_operands(m, o, v.slots, loop->slots);
+    add_operands(m, o, v->slots, loop->slots);
+}
+
+/* Returns the values with which a run leaves, in flight where those of an earlier exit are. */
+static struct values ready_to_leave(struct emit *m)
+{
+    struct flow_loop *loop = m->loop;
+    struct values v = take(m, &loop->variables);
+    check_factors(m, &loop->variables, &v, loop->s->loc);
+    if (loop->exits > 0)
+        meet(m, &loop->variables, &v, loop->exit_type, loop->late);
+    return v;
+}
+
+static void leave_now(struct emit *m)
+{
+    struct values v = ready_to_leave(m);
+    leave(m, thread_add_control(&m->b, THREAD_BREAK), &v);
 }
 
 static void leave_if(struct emit *m, struct scalar condition)
 {
+    const struct flow_loop *loop = m->loop;
+    const struct values here = take(m, &loop->variables);
+    bool begins = false;
+    for (int i = 0; loop->exits > 0 && i < loop->slots; i++)
+        begins |= loop->exit_type[i].in_flight && !here.slots[i].type.in_flight;
+    if (begins) {
+        struct thread_region *outer = emit_open_if(m, condition);
+        leave_now(m);
+        m->b.region = outer;
+        return;
+    }
+    const struct values v = ready_to_leave(m);
     struct thread_operation *o = thread_add_control(&m->b, THREAD_BREAK_IF);
     vec_push(m->arena, &o->operands, condition.o);
-    leave(m, o);
+    leave(m, o, &v);
 }
 
 /* Leaves the loop unless its condition holds. Returns false if it never holds. */
@@ -284,7 +407,7 @@ static bool test(struct emit *m, const struct stmt *s)
     if (c.o.kind == THREAD_VALUE)
         leave_if(m, c);
     else if (c.o.integer) {
-        leave(m, thread_add_control(&m->b, THREAD_BREAK));
+        leave_now(m);
         m->ended = true;
         return false;
     }
@@ -296,14 +419,11 @@ static void go_on(struct emit *m)
     struct flow_loop *loop = m->loop;
     struct values v = take(m, &loop->variables);
     const struct thread_region *r = loop->operation->regions.data[0];
+    struct thread_type *types = arena_array(m->arena, struct thread_type, loop->slots + 1);
     for (int i = 0; i < loop->slots; i++)
-        if (!thread_same_type(v.slots[i].type, r->arguments.data[i]->type) && !m->failed) {
-            emit_error(m, loop->s->loc,
-                       "a product that this loop's turn begins is under way at its end");
-            diag_note(m->diag, loop->s->loc,
-                      "wait for it in the same turn: `dot_wait(0)`; or begin the first one before "
-                      "the loop");
-        }
+        types[i] = r->arguments.data[i]->type;
+    check_factors(m, &loop->variables, &v, loop->s->loc);
+    meet(m, &loop->variables, &v, types, loop->late);
     add_operands(m, thread_add_control(&m->b, THREAD_CONTINUE), v.slots, loop->slots);
     m->ended = true;
 }
@@ -323,9 +443,9 @@ void emit_leave(struct emit *m, const struct stmt *s)
     struct values here = take(m, &m->loop->variables);
     if (s->kind == STMT_CONTINUE) {
         end_turn(m);
-        give(&m->loop->variables, &here); /* the steps are not the other path's */
+        give(m, &m->loop->variables, &here); /* the steps are not the other path's */
     } else
-        leave(m, thread_add_control(&m->b, THREAD_BREAK));
+        leave_now(m);
     m->ended = true;
 }
 
@@ -340,7 +460,8 @@ static bool has_first_turn(struct emit *m, const struct stmt *s)
 
 static void begin_loop(struct emit *m, struct flow_loop *loop)
 {
-    struct values before = take(m, &loop->variables), inside = before;
+    struct values before = take(m, &loop->variables), inside = take(m, &loop->variables);
+    check_factors(m, &loop->variables, &before, loop->s->loc);
     inside.slots = arena_array(m->arena, struct slot, loop->slots + 1);
     struct thread_region *r = arena_new(m->arena, struct thread_region);
     add_operands(m, loop->operation, before.slots, loop->slots);
@@ -350,7 +471,9 @@ static void begin_loop(struct emit *m, struct flow_loop *loop)
         inside.slots[i] = (struct slot){thread_use(v), before.slots[i].type};
     }
     vec_push(m->arena, &loop->operation->regions, r);
-    give(&loop->variables, &inside);
+    for (size_t i = 0; i < loop->variables.list.count; i++)
+        pass_flight(&inside, i, inside.begun - inside.flights[i]);
+    give(m, &loop->variables, &inside);
     m->b.region = r;
 }
 
@@ -359,13 +482,69 @@ static void end_loop(struct emit *m, struct flow_loop *loop)
 {
     struct values after = take(m, &loop->variables);
     const struct thread_region *r = loop->operation->regions.data[0];
+    int at = 0;
+    after.begun = loop->exits ? loop->exit_begun : m->begun;
+    for (size_t i = 0; i < loop->variables.list.count; i++) {
+        after.flights[i] = loop->exits && loop->exit_type[at].in_flight;
+        after.factors[i] = false;
+        pass_flight(&after, i, loop->exit_age[i]);
+        at += loop->variables.list.data[i]->count;
+    }
     for (int i = 0; i < loop->slots; i++) {
-        struct thread_value *v = thread_new_value(&m->b, r->arguments.data[i]->type);
+        struct thread_value *v =
+            thread_new_value(&m->b, loop->exits ? loop->exit_type[i] : r->arguments.data[i]->type);
         vec_push(m->arena, &loop->operation->results, v);
         after.slots[i].type = v->type;
         after.slots[i].o = loop->exits_differ[i] ? thread_use(v) : loop->exit[i];
     }
-    give(&loop->variables, &after);
+    give(m, &loop->variables, &after);
+}
+
+static void emit_turns(struct emit *m, struct flow_loop *loop)
+{
+    const struct stmt *s = loop->s;
+    struct thread_region *outer = m->b.region;
+    loop->exits = 0;
+    loop->exit = arena_array(m->arena, struct thread_operand, loop->slots + 1);
+    loop->exits_differ = arena_array(m->arena, bool, loop->slots + 1);
+    loop->operation = thread_add_control(&m->b, THREAD_LOOP);
+    emit_note_turns(m, s);
+    begin_loop(m, loop);
+    m->loop = loop;
+    m->ended = false;
+    if (loop->first || test(m, s))
+        emit_list(m, s->body);
+    if (!m->ended)
+        end_turn(m);
+    m->loop = loop->outer;
+    m->b.region = outer;
+    m->ended = false;
+}
+
+/* Undoes a loop, and lets those variables begin it in flight that its turns leave so. Returns false if there are none. */
+static bool begin_late(struct emit *m, struct flow_loop *loop, struct values *before,
+                       size_t operations, size_t live)
+{
+    bool any = false;
+    int at = 0;
+    for (size_t i = 0; i < loop->variables.list.count; i++)
+        any |= loop->late[i];
+    if (!any || m->failed)
+        return false;
+    m->b.region->operations.count = operations;
+    for (size_t i = live; i < m->live.count; i++)
+        m->live.data[i]->flight = 0;
+    for (size_t i = 0; i < loop->variables.list.count; i++) {
+        const int count = loop->variables.list.data[i]->count;
+        if (loop->late[i]) {
+            begin_flight(m, before->slots + at, count);
+            before->flights[i] = before->since[i] = before->begun;
+        }
+        loop->late[i] = false;
+        at += count;
+    }
+    give(m, &loop->variables, before);
+    return true;
 }
 
 void emit_loop(struct emit *m, const struct stmt *s)
@@ -376,20 +555,16 @@ void emit_loop(struct emit *m, const struct stmt *s)
     find_changes(m, s->step, &loop.variables);
     loop.first = has_first_turn(m, s);
     loop.slots = slots_of(&loop.variables);
-    loop.exit = arena_array(m->arena, struct thread_operand, loop.slots + 1);
-    loop.exits_differ = arena_array(m->arena, bool, loop.slots + 1);
-    loop.operation = thread_add_control(&m->b, THREAD_LOOP);
-    emit_note_turns(m, s);
-    struct thread_region *outer = m->b.region;
-    begin_loop(m, &loop);
-    m->loop = &loop;
-    m->ended = false;
-    if (loop.first || test(m, s))
-        emit_list(m, s->body);
-    if (!m->ended)
-        end_turn(m);
-    m->loop = loop.outer;
-    m->b.region = outer;
-    m->ended = false;
+    loop.exit_age = arena_array(m->arena, int, loop.variables.list.count + 1);
+    loop.late = arena_array(m->arena, bool, loop.variables.list.count + 1);
+    struct values before = take(m, &loop.variables);
+    const size_t operations = m->b.region->operations.count, live = m->live.count;
+    const size_t placed = m->out->placed.count;
+    const bool touched = m->place.touched;
+    do {
+        m->out->placed.count = placed;
+        m->place.touched = touched;
+        emit_turns(m, &loop);
+    } while (begin_late(m, &loop, &before, operations, live));
     end_loop(m, &loop);
 }

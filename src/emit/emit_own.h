@@ -53,8 +53,10 @@ struct variable {
         *sym; /* a scalar, a register tile; an mbarrier: the parity of the next phase, a bit each */
     struct slot *slots;
     int count;
-    bool sums;  /* a register tile to which products add: the last slot is a bool */
-    int flight; /* number of its latest group of products; 0: none is under way */
+    bool sums;    /* a register tile to which products add: the last slot is a bool */
+    int flight;   /* number of its latest product; 0: none is under way */
+    int since;    /* products begun before its slots got their values, which are in flight */
+    bool factors; /* products under way read factors in registers */
 };
 
 struct variable_list {
@@ -69,7 +71,11 @@ struct flow_loop {
     struct thread_operand
         *exit; /* by slot: the constant that every run leaves with; else a value */
     bool *exits_differ;
+    struct thread_type *exit_type;
+    int *exit_age; /* by variable: products begun after its own, at least; of those in flight */
+    int exit_begun;
     int exits, slots;
+    bool *late; /* by variable: a turn leaves it in flight, and the loop does not begin so */
     bool first; /* the first turn is certain */
     struct flow_loop *outer;
 };
@@ -122,7 +128,8 @@ struct emit {
     struct flow_loop *loop;
     int64_t product_rows; /* of the sums of a product; -1: it is promoted; 0: there is none */
     bool products_differ; /* in these */
-    VEC(int) flights;     /* products of the role: how many groups each has */
+    int begun;            /* products of the role that every run to this place has begun, and 1 */
+    int product_groups;   /* of a product */
     int barriers;         /* numbers of barriers that are in use */
     VEC(struct scratch_object) scratch;
     int64_t shared_bytes; /* of the block, scratch included */
@@ -293,6 +300,22 @@ void emit_shared_store(struct emit *m, const struct expr *target, const struct t
 struct tile emit_shared_load(struct emit *m, const struct expr *e);
 struct scalar emit_shared_element(struct emit *m, const struct expr *e);
 void emit_shared_store_element(struct emit *m, const struct expr *target, struct scalar value);
+
+/* Any access: the first index of each axis, and the axes along which the rows and the columns of its tile run. */
+struct shared_place {
+    const struct expr *e;
+    const struct thread_object *object;
+    struct scalar start[MAX_RANK]; /* i32 */
+    int row_axis, column_axis;     /* -1: none */
+};
+
+bool emit_shared_find(struct emit *m, const struct expr *e, struct shared_place *a);
+/* Loads an element of the access's tile; 0 if it is not real. */
+struct scalar emit_shared_read(struct emit *m, const struct shared_place *a, struct held at);
+
+/* --- emit_dot.c --- */
+
+struct tile emit_dot(struct emit *m, const struct expr *e);
 
 /* --- emit_view.c --- */
 

@@ -54,7 +54,8 @@ struct factor {
     bool in_registers;
 };
 
-/* The descriptor of a factor that begins `row` rows below its part (u32). */
+/* The descriptor of a factor that begins `row` (u32) rows of its matrix after its part: if it is read across, whole
+ * panels further. */
 static struct scalar descriptor(struct emit *m, const struct shared_part *p, bool across,
                                 struct scalar row)
 {
@@ -62,7 +63,8 @@ static struct scalar descriptor(struct emit *m, const struct shared_part *p, boo
     int64_t leading = across ? (int64_t)p->rows * EMIT_PANEL : DESCRIPTOR_UNIT;
     int64_t constant =
         (int64_t)p->row * p->panel + (int64_t)(p->column / p->panel) * p->rows * p->panel;
-    struct scalar first = emit_op2(m, THREAD_MUL, DT_U32, row, emit_constant(DT_U32, p->panel));
+    struct scalar first =
+        emit_op2(m, THREAD_MUL, DT_U32, row, emit_constant(DT_U32, across ? p->rows : p->panel));
     bool known = p->stage.o.kind != THREAD_VALUE;
     if (known)
         constant += matrix * p->stage.o.integer;
@@ -124,12 +126,15 @@ static bool find_left(struct emit *m, const struct expr *e, const struct target_
                          "scale the sums instead");
         return !m->failed;
     }
-    if (e->op == OP_TRANS) {
-        emit_missing(m, e->loc, "a left factor through `trans`",
-                     "store it as [m][k], or multiply by `dot`");
+    f->across = e->op == OP_TRANS;
+    if (f->across && u->right == TARGET_RIGHT_K) {
+        const struct expr *stored = e->args[0];
+        emit_error(m, e->loc, "the unit for %s · %s reads the left factor along k only",
+                   dtype_table[u->a].name, dtype_table[u->b].name);
+        diag_note(m->diag, stored->sym->loc, "store `%s` as [m][k]", stored->sym->name);
         return false;
     }
-    return find_shared(m, e, f);
+    return find_shared(m, f->across ? e->args[0] : e, f);
 }
 
 static bool find_right(struct emit *m, const struct expr *e, const struct target_warpgroup_unit *u,
@@ -196,7 +201,7 @@ static struct thread_value *block_product(struct emit *m, const struct product *
                        emit_constant(DT_U32, (int64_t)blocks * EMIT_ROWS));
         row =
             emit_op2(m, THREAD_ADD, DT_U32, row, emit_constant(DT_U32, (int64_t)block * EMIT_ROWS));
-        left = descriptor(m, &p->left.part, false, row);
+        left = descriptor(m, &p->left.part, p->left.across, row);
     }
     struct scalar right = p->right.descriptor;
     struct thread_operand *parts = arena_array(m->arena, struct thread_operand, p->steps);
@@ -208,12 +213,13 @@ static struct thread_value *block_product(struct emit *m, const struct product *
         struct scalar b =
             emit_op2(m, THREAD_ADD, DT_U64, right,
                      emit_constant(DT_U64, step_of(&p->right.part, p->right.across, i)));
-        struct thread_operand o[] = {sums, {0}, b.o, adds, thread_integer(p->right.across)};
+        struct thread_operand o[] = {
+            sums, {0}, b.o, adds, thread_integer(p->right.across + 2 * p->left.across)};
         if (p->left.in_registers)
             o[1] = parts[i];
         else
             o[1] = emit_op2(m, THREAD_ADD, DT_U64, left,
-                            emit_constant(DT_U64, step_of(&p->left.part, false, i)))
+                            emit_constant(DT_U64, step_of(&p->left.part, p->left.across, i)))
                        .o;
         v = thread_add_typed(&m->b, p->left.in_registers ? THREAD_PRODUCT_FROM : THREAD_PRODUCT,
                              types, 0, o, 5);
@@ -233,8 +239,9 @@ static void add_in_unit(struct emit *m, const struct product *p, struct variable
         v->slots[b] = (struct slot){thread_use(out), out->type};
     }
     v->slots[blocks].o = thread_integer(1);
-    vec_push(m->arena, &m->flights, blocks);
-    v->flight = (int)m->flights.count;
+    m->product_groups = blocks;
+    v->flight = v->since = ++m->begun;
+    v->factors |= p->left.in_registers;
 }
 
 /* Adds the unit's sums over some steps to the tile, which has all bits: begins the products of all blocks, then adds
@@ -274,7 +281,7 @@ static void add_in_parts(struct emit *m, const struct product *p, struct variabl
         v->slots[b].o = sums.part[b];
     if (v->sums)
         v->slots[blocks].o = thread_integer(1);
-    vec_push(m->arena, &m->flights, 0);
+    m->begun++;
 }
 
 static void note_factors(struct emit *m, const struct product *p, const struct expr *left,
@@ -283,7 +290,8 @@ static void note_factors(struct emit *m, const struct product *p, const struct e
     int n = (int)p->s->value->type.extent[1];
     int64_t products = (int64_t)blocks * p->steps;
     if (!p->left.in_registers)
-        emit_note_factor(m, left, &p->left.part, EMIT_ROWS, products, n);
+        emit_note_factor(m, p->left.across ? left->args[0] : left, &p->left.part, EMIT_ROWS,
+                         products, n);
     emit_note_factor(m, right, &p->right.part, n, products, n);
 }
 
@@ -327,32 +335,29 @@ void emit_product(struct emit *m, const struct stmt *s)
 
 /* Sums to which a later product adds stay in flight, but their earlier products' factors are free after the wait. In loops
  * and branches the latest products may be other ones than those before here: the wait is for all unless each has equally
- * many groups. */
+ * many groups. It leaves at most the groups that every run has begun since the sums got their registers. */
 void emit_product_wait(struct emit *m, int64_t most)
 {
     enum { MOST_OPEN = 7 };
     bool waits = false, in_flight = false;
-    int latest = (int)m->flights.count - (int)most, groups = 0;
-    for (int i = latest < 0 ? 0 : latest; i < (int)m->flights.count; i++)
-        groups += m->flights.data[i];
-    if (m->products_differ)
-        groups = 0;
-    if (groups > MOST_OPEN)
-        groups = MOST_OPEN;
+    int latest = m->begun - (int)most, each = m->products_differ ? 0 : m->product_groups;
+    int groups = (int)most * each < MOST_OPEN ? (int)most * each : MOST_OPEN;
     for (size_t i = 0; i < m->live.count; i++) {
         struct variable *v = m->live.data[i];
         in_flight |= v->flight > latest;
         if (v->flight == 0 || v->flight > latest)
             continue;
         waits = true;
+        int later = (m->begun - v->since) * each;
         for (int j = 0; j < v->count - 1; j++) {
             struct thread_value *sums =
                 THREAD_ADD_OP(&m->b, THREAD_PRODUCT_WAIT, v->slots[j].type.dtype, DT_NONE,
-                              v->slots[j].o, thread_integer(groups));
+                              v->slots[j].o, thread_integer(later < groups ? later : groups));
             sums->type.count = v->slots[j].type.count;
             v->slots[j] = (struct slot){thread_use(sums), sums->type};
         }
         v->flight = 0;
+        v->factors = false;
     }
     if (in_flight && !waits)
         THREAD_ADD_OP(&m->b, THREAD_PRODUCT_WAIT_READ, DT_NONE, DT_NONE, thread_integer(groups));

@@ -220,18 +220,10 @@ static struct thread_operand load_words(struct emit *m, const struct shared_part
 
 /* --- any part, element by element --- */
 
-/* An access: the first index of each axis, and the axes along which the rows and the columns of its tile run. */
-struct shared_access {
-    const struct expr *e;
-    const struct thread_object *object;
-    struct scalar start[MAX_RANK]; /* i32 */
-    int row_axis, column_axis;     /* -1: none */
-};
-
-static bool find_access(struct emit *m, const struct expr *e, struct shared_access *a)
+bool emit_shared_find(struct emit *m, const struct expr *e, struct shared_place *a)
 {
     int seen = 0;
-    *a = (struct shared_access){.e = e, .object = emit_object(m, e->sym)};
+    *a = (struct shared_place){.e = e, .object = emit_object(m, e->sym)};
     a->row_axis = a->column_axis = -1;
     for (int i = 0; i < e->sym->type.rank; i++) {
         enum index_kind kind = i < e->indices ? e->index[i].kind : IX_ALL;
@@ -253,7 +245,7 @@ static bool find_access(struct emit *m, const struct expr *e, struct shared_acce
 }
 
 /* Returns true if the part certainly lies within the axis. */
-static bool is_inside(const struct shared_access *a, int axis, int64_t extent)
+static bool is_inside(const struct shared_place *a, int axis, int64_t extent)
 {
     const struct index *x = axis < a->e->indices ? &a->e->index[axis] : NULL;
     const struct thread_operand *o = &a->start[axis].o;
@@ -288,7 +280,7 @@ static struct scalar in_matrix(struct emit *m, const struct sym *s, struct scala
 }
 
 /* Element (row, column) of the access's tile. *inside: it is one of the shared tile. */
-static struct scalar place_of(struct emit *m, const struct shared_access *a, struct scalar row,
+static struct scalar place_of(struct emit *m, const struct shared_place *a, struct scalar row,
                               struct scalar column, struct scalar *inside)
 {
     const struct type *t = &a->e->sym->type;
@@ -312,7 +304,7 @@ static struct scalar place_of(struct emit *m, const struct shared_access *a, str
                     emit_op2(m, THREAD_MUL, DT_U32, matrix, emit_constant(DT_U32, size)));
 }
 
-static struct thread_operand load_element(struct emit *m, const struct shared_access *a,
+static struct thread_operand load_element(struct emit *m, const struct shared_place *a,
                                           struct held at, struct scalar otherwise)
 {
     enum dtype t = a->e->sym->type.dtype;
@@ -328,7 +320,13 @@ static struct thread_operand load_element(struct emit *m, const struct shared_ac
     return thread_use(thread_add_counted(&m->b, THREAD_LOAD_SHARED_IF, t, DT_NONE, 1, from, 3));
 }
 
-static void store_element(struct emit *m, const struct shared_access *a, struct held at,
+struct scalar emit_shared_read(struct emit *m, const struct shared_place *a, struct held at)
+{
+    enum dtype t = a->e->sym->type.dtype;
+    return (struct scalar){load_element(m, a, at, emit_constant(t, 0)), t};
+}
+
+static void store_element(struct emit *m, const struct shared_place *a, struct held at,
                           struct thread_operand v)
 {
     struct scalar inside = at.real, place = place_of(m, a, at.row, at.column, &inside);
@@ -436,7 +434,7 @@ static bool moves_together(struct emit *m, const struct expr *e, struct shared_p
 void emit_shared_store(struct emit *m, const struct expr *target, const struct tile *value)
 {
     struct shared_part p;
-    struct shared_access a;
+    struct shared_place a;
     struct scalar first;
     m->place.touched = true;
     int64_t all = value->form == TILE_UNIFORM ? covered(m, target, &first) : 0;
@@ -455,7 +453,7 @@ void emit_shared_store(struct emit *m, const struct expr *target, const struct t
             store_words(m, &p, &t);
         return;
     }
-    if (!find_access(m, target, &a))
+    if (!emit_shared_find(m, target, &a))
         return;
     int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
     struct scalar one = emit_holds_first(m, t.form);
@@ -471,7 +469,7 @@ struct tile emit_shared_load(struct emit *m, const struct expr *e)
 {
     enum { MOST = EMIT_MOST_COLUMNS / 2 };
     struct shared_part p;
-    struct shared_access a;
+    struct shared_place a;
     struct thread_operand all[MOST];
     m->place.touched = true;
     struct tile t = {.form = emit_form(&e->type), .dtype = e->type.dtype};
@@ -488,7 +486,7 @@ struct tile emit_shared_load(struct emit *m, const struct expr *e)
     }
     struct scalar otherwise = e->otherwise ? emit_as(m, emit_scalar(m, e->otherwise), t.dtype)
                                            : emit_constant(t.dtype, 0);
-    if (!find_access(m, e, &a))
+    if (!emit_shared_find(m, e, &a))
         return t;
     int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
     for (int i = 0; i < parts; i++) {
@@ -507,22 +505,20 @@ static const struct held only = {
 
 struct scalar emit_shared_element(struct emit *m, const struct expr *e)
 {
-    struct shared_access a;
+    struct shared_place a;
     struct scalar none = emit_constant(e->type.dtype, 0);
     m->place.touched = true;
-    if (!find_access(m, e, &a))
-        return none;
-    return (struct scalar){load_element(m, &a, only, none), e->type.dtype};
+    return emit_shared_find(m, e, &a) ? emit_shared_read(m, &a, only) : none;
 }
 
 /* Once for the role: by its one thread. */
 void emit_shared_store_element(struct emit *m, const struct expr *target, struct scalar value)
 {
-    struct shared_access a;
+    struct shared_place a;
     struct held at = only;
     m->place.touched = true;
     if (!m->place.one_thread)
         at.real = (struct scalar){thread_use(m->place.elected), DT_BOOL};
-    if (find_access(m, target, &a))
+    if (emit_shared_find(m, target, &a))
         store_element(m, &a, at, value.o);
 }

@@ -377,6 +377,7 @@ struct tile emit_tile(struct emit *m, const struct expr *e)
     case OP_REDUCE_ANY:
     case OP_REDUCE_ALL: return emit_reduce(m, e);
     case OP_IOTA: return count(m, e);
+    case OP_DOT: return emit_dot(m, e);
     case OP_BROADCAST: return emit_tile(m, e->args[0]);
     case OP_TRANS:
     case OP_RESHAPE:
@@ -415,6 +416,8 @@ void emit_tile_assign(struct emit *m, struct variable *v, const struct expr *val
     if (v->flight > 0) {
         emit_error(m, value ? value->loc : m->b.where,
                    "`%s` is assigned while a product may still add to it", v->sym->name);
+        diag_note(m->diag, value ? value->loc : m->b.where,
+                  "wait for the product before: `dot_wait(0)`");
         return;
     }
     to.blocks = to.form == TILE_WHOLE ? parts : to.form == TILE_ROWS ? parts / 2 : 1;

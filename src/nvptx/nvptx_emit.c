@@ -388,6 +388,7 @@ static bool on_target(struct ptx_target t, const struct thread_operation *op)
     case THREAD_PRODUCT_FENCE:
     case THREAD_PRODUCT:
     case THREAD_PRODUCT_FROM:
+    case THREAD_PRODUCT_BEGIN:
     case THREAD_PRODUCT_COMMIT:
     case THREAD_PRODUCT_WAIT:
     case THREAD_PRODUCT_WAIT_READ: return t.number == 90 && t.suffix == 'a';

@@ -342,11 +342,20 @@ static void product(struct nvptx *n, const struct thread_operation *op)
         all[count++] = ptx_int(1);
     const bool halves = dtype_size(op->types[1]) == 2;
     if (halves && !from)
-        all[count++] = ptx_int(0);
+        all[count++] = ptx_int(o[4].integer >> 1);
     if (halves)
-        all[count++] = ptx_int(o[4].integer);
+        all[count++] = ptx_int(o[4].integer & 1);
     const char *mnemonic = product_mnemonic(n, op, sums->words);
     ptx_emit_list(&n->build, mnemonic, NULL, all, count);
+}
+
+/* No instruction, unless the sums are needed elsewhere, too. */
+static void begin(struct nvptx *n, const struct thread_operation *op)
+{
+    const struct nvptx_registers *to = nvptx_registers_of(n, op->results.data[0]);
+    const struct nvptx_registers *from = nvptx_registers_of(n, op->operands.data[0].value);
+    for (uint16_t w = 0; w < to->words && to != from; w++)
+        nvptx_set(n, nvptx_word_type(op->types[0]), to->word[w], from->word[w]);
 }
 
 static const char *plain(enum thread_opcode op)
@@ -412,6 +421,7 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
     case THREAD_DESCRIPTOR: descriptor(n, op); break;
     case THREAD_PRODUCT:
     case THREAD_PRODUCT_FROM: product(n, op); break;
+    case THREAD_PRODUCT_BEGIN: begin(n, op); break;
     default: nvptx_compute(n, op); break;
     }
 }

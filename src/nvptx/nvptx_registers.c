@@ -364,6 +364,7 @@ static int added_to(enum thread_opcode op)
     switch (op) {
     case THREAD_PRODUCT:
     case THREAD_PRODUCT_FROM:
+    case THREAD_PRODUCT_BEGIN:
     case THREAD_PRODUCT_COMMIT:
     case THREAD_PRODUCT_WAIT:
     case THREAD_MMA: return 0;

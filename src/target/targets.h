@@ -83,7 +83,7 @@ struct target_warpgroup_unit {
     enum dtype a, b, sum;
     int step;                          /* n above 32 is a multiple of it; below, of 8 */
     enum target_warpgroup_left left;   /* layout of a left factor in registers */
-    enum target_warpgroup_right right; /* axis along which the right factor may lie */
+    enum target_warpgroup_right right; /* axis along which factors may lie in shared memory */
     int sum_bits;                      /* significant bits that its sums keep */
 };
 /* Returns the unit with factors and sums of these types; NULL: there is none. */

@@ -239,7 +239,7 @@ static const struct limit {
     {THREAD_COPY_OUT_WAIT, 0, 0, 4095, 1},
     {THREAD_DESCRIPTOR, 1, 0, 0x3fff0, 16},
     {THREAD_DESCRIPTOR, 2, 0, 0x3fff0, 16},
-    {THREAD_PRODUCT, 4, 0, 1, 1},
+    {THREAD_PRODUCT, 4, 0, 3, 1},
     {THREAD_PRODUCT_FROM, 4, 0, 1, 1},
     {THREAD_PRODUCT_WAIT, 1, 0, 7, 1},
     {THREAD_PRODUCT_WAIT_READ, 0, 0, 7, 1},
@@ -488,19 +488,23 @@ static void set_taken(struct checks *c, size_t from, bool taken)
 }
 
 /* Checks regions of which a thread executes one. Values that one of them takes are taken after it, unless no run goes
- * from there to the operations after it; groups that one of them commits do not count after it. */
+ * from there to the operations after it. The least number of groups that one of them commits counts after it. */
 static void check_alternatives(struct checks *c, const struct thread_operation *op)
 {
     const size_t before = c->taken.count;
     const uint32_t commits = c->commits;
+    uint32_t after = op->op == THREAD_IF && op->regions.count > 1 ? UINT32_MAX : commits;
     for (size_t i = 0; i < op->regions.count; i++) {
         const size_t from = c->taken.count;
         check_region(c, op->regions.data[i]);
         set_taken(c, from, false);
-        c->commits = commits;
         if (leaves(last_of(op->regions.data[i])))
             c->taken.count = from;
+        else if (c->commits < after)
+            after = c->commits;
+        c->commits = commits;
     }
+    c->commits = after == UINT32_MAX ? commits : after;
     set_taken(c, before, true);
 }
 
@@ -676,7 +680,7 @@ static void define_flight(struct checks *c, const struct thread_operation *op)
 {
     struct fate *fate = fate_of(c, op->results.data[0]);
     const struct thread_value *sums = op->operands.count ? op->operands.data[0].value : NULL;
-    fate->open = op->op != THREAD_PRODUCT_COMMIT;
+    fate->open = op->op != THREAD_PRODUCT_COMMIT && op->op != THREAD_PRODUCT_BEGIN;
     fate->factors = op->op == THREAD_PRODUCT_FROM || (sums && fate_of(c, sums)->factors);
 }
 
