@@ -26,6 +26,30 @@ static void declare_tile(struct emit *m, const struct stmt *s)
     emit_tile_assign(m, v, s->value);
 }
 
+/* Does e read a part of the view's memory that other threads may write in a store to the target? */
+static bool reads_others(const struct expr *e, const struct expr *target)
+{
+    const struct sym *to = target->sym, *from = e->op == OP_ACCESS ? e->sym : NULL;
+    bool found = from && from->storage == ST_VIEW && !from->is_const &&
+                 (from->base ? from->base : from) == (to->base ? to->base : to) &&
+                 (emit_form(&target->type) != TILE_WHOLE || !expr_same(e, target));
+    for (int i = 0; i < e->count && !found; i++)
+        found = reads_others(e->args[i], target);
+    return found;
+}
+
+/* Emits a barrier if a statement uses a part of a view that one before it used, and threads have not the same elements both
+ * times: those of equal rows or columns are stored by one of the threads that hold them. */
+static void sync_earlier(struct emit *m, const struct stmt *s)
+{
+    bool differ = false;
+    for (const struct earlier *e = s->earlier; e; e = e->next)
+        differ |= emit_form(&e->access->type) != TILE_WHOLE ||
+                  emit_form(&e->before->type) != TILE_WHOLE;
+    if (differ && !m->place.one_thread)
+        emit_sync(m);
+}
+
 static void store(struct emit *m, const struct expr *target, const struct expr *value)
 {
     bool of_view = target->sym->storage == ST_VIEW;
@@ -43,6 +67,8 @@ static void store(struct emit *m, const struct expr *target, const struct expr *
     t = emit_tile_cast(m, t, target->type.dtype);
     if (t.dtype == DT_BOOL && t.form == TILE_UNIFORM)
         t.part[0] = emit_predicate(m, (struct scalar){t.part[0], DT_BOOL});
+    if (of_view && reads_others(value, target))
+        emit_sync(m);
     if (of_view)
         emit_view_store(m, target, &t);
     else
@@ -112,6 +138,7 @@ static void effect(struct emit *m, const struct stmt *s)
 void emit_statement(struct emit *m, const struct stmt *s)
 {
     m->b.where = s->loc;
+    sync_earlier(m, s);
     switch (s->kind) {
     case STMT_DECL: declare(m, s); break;
     case STMT_ASSIGN: assign(m, s); break;

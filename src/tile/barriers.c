@@ -15,7 +15,10 @@
  *
  * Usually each thread has the same elements both times. The pass notes the first use at the second
  * (stmt->earlier), and the emitter, which knows the layouts, adds a barrier to the second operation
- * if that is not so. */
+ * if that is not so.
+ *
+ * Roles run side by side, each with barriers of its own. A barrier of the block comes before the first role if a
+ * role meets what the block did before. Copies by tensor maps have waits of their own. */
 #include "tile/parts.h"
 #include "tile/passes.h"
 
@@ -119,7 +122,9 @@ static bool is_per_thread(const struct barriers *b, const struct stmt *s)
 static void uses_of(struct barriers *b, const struct stmt *s, struct uses *to)
 {
     size_t first = to->list.count;
-    if (s->kind == STMT_ENSURES || is_per_thread(b, s))
+    bool by_map =
+        s->kind == STMT_ASYNC_COPY && (s->barrier || s->target->sym->storage == ST_VIEW);
+    if (s->kind == STMT_ENSURES || by_map || is_per_thread(b, s))
         return;
     for (const struct stmt *init = s->init; init; init = init->next) {
         find_uses(b, to, init->value, false);
@@ -351,10 +356,42 @@ static void order_branches(struct barriers *b, struct stmt *s)
     join(b, &first);
 }
 
+/* Returns the uses in a list of statements, and in all statements in them: of any part. */
+static struct uses uses_within(struct barriers *b, struct stmt *first)
+{
+    struct body body = {.b = b};
+    struct uses any = {0};
+    stmt_walk(first, find_in_statement, &body);
+    for (size_t i = 0; i < body.uses.list.count; i++)
+        add_use(b, &any, any_part(&body.uses.list.data[i]));
+    return any;
+}
+
+/* Orders the roles from *link on, which are the kernel's last statements. */
+static void order_roles(struct barriers *b, struct stmt **link)
+{
+    struct uses all = uses_within(b, *link);
+    link = order(b, link, &all);
+    for (struct stmt *s = *link; s; s = s->next) {
+        b->before.list.count = 0;
+        if (s->kind == STMT_ROLE)
+            order_list(b, &s->body);
+    }
+}
+
 static void order_list(struct barriers *b, struct stmt **first)
 {
     for (struct stmt **link = first; *link; link = &(*link)->next) {
         struct stmt *s = *link;
+        if (s->kind == STMT_ROLE) {
+            order_roles(b, link);
+            return;
+        }
+        if (s->kind == STMT_ONE_THREAD) {
+            struct uses of_one = uses_within(b, s->body);
+            link = order(b, link, &of_one);
+            continue;
+        }
         if (s->kind == STMT_CONTINUE && b->repeats) {
             link = order(b, link, b->repeats);
             continue;

@@ -23,7 +23,7 @@ const struct pass pass_list[] = {
      "several turns of loops of products become one, on the host"},
     {WITHOUT_ROLES, "join", pass_join,
      "neighbouring blocks become one with larger tiles, on the host"},
-    {WITHOUT_ROLES, "barriers", pass_barriers,
+    {EVERY_KERNEL, "barriers", pass_barriers,
      "barriers between operations on global memory, on a GPU"},
     {EVERY_KERNEL, "fences", pass_fences,
      "fences before copies and products in the background read, on a GPU"},
