@@ -80,11 +80,23 @@ def check_files(tool):
 UNARY = ["-({})", "abs({})", "square({})", "tanh({})", "sigmoid({})", "clip({}, -3, 2)", "where({} > 1, (f32) 0.5, {})", "exp2({} * 0.1)"]
 BINARY = ["({} + {})", "({} - {})", "({} * {})", "min({}, {})", "max({}, {})", "where({0} < {1}, {1}, {0} * 2)", "fma({}, 0.5, {})"]
 LEAVES = ["acc", "acc", "rowmax", "rowsum", "bias", "residual", "0.25", "(f32) iota(1, BN)", "(f32) iota(BM, 1)"]
+# leaves for which threads exchange elements; few of them, because their programs are long
+EXCHANGED = {
+    "colmax": "reg f32 colmax[1][BN] = max(acc, axis = 0);",
+    "colsum": "reg f32 colsum[1][BN] = sum(acc, axis = 0) * 0.01;",
+    "total": "f32 total = sum(acc) * 0.001;",
+    "largest": "i32 largest = max((i32) (residual * 1000));",
+    "turned": "reg f32 turned[BM][BN] = trans(reshape(acc, BN, BM));",
+    "doubled": "reg f32 doubled[BM][BN] = repeat_interleave(acc[0 +: BM / 2][BN / 2 +: BN / 2], 2, 2);",
+    "multiplied": "reg f32 multiplied[BM][BN] = 0.1 * dot(R[i +: BM][j +: 24], trans(R[i + 1 +: BN][j +: 24]));",
+    "negative": "reg bool negative[BM][BN] = !(residual >= 0);",
+}
 
 
 def expression(choose, depth):
     if depth == 0:
-        return choose.choice(LEAVES)
+        leaf = choose.choice(LEAVES + list(EXCHANGED) if choose.random() < 0.3 else LEAVES)
+        return {"largest": "(f32) largest * 0.001", "negative": "where(negative, -1, 0.5)"}.get(leaf, leaf)
     if choose.random() < 0.4:
         x = expression(choose, depth - 1)
         return choose.choice(UNARY).format(x, x)
@@ -114,6 +126,8 @@ def program(choose):
             async C[i + first +: BM][j +: BN] = sc[{'g' if replicas > 1 else '0'}];
             store_wait(0);
             sync();"""
+    value = expression(choose, choose.choice([1, 2, 3]))
+    exchanged = "\n        ".join(text for name, text in EXCHANGED.items() if name in value)
     text = f"""const i32 BM = {part}, BN = {columns}, BK = 64, S = {stages};
 kernel product(i32 m, i32 n, i32 k, const {t} *a, const {t} *b, const f32 *v, const {t} *r, {out} *c)
     grid(cdiv(m, {rows}), cdiv(n, BN)) warps({4 + 4 * groups}) target(sm_90a)
@@ -148,7 +162,8 @@ kernel product(i32 m, i32 n, i32 k, const {t} *a, const {t} *b, const f32 *v, co
         acc = acc * 0.1;
         reg f32 rowmax[BM][1] = max(acc, axis = 1), rowsum[BM][1] = sum(acc, axis = 1) * 0.01;
         reg f32 bias[1][BN] = reshape(V[j +: BN], 1, BN), residual[BM][BN] = (f32) R[i + first +: BM][j +: BN];
-        reg {out} value[BM][BN] = ({out}) ({expression(choose, choose.choice([1, 2, 3]))} + 0 * acc);
+        {exchanged}
+        reg {out} value[BM][BN] = ({out}) ({value} + 0 * acc);
         {store}
     }}
 }}
