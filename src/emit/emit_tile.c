@@ -145,6 +145,8 @@ struct tile emit_spread(struct emit *m, const struct tile *from, const struct ty
 static enum dtype operand_type(const struct expr *e)
 {
     bool first_is_bool = e->op == OP_WHERE || e->op == OP_SELECT;
+    if (op_table[e->op].class == CLASS_LOGIC)
+        return DT_BOOL;
     enum dtype t = e->args[first_is_bool]->type.dtype;
     for (int i = first_is_bool; i < e->count; i++)
         t = dtype_join(t, e->args[i]->type.dtype);
@@ -306,6 +308,32 @@ static struct tile elementwise(struct emit *m, const struct expr *e)
     return m->failed ? no_tile : operate(m, e, args, emit_columns(&e->type));
 }
 
+/* bits and philox, whose operands have types of their own. */
+struct tile emit_typed(struct emit *m, const struct expr *e)
+{
+    bool random = e->op == OP_PHILOX;
+    const enum dtype types[THREAD_TYPES] = {e->type.dtype, random ? DT_U64 : e->args[0]->type.dtype,
+                                            DT_NONE};
+    struct tile args[MOST_ARGS], out = no_tile;
+    for (int i = 0; i < e->count && !m->failed; i++)
+        args[i] = emit_tile(m, e->args[i]);
+    for (int i = 0; i < e->count && !m->failed; i++)
+        out = args[i].form != TILE_UNIFORM ? emit_spread(m, &args[i], &e->type, e->loc) : out;
+    int elements, parts = emit_parts(out.form, out.blocks, out.columns, &elements);
+    for (int p = 0; p < parts && !m->failed; p++) {
+        struct thread_operand o[MOST_ARGS] = {{0}, {0}, thread_integer(0)};
+        for (int i = 0; i < e->count; i++) {
+            struct tile t =
+                args[i].form == TILE_UNIFORM ? args[i] : emit_spread(m, &args[i], &e->type, e->loc);
+            o[i] = t.part[t.form == TILE_UNIFORM ? 0 : p];
+        }
+        out.part[p] = thread_use(thread_add_typed(&m->b, random ? THREAD_PHILOX : THREAD_BITS,
+                                                  types, 0, o, random ? MOST_ARGS : 1));
+    }
+    out.dtype = e->type.dtype;
+    return out;
+}
+
 /* --- leaves --- */
 
 static struct tile count(struct emit *m, const struct expr *e)
@@ -377,6 +405,8 @@ struct tile emit_tile(struct emit *m, const struct expr *e)
     case OP_REDUCE_ANY:
     case OP_REDUCE_ALL: return emit_reduce(m, e);
     case OP_IOTA: return count(m, e);
+    case OP_BITS:
+    case OP_PHILOX: return emit_typed(m, e);
     case OP_DOT: return emit_dot(m, e);
     case OP_BROADCAST: return emit_tile(m, e->args[0]);
     case OP_TRANS:

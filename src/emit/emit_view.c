@@ -10,6 +10,8 @@ struct view_part {
     struct scalar rows, columns;         /* of the view: i64 */
     struct scalar row_step, column_step; /* bytes, i64 */
     struct scalar inside;                /* the element indices are within the view: bool */
+    struct tile row_list,
+        column_list; /* i64, of a gather: the index of each; dtype DT_NONE: none */
 };
 
 static struct scalar wide(struct emit *m, const struct expr *e)
@@ -50,6 +52,18 @@ static struct scalar within(struct emit *m, struct scalar index, struct scalar e
     return emit_op2(m, THREAD_LT, DT_U64, emit_as(m, index, DT_U64), emit_as(m, extent, DT_U64));
 }
 
+/* Returns the indices of a gather: of rows, as a tile of one column has them. */
+static struct tile find_list(struct emit *m, struct expr *indices, bool of_rows)
+{
+    struct expr column = {
+        .op = OP_RESHAPE,
+        .type = {.dtype = indices->type.dtype, .rank = 2, .extent = {indices->type.extent[0], 1}},
+        .loc = indices->loc,
+        .count = 1,
+        .args = &indices};
+    return emit_tile_cast(m, emit_tile(m, of_rows ? &column : indices), DT_I64);
+}
+
 static bool find_part(struct emit *m, const struct expr *e, struct view_part *out)
 {
     const struct sym *s = e->sym;
@@ -58,16 +72,13 @@ static bool find_part(struct emit *m, const struct expr *e, struct view_part *ou
     *out = (struct view_part){.inside = emit_constant(DT_BOOL, 1)};
     out->rows = out->columns = wide_constant(1);
     out->row_step = out->column_step = out->row = out->column = wide_constant(0);
+    out->row_list.dtype = out->column_list.dtype = DT_NONE;
     find_steps(m, s, steps);
     for (int i = 0; i < s->type.rank; i++) {
         enum index_kind kind = i < e->indices ? e->index[i].kind : IX_ALL;
         struct scalar start =
             kind == IX_ELEMENT || kind == IX_SLICE ? wide(m, e->index[i].value) : wide_constant(0);
         struct scalar extent = wide(m, s->dims[i]);
-        if (kind == IX_GATHER) {
-            emit_missing(m, e->loc, "a gather", "load the rows one by one, in a loop");
-            return false;
-        }
         at = add(m, at, times(m, start, steps[i]));
         bool in_row = kind != IX_ELEMENT && seen++ >= rank - 2; /* others have one element */
         if (!in_row && rank > 0) {
@@ -77,6 +88,9 @@ static bool find_part(struct emit *m, const struct expr *e, struct view_part *ou
             *(is_row ? &out->row : &out->column) = start;
             *(is_row ? &out->rows : &out->columns) = extent;
             *(is_row ? &out->row_step : &out->column_step) = steps[i];
+            if (kind == IX_GATHER)
+                *(is_row ? &out->row_list : &out->column_list) =
+                    find_list(m, e->index[i].value, is_row);
         }
     }
     out->base = (struct scalar){emit_base(m, s), DT_U64};
@@ -108,23 +122,36 @@ struct element {
     struct scalar address, inside;
 };
 
+/* The index of element i of a part along an axis: `start` + `held`, or that of a gather. */
+static struct scalar index_of(struct emit *m, const struct tile *list, int part, int i,
+                              struct scalar start, struct scalar held)
+{
+    if (list->dtype == DT_NONE)
+        return add(m, emit_as(m, held, DT_I64), start);
+    return (struct scalar){emit_element(m, list, part, i), DT_I64};
+}
+
 static struct element element_at(struct emit *m, const struct view_part *p, enum tile_form form,
-                                 struct held at)
+                                 struct held at, int part, int i)
 {
     struct element e = {p->base, emit_op2(m, THREAD_AND, DT_BOOL, p->inside, at.real)};
     if (has_rows(form)) {
-        struct scalar row = emit_as(m, at.row, DT_I64);
+        bool listed = p->row_list.dtype != DT_NONE, whole = form == TILE_WHOLE;
+        struct scalar row =
+            index_of(m, &p->row_list, whole ? 2 * part + i / 2 % 2 : part, 0, p->row, at.row);
+        struct scalar step = listed ? row : emit_as(m, at.row, DT_I64);
         e.address = emit_op2(m, THREAD_ADD, DT_U64, e.address,
-                             emit_as(m, times(m, row, p->row_step), DT_U64));
-        e.inside =
-            emit_op2(m, THREAD_AND, DT_BOOL, e.inside, within(m, add(m, p->row, row), p->rows));
+                             emit_as(m, times(m, step, p->row_step), DT_U64));
+        e.inside = emit_op2(m, THREAD_AND, DT_BOOL, e.inside, within(m, row, p->rows));
     }
     if (has_columns(form)) {
-        struct scalar column = emit_as(m, at.column, DT_I64);
+        bool listed = p->column_list.dtype != DT_NONE, whole = form == TILE_WHOLE;
+        struct scalar column =
+            index_of(m, &p->column_list, 0, whole ? i / 4 * 2 + i % 2 : i, p->column, at.column);
+        struct scalar step = listed ? column : emit_as(m, at.column, DT_I64);
         e.address = emit_op2(m, THREAD_ADD, DT_U64, e.address,
-                             emit_as(m, times(m, column, p->column_step), DT_U64));
-        e.inside = emit_op2(m, THREAD_AND, DT_BOOL, e.inside,
-                            within(m, add(m, p->column, column), p->columns));
+                             emit_as(m, times(m, step, p->column_step), DT_U64));
+        e.inside = emit_op2(m, THREAD_AND, DT_BOOL, e.inside, within(m, column, p->columns));
     }
     return e;
 }
@@ -160,8 +187,9 @@ struct tile emit_view_load(struct emit *m, const struct expr *e)
     struct thread_operand *loaded = arena_array(m->arena, struct thread_operand, elements);
     for (int i = 0; i < parts; i++) {
         for (int j = 0; j < elements; j++)
-            loaded[j] = load(
-                m, t.dtype, element_at(m, &p, t.form, emit_held(m, &t, &e->type, i, j)), otherwise);
+            loaded[j] =
+                load(m, t.dtype, element_at(m, &p, t.form, emit_held(m, &t, &e->type, i, j), i, j),
+                     otherwise);
         t.part[i] = emit_join(m, t.dtype, loaded, elements);
     }
     return t;
@@ -195,7 +223,8 @@ void emit_view_store(struct emit *m, const struct expr *target, const struct til
     int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
     for (int i = 0; i < parts; i++)
         for (int j = 0; j < elements; j++)
-            store(m, t.dtype, element_at(m, &p, t.form, emit_held(m, &t, &target->type, i, j)),
+            store(m, t.dtype,
+                  element_at(m, &p, t.form, emit_held(m, &t, &target->type, i, j), i, j),
                   emit_element(m, &from, i, j));
 }
 
