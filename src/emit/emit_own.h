@@ -325,6 +325,10 @@ struct tile emit_view_load(struct emit *m, const struct expr *e);
 void emit_view_store(struct emit *m, const struct expr *target, const struct tile *value);
 struct scalar emit_view_element(struct emit *m, const struct expr *e);
 void emit_view_store_element(struct emit *m, const struct expr *target, struct scalar value);
+/* Emits an atomic of one element, once for the role. Returns the old value. */
+struct scalar emit_view_atomic(struct emit *m, const struct expr *e);
+/* Emits an atomic of each element of a part. */
+void emit_view_atomics(struct emit *m, const struct expr *e);
 
 /* --- emit_tensor.c --- */
 

@@ -307,9 +307,8 @@ static struct scalar of_symbol(struct emit *m, const struct expr *e)
 
 const char *emit_way_out(enum op op)
 {
-    if (op_is_atomic(op))
-        return "store parts to workspace, which a kernel without roles adds up";
     switch (op) {
+    case OP_ATOMIC_ADD: return "write it as a statement of its own";
     case OP_LOCK:
     case OP_UNLOCK:
     case OP_ARRIVE: return "let a kernel without roles do what needs an order of blocks";
@@ -346,6 +345,8 @@ struct scalar emit_scalar(struct emit *m, const struct expr *e)
     default:
         if (op_is_elementwise(e->op))
             return apply(m, e);
+        if (op_is_atomic(e->op))
+            return emit_view_atomic(m, e);
         break;
     }
     emit_missing(m, e->loc,

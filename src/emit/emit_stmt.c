@@ -129,6 +129,13 @@ static void effect(struct emit *m, const struct stmt *s)
     case OP_STORE_WAIT:
     case OP_FENCE_ASYNC: emit_mbarrier_effect(m, s); break;
     default:
+        if (op_is_atomic(s->value->op)) {
+            if (s->value->args[0]->type.rank > 0)
+                emit_view_atomics(m, s->value);
+            else
+                emit_view_atomic(m, s->value);
+            break;
+        }
         emit_missing(m, s->loc, arena_printf(m->arena, "`%s`", op_table[s->value->op].text),
                      emit_way_out(s->value->op));
         break;

@@ -1,6 +1,8 @@
 /* Views: register tiles loaded and stored by the threads that hold them, elements outside the view left out. */
 #include "emit/emit_own.h"
 
+#include <string.h>
+
 enum { MOST_AXES = MAX_RANK };
 
 /* The part of a view that an access chooses: its element (0, 0) and the steps along the last two axes of the part. */
@@ -250,4 +252,101 @@ void emit_view_store_element(struct emit *m, const struct expr *target, struct s
     if (!m->place.one_thread)
         at.inside = (struct scalar){thread_use(m->place.elected), DT_BOOL};
     store(m, target->type.dtype, at, value.o);
+}
+
+/* --- atomics --- */
+
+static enum thread_opcode atomic_of(enum op op)
+{
+    return thread_opcode_of(op_table[op].text, strlen(op_table[op].text));
+}
+
+static bool has_atomic(struct emit *m, const struct expr *e)
+{
+    const enum dtype t = e->args[0]->type.dtype;
+    bool is_float = dtype_is_float(t), full = dtype_size(t) >= 4;
+    bool least = e->op == OP_ATOMIC_MIN || e->op == OP_ATOMIC_MAX;
+    if (e->args[0]->sym->storage != ST_VIEW) {
+        emit_missing(m, e->loc, "an atomic of shared memory",
+                     "combine values in registers, or in workspace");
+        return false;
+    }
+    if (e->op == OP_ATOMIC_ADD || (full && !(least && is_float)))
+        return true;
+    emit_missing(m, e->loc,
+                 arena_printf(m->arena, "`%s` of %s", op_table[e->op].text, dtype_table[t].name),
+                 least ? "compare integers, such as `bits<i32>(x)` of floats that are not negative"
+                       : "exchange elements of 32 or 64 bits");
+    return false;
+}
+
+static struct thread_operand change(struct emit *m, const struct expr *e, struct scalar address,
+                                    const struct thread_operand *values)
+{
+    struct thread_operand o[] = {address.o, thread_integer(0), thread_integer(0), values[0],
+                                 values[1]};
+    return thread_use(thread_add_counted(&m->b, atomic_of(e->op), e->args[0]->type.dtype, DT_NONE,
+                                         0, o, (size_t)e->count + 2));
+}
+
+struct scalar emit_view_atomic(struct emit *m, const struct expr *e)
+{
+    const enum dtype t = e->args[0]->type.dtype;
+    struct scalar none = emit_constant(t, 0);
+    struct thread_operand values[2] = {none.o, none.o};
+    struct view_part p;
+    if (!has_atomic(m, e))
+        return none;
+    for (int i = 1; i < e->count; i++)
+        values[i - 1] = emit_as(m, emit_scalar(m, e->args[i]), t).o;
+    if (!find_part(m, e->args[0], &p))
+        return none;
+    if (m->place.one_thread)
+        return (struct scalar){change(m, e, p.base, values), t};
+    struct scratch s = emit_scratch(m, t, 0, 1);
+    struct thread_region *outer =
+        emit_open_if(m, (struct scalar){thread_use(m->place.elected), DT_BOOL});
+    struct thread_operand old = change(m, e, p.base, values);
+    THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE,
+                  emit_scratch_at(m, &s, emit_constant(DT_U32, 0)), old);
+    m->b.region = outer;
+    emit_sync(m);
+    old = emit_from_scratch(m, &s, emit_constant(DT_U32, 0));
+    emit_sync(m);
+    return (struct scalar){old, t};
+}
+
+void emit_view_atomics(struct emit *m, const struct expr *e)
+{
+    const struct expr *target = e->args[0];
+    struct tile t = {.form = emit_form(&target->type), .dtype = target->type.dtype},
+                args[2] = {t, t};
+    struct view_part p;
+    if (!has_atomic(m, e))
+        return;
+    t.blocks = emit_blocks(m, &target->type, target->loc);
+    t.columns = emit_columns(&target->type);
+    for (int i = 1; i < e->count && !m->failed; i++) {
+        args[i - 1] = emit_tile_cast(m, emit_tile(m, e->args[i]), t.dtype);
+        if (!m->failed && args[i - 1].form != TILE_UNIFORM)
+            args[i - 1] = emit_spread(m, &args[i - 1], &target->type, e->loc);
+    }
+    if (m->failed || !find_part(m, target, &p))
+        return;
+    check_alone(m, &p, t.form);
+    p.inside = emit_op2(m, THREAD_AND, DT_BOOL, p.inside, emit_holds_first(m, t.form));
+    int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
+    for (int i = 0; i < parts; i++)
+        for (int j = 0; j < elements; j++) {
+            struct element at =
+                element_at(m, &p, t.form, emit_held(m, &t, &target->type, i, j), i, j);
+            if (at.inside.o.kind != THREAD_VALUE && at.inside.o.integer == 0)
+                continue;
+            struct thread_region *outer = emit_open_if(m, at.inside);
+            struct thread_operand values[2] = {thread_integer(0), thread_integer(0)};
+            for (int k = 0; k < e->count - 1; k++)
+                values[k] = emit_element(m, &args[k], i, j);
+            change(m, e, at.address, values);
+            m->b.region = outer;
+        }
 }

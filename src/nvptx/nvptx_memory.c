@@ -155,6 +155,50 @@ static void load_or_store(struct nvptx *n, const struct thread_operation *op)
                                   words == 1 ? word[0] : ptx_vector(&n->build, word, words)));
 }
 
+/* --- atomics --- */
+
+/* Returns the type that the instruction names, MOD_NONE if there is none. Sums wrap alike with and without a sign. */
+static enum ptx_mod atomic_type(enum thread_opcode op, enum dtype t)
+{
+    const bool is_float = dtype_is_float(t), wide = dtype_size(t) == 8;
+    if (dtype_size(t) < 4)
+        return op != THREAD_ATOMIC_ADD ? MOD_NONE
+               : t == DT_F16           ? MOD_F16
+               : t == DT_BF16          ? MOD_BF16
+                                       : MOD_NONE;
+    switch (op) {
+    case THREAD_ATOMIC_ADD: return is_float ? nvptx_word_type(t) : wide ? MOD_U64 : MOD_U32;
+    case THREAD_ATOMIC_MIN:
+    case THREAD_ATOMIC_MAX: return is_float ? MOD_NONE : nvptx_word_type(t);
+    case THREAD_ATOMIC_EXCHANGE: return wide ? MOD_B64 : MOD_B32;
+    default: return is_float ? MOD_NONE : wide ? MOD_B64 : MOD_B32;
+    }
+}
+
+static void atomic(struct nvptx *n, const struct thread_operation *op)
+{
+    static const char *const mnemonic[] = {
+        [THREAD_ATOMIC_ADD] = "atom.global.add.*", [THREAD_ATOMIC_MIN] = "atom.global.min.*",
+        [THREAD_ATOMIC_MAX] = "atom.global.max.*", [THREAD_ATOMIC_AND] = "atom.global.and.*",
+        [THREAD_ATOMIC_OR] = "atom.global.or.*",   [THREAD_ATOMIC_XOR] = "atom.global.xor.*",
+        [THREAD_ATOMIC_CAS] = "atom.global.cas.*", [THREAD_ATOMIC_EXCHANGE] = "atom.global.exch.*"};
+    const struct thread_operand *o = op->operands.data;
+    const enum dtype t = op->types[0];
+    const uint16_t type = (uint16_t)atomic_type(op->op, t);
+    if (type == MOD_NONE) {
+        nvptx_fail(n, op);
+        return;
+    }
+    const char *text = dtype_size(t) == 2 ? "atom.global.add.noftz.*" : mnemonic[op->op];
+    const struct ptx_operand at = global(n, o, (int64_t)dtype_size(t)),
+                             to = nvptx_registers_of(n, op->results.data[0])->word[0],
+                             value = nvptx_scalar(n, &o[3], t);
+    if (op->op == THREAD_ATOMIC_CAS)
+        ptx_emit_for(&n->build, &type, text, to, at, value, nvptx_scalar(n, &o[4], t));
+    else
+        ptx_emit_for(&n->build, &type, text, to, at, value);
+}
+
 static void load_matrix(struct nvptx *n, const struct thread_operation *op)
 {
     static const char *const mnemonic[2][5] = {
@@ -402,6 +446,14 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
     case THREAD_STORE_SHARED:
     case THREAD_LOAD_IF:
     case THREAD_LOAD_SHARED_IF: load_or_store(n, op); break;
+    case THREAD_ATOMIC_ADD:
+    case THREAD_ATOMIC_MIN:
+    case THREAD_ATOMIC_MAX:
+    case THREAD_ATOMIC_AND:
+    case THREAD_ATOMIC_OR:
+    case THREAD_ATOMIC_XOR:
+    case THREAD_ATOMIC_EXCHANGE:
+    case THREAD_ATOMIC_CAS: atomic(n, op); break;
     case THREAD_LOAD_MATRIX: load_matrix(n, op); break;
     case THREAD_COPY_ASYNC: copy_async(n, op); break;
     case THREAD_MMA: mma(n, op); break;

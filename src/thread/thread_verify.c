@@ -392,6 +392,17 @@ static void check_memory(struct checks *c, const struct thread_operation *op)
         if (op->results.data[0]->type.count > 1)
             fault(c, op->where, "a load under a predicate has one element");
         break;
+    case THREAD_ATOMIC_ADD:
+    case THREAD_ATOMIC_MIN:
+    case THREAD_ATOMIC_MAX:
+    case THREAD_ATOMIC_AND:
+    case THREAD_ATOMIC_OR:
+    case THREAD_ATOMIC_XOR:
+    case THREAD_ATOMIC_EXCHANGE:
+    case THREAD_ATOMIC_CAS:
+        if (op->results.data[0]->type.count > 1)
+            fault(c, op->where, "an atomic has one element");
+        break;
     case THREAD_COPY_ASYNC: check_copy(c, op); break;
     default: break;
     }
