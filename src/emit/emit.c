@@ -123,9 +123,11 @@ static bool shared_fits(struct emit *m)
     emit_error(m, m->kernel->loc, "`%s` takes %lld bytes of shared memory a block; %s has %d",
                m->kernel->name, (long long)m->shared_bytes, t->name, t->shared_bytes);
     if (m->shared_bytes > m->kernel->shared_bytes)
-        diag_note(m->diag, m->kernel->loc,
-                  "%lld bytes are for threads to exchange elements of register tiles",
-                  (long long)(m->shared_bytes - m->kernel->shared_bytes));
+        diag_note(
+            m->diag, m->kernel->loc,
+            "%lld bytes are for threads to exchange elements of register tiles: do it by parts, "
+            "or take smaller tiles",
+            (long long)(m->shared_bytes - m->kernel->shared_bytes));
     return false;
 }
 

@@ -128,6 +128,7 @@ def program(choose):
             sync();"""
     value = expression(choose, choose.choice([1, 2, 3]))
     exchanged = "\n        ".join(text for name, text in EXCHANGED.items() if name in value)
+    stages = 1 if exchanged and rows * columns > 1 << 14 else stages  # shared memory is for the exchange, too
     text = f"""const i32 BM = {part}, BN = {columns}, BK = 64, S = {stages};
 kernel product(i32 m, i32 n, i32 k, const {t} *a, const {t} *b, const f32 *v, const {t} *r, {out} *c)
     grid(cdiv(m, {rows}), cdiv(n, BN)) warps({4 + 4 * groups}) target(sm_90a)
