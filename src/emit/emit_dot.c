@@ -44,7 +44,7 @@ static bool find_side(struct emit *m, const struct expr *factor, int slot, struc
     if (m->failed)
         return false;
     out->scratch = emit_scratch(m, t.dtype, slot, type_elements(&e->type));
-    emit_to_scratch(m, &out->scratch, &t, &e->type);
+    emit_to_scratch(m, &out->scratch, &t, &e->type, NULL);
     d->exchanges = true;
     return true;
 }

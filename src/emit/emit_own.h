@@ -269,9 +269,14 @@ struct scratch {
 struct scratch emit_scratch(struct emit *m, enum dtype t, int slot, int64_t elements);
 /* Element `index` (u32) of it. */
 struct thread_operand emit_scratch_at(struct emit *m, const struct scratch *s, struct scalar index);
-/* Stores a tile of the type, its rows one after the other. A barrier of the role has to follow. */
+/* A part of a tile: its first row and column, its rows and columns. */
+struct window {
+    int64_t start[2], extent[2];
+};
+/* Stores a tile of the type, or a part of it, its rows one after the other; w NULL: all. A barrier of the role has to
+ * follow. */
 void emit_to_scratch(struct emit *m, const struct scratch *s, const struct tile *t,
-                     const struct type *type);
+                     const struct type *type, const struct window *w);
 /* Loads one element. A barrier has to follow the last one. */
 struct thread_operand emit_from_scratch(struct emit *m, const struct scratch *s,
                                         struct scalar index);

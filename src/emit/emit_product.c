@@ -121,9 +121,8 @@ static bool find_left(struct emit *m, const struct expr *e, const struct target_
     if (e->op == OP_REF) {
         f->tile = emit_tile(m, e);
         f->in_registers = true;
-        if (f->tile.form != TILE_WHOLE)
-            emit_missing(m, e->loc, "a left factor whose elements are all equal",
-                         "scale the sums instead");
+        if (!m->failed)
+            f->tile = emit_spread(m, &f->tile, &e->type, e->loc);
         return !m->failed;
     }
     f->across = e->op == OP_TRANS;

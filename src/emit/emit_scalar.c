@@ -310,8 +310,7 @@ const char *emit_way_out(enum op op)
     switch (op) {
     case OP_ATOMIC_ADD: return "write it as a statement of its own";
     case OP_LOCK:
-    case OP_UNLOCK:
-    case OP_ARRIVE: return "let a kernel without roles do what needs an order of blocks";
+    case OP_UNLOCK: return "let a kernel without roles do what needs an order of blocks";
     case OP_PRINT: return "print on the CPU: `--device cpu`";
     default:
         return "keep the value in a shared tile or workspace, or compute it in a kernel without "

@@ -58,16 +58,32 @@ static void store_if(struct emit *m, struct scalar predicate, enum dtype t,
 
 /* --- whole tiles --- */
 
+/* Is index - start below the extent? *index becomes the difference. */
+static struct scalar narrow(struct emit *m, struct scalar *index, int64_t start, int64_t extent,
+                            int64_t all)
+{
+    if (start == 0 && extent == all)
+        return emit_constant(DT_BOOL, 1);
+    *index = emit_op2(m, THREAD_SUB, DT_U32, *index, emit_constant(DT_U32, start));
+    return emit_op2(m, THREAD_LT, DT_U32, *index, emit_constant(DT_U32, extent));
+}
+
 void emit_to_scratch(struct emit *m, const struct scratch *s, const struct tile *t,
-                     const struct type *type)
+                     const struct type *type, const struct window *w)
 {
     int elements, parts = emit_parts(t->form, t->blocks, t->columns, &elements);
-    struct scalar columns =
-        emit_constant(DT_U32, type->rank > 0 ? type->extent[type->rank - 1] : 1);
+    const int64_t all[2] = {type->rank > 1 ? type->extent[type->rank - 2] : 1,
+                            type->rank > 0 ? type->extent[type->rank - 1] : 1};
+    const struct window whole = {{0, 0}, {all[0], all[1]}}, *part = w ? w : &whole;
+    struct scalar columns = emit_constant(DT_U32, part->extent[1]);
     struct scalar first = emit_holds_first(m, t->form);
     for (int p = 0; p < parts; p++)
         for (int i = 0; i < elements; i++) {
             struct held h = emit_held(m, t, type, p, i);
+            struct scalar inside = narrow(m, &h.column, part->start[1], part->extent[1], all[1]);
+            h.real = emit_op2(m, THREAD_AND, DT_BOOL, h.real, inside);
+            inside = narrow(m, &h.row, part->start[0], part->extent[0], all[0]);
+            h.real = emit_op2(m, THREAD_AND, DT_BOOL, h.real, inside);
             struct scalar index = emit_op2(m, THREAD_MUL, DT_U32, h.row, columns);
             index = emit_op2(m, THREAD_ADD, DT_U32, index, h.column);
             store_if(m, emit_op2(m, THREAD_AND, DT_BOOL, h.real, first), t->dtype,

@@ -73,12 +73,12 @@ static bool own_part(struct emit *m, const struct expr *e, const struct tile *fr
 
 /* The number, in the source's order, of the element that is at a place of the result. */
 static struct scalar source_of(struct emit *m, const struct expr *e, const struct type *from,
-                               const int64_t start[2], struct held at)
+                               struct held at)
 {
     int64_t columns = extent_of(from, 0), rows = extent_of(from, 1);
     const struct type *to = &e->type;
     struct scalar row = at.row, column = at.column;
-    if (e->op == OP_RESHAPE) {
+    if (e->op == OP_RESHAPE || e->op == OP_ACCESS) {
         row = op(m, THREAD_MUL, row, extent_of(to, 0));
         return emit_op2(m, THREAD_ADD, DT_U32, row, column);
     }
@@ -95,10 +95,7 @@ static struct scalar source_of(struct emit *m, const struct expr *e, const struc
         row = op(m, THREAD_DIV, row, extent_of(to, 1) / rows);
         column = op(m, THREAD_DIV, column, extent_of(to, 0) / columns);
         break;
-    default:
-        row = op(m, THREAD_ADD, row, start[0]);
-        column = op(m, THREAD_ADD, column, start[1]);
-        break;
+    default: break;
     }
     return emit_op2(m, THREAD_ADD, DT_U32, op(m, THREAD_MUL, row, columns), column);
 }
@@ -112,14 +109,17 @@ static struct tile exchange(struct emit *m, const struct expr *e, const struct t
     t.columns = emit_columns(&e->type);
     if (m->failed)
         return t;
-    struct scratch s = emit_scratch(m, t.dtype, 0, type_elements(type));
-    emit_to_scratch(m, &s, from, type);
+    const bool is_part = e->op == OP_ACCESS;
+    const struct window part = {{start[0], start[1]},
+                                {extent_of(&e->type, 1), extent_of(&e->type, 0)}};
+    struct scratch s = emit_scratch(m, t.dtype, 0, type_elements(is_part ? &e->type : type));
+    emit_to_scratch(m, &s, from, type, is_part ? &part : NULL);
     emit_sync(m);
     int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
     for (int i = 0; i < parts; i++) {
         for (int j = 0; j < elements; j++) {
             struct held at = emit_held(m, &t, &e->type, i, j);
-            struct scalar number = source_of(m, e, type, start, at);
+            struct scalar number = source_of(m, e, type, at);
             if (at.real.o.kind == THREAD_VALUE)
                 number = (struct scalar){
                     thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, DT_U32, DT_NONE, at.real.o,

@@ -258,6 +258,8 @@ void emit_view_store_element(struct emit *m, const struct expr *target, struct s
 
 static enum thread_opcode atomic_of(enum op op)
 {
+    if (op == OP_ARRIVE)
+        return THREAD_ATOMIC_ARRIVE;
     return thread_opcode_of(op_table[op].text, strlen(op_table[op].text));
 }
 
@@ -271,7 +273,7 @@ static bool has_atomic(struct emit *m, const struct expr *e)
                      "combine values in registers, or in workspace");
         return false;
     }
-    if (e->op == OP_ATOMIC_ADD || (full && !(least && is_float)))
+    if (e->op == OP_ATOMIC_ADD || e->op == OP_ARRIVE || (full && !(least && is_float)))
         return true;
     emit_missing(m, e->loc,
                  arena_printf(m->arena, "`%s` of %s", op_table[e->op].text, dtype_table[t].name),
@@ -301,6 +303,8 @@ struct scalar emit_view_atomic(struct emit *m, const struct expr *e)
         values[i - 1] = emit_as(m, emit_scalar(m, e->args[i]), t).o;
     if (!find_part(m, e->args[0], &p))
         return none;
+    if (e->op == OP_ARRIVE) /* after what all threads of the role wrote */
+        emit_sync(m);
     if (m->place.one_thread)
         return (struct scalar){change(m, e, p.base, values), t};
     struct scratch s = emit_scratch(m, t, 0, 1);

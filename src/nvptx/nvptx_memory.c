@@ -167,6 +167,7 @@ static enum ptx_mod atomic_type(enum thread_opcode op, enum dtype t)
                : t == DT_BF16          ? MOD_BF16
                                        : MOD_NONE;
     switch (op) {
+    case THREAD_ATOMIC_ARRIVE: return is_float ? MOD_NONE : wide ? MOD_U64 : MOD_U32;
     case THREAD_ATOMIC_ADD: return is_float ? nvptx_word_type(t) : wide ? MOD_U64 : MOD_U32;
     case THREAD_ATOMIC_MIN:
     case THREAD_ATOMIC_MAX: return is_float ? MOD_NONE : nvptx_word_type(t);
@@ -177,11 +178,15 @@ static enum ptx_mod atomic_type(enum thread_opcode op, enum dtype t)
 
 static void atomic(struct nvptx *n, const struct thread_operation *op)
 {
-    static const char *const mnemonic[] = {
-        [THREAD_ATOMIC_ADD] = "atom.global.add.*", [THREAD_ATOMIC_MIN] = "atom.global.min.*",
-        [THREAD_ATOMIC_MAX] = "atom.global.max.*", [THREAD_ATOMIC_AND] = "atom.global.and.*",
-        [THREAD_ATOMIC_OR] = "atom.global.or.*",   [THREAD_ATOMIC_XOR] = "atom.global.xor.*",
-        [THREAD_ATOMIC_CAS] = "atom.global.cas.*", [THREAD_ATOMIC_EXCHANGE] = "atom.global.exch.*"};
+    static const char *const mnemonic[] = {[THREAD_ATOMIC_ARRIVE] = "atom.acq_rel.gpu.global.add.*",
+                                           [THREAD_ATOMIC_ADD] = "atom.global.add.*",
+                                           [THREAD_ATOMIC_MIN] = "atom.global.min.*",
+                                           [THREAD_ATOMIC_MAX] = "atom.global.max.*",
+                                           [THREAD_ATOMIC_AND] = "atom.global.and.*",
+                                           [THREAD_ATOMIC_OR] = "atom.global.or.*",
+                                           [THREAD_ATOMIC_XOR] = "atom.global.xor.*",
+                                           [THREAD_ATOMIC_CAS] = "atom.global.cas.*",
+                                           [THREAD_ATOMIC_EXCHANGE] = "atom.global.exch.*"};
     const struct thread_operand *o = op->operands.data;
     const enum dtype t = op->types[0];
     const uint16_t type = (uint16_t)atomic_type(op->op, t);
@@ -447,6 +452,7 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
     case THREAD_LOAD_IF:
     case THREAD_LOAD_SHARED_IF: load_or_store(n, op); break;
     case THREAD_ATOMIC_ADD:
+    case THREAD_ATOMIC_ARRIVE:
     case THREAD_ATOMIC_MIN:
     case THREAD_ATOMIC_MAX:
     case THREAD_ATOMIC_AND:

@@ -393,6 +393,7 @@ static void check_memory(struct checks *c, const struct thread_operation *op)
             fault(c, op->where, "a load under a predicate has one element");
         break;
     case THREAD_ATOMIC_ADD:
+    case THREAD_ATOMIC_ARRIVE:
     case THREAD_ATOMIC_MIN:
     case THREAD_ATOMIC_MAX:
     case THREAD_ATOMIC_AND:

@@ -122,8 +122,7 @@ static bool is_per_thread(const struct barriers *b, const struct stmt *s)
 static void uses_of(struct barriers *b, const struct stmt *s, struct uses *to)
 {
     size_t first = to->list.count;
-    bool by_map =
-        s->kind == STMT_ASYNC_COPY && (s->barrier || s->target->sym->storage == ST_VIEW);
+    bool by_map = s->kind == STMT_ASYNC_COPY && (s->barrier || s->target->sym->storage == ST_VIEW);
     if (s->kind == STMT_ENSURES || by_map || is_per_thread(b, s))
         return;
     for (const struct stmt *init = s->init; init; init = init->next) {

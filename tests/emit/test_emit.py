@@ -116,27 +116,38 @@ def program(choose):
     head = f" for (i32 g < {replicas})" if replicas > 1 else ""
     first = f"g * {part}" if replicas > 1 else "0"
     a = f"sa[s][{'g' if replicas > 1 else '0'}]"
+    down, steady = choose.random() < 0.3, stages > 1 and choose.random() < 0.4
+    left = ("[k][m]", "[BK][BM]", "[p +: BK][i + {0} +: {1}]") if down else ("[m][k]", "[BM][BK]", "[i + {0} +: {1}][p +: BK]")
+    a = f"trans({a})" if down else a
     factor = "sb[s]" if across else "trans(sb[s])"
     shape = ("[k][n]", "[BK][BN]", "[p +: BK][j +: BN]") if across else ("[n][k]", "[BN][BK]", "[j +: BN][p +: BK]")
-    copies = "\n".join(f"                async(full[s]) sa[s][{r}] = A[i + {r * part} +: {part}][p +: BK];" for r in range(replicas))
+    copies = "\n".join(f"                async(full[s]) sa[s][{r}] = A{left[2].format(r * part, part)};" for r in range(replicas))
     store = "C[i + first +: BM][j +: BN] = value;"
+    value = expression(choose, choose.choice([1, 2, 3]))
+    exchanged = "\n        ".join(text for name, text in EXCHANGED.items() if name in value)
+    if exchanged and rows * columns > 1 << 14:  # shared memory is for the exchange, too
+        stages, through = 1, False
     if through:
         store = f"""sc[{'g' if replicas > 1 else '0'}] = value;
             sync();
             async C[i + first +: BM][j +: BN] = sc[{'g' if replicas > 1 else '0'}];
             store_wait(0);
             sync();"""
-    value = expression(choose, choose.choice([1, 2, 3]))
-    exchanged = "\n        ".join(text for name, text in EXCHANGED.items() if name in value)
-    stages = 1 if exchanged and rows * columns > 1 << 14 else stages  # shared memory is for the exchange, too
+    wait = """dot_wait(0);
+            arrive(empty[s]);"""
+    if stages > 1 and steady:  # the product of the turn before frees its factors
+        wait = """dot_wait(1);
+            if (p > 0)
+                arrive(empty[before]);
+            before = s;"""
     text = f"""const i32 BM = {part}, BN = {columns}, BK = 64, S = {stages};
 kernel product(i32 m, i32 n, i32 k, const {t} *a, const {t} *b, const f32 *v, const {t} *r, {out} *c)
     grid(cdiv(m, {rows}), cdiv(n, BN)) warps({4 + 4 * groups}) target(sm_90a)
 {{
-    global {t} A[m][k] = a, B{shape[0]} = b, R[m][n] = r;
+    global {t} A{left[0]} = a, B{shape[0]} = b, R[m][n] = r;
     global f32 V[n] = v;
     global {out} C[m][n] = c;
-    shared {t} sa[S][{replicas}][{part}][BK], sb[S]{shape[1]};
+    shared {t} sa[S][{replicas}]{left[1]}, sb[S]{shape[1]};
     shared {out} sc[{replicas if through else 1}][{'BM' if through else '1'}][{'BN' if through else '8'}];
     mbarrier full[S](1), empty[S]({groups}) ready;
     i32 i = block.x * {rows}, j = block.y * BN;
@@ -152,14 +163,14 @@ kernel product(i32 m, i32 n, i32 k, const {t} *a, const {t} *b, const f32 *v, co
         }}
     }}
     warps(4 +: {warps}){head} {{
-        i32 s = 0, first = {first};
+        i32 s = 0, before = 0, first = {first};
         reg f32 acc[BM][BN] = 0;
         for (i32 p = 0; p < k; p += BK, s = (s + 1) % S) {{
             wait(full[s]);
             dot_async(acc, {a}, {factor});
-            dot_wait(0);
-            arrive(empty[s]);
+            {wait}
         }}
+        dot_wait(0);
         acc = acc * 0.1;
         reg f32 rowmax[BM][1] = max(acc, axis = 1), rowsum[BM][1] = sum(acc, axis = 1) * 0.01;
         reg f32 bias[1][BN] = reshape(V[j +: BN], 1, BN), residual[BM][BN] = (f32) R[i + first +: BM][j +: BN];
@@ -169,7 +180,7 @@ kernel product(i32 m, i32 n, i32 k, const {t} *a, const {t} *b, const f32 *v, co
     }}
 }}
 """
-    m, n, k = choose.choice([1, 63, 64, 130, 200]), choose.choice([8, 40, 64, 136]), choose.choice([8, 64, 72, 200])
+    m, n, k = choose.choice([8, 64, 136, 200] if down else [1, 63, 64, 130, 200]), choose.choice([8, 40, 64, 136]), choose.choice([8, 64, 72, 200])
     return text, f"m={m},n={n},k={k}"
 
 
