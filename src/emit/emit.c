@@ -142,22 +142,20 @@ static struct scalar number(struct emit *m, enum thread_opcode op)
 /* Finds where the thread is in a role. */
 static void enter_place(struct emit *m, int first, int warps, int replicas)
 {
-    struct scalar warp =
-        emit_op2(m, THREAD_SUB, DT_U32, number(m, THREAD_WARP), emit_constant(DT_U32, first));
+    struct scalar warp = emit_by(m, THREAD_SUB, number(m, THREAD_WARP), first);
     m->place = (struct place){.first = first, .warps = warps, .replicas = replicas};
     m->place.lane = number(m, THREAD_LANE);
     m->place.replica = emit_constant(DT_U32, 0);
     m->place.warp = warp;
     if (replicas > 1) {
-        m->place.replica = emit_op2(m, THREAD_DIV, DT_U32, warp, emit_constant(DT_U32, warps));
-        m->place.warp = emit_op2(m, THREAD_REM, DT_U32, warp, emit_constant(DT_U32, warps));
+        m->place.replica = emit_by(m, THREAD_DIV, warp, warps);
+        m->place.warp = emit_by(m, THREAD_REM, warp, warps);
     }
-    m->place.group = emit_op2(m, THREAD_SHR, DT_U32, m->place.warp, emit_constant(DT_U32, 2));
+    m->place.group = emit_by(m, THREAD_SHR, m->place.warp, 2);
     if (warps <= EMIT_WARPGROUP || warps % EMIT_WARPGROUP != 0)
         m->place.group = emit_constant(DT_U32, 0);
-    struct scalar thread = emit_op2(
-        m, THREAD_OR, DT_U32,
-        emit_op2(m, THREAD_SHL, DT_U32, m->place.warp, emit_constant(DT_U32, 5)), m->place.lane);
+    struct scalar thread =
+        emit_op2(m, THREAD_OR, DT_U32, emit_by(m, THREAD_SHL, m->place.warp, 5), m->place.lane);
     m->place.elected =
         THREAD_ADD_OP(&m->b, THREAD_EQ, DT_U32, DT_NONE, thread.o, thread_integer(0));
     m->begun = 1;
@@ -167,8 +165,7 @@ void emit_sync(struct emit *m)
 {
     const struct place *p = &m->place;
     bool block = p->barrier == 0;
-    struct scalar which =
-        emit_op2(m, THREAD_ADD, DT_U32, p->replica, emit_constant(DT_U32, p->barrier));
+    struct scalar which = emit_by(m, THREAD_ADD, p->replica, p->barrier);
     THREAD_ADD_OP(&m->b, THREAD_BARRIER, DT_NONE, DT_NONE, block ? thread_integer(0) : which.o,
                   thread_integer(block ? 0 : p->warps * WARP_LANES));
     m->place.touched = false;

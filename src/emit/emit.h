@@ -4,15 +4,20 @@
  *   emit_scalar.c   scalar expressions
  *   emit_flow.c     variables, branches, loops
  *   emit_stmt.c     statements
- *   emit_tile.c     register tiles: elementwise operations, reductions
+ *   emit_place.c    register tiles: which elements each thread has
+ *   emit_tile.c     register tiles: elementwise operations
+ *   emit_reduce.c   register tiles: reductions
+ *   emit_shape.c    register tiles: operations that move elements between threads
+ *   emit_scratch.c  shared memory through which threads exchange elements
+ *   emit_dot.c      products that the program waits for
  *   emit_shared.c   shared tiles: the place of each element, loads and stores
- *   emit_view.c     views: loads and stores of register tiles
+ *   emit_view.c     views: loads and stores of register tiles, atomics
  *   emit_tensor.c   mbarriers, tensor copies
  *   emit_product.c  products of warpgroups
  *
- * Register tiles belong to a role of whole warpgroups and have the layout of its products' sums: each
- * warpgroup has a part of the rows, 64 at a time, as wgmma places them (PTX ISA, "Register Fragments for
- * wgmma.mma_async.m64nNk16"). Shared tiles whose rows are multiples of 128 bytes lie in panels of 128 bytes a row,
+ * Register tiles have the layout of the sums of products of warpgroups: each group of four warps has a part of the rows, 64 at
+ * a time, as wgmma places them (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"). Other numbers of warps have 16 rows
+ * each at a time. Shared tiles whose rows are multiples of 128 bytes lie in panels of 128 bytes a row,
  * swizzled as tensor copies and products want them (the same page, "Swizzling Modes"). */
 #ifndef TW_EMIT_H
 #define TW_EMIT_H

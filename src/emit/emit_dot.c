@@ -62,8 +62,8 @@ static struct scalar fetch(struct emit *m, const struct side *s, struct scalar r
     }
     if (s->at.e)
         return emit_as(m, emit_shared_read(m, &s->at, at), t);
-    struct scalar index = emit_op2(m, THREAD_ADD, DT_U32, at.column,
-                                   emit_op2(m, THREAD_MUL, DT_U32, at.row, number(columns)));
+    struct scalar index =
+        emit_op2(m, THREAD_ADD, DT_U32, at.column, emit_by(m, THREAD_MUL, at.row, columns));
     struct thread_operand from[] = {real.o, emit_scratch_at(m, &s->scratch, index),
                                     thread_integer(0)};
     if (real.o.kind != THREAD_VALUE && !real.o.integer)
@@ -79,7 +79,7 @@ static struct scalar below(struct emit *m, struct scalar index, int64_t extent, 
 {
     if (padded <= extent)
         return emit_constant(DT_BOOL, 1);
-    return emit_op2(m, THREAD_LT, DT_U32, index, number(extent));
+    return emit_by(m, THREAD_LT, index, extent);
 }
 
 /* --- the loop over k --- */
@@ -115,8 +115,8 @@ static void begin_k(struct emit *m, struct k_loop *l)
 
 static void end_k(struct emit *m, struct k_loop *l, int step, int64_t end)
 {
-    struct scalar next = emit_op2(m, THREAD_ADD, DT_U32, l->k, number(step));
-    struct scalar done = emit_op2(m, THREAD_GE, DT_U32, next, number(end));
+    struct scalar next = emit_by(m, THREAD_ADD, l->k, step);
+    struct scalar done = emit_by(m, THREAD_GE, next, end);
     struct thread_operation *leave = thread_add_control(&m->b, THREAD_BREAK_IF);
     vec_push(m->arena, &leave->operands, done.o);
     for (int i = 0; i < l->count; i++)
@@ -137,8 +137,8 @@ static void end_k(struct emit *m, struct k_loop *l, int step, int64_t end)
 /* The thread's elements of k in a fragment: two neighbours, and two that are 8 further. */
 static struct scalar k_of(struct emit *m, struct scalar k, int i)
 {
-    return emit_op2(m, THREAD_ADD, DT_U32, emit_op2(m, THREAD_ADD, DT_U32, k, emit_column(m)),
-                    number(i % 2 + i / 2 * 8));
+    return emit_by(m, THREAD_ADD, emit_op2(m, THREAD_ADD, DT_U32, k, emit_column(m)),
+                   i % 2 + i / 2 * 8);
 }
 
 static struct thread_operand left_fragment(struct emit *m, const struct dot *d, struct scalar k,
@@ -148,8 +148,8 @@ static struct thread_operand left_fragment(struct emit *m, const struct dot *d, 
     const int64_t *extent = d->left.type->extent;
     bool whole = emit_is_whole(m, &d->e->type, d->out.blocks);
     for (int i = 0; i < OF_LEFT; i++) {
-        struct scalar row = emit_op2(m, THREAD_ADD, DT_U32, emit_row(m, block, d->out.blocks),
-                                     number(i / 2 % 2 * 8));
+        struct scalar row =
+            emit_by(m, THREAD_ADD, emit_row(m, block, d->out.blocks), i / 2 % 2 * 8);
         struct scalar at = k_of(m, k, i % 2 + i / 4 * 2);
         struct scalar real = below(m, at, extent[1], (extent[1] + STEP - 1) / STEP * STEP);
         real = emit_op2(m, THREAD_AND, DT_BOOL, real, below(m, row, extent[0], extent[0] + !whole));
@@ -163,9 +163,7 @@ static struct thread_operand right_fragment(struct emit *m, const struct dot *d,
 {
     struct thread_operand all[OF_RIGHT];
     const int64_t *extent = d->right.type->extent;
-    struct scalar n =
-        emit_op2(m, THREAD_ADD, DT_U32, emit_op2(m, THREAD_SHR, DT_U32, m->place.lane, number(2)),
-                 number(column));
+    struct scalar n = emit_by(m, THREAD_ADD, emit_by(m, THREAD_SHR, m->place.lane, 2), column);
     for (int i = 0; i < OF_RIGHT; i++) {
         struct scalar at = k_of(m, k, i);
         struct scalar real = below(m, at, extent[0], (extent[0] + STEP - 1) / STEP * STEP);
@@ -214,7 +212,7 @@ static struct thread_operand factors_of(struct emit *m, const struct dot *d, str
     for (int i = 0; i < count; i++) {
         struct scalar n = number(0);
         if (d->out.columns > 1)
-            n = emit_op2(m, THREAD_ADD, DT_U32, emit_column(m), number(8 * i + odd));
+            n = emit_by(m, THREAD_ADD, emit_column(m), 8 * i + odd);
         struct scalar real = below(m, n, extent, d->out.columns > 1 ? 8 * i + 8 : 1);
         all[i] = emit_as(m, fetch(m, &d->right, k, n, real), d->sum).o;
     }
@@ -247,8 +245,7 @@ static void by_fma(struct emit *m, struct dot *d)
     for (int r = 0; r < rows; r++) {
         struct scalar row = number(0);
         if (of_rows)
-            row = emit_op2(m, THREAD_ADD, DT_U32, emit_row(m, r / 2, d->out.blocks),
-                           number(r % 2 * 8));
+            row = emit_by(m, THREAD_ADD, emit_row(m, r / 2, d->out.blocks), r % 2 * 8);
         struct scalar real = below(m, row, extent, extent + (of_rows && !whole));
         struct thread_operand left = emit_as(m, fetch(m, &d->left, row, l.k, real), d->sum).o;
         for (int i = 0; i < each; i++) {

@@ -74,23 +74,20 @@ int emit_parts(enum tile_form form, int blocks, int columns, int *elements)
 struct scalar emit_row(struct emit *m, int block, int blocks)
 {
     int rows = block_rows(m);
-    struct scalar row = emit_op2(m, THREAD_MUL, DT_U32, m->place.group,
-                                 emit_constant(DT_U32, (int64_t)blocks * rows));
+    struct scalar row = emit_by(m, THREAD_MUL, m->place.group, (int64_t)blocks * rows);
     struct scalar warp = m->place.warp;
     if (group_warps(m) == EMIT_WARPGROUP)
-        warp = emit_op2(m, THREAD_AND, DT_U32, warp, emit_constant(DT_U32, EMIT_WARPGROUP - 1));
-    struct scalar in_warp =
-        emit_op2(m, THREAD_SHR, DT_U32, m->place.lane, emit_constant(DT_U32, 2));
-    row = emit_op2(m, THREAD_ADD, DT_U32, row,
-                   emit_op2(m, THREAD_MUL, DT_U32, warp, emit_constant(DT_U32, WARP_ROWS)));
+        warp = emit_by(m, THREAD_AND, warp, EMIT_WARPGROUP - 1);
+    struct scalar in_warp = emit_by(m, THREAD_SHR, m->place.lane, 2);
+    row = emit_op2(m, THREAD_ADD, DT_U32, row, emit_by(m, THREAD_MUL, warp, WARP_ROWS));
     row = emit_op2(m, THREAD_ADD, DT_U32, row, in_warp);
-    return emit_op2(m, THREAD_ADD, DT_U32, row, emit_constant(DT_U32, (int64_t)block * rows));
+    return emit_by(m, THREAD_ADD, row, (int64_t)block * rows);
 }
 
 struct scalar emit_column(struct emit *m)
 {
-    struct scalar pair = emit_op2(m, THREAD_AND, DT_U32, m->place.lane, emit_constant(DT_U32, 3));
-    return emit_op2(m, THREAD_MUL, DT_U32, pair, emit_constant(DT_U32, 2));
+    struct scalar pair = emit_by(m, THREAD_AND, m->place.lane, 3);
+    return emit_by(m, THREAD_MUL, pair, 2);
 }
 
 struct held emit_held(struct emit *m, const struct tile *t, const struct type *type, int part,
@@ -98,17 +95,13 @@ struct held emit_held(struct emit *m, const struct tile *t, const struct type *t
 {
     struct held h = {emit_constant(DT_U32, 0), emit_constant(DT_U32, 0), emit_constant(DT_BOOL, 1)};
     if (t->form == TILE_ROWS)
-        h.row = emit_op2(m, THREAD_ADD, DT_U32, emit_row(m, part / 2, t->blocks),
-                         emit_constant(DT_U32, part % 2 * 8));
+        h.row = emit_by(m, THREAD_ADD, emit_row(m, part / 2, t->blocks), part % 2 * 8);
     if (t->form == TILE_WHOLE)
-        h.row = emit_op2(m, THREAD_ADD, DT_U32, emit_row(m, part, t->blocks),
-                         emit_constant(DT_U32, i / 2 % 2 * 8));
+        h.row = emit_by(m, THREAD_ADD, emit_row(m, part, t->blocks), i / 2 % 2 * 8);
     if (t->form == TILE_WHOLE)
-        h.column = emit_op2(m, THREAD_ADD, DT_U32, emit_column(m),
-                            emit_constant(DT_U32, i / 4 * 8 + i % 2));
+        h.column = emit_by(m, THREAD_ADD, emit_column(m), i / 4 * 8 + i % 2);
     if (t->form == TILE_COLUMNS)
-        h.column = emit_op2(m, THREAD_ADD, DT_U32, emit_column(m),
-                            emit_constant(DT_U32, i / 2 * 8 + i % 2));
+        h.column = emit_by(m, THREAD_ADD, emit_column(m), i / 2 * 8 + i % 2);
     if (emit_is_whole(m, type, t->blocks))
         return h;
     struct scalar rows = emit_constant(DT_U32, extent_of(type, 1));
@@ -126,15 +119,14 @@ struct held emit_held(struct emit *m, const struct tile *t, const struct type *t
 
 struct scalar emit_holds_first(struct emit *m, enum tile_form form)
 {
-    struct scalar quad = emit_op2(m, THREAD_AND, DT_U32, m->place.lane, emit_constant(DT_U32, 3));
+    struct scalar quad = emit_by(m, THREAD_AND, m->place.lane, 3);
     if (form == TILE_ROWS)
-        return emit_op2(m, THREAD_EQ, DT_U32, quad, emit_constant(DT_U32, 0));
+        return emit_by(m, THREAD_EQ, quad, 0);
     if (form == TILE_WHOLE)
         return emit_constant(DT_BOOL, 1);
-    struct scalar first = emit_op2(m, THREAD_EQ, DT_U32, m->place.warp, emit_constant(DT_U32, 0));
+    struct scalar first = emit_by(m, THREAD_EQ, m->place.warp, 0);
     int64_t lanes = form == TILE_COLUMNS ? COLUMNS_OF_LANE : 1;
-    return emit_op2(m, THREAD_AND, DT_BOOL, first,
-                    emit_op2(m, THREAD_LT, DT_U32, m->place.lane, emit_constant(DT_U32, lanes)));
+    return emit_op2(m, THREAD_AND, DT_BOOL, first, emit_by(m, THREAD_LT, m->place.lane, lanes));
 }
 
 struct thread_operand emit_element(struct emit *m, const struct tile *t, int part, int i)

@@ -63,8 +63,7 @@ static struct scalar descriptor(struct emit *m, const struct shared_part *p, boo
     int64_t leading = across ? (int64_t)p->rows * EMIT_PANEL : DESCRIPTOR_UNIT;
     int64_t constant =
         (int64_t)p->row * p->panel + (int64_t)(p->column / p->panel) * p->rows * p->panel;
-    struct scalar first =
-        emit_op2(m, THREAD_MUL, DT_U32, row, emit_constant(DT_U32, across ? p->rows : p->panel));
+    struct scalar first = emit_by(m, THREAD_MUL, row, across ? p->rows : p->panel);
     bool known = p->stage.o.kind != THREAD_VALUE;
     if (known)
         constant += matrix * p->stage.o.integer;
@@ -196,10 +195,8 @@ static struct thread_value *block_product(struct emit *m, const struct product *
     struct scalar row = emit_constant(DT_U32, 0), left = row;
     int blocks = emit_blocks(m, &p->s->target->type, p->s->loc);
     if (!p->left.in_registers) {
-        row = emit_op2(m, THREAD_MUL, DT_U32, m->place.group,
-                       emit_constant(DT_U32, (int64_t)blocks * EMIT_ROWS));
-        row =
-            emit_op2(m, THREAD_ADD, DT_U32, row, emit_constant(DT_U32, (int64_t)block * EMIT_ROWS));
+        row = emit_by(m, THREAD_MUL, m->place.group, (int64_t)blocks * EMIT_ROWS);
+        row = emit_by(m, THREAD_ADD, row, (int64_t)block * EMIT_ROWS);
         left = descriptor(m, &p->left.part, p->left.across, row);
     }
     struct scalar right = p->right.descriptor;

@@ -89,9 +89,8 @@ static struct thread_operand over_warps(struct emit *m, const struct reduction *
     for (int w = 0; w < m->place.warps; w++) {
         for (int i = 0; i < elements; i++) {
             struct held h = emit_held(m, &of_warp, &type, 0, i);
-            all[i] = emit_from_scratch(m, &s,
-                                       emit_op2(m, THREAD_ADD, DT_U32, h.column,
-                                                emit_constant(DT_U32, (int64_t)w * columns)));
+            all[i] =
+                emit_from_scratch(m, &s, emit_by(m, THREAD_ADD, h.column, (int64_t)w * columns));
         }
         struct thread_operand group = emit_join(m, r->t, all, elements);
         sum = w == 0 ? group : combine(m, r, sum, group);

@@ -70,6 +70,11 @@ struct scalar emit_op2(struct emit *m, enum thread_opcode op, enum dtype t, stru
     return of_value(THREAD_ADD_OP(&m->b, op, t, DT_NONE, a.o, b.o), result);
 }
 
+struct scalar emit_by(struct emit *m, enum thread_opcode op, struct scalar a, int64_t b)
+{
+    return emit_op2(m, op, DT_U32, a, emit_constant(DT_U32, b));
+}
+
 /* --- casts --- */
 
 struct thread_operand emit_cast(struct emit *m, enum dtype to, enum dtype from,

@@ -28,7 +28,7 @@ struct scratch emit_scratch(struct emit *m, enum dtype t, int slot, int64_t elem
 /* Elements of the replicas take turns, since no replica knows yet how many there are. */
 struct thread_operand emit_scratch_at(struct emit *m, const struct scratch *s, struct scalar index)
 {
-    struct scalar each = emit_op2(m, THREAD_MUL, DT_U32, index, emit_constant(DT_U32, s->replicas));
+    struct scalar each = emit_by(m, THREAD_MUL, index, s->replicas);
     each = emit_op2(m, THREAD_ADD, DT_U32, each, m->place.replica);
     return thread_element(s->object, each.o, 0);
 }
@@ -64,8 +64,8 @@ static struct scalar narrow(struct emit *m, struct scalar *index, int64_t start,
 {
     if (start == 0 && extent == all)
         return emit_constant(DT_BOOL, 1);
-    *index = emit_op2(m, THREAD_SUB, DT_U32, *index, emit_constant(DT_U32, start));
-    return emit_op2(m, THREAD_LT, DT_U32, *index, emit_constant(DT_U32, extent));
+    *index = emit_by(m, THREAD_SUB, *index, start);
+    return emit_by(m, THREAD_LT, *index, extent);
 }
 
 void emit_to_scratch(struct emit *m, const struct scratch *s, const struct tile *t,
@@ -113,10 +113,8 @@ struct scratch emit_warps_to_scratch(struct emit *m, enum dtype t, struct thread
     int elements, lanes = columns > 1 ? 4 : 1;
     emit_parts(of_warp.form, 1, columns, &elements);
     const struct type type = {.rank = 1, .extent = {columns}};
-    struct scalar first =
-        emit_op2(m, THREAD_LT, DT_U32, m->place.lane, emit_constant(DT_U32, lanes));
-    struct scalar base =
-        emit_op2(m, THREAD_MUL, DT_U32, m->place.warp, emit_constant(DT_U32, columns));
+    struct scalar first = emit_by(m, THREAD_LT, m->place.lane, lanes);
+    struct scalar base = emit_by(m, THREAD_MUL, m->place.warp, columns);
     for (int i = 0; i < elements; i++) {
         struct held h = emit_held(m, &of_warp, &type, 0, i);
         store_if(m, first, t,

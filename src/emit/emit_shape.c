@@ -2,16 +2,6 @@
  * loads what it has of the result. A part of a tile that begins at the thread's own elements needs no exchange. */
 #include "emit/emit_own.h"
 
-static struct scalar constant(int64_t v)
-{
-    return emit_constant(DT_U32, v);
-}
-
-static struct scalar op(struct emit *m, enum thread_opcode code, struct scalar a, int64_t b)
-{
-    return emit_op2(m, code, DT_U32, a, constant(b));
-}
-
 static int64_t extent_of(const struct type *t, int from_last)
 {
     return t->rank > from_last ? t->extent[t->rank - 1 - from_last] : 1;
@@ -79,7 +69,7 @@ static struct scalar source_of(struct emit *m, const struct expr *e, const struc
     const struct type *to = &e->type;
     struct scalar row = at.row, column = at.column;
     if (e->op == OP_RESHAPE || e->op == OP_ACCESS) {
-        row = op(m, THREAD_MUL, row, extent_of(to, 0));
+        row = emit_by(m, THREAD_MUL, row, extent_of(to, 0));
         return emit_op2(m, THREAD_ADD, DT_U32, row, column);
     }
     switch (e->op) {
@@ -88,16 +78,16 @@ static struct scalar source_of(struct emit *m, const struct expr *e, const struc
         column = at.row;
         break;
     case OP_REPEAT:
-        row = op(m, THREAD_REM, row, rows);
-        column = op(m, THREAD_REM, column, columns);
+        row = emit_by(m, THREAD_REM, row, rows);
+        column = emit_by(m, THREAD_REM, column, columns);
         break;
     case OP_REPEAT_INTERLEAVE:
-        row = op(m, THREAD_DIV, row, extent_of(to, 1) / rows);
-        column = op(m, THREAD_DIV, column, extent_of(to, 0) / columns);
+        row = emit_by(m, THREAD_DIV, row, extent_of(to, 1) / rows);
+        column = emit_by(m, THREAD_DIV, column, extent_of(to, 0) / columns);
         break;
     default: break;
     }
-    return emit_op2(m, THREAD_ADD, DT_U32, op(m, THREAD_MUL, row, columns), column);
+    return emit_op2(m, THREAD_ADD, DT_U32, emit_by(m, THREAD_MUL, row, columns), column);
 }
 
 static struct tile exchange(struct emit *m, const struct expr *e, const struct tile *from,

@@ -50,8 +50,7 @@ static bool find_stage(struct emit *m, const struct expr *e, int axes, struct sc
             return false;
         }
         struct scalar index = emit_as(m, emit_scalar(m, e->index[i].value), DT_U32);
-        *stage =
-            emit_op2(m, THREAD_MUL, DT_U32, *stage, emit_constant(DT_U32, e->sym->type.extent[i]));
+        *stage = emit_by(m, THREAD_MUL, *stage, e->sym->type.extent[i]);
         *stage = emit_op2(m, THREAD_ADD, DT_U32, index, *stage);
     }
     return true;
@@ -95,11 +94,9 @@ struct at {
 static struct at at_row(struct emit *m, const struct shared_part *p, struct scalar row)
 {
     struct at at = {.part = p};
-    struct scalar matrix = emit_op2(m, THREAD_MUL, DT_U32, p->stage,
-                                    emit_constant(DT_U32, (int64_t)p->rows * p->columns));
-    at.row_start = emit_op2(m, THREAD_ADD, DT_U32, matrix,
-                            emit_op2(m, THREAD_MUL, DT_U32, row, emit_constant(DT_U32, p->panel)));
-    at.turned = emit_op2(m, THREAD_AND, DT_U32, row, emit_constant(DT_U32, EMIT_SWIZZLED_ROWS - 1));
+    struct scalar matrix = emit_by(m, THREAD_MUL, p->stage, (int64_t)p->rows * p->columns);
+    at.row_start = emit_op2(m, THREAD_ADD, DT_U32, matrix, emit_by(m, THREAD_MUL, row, p->panel));
+    at.turned = emit_by(m, THREAD_AND, row, EMIT_SWIZZLED_ROWS - 1);
     return at;
 }
 
@@ -117,9 +114,8 @@ static struct scalar in_row(struct emit *m, const struct at *at, struct scalar p
 {
     int each = EMIT_PIECE / size_of(at->part->sym);
     if (at->part->swizzled)
-        piece = emit_op2(m, THREAD_XOR, DT_U32, emit_op2(m, THREAD_XOR, DT_U32, piece, at->turned),
-                         emit_constant(DT_U32, more));
-    struct scalar place = emit_op2(m, THREAD_MUL, DT_U32, piece, emit_constant(DT_U32, each));
+        piece = emit_by(m, THREAD_XOR, emit_op2(m, THREAD_XOR, DT_U32, piece, at->turned), more);
+    struct scalar place = emit_by(m, THREAD_MUL, piece, each);
     place = emit_op2(m, THREAD_ADD, DT_U32, at->row_start, place);
     return emit_op2(m, THREAD_ADD, DT_U32, place, within);
 }
@@ -130,13 +126,11 @@ static struct thread_operand matrices_at(struct emit *m, const struct shared_par
                                          int blocks, int columns)
 {
     struct scalar first = emit_row(m, block, blocks);
-    struct scalar quarter =
-        emit_op2(m, THREAD_SHR, DT_U32, m->place.lane, emit_constant(DT_U32, 2));
-    struct scalar in_half =
-        emit_op2(m, THREAD_AND, DT_U32, m->place.lane, emit_constant(DT_U32, 15));
+    struct scalar quarter = emit_by(m, THREAD_SHR, m->place.lane, 2);
+    struct scalar in_half = emit_by(m, THREAD_AND, m->place.lane, 15);
     struct scalar row =
         emit_op2(m, THREAD_ADD, DT_U32, emit_op2(m, THREAD_SUB, DT_U32, first, quarter), in_half);
-    struct scalar half = emit_op2(m, THREAD_SHR, DT_U32, m->place.lane, emit_constant(DT_U32, 4));
+    struct scalar half = emit_by(m, THREAD_SHR, m->place.lane, 4);
     struct at at = at_row(m, p, row);
     int in_panel = p->swizzled ? columns % p->panel / 8 : 0;
     struct scalar place = in_row(m, &at, half, in_panel, emit_constant(DT_U32, 0));
@@ -176,15 +170,14 @@ static struct thread_operand load_halves(struct emit *m, const struct shared_par
 static struct thread_operand pair_at(struct emit *m, const struct shared_part *p, int block,
                                      int blocks, int below, int columns)
 {
-    struct scalar row =
-        emit_op2(m, THREAD_ADD, DT_U32, emit_row(m, block, blocks), emit_constant(DT_U32, below));
+    struct scalar row = emit_by(m, THREAD_ADD, emit_row(m, block, blocks), below);
     struct scalar column = emit_column(m);
     struct at at = at_row(m, p, row);
     struct scalar piece = emit_constant(DT_U32, 0), within = column;
     int more = 0;
     if (p->swizzled) {
-        piece = emit_op2(m, THREAD_SHR, DT_U32, column, emit_constant(DT_U32, 2));
-        within = emit_op2(m, THREAD_AND, DT_U32, column, emit_constant(DT_U32, 3));
+        piece = emit_by(m, THREAD_SHR, column, 2);
+        within = emit_by(m, THREAD_AND, column, 3);
         more = columns % p->panel / 4;
     }
     struct scalar place = in_row(m, &at, piece, more, within);
@@ -262,19 +255,12 @@ static struct scalar in_matrix(struct emit *m, const struct sym *s, struct scala
     int64_t rows = t->rank > 1 ? t->extent[t->rank - 2] : 1, columns = t->extent[t->rank - 1];
     int each = EMIT_PIECE / size_of(s), panel = EMIT_PANEL / size_of(s);
     if (!emit_is_swizzled(s))
-        return emit_op2(m, THREAD_ADD, DT_U32, column,
-                        emit_op2(m, THREAD_MUL, DT_U32, row, emit_constant(DT_U32, columns)));
+        return emit_op2(m, THREAD_ADD, DT_U32, column, emit_by(m, THREAD_MUL, row, columns));
     struct scalar start =
-        emit_op2(m, THREAD_MUL, DT_U32,
-                 emit_op2(m, THREAD_DIV, DT_U32, column, emit_constant(DT_U32, panel)),
-                 emit_constant(DT_U32, rows * panel));
-    start = emit_op2(m, THREAD_ADD, DT_U32, start,
-                     emit_op2(m, THREAD_MUL, DT_U32, row, emit_constant(DT_U32, panel)));
-    struct scalar turned = emit_op2(m, THREAD_MUL, DT_U32,
-                                    emit_op2(m, THREAD_AND, DT_U32, row, emit_constant(DT_U32, 7)),
-                                    emit_constant(DT_U32, each));
-    struct scalar in_panel =
-        emit_op2(m, THREAD_AND, DT_U32, column, emit_constant(DT_U32, panel - 1));
+        emit_by(m, THREAD_MUL, emit_by(m, THREAD_DIV, column, panel), rows * panel);
+    start = emit_op2(m, THREAD_ADD, DT_U32, start, emit_by(m, THREAD_MUL, row, panel));
+    struct scalar turned = emit_by(m, THREAD_MUL, emit_by(m, THREAD_AND, row, 7), each);
+    struct scalar in_panel = emit_by(m, THREAD_AND, column, panel - 1);
     return emit_op2(m, THREAD_ADD, DT_U32, start,
                     emit_op2(m, THREAD_XOR, DT_U32, in_panel, turned));
 }
@@ -301,7 +287,7 @@ static struct scalar place_of(struct emit *m, const struct shared_place *a, stru
     }
     int64_t size = t->extent[t->rank - 1] * (t->rank > 1 ? t->extent[t->rank - 2] : 1);
     return emit_op2(m, THREAD_ADD, DT_U32, in_matrix(m, a->e->sym, index[0], index[1]),
-                    emit_op2(m, THREAD_MUL, DT_U32, matrix, emit_constant(DT_U32, size)));
+                    emit_by(m, THREAD_MUL, matrix, size));
 }
 
 static struct thread_operand load_element(struct emit *m, const struct shared_place *a,
@@ -350,7 +336,7 @@ static int64_t covered(struct emit *m, const struct expr *e, struct scalar *firs
     *first = emit_constant(DT_U32, 0);
     for (; axis < e->indices && axis < t->rank - 2 && e->index[axis].kind == IX_ELEMENT; axis++) {
         struct scalar index = emit_as(m, emit_scalar(m, e->index[axis].value), DT_U32);
-        *first = emit_op2(m, THREAD_MUL, DT_U32, *first, emit_constant(DT_U32, t->extent[axis]));
+        *first = emit_by(m, THREAD_MUL, *first, t->extent[axis]);
         *first = emit_op2(m, THREAD_ADD, DT_U32, index, *first);
     }
     for (; axis < t->rank; axis++) {
@@ -371,9 +357,8 @@ static void fill(struct emit *m, const struct thread_object *object, struct scal
     int each = EMIT_PIECE / (int)dtype_size(t);
     if (t == DT_BOOL || count % each != 0 || object->at % EMIT_PIECE != 0)
         each = 1;
-    struct scalar thread =
-        emit_op2(m, THREAD_ADD, DT_U32, m->place.lane,
-                 emit_op2(m, THREAD_MUL, DT_U32, m->place.warp, emit_constant(DT_U32, WARP_LANES)));
+    struct scalar thread = emit_op2(m, THREAD_ADD, DT_U32, m->place.lane,
+                                    emit_by(m, THREAD_MUL, m->place.warp, WARP_LANES));
     struct thread_operand piece = t == DT_BOOL ? v : emit_splat(m, t, v, each);
     struct thread_operation *loop = thread_add_control(&m->b, THREAD_LOOP);
     struct thread_region *outer = m->b.region, *r = arena_new(m->arena, struct thread_region);
@@ -384,16 +369,14 @@ static void fill(struct emit *m, const struct thread_object *object, struct scal
     vec_push(m->arena, &loop->regions, r);
     m->b.region = r;
     struct scalar at = {thread_use(i), DT_U32};
-    struct scalar done = emit_op2(m, THREAD_GE, DT_U32, at, emit_constant(DT_U32, count / each));
+    struct scalar done = emit_by(m, THREAD_GE, at, count / each);
     struct thread_operation *leave = thread_add_control(&m->b, THREAD_BREAK_IF);
     vec_push(m->arena, &leave->operands, done.o);
-    struct scalar start = emit_op2(m, THREAD_MUL, DT_U32, first, emit_constant(DT_U32, count));
-    start = emit_op2(m, THREAD_ADD, DT_U32, start,
-                     emit_op2(m, THREAD_MUL, DT_U32, at, emit_constant(DT_U32, each)));
+    struct scalar start = emit_by(m, THREAD_MUL, first, count);
+    start = emit_op2(m, THREAD_ADD, DT_U32, start, emit_by(m, THREAD_MUL, at, each));
     THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE, thread_element(object, start.o, 0),
                   piece);
-    struct scalar next = emit_op2(m, THREAD_ADD, DT_U32, at,
-                                  emit_constant(DT_U32, (int64_t)m->place.warps * WARP_LANES));
+    struct scalar next = emit_by(m, THREAD_ADD, at, (int64_t)m->place.warps * WARP_LANES);
     struct thread_operation *again = thread_add_control(&m->b, THREAD_CONTINUE);
     vec_push(m->arena, &again->operands, next.o);
     m->b.region = outer;

@@ -32,8 +32,7 @@ static struct thread_operand mbarrier(struct emit *m, const struct expr *e)
 {
     struct scalar index = emit_constant(DT_U32, 0);
     for (int i = 0; i < e->indices; i++) {
-        index =
-            emit_op2(m, THREAD_MUL, DT_U32, index, emit_constant(DT_U32, e->sym->type.extent[i]));
+        index = emit_by(m, THREAD_MUL, index, e->sym->type.extent[i]);
         index = emit_op2(m, THREAD_ADD, DT_U32,
                          emit_as(m, emit_scalar(m, e->index[i].value), DT_U32), index);
     }
@@ -94,7 +93,7 @@ static struct scalar next_parity(struct emit *m, const struct expr *barrier,
                                                              thread_integer(1), number.o)),
                                     DT_U32};
     }
-    parity = emit_op2(m, THREAD_AND, DT_U32, parity, emit_constant(DT_U32, 1));
+    parity = emit_by(m, THREAD_AND, parity, 1);
     v->slots[0].o = emit_op2(m, THREAD_XOR, DT_U32, phases, bit).o;
     return parity;
 }
@@ -105,7 +104,7 @@ static struct scalar given_parity(struct emit *m, const struct expr *e)
     struct scalar parity = emit_as(m, emit_scalar(m, e->args[1]), DT_U32);
     if (!e->args[0]->sym->ready)
         return parity;
-    return emit_op2(m, THREAD_XOR, DT_U32, parity, emit_constant(DT_U32, 1));
+    return emit_by(m, THREAD_XOR, parity, 1);
 }
 
 static void wait(struct emit *m, const struct expr *e)
@@ -182,7 +181,7 @@ static void arrive(struct emit *m, const struct expr *e)
     if (m->place.one_thread)
         times = warps ? EMIT_WARPGROUP : 1;
     else if (m->place.warps % EMIT_WARPGROUP == 0)
-        emit_open_if(m, emit_op2(m, THREAD_EQ, DT_U32, m->place.lane, emit_constant(DT_U32, 0)));
+        emit_open_if(m, emit_by(m, THREAD_EQ, m->place.lane, 0));
     else {
         open_one_thread(m);
         times = EMIT_WARPGROUP;
@@ -299,8 +298,7 @@ static void copy_box(struct emit *m, const struct boxes *b, const struct thread_
     int at_column = p->column + column;
     int64_t place = (int64_t)(p->row + row) * p->panel +
                     (int64_t)(at_column / p->panel) * p->rows * p->panel + at_column % p->panel;
-    struct scalar first = emit_op2(m, THREAD_MUL, DT_U32, p->stage,
-                                   emit_constant(DT_U32, (int64_t)p->rows * p->columns));
+    struct scalar first = emit_by(m, THREAD_MUL, p->stage, (int64_t)p->rows * p->columns);
     o[count++] = map_of(m, b);
     o[count++] = thread_element(p->object, first.o, place);
     if (barrier)

@@ -142,11 +142,18 @@ struct tile emit_spread(struct emit *m, const struct tile *from, const struct ty
 
 /* --- elementwise --- */
 
+static bool is_shift(const struct expr *e)
+{
+    return e->op == OP_SHL || e->op == OP_SHR;
+}
+
 static enum dtype operand_type(const struct expr *e)
 {
     bool first_is_bool = e->op == OP_WHERE || e->op == OP_SELECT;
     if (op_table[e->op].class == CLASS_LOGIC)
         return DT_BOOL;
+    if (is_shift(e))
+        return e->type.dtype;
     enum dtype t = e->args[first_is_bool]->type.dtype;
     for (int i = first_is_bool; i < e->count; i++)
         t = dtype_join(t, e->args[i]->type.dtype);
@@ -190,7 +197,7 @@ static struct tile operate(struct emit *m, const struct expr *e, struct tile *ar
     if (mixed && is_half(t)) /* strands of 16 bits would share words */
         wide = DT_F32;
     for (int i = is_choice(e); i < e->count; i++) {
-        args[i] = emit_tile_cast(m, args[i], wide);
+        args[i] = emit_tile_cast(m, args[i], is_shift(e) && i == 1 ? DT_U32 : wide);
         if (wide == DT_BOOL && args[i].form == TILE_UNIFORM)
             args[i].part[0] = emit_predicate(m, (struct scalar){args[i].part[0], DT_BOOL});
     }
