@@ -85,6 +85,13 @@ CASES = [
     ("shared bool b[64] at 0\n %p = eq.u32 %n, 3\n %v = load_if.f16 %p, %out, %n, 1, 0.5\n %q = load_shared_if.bool %p, b[%n], %p\n"
      "%w = load_shared_if.bool %q, b[3], %q\n store.f16 %out, %n, 0, %v\n store.bool %out, %n, 8, %w", None),
     ("%v = load_if.f32 %n, %out, %n, 1, 0.5", "expected a predicate (bool)"),
+    ("%a = atomic_add.f32 %out, %n, 0, 1.0 %b = atomic_max.i32 %out, %n, 1, -5 %c = atomic_cas.u64 %out, %n, 1, 0, 7 %d = atomic_add.bf16 %out, 3, 0, 0.5\n"
+     "%e = atomic_exchange.f32 %out, %n, 0, %a %f = atomic_xor.u32 %out, %n, 0, %n %g = atomic_arrive.i64 %out, %n, 0, 1 store.i64 %out, %n, 9, %g", None),
+    ("%g = undefined.f32 * 4\n %a = atomic_add.f32 %out, %n, 0, %g", "an atomic has one element"),
+    # the sums of a group that begins, and of one that an arm of an `if` commits
+    ("%none = undefined.f32 * 32\n %b = product_begin.f32 %none %w = product_wait.f32 %b, 0 %x = reduce_add.f32 %w\n store.f32 %out, %n, 0, %x", None),
+    ("%none = undefined.f32 * 32\n %b = product_begin.f32 %none", "nothing waits for these products"),
+    ("%none = undefined.f32 * 32\n %b = product_begin.f32 %none %w = product_wait.f32 %b, 1", "may still be under way"),
     ("%p = eq.u32 %n, 3\n %g = undefined.f32 * 4\n %v = load_if.f32 %p, %out, %n, 1, %g", "a load under a predicate has one element"),
     ("shared f16 a[64] at 0\n %g = load_matrix.f16 a[%n], 1 * 8\n store_shared.f16 a[%n], %g", None),
     ("shared f16 a[64] at 0\n %g = load_matrix.f16 a[%n], 1 * 16", "one instruction moves 4, 8 or 16 bytes of a lane"),
