@@ -156,30 +156,27 @@ static void tighten_limits(struct facts *f)
         f->greatest = tighter;
 }
 
-struct facts facts_tightened(struct facts f, bool *possible)
+bool facts_tighten(struct facts *f)
 {
-    *possible = true;
-    if (f.modulus == 0) {
-        *possible = f.least <= f.rest && f.rest <= f.greatest && ((uint64_t)f.rest & ~f.ones) == 0;
-        return facts_exactly(f.rest);
+    if (f->modulus == 0) {
+        bool possible =
+            f->least <= f->rest && f->rest <= f->greatest && ((uint64_t)f->rest & ~f->ones) == 0;
+        *f = facts_exactly(f->rest);
+        return possible;
     }
-    tighten_limits(&f);
-    if (f.least >= f.greatest) {
-        *possible = f.least == f.greatest && floor_remainder(f.least, f.modulus) == f.rest &&
-                    ((uint64_t)f.least & ~f.ones) == 0;
-        return facts_exactly(f.least);
+    tighten_limits(f);
+    if (f->least >= f->greatest) {
+        bool possible = f->least == f->greatest &&
+                        floor_remainder(f->least, f->modulus) == f->rest &&
+                        ((uint64_t)f->least & ~f->ones) == 0;
+        *f = facts_exactly(f->least);
+        return possible;
     }
-    if (f.least >= 0 && f.greatest != INT64_MAX)
-        f.ones &= facts_filled((uint64_t)f.greatest);
-    uint64_t low = facts_lowest_bit((uint64_t)f.modulus) - 1;
-    f.ones &= ~low | (uint64_t)f.rest;
-    return f;
-}
-
-struct facts facts_normal(struct facts f)
-{
-    bool possible;
-    return facts_tightened(f, &possible);
+    if (f->least >= 0 && f->greatest != INT64_MAX)
+        f->ones &= facts_filled((uint64_t)f->greatest);
+    uint64_t low = facts_lowest_bit((uint64_t)f->modulus) - 1;
+    f->ones &= ~low | (uint64_t)f->rest;
+    return true;
 }
 
 struct facts facts_with_residue(struct facts f, int64_t modulus, int64_t rest)
@@ -188,7 +185,8 @@ struct facts facts_with_residue(struct facts f, int64_t modulus, int64_t rest)
     struct residue both = residue_meet(residue_in(&f), (struct residue){modulus, rest}, &possible);
     f.modulus = both.modulus;
     f.rest = both.rest;
-    return facts_normal(f);
+    facts_tighten(&f);
+    return f;
 }
 
 struct facts facts_with_ones(struct facts f, uint64_t ones)
@@ -277,9 +275,11 @@ bool facts_same(const struct facts *a, const struct facts *b)
 struct facts facts_join(const struct facts *a, const struct facts *b)
 {
     struct residue r = residue_join(residue_in(a), residue_in(b));
-    return facts_normal((struct facts){a->least < b->least ? a->least : b->least,
-                                       a->greatest > b->greatest ? a->greatest : b->greatest,
-                                       r.modulus, r.rest, a->ones | b->ones});
+    struct facts either = {a->least < b->least ? a->least : b->least,
+                           a->greatest > b->greatest ? a->greatest : b->greatest, r.modulus, r.rest,
+                           a->ones | b->ones};
+    facts_tighten(&either);
+    return either;
 }
 
 /* Returns what holds if both hold; *possible: some number has both. */
@@ -287,12 +287,10 @@ static struct facts both_of(const struct facts *a, const struct facts *b, bool *
 {
     bool divides;
     struct residue r = residue_meet(residue_in(a), residue_in(b), &divides);
-    struct facts both =
-        facts_tightened((struct facts){a->least > b->least ? a->least : b->least,
-                                       a->greatest < b->greatest ? a->greatest : b->greatest,
-                                       r.modulus, r.rest, a->ones & b->ones},
-                        possible);
-    *possible = *possible && divides;
+    struct facts both = {a->least > b->least ? a->least : b->least,
+                         a->greatest < b->greatest ? a->greatest : b->greatest, r.modulus, r.rest,
+                         a->ones & b->ones};
+    *possible = facts_tighten(&both) && divides;
     return both;
 }
 
@@ -318,7 +316,8 @@ struct facts facts_widen(const struct facts *before, const struct facts *now, st
     if (joined.greatest > before->greatest)
         joined.greatest = all.greatest;
     joined.ones = joined.ones == before->ones ? joined.ones : UINT64_MAX;
-    return facts_normal(joined);
+    facts_tighten(&joined);
+    return joined;
 }
 
 /* --- over the integers --- */
@@ -332,6 +331,11 @@ static int64_t limit_sum(int64_t a, int64_t b, int64_t none)
 
 struct facts facts_sum(const struct facts *a, const struct facts *b)
 {
+    int64_t number;
+    if (a->modulus == 0 && b->modulus == 0 && !__builtin_add_overflow(a->rest, b->rest, &number))
+        return facts_exactly(number);
+    if (a->modulus == 0 && a->rest == 0)
+        return *b;
     struct residue r = residue_sum(residue_in(a), residue_in(b));
     struct facts sum = {limit_sum(a->least, b->least, INT64_MIN),
                         limit_sum(a->greatest, b->greatest, INT64_MAX), r.modulus, r.rest,
@@ -339,7 +343,8 @@ struct facts facts_sum(const struct facts *a, const struct facts *b)
     /* without a bit in common, nothing is carried */
     if (a->least >= 0 && b->least >= 0 && (a->ones & b->ones) == 0)
         sum.ones = a->ones | b->ones;
-    return facts_normal(sum);
+    facts_tighten(&sum);
+    return sum;
 }
 
 static void product_limits(const struct facts *a, const struct facts *b, struct facts *out)
@@ -371,14 +376,18 @@ static uint64_t shifted_ones(const struct facts *a, const struct facts *b)
 
 struct facts facts_product(const struct facts *a, const struct facts *b)
 {
+    int64_t product;
+    if (a->modulus == 0 && b->modulus == 0 && !__builtin_mul_overflow(a->rest, b->rest, &product))
+        return facts_exactly(product);
     bool once = a->modulus == 0 && a->rest == 1;
     if (once && !facts_no_limit(b->least) && !facts_no_limit(b->greatest))
-        return facts_normal(*b);
+        return *b;
     struct residue r = residue_product(residue_in(a), residue_in(b));
     struct facts out = {.modulus = r.modulus, .rest = r.rest};
     product_limits(a, b, &out);
     out.ones = shifted_ones(a, b) & shifted_ones(b, a);
-    return facts_normal(out);
+    facts_tighten(&out);
+    return out;
 }
 
 /* Returns what is left of a number that may be cut to the type: its last bits. */

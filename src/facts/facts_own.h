@@ -18,10 +18,8 @@ static inline uint64_t facts_filled(uint64_t v)
     return v;
 }
 
-/* Returns f with its parts tightened by each other. *possible: some number has all of them. */
-struct facts facts_tightened(struct facts f, bool *possible);
-/* Does the same for facts of which some number is known to have them all. */
-struct facts facts_normal(struct facts f);
+/* Tightens the parts of *f by each other. Returns true if some number has all of them. */
+bool facts_tighten(struct facts *f);
 /* Returns f for a number that is also rest + modulus · i, modulus > 0. */
 struct facts facts_with_residue(struct facts f, int64_t modulus, int64_t rest);
 /* Returns f for a number whose other bits are 0. */

@@ -99,7 +99,8 @@ static struct facts summed(struct facts_type t, struct facts f, bool over, int64
         return fitted(t, f);
     f.least = least;
     f.greatest = greatest;
-    return facts_normal(f);
+    facts_tighten(&f);
+    return f;
 }
 
 static struct facts sum(struct facts_type t, const struct facts *x)
@@ -159,14 +160,16 @@ static struct facts magnitude(struct facts_type t, const struct facts *x)
         return fitted(t, negative);
     either.least = x->least == facts_any(t).least ? INT64_MIN : 0;
     either.ones = UINT64_MAX;
-    return fitted(t, facts_normal(either));
+    facts_tighten(&either);
+    return fitted(t, either);
 }
 
 static struct facts square(struct facts_type t, const struct facts *x)
 {
     struct facts p = facts_product(x, x);
     p.least = larger(p.least, 0);
-    return fitted(t, facts_normal(p));
+    facts_tighten(&p);
+    return fitted(t, p);
 }
 
 /* Above the greatest power of two of its type it wraps. */
@@ -254,7 +257,8 @@ static struct facts extreme(struct facts_type t, const struct facts *a, const st
         return either;
     either.least = least ? either.least : larger(a->least, b->least);
     either.greatest = least ? lesser(a->greatest, b->greatest) : either.greatest;
-    return facts_normal(either);
+    facts_tighten(&either);
+    return either;
 }
 
 static struct facts minimum(struct facts_type t, const struct facts *x)
@@ -310,7 +314,8 @@ static struct facts both_bits(struct facts_type t, const struct facts *x)
     for (int i = 0; i < 2; i++)
         if (x[i].least >= 0)
             f.greatest = lesser(f.greatest, x[i].greatest);
-    return facts_normal(f);
+    facts_tighten(&f);
+    return f;
 }
 
 static struct facts either_bits(struct facts_type t, const struct facts *x)
@@ -424,7 +429,8 @@ static struct facts other_than(const struct facts *a, const struct facts *b)
         return f;
     f.least += f.least == v;
     f.greatest -= f.greatest == v;
-    return facts_normal(f);
+    facts_tighten(&f);
+    return f;
 }
 
 /* Returns f with the ends of 64 bits moved to the next numbers of the congruence. */

@@ -304,8 +304,10 @@ static void read_file(struct importer *im, struct file *file)
                    "files import each other more than %d deep", MOST_DEEP);
         return;
     }
-    read_imports(im, file, scan_text(im->arena, file->source));
-    struct node *items = parse_text(im->arena, im->diag, file->source, &im->types, &im->fns);
+    struct token_list list = scan_text(im->arena, file->source);
+    read_imports(im, file, list);
+    struct node *items =
+        parse_tokens(im->arena, im->diag, file->source, list, &im->types, &im->fns);
     for (struct node *n = items, *next; n; n = next) {
         next = n->next;
         n->next = NULL;

@@ -15,24 +15,16 @@ static void visit_list(const struct node *list, void (*visit)(void *user, const 
 void visit_children(const struct node *n, void (*visit)(void *user, const struct node *child),
                     void *user)
 {
+    /* Two fields of a node may be one list: `type` and `a` of a result, `list` and `body` of a block. */
+    const struct node *own_a = n->a == n->type ? NULL : n->a;
+    const struct node *own_body = n->body == n->list ? NULL : n->body;
     const struct node *const lists[] = {
         n->result, n->params,  n->attributes, n->type,      n->over,   n->names, n->dims,
-        n->at,     n->strides, n->init,       n->unroll,    n->stages, n->list,  n->a,
-        n->b,      n->c,       n->body,       n->otherwise, n->step,
+        n->at,     n->strides, n->init,       n->unroll,    n->stages, n->list,  own_a,
+        n->b,      n->c,       own_body,      n->otherwise, n->step,
     };
-    enum { LISTS = sizeof lists / sizeof lists[0] };
-    const struct node *done[LISTS];
-    int count = 0;
-    for (int i = 0; i < LISTS; i++) {
-        bool seen = !lists[i]; /* two fields of a node may be one list: `body` and `list` of a
-                                * block, `type` and `a` of a result */
-        for (int k = 0; !seen && k < count; k++)
-            seen = done[k] == lists[i];
-        if (seen)
-            continue;
-        done[count++] = lists[i];
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         visit_list(lists[i], visit, user);
-    }
 }
 
 /* --- reaching --- */

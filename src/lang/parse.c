@@ -565,14 +565,14 @@ struct node *parse_module(struct arena *a, struct diag *d, const struct source *
     struct name_table types, fns;
     name_table_init(&types, a);
     name_table_init(&fns, a);
-    return parse_text(a, d, source, &types, &fns);
+    return parse_tokens(a, d, source, scan_text(a, source), &types, &fns);
 }
 
 /* module = { import | const | tune | type | require | static_assert | fn | kernel | family } */
-struct node *parse_text(struct arena *a, struct diag *d, const struct source *source,
-                        struct name_table *type_names, struct name_table *fn_names)
+struct node *parse_tokens(struct arena *a, struct diag *d, const struct source *source,
+                          struct token_list list, struct name_table *type_names,
+                          struct name_table *fn_names)
 {
-    struct token_list list = scan_text(a, source);
     struct parser p = {.arena = a,
                        .diag = d,
                        .source = source,

@@ -197,4 +197,10 @@ struct node *parse_family(struct parser *p);
 
 struct node *parse_block(struct parser *p, const char *of);
 
+/* parse.c: parses the tokens of one of several texts. type_names and fn_names hold the names that
+ * earlier texts declare with `type` and `fn`, and get those of this text. */
+struct node *parse_tokens(struct arena *a, struct diag *d, const struct source *source,
+                          struct token_list list, struct name_table *type_names,
+                          struct name_table *fn_names);
+
 #endif

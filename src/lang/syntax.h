@@ -117,9 +117,4 @@ struct node {
  * cannot read, skips to the next statement or declaration and continues; after an error the list
  * is only useful for finding further errors. */
 struct node *parse_module(struct arena *a, struct diag *d, const struct source *source);
-/* Parses one of several texts. type_names and fn_names hold the names that earlier texts declare
- * with `type` and `fn`, and get those of this text. */
-struct node *parse_text(struct arena *a, struct diag *d, const struct source *source,
-                        struct name_table *type_names, struct name_table *fn_names);
-
 #endif
