@@ -185,6 +185,7 @@ struct memory {
     const struct stmt *statement; /* being emitted */
     struct parts parts;
     VEC(struct scratch) scratches;
+    struct scratch_way *stored, *loaded; /* the latest of each; NULL: none yet */
     VEC(struct loop_mark) loops;
     VEC(struct live) lives;
     struct map numbers; /* stmt -> its number + 1 in program order */

@@ -438,17 +438,61 @@ void shared_store(struct lower *l, const struct expr *access, const struct regti
         store_elements(l, access, value);
 }
 
+/* The way to or from scratch. A tile that goes there in parts takes the same one for each of them. */
+struct scratch_way {
+    struct shared_part part;
+    struct layout regs;
+    enum dtype dtype;
+    bool chosen; /* `how` was given */
+    struct way way;
+};
+
+static bool same_access(const struct access *a, const struct access *b)
+{
+    bool same = a->kind == b->kind && a->bytes == b->bytes && a->elements == b->elements &&
+                a->vector_bits == b->vector_bits && a->matrices == b->matrices;
+    for (int i = 0; same && i < a->vector_bits; i++)
+        same = a->vector[i] == b->vector[i];
+    for (int i = 0; same && a->kind != ACCESS_LANES && i < 2 && a->matrices > 1 << i; i++)
+        same = a->matrix[i] == b->matrix[i];
+    return same;
+}
+
+static bool takes_again(const struct scratch_way *s, const struct shared_part *part,
+                        const struct access *how, const struct layout *regs, enum dtype t)
+{
+    return s && s->part.base == part->base && s->dtype == t && s->chosen == (how != NULL) &&
+           (!how || same_access(&s->way.how, how)) && layout_same(&s->regs, regs) &&
+           layout_same(&s->part.memory, &part->memory);
+}
+
 static void open_scratch(struct lower *l, const struct value *base, const struct layout *memory,
                          const struct access *how, const struct layout *regs, enum dtype t,
                          bool store, struct way *w)
 {
-    struct shared_part part = {.memory = *memory, .base = base, .alignment = VECTOR_BYTES};
+    struct shared_part part = {.base = base, .alignment = VECTOR_BYTES};
     struct access found;
+    struct scratch_way **latest = store ? &l->memory->stored : &l->memory->loaded;
+    layout_copy(&part.memory, memory);
+    if (takes_again(*latest, &part, how, regs, t)) {
+        *w = (*latest)->way;
+        w->regs = regs;
+        return;
+    }
+    if (!*latest)
+        *latest = arena_new(l->arena, struct scratch_way);
+    struct scratch_way *kept = *latest;
+    kept->part.base = base;
+    kept->dtype = t;
+    kept->chosen = how != NULL;
+    layout_copy(&kept->part.memory, memory);
+    layout_copy(&kept->regs, regs);
     if (!how && shared_choose_access(l, regs, &part, t, store, &found))
         how = &found;
     bool good = how && way_open(l, regs, &part, t, how, w);
     assert(good && "scratch that has no pointers");
     (void)good;
+    kept->way = *w;
 }
 
 void shared_put(struct lower *l, const struct value *base, const struct layout *memory,

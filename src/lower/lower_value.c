@@ -303,13 +303,16 @@ const struct value *value_thread_linear(struct lower *l)
 
 const struct value *value_lane(struct lower *l)
 {
-    return value_bits(l, value_thread_linear(l), 0, 5);
+    const struct value **lane = &l->values->lane;
+    return *lane ? *lane : (*lane = value_bits(l, value_thread_linear(l), 0, 5));
 }
 
 const struct value *value_warp(struct lower *l)
 {
-    const struct value *five = value_int(l, DT_I32, 5);
-    return value_apply2(l, OP_SHR, DT_I32, value_thread_linear(l), five);
+    const struct value **warp = &l->values->warp, *five = value_int(l, DT_I32, 5);
+    if (!*warp)
+        *warp = value_apply2(l, OP_SHR, DT_I32, value_thread_linear(l), five);
+    return *warp;
 }
 
 /* --- facts, as asked --- */

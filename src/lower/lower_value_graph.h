@@ -88,6 +88,7 @@ struct values {
     size_t region;    /* the current one; 0: none */
     uint32_t learned; /* how often value_learn told something new */
     const struct value *specials[PTX_SPECIAL_COUNT];
+    const struct value *lane, *warp;   /* NULL until asked for */
     VEC(const struct value *) anchors; /* addresses asked for, the last at the end */
 };
 
