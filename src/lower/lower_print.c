@@ -63,7 +63,7 @@ struct ptx_function *module_function(struct lower *l, const char *name, const ch
 
 static struct ptx_operand list_of(struct lower *l, const struct ptx_operand *o, size_t count)
 {
-    struct ptx_operand list = {.kind = PTX_LIST, .count = (uint32_t)count};
+    struct ptx_operand list = {.kind = PTX_LIST, .count = (uint16_t)count};
     list.elements = arena_copy(l->arena, o, count * sizeof *o);
     return list;
 }

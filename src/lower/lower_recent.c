@@ -129,7 +129,7 @@ static bool may_follow(struct lower *l, const struct load *a, const struct load 
     int bytes = a->count * a->size;
     return a->name == b->name && a->type == b->type && a->count == b->count &&
            a->count < MOST_TOGETHER && 2 * bytes <= VECTOR && a->at.reg == b->at.reg &&
-           b->at.offset == a->at.offset + bytes &&
+           ptx_offset(&b->at) == ptx_offset(&a->at) + bytes &&
            (value_divisor(a->address[0]) == INT64_MAX ||
             value_divisor(a->address[0]) % (2 * bytes) == 0) &&
            value_affine(l, a->address[0], 1, bytes) == b->address[0];

@@ -27,7 +27,7 @@ static void name_operand(struct estimate *e, const struct ptx_operand *o, int64_
     bool based = (o->kind == PTX_ADDRESS || o->kind == PTX_SYMBOL) && o->base == PTX_BASE_REGISTER;
     if (o->kind == PTX_REGISTER || based)
         name_register(e, o->reg, at);
-    for (uint32_t i = 0; i < o->count; i++)
+    for (uint32_t i = 0; i < ptx_elements(o); i++)
         name_operand(e, &o->elements[i], at);
 }
 

@@ -53,7 +53,7 @@ static double operand_ready(const struct pace *p, const struct ptx_operand *o)
     bool based = (o->kind == PTX_ADDRESS || o->kind == PTX_SYMBOL) && o->base == PTX_BASE_REGISTER;
     if (o->kind == PTX_REGISTER || based)
         t = p->ready[o->reg];
-    for (uint32_t i = 0; i < o->count; i++)
+    for (uint32_t i = 0; i < ptx_elements(o); i++)
         t = fmax(t, operand_ready(p, &o->elements[i]));
     return t;
 }
@@ -62,7 +62,7 @@ static void set_ready(struct pace *p, const struct ptx_operand *o, double when)
 {
     if (o->kind == PTX_REGISTER)
         p->ready[o->reg] = when;
-    for (uint32_t i = 0; i < o->count; i++)
+    for (uint32_t i = 0; i < ptx_elements(o); i++)
         set_ready(p, &o->elements[i], when);
 }
 

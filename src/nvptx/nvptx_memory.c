@@ -9,7 +9,7 @@ static struct ptx_operand address(struct nvptx *n, const struct thread_operand *
 {
     struct ptx_operand at = nvptx_element(n, o), r = ptx_reg(&n->build, MOD_U32), base = at;
     base.kind = PTX_REGISTER;
-    ptx_emit(&n->build, "add.u32", r, base, ptx_int(at.offset));
+    ptx_emit(&n->build, "add.u32", r, base, ptx_int(ptx_offset(&at)));
     return r;
 }
 

@@ -28,8 +28,9 @@ enum ptx_operand_kind {
     PTX_WARP_SZ,   /* the constant WARP_SZ, 32 */
     PTX_SPECIAL,   /* special register */
     PTX_SINK,      /* `_` */
-    PTX_ADDRESS,   /* [base+offset], with `elements`: [base, {…}] */
+    PTX_ADDRESS,   /* [base+offset] */
     PTX_SYMBOL,    /* variable+offset, or a function's address */
+    PTX_TENSOR,    /* [base+offset, {…}]: its elements are an address and a vector */
     PTX_VECTOR,    /* {…} */
     PTX_LIST,      /* (…) of a call */
     PTX_LABEL      /* a label, or a name of .branchtargets, .calltargets, .callprototype */
@@ -38,29 +39,72 @@ enum ptx_operand_kind {
 /* The base of an address or a symbol. */
 enum ptx_base { PTX_BASE_NONE, PTX_BASE_REGISTER, PTX_BASE_VARIABLE, PTX_BASE_FUNCTION };
 
+/* Two words, which calls pass in registers: a program makes and passes on thousands of operands. */
 struct ptx_operand {
     uint8_t kind;
-    uint8_t base; /* address or symbol: enum ptx_base */
-    bool negated; /* !p */
-    bool joined;  /* follows the last operand and `|` */
-    bool unified; /* address: [a].unified */
+    uint8_t base : 2; /* address or symbol: enum ptx_base */
+    bool negated : 1; /* !p */
+    bool joined : 1;  /* follows the last operand and `|` */
+    bool unified : 1; /* address: [a].unified */
     /* address: the text has an offset of 0, [a+0]; ptxas writes other code for it if it keeps
      * debug information */
-    bool plus_zero;
-    uint16_t special; /* enum ptx_special */
-    uint32_t reg;     /* index into the function's registers */
-    uint32_t count;   /* of elements */
+    bool plus_zero : 1;
     union {
-        uint64_t bits;  /* of a constant */
-        int64_t offset; /* bytes, of an address or symbol */
-        struct ptx_label *label;
+        uint16_t special;    /* enum ptx_special */
+        uint16_t count;      /* of elements */
+        int16_t offset_high; /* of a variable or function: ptx_offset */
     };
     union {
+        uint32_t reg; /* index into the function's registers */
+        uint32_t offset_low;
+    };
+    union {
+        uint64_t bits; /* of a constant */
+        int64_t bytes; /* offset of an address without a variable: ptx_offset */
+        struct ptx_label *label;
         struct ptx_variable *variable;
         struct ptx_function *function;
+        struct ptx_operand *elements;
     };
-    struct ptx_operand *elements;
 };
+
+static inline bool ptx_is_named(const struct ptx_operand *o)
+{
+    return o->base == PTX_BASE_VARIABLE || o->base == PTX_BASE_FUNCTION;
+}
+/* Returns the bytes that an address or a symbol adds to its base. */
+static inline int64_t ptx_offset(const struct ptx_operand *o)
+{
+    return ptx_is_named(o) ? (int64_t)((uint64_t)(int64_t)o->offset_high << 32 | o->offset_low)
+                           : o->bytes;
+}
+/* Sets these bytes, after the base is set. Returns false if they do not fit: from a name there are 48 bits. */
+static inline bool ptx_set_offset(struct ptx_operand *o, int64_t bytes)
+{
+    if (!ptx_is_named(o)) {
+        o->bytes = bytes;
+        return true;
+    }
+    o->offset_low = (uint32_t)bytes;
+    o->offset_high = (int16_t)(bytes >> 32);
+    return ptx_offset(o) == bytes;
+}
+/* Returns the number of elements; 0 if the kind has none. */
+static inline uint32_t ptx_elements(const struct ptx_operand *o)
+{
+    return o->kind >= PTX_TENSOR && o->kind <= PTX_LIST ? o->count : 0;
+}
+/* Returns the address that the operand is or, of a tensor, has; otherwise NULL. */
+static inline const struct ptx_operand *ptx_address_in(const struct ptx_operand *o)
+{
+    return o->kind == PTX_TENSOR ? &o->elements[0] : o->kind == PTX_ADDRESS ? o : NULL;
+}
+/* Returns true if two addresses are written alike. */
+static inline bool ptx_same_address(const struct ptx_operand *a, const struct ptx_operand *b)
+{
+    return a->base == b->base && a->reg == b->reg && a->bits == b->bits &&
+           ptx_offset(a) == ptx_offset(b);
+}
 
 /* --- instructions --- */
 

@@ -123,9 +123,9 @@ static void renumber_operand(struct arena *a, struct ptx_operand *o, const uint3
     bool based = (o->kind == PTX_ADDRESS || o->kind == PTX_SYMBOL) && o->base == PTX_BASE_REGISTER;
     if (o->kind == PTX_REGISTER || based)
         o->reg = to[o->reg];
-    if (o->count)
+    if (ptx_elements(o))
         o->elements = arena_copy(a, o->elements, o->count * sizeof *o->elements);
-    for (uint32_t i = 0; i < o->count; i++)
+    for (uint32_t i = 0; i < ptx_elements(o); i++)
         renumber_operand(a, &o->elements[i], to);
 }
 
@@ -306,7 +306,7 @@ void ptx_release(struct ptx_builder *b, struct ptx_operand r)
 struct ptx_operand ptx_vector(struct ptx_builder *b, const struct ptx_operand *elements,
                               size_t count)
 {
-    struct ptx_operand o = {.kind = PTX_VECTOR, .count = (uint32_t)count};
+    struct ptx_operand o = {.kind = PTX_VECTOR, .count = (uint16_t)count};
     o.elements = arena_copy(b->arena, elements, count * sizeof *elements);
     return o;
 }
@@ -314,9 +314,9 @@ struct ptx_operand ptx_vector(struct ptx_builder *b, const struct ptx_operand *e
 struct ptx_operand ptx_at_tensor(struct ptx_builder *b, struct ptx_operand map,
                                  const struct ptx_operand *coordinates, size_t count)
 {
-    struct ptx_operand o = ptx_at(map, 0), list = ptx_vector(b, coordinates, count);
-    o.elements = list.elements;
-    o.count = list.count;
+    const struct ptx_operand parts[2] = {ptx_at(map, 0), ptx_vector(b, coordinates, count)};
+    struct ptx_operand o = ptx_vector(b, parts, 2);
+    o.kind = PTX_TENSOR;
     return o;
 }
 

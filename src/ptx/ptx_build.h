@@ -103,19 +103,21 @@ static inline struct ptx_operand ptx_sink(void)
 static inline struct ptx_operand ptx_at(struct ptx_operand reg, int64_t offset)
 {
     return (struct ptx_operand){
-        .kind = PTX_ADDRESS, .base = PTX_BASE_REGISTER, .reg = reg.reg, .offset = offset};
+        .kind = PTX_ADDRESS, .base = PTX_BASE_REGISTER, .reg = reg.reg, .bytes = offset};
 }
 /* [variable + offset] */
 static inline struct ptx_operand ptx_at_variable(struct ptx_variable *variable, int64_t offset)
 {
-    return (struct ptx_operand){
-        .kind = PTX_ADDRESS, .base = PTX_BASE_VARIABLE, .variable = variable, .offset = offset};
+    struct ptx_operand o = {.kind = PTX_ADDRESS, .base = PTX_BASE_VARIABLE, .variable = variable};
+    ptx_set_offset(&o, offset);
+    return o;
 }
 /* Makes the address of a variable, plus an offset, as a value. */
 static inline struct ptx_operand ptx_address_of(struct ptx_variable *variable, int64_t offset)
 {
-    return (struct ptx_operand){
-        .kind = PTX_SYMBOL, .base = PTX_BASE_VARIABLE, .variable = variable, .offset = offset};
+    struct ptx_operand o = ptx_at_variable(variable, offset);
+    o.kind = PTX_SYMBOL;
+    return o;
 }
 /* !p */
 static inline struct ptx_operand ptx_not(struct ptx_operand predicate)

@@ -114,9 +114,9 @@ bool ptx_slot_takes(const struct ptx_function *f, const struct ptx_instruction *
         return is_vectorial(ins, slot) ? is_vector_of(o, (uint32_t)ptx_vector_length(ins))
                                        : is_scalar(f, ins, slot, o);
     case SLOT_PREDICATE: return pred_source(f, o);
-    case SLOT_ADDRESS: return o->kind == PTX_ADDRESS && !o->elements;
-    case SLOT_TENSOR: return o->kind == PTX_ADDRESS && o->elements;
-    case SLOT_TENSOR_MEMORY: return o->kind == PTX_ADDRESS && !o->elements;
+    case SLOT_ADDRESS:
+    case SLOT_TENSOR_MEMORY: return o->kind == PTX_ADDRESS;
+    case SLOT_TENSOR: return o->kind == PTX_TENSOR;
     case SLOT_IMMEDIATE: return constant_fits(slot, o);
     case SLOT_VECTOR: return is_vector_of(o, (uint32_t)slot->low);
     case SLOT_OFFSETS: return is_vector_of(o, offsets_count(ins));
@@ -150,7 +150,7 @@ static bool fits_call(const struct ptx_instruction *ins)
     bool direct = o[1].kind == PTX_SYMBOL && o[1].base == PTX_BASE_FUNCTION;
     bool indirect = o[1].kind == PTX_REGISTER && ins->operand_count == 4;
     bool table = ins->operand_count == 4 && o[3].kind == PTX_SYMBOL && indirect &&
-                 o[3].base == PTX_BASE_VARIABLE && o[3].offset == 0;
+                 o[3].base == PTX_BASE_VARIABLE && ptx_offset(&o[3]) == 0;
     return lists && (direct || indirect) &&
            (ins->operand_count == 3 || o[3].kind == PTX_LABEL || table);
 }

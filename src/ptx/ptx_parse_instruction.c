@@ -39,7 +39,7 @@ static bool read_elements(struct ptx_parser *p, struct ptx_operand *o, int close
         return false;
     }
     o->elements = elements.data ? elements.data : arena_array(p->arena, struct ptx_operand, 1);
-    o->count = (uint32_t)elements.count;
+    o->count = (uint16_t)elements.count;
     return ptx_expect(p, close, "after the operands");
 }
 
@@ -72,6 +72,19 @@ static bool read_special(struct ptx_parser *p, struct ptx_operand *o)
     ptx_advance(p);
     if (two)
         ptx_advance(p);
+    return true;
+}
+
+/* Reads the offset after a base. */
+static bool read_offset(struct ptx_parser *p, struct ptx_operand *o)
+{
+    struct loc where = ptx_here(p);
+    int64_t offset = 0;
+    o->plus_zero = ptx_is_at(p, '+');
+    if (!ptx_read_offset(p, &offset))
+        return false;
+    if (!ptx_set_offset(o, offset))
+        diag_error(p->diag, where, "an offset of 2^47 or more bytes");
     return true;
 }
 
@@ -109,8 +122,7 @@ static bool read_named(struct ptx_parser *p, struct ptx_operand *o)
         o->variable = name->object;
     else
         o->function = name->object;
-    o->plus_zero = ptx_is_at(p, '+');
-    return ptx_read_offset(p, &o->offset);
+    return read_offset(p, o);
 }
 
 static bool read_base(struct ptx_parser *p, struct ptx_operand *o)
@@ -128,15 +140,12 @@ static bool read_base(struct ptx_parser *p, struct ptx_operand *o)
         }
         o->base = PTX_BASE_REGISTER;
         o->reg = base.reg;
-        o->plus_zero = ptx_is_at(p, '+');
-        return ptx_read_offset(p, &o->offset);
+        return read_offset(p, o);
     case PTX_SYMBOL:
-        o->base = base.base;
-        o->variable = base.variable; /* or the function, in the same union */
-        o->offset = base.offset;
-        o->plus_zero = base.plus_zero;
+        *o = base;
+        o->kind = PTX_ADDRESS;
         return true;
-    case PTX_IMMEDIATE: o->offset = (int64_t)base.bits; return true;
+    case PTX_IMMEDIATE: o->bytes = (int64_t)base.bits; return true;
     default: diag_error(p->diag, where, "this is not an address"); return false;
     }
 }
@@ -150,8 +159,12 @@ static bool read_address(struct ptx_parser *p, struct ptx_operand *o, int depth)
     if (ptx_accept(p, ',')) {
         if (!ptx_is_at(p, '{'))
             return ptx_expected(p, "the coordinates in a tensor");
-        if (!read_elements(p, o, '}', depth))
+        struct ptx_operand *parts = arena_array(p->arena, struct ptx_operand, 2);
+        parts[0] = *o;
+        parts[1].kind = PTX_VECTOR;
+        if (!read_elements(p, &parts[1], '}', depth))
             return false;
+        *o = (struct ptx_operand){.kind = PTX_TENSOR, .count = 2, .elements = parts};
     }
     if (!ptx_expect(p, ']', "after an address"))
         return false;

@@ -31,7 +31,7 @@ bool ptx_read_vector(struct ptx_parser *p, const struct ptx_registers *range, ui
         return true;
     }
     o->kind = PTX_VECTOR;
-    o->count = width;
+    o->count = (uint16_t)width;
     o->elements = arena_array(p->arena, struct ptx_operand, width);
     for (uint32_t i = 0; i < width; i++)
         o->elements[i] = (struct ptx_operand){.kind = PTX_REGISTER, .reg = first + i};

@@ -71,14 +71,14 @@ static void print_offset(struct text *out, int64_t offset)
 static void print_base(struct printer *p, const struct ptx_operand *o)
 {
     switch ((enum ptx_base)o->base) {
-    case PTX_BASE_NONE: add_signed(p->out, o->offset); return;
+    case PTX_BASE_NONE: add_signed(p->out, o->bytes); return;
     case PTX_BASE_REGISTER: print_register(p, o->reg); break;
     case PTX_BASE_VARIABLE: text_add(p->out, o->variable->name); break;
     case PTX_BASE_FUNCTION: text_add(p->out, o->function->name); break;
     }
-    if (o->plus_zero && o->offset == 0)
+    if (o->plus_zero && ptx_offset(o) == 0)
         text_add(p->out, "+0");
-    print_offset(p->out, o->offset);
+    print_offset(p->out, ptx_offset(o));
 }
 
 static void print_operand(struct printer *p, const struct ptx_operand *o);
@@ -110,10 +110,10 @@ static void print_list(struct printer *p, const struct ptx_operand *o)
 static void print_address(struct printer *p, const struct ptx_operand *o)
 {
     text_add_char(p->out, '[');
-    print_base(p, o);
-    if (o->elements) {
+    print_base(p, ptx_address_in(o));
+    if (o->kind == PTX_TENSOR) {
         text_add(p->out, ", ");
-        print_elements(p, o);
+        print_elements(p, &o->elements[1]);
     }
     text_add(p->out, o->unified ? "].unified" : "]");
 }
@@ -131,7 +131,8 @@ static void print_operand(struct printer *p, const struct ptx_operand *o)
     case PTX_WARP_SZ: text_add(p->out, "WARP_SZ"); break;
     case PTX_SPECIAL: text_add(p->out, ptx_specials[o->special].name); break;
     case PTX_SINK: text_add_char(p->out, '_'); break;
-    case PTX_ADDRESS: print_address(p, o); break;
+    case PTX_ADDRESS:
+    case PTX_TENSOR: print_address(p, o); break;
     case PTX_SYMBOL: print_base(p, o); break;
     case PTX_VECTOR: print_elements(p, o); break;
     case PTX_LIST: print_list(p, o); break;

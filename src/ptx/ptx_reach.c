@@ -38,7 +38,7 @@ static void reach_operand(struct ptx_reach *r, const struct ptx_operand *o)
     if (o->kind == PTX_SPECIAL && o->special >= PTX_SREG_RESERVED_SMEM_BEGIN &&
         o->special <= PTX_SREG_RESERVED_SMEM_1)
         r->reserved = true;
-    for (uint32_t i = 0; i < o->count; i++)
+    for (uint32_t i = 0; i < ptx_elements(o); i++)
         reach_operand(r, &o->elements[i]);
 }
 

@@ -189,16 +189,16 @@ static void check_variable_access(struct ptx_verifier *v, const struct ptx_opera
                                   uint64_t bytes)
 {
     const struct ptx_variable *x = o->variable;
-    uint64_t size = ptx_variable_size(x), offset = (uint64_t)o->offset;
+    uint64_t size = ptx_variable_size(x), offset = (uint64_t)ptx_offset(o);
     const char *name = ptx_mnemonic(v->arena, v->instruction);
     if (bytes > 1 && (ptx_variable_alignment(x) % bytes || offset % bytes) && x->space != MOD_PARAM)
         (v->where.source ? ptx_warn : ptx_complain)(
             v,
             "`%s` needs an address that is a multiple of %" PRIu64 ": `%s` is aligned to "
             "%" PRIu32 ", the offset is %" PRId64,
-            name, bytes, x->name, ptx_variable_alignment(x), o->offset);
+            name, bytes, x->name, ptx_variable_alignment(x), ptx_offset(o));
     bool tensor_map = bytes == 128 && x->space == MOD_PARAM;
-    if (size && !tensor_map && (o->offset < 0 || offset > size || bytes > size - offset))
+    if (size && !tensor_map && (ptx_offset(o) < 0 || offset > size || bytes > size - offset))
         ptx_warn(v, "`%s` reaches beyond `%s`, which has %" PRIu64 " bytes", name, x->name, size);
 }
 
@@ -260,7 +260,7 @@ static void check_fragment(struct ptx_verifier *v, const struct ptx_slot *slot,
     struct ptx_fragment wanted =
         ptx_fragment_of((enum ptx_op)ins->op, ins->mods, ins->mod_count, (char)slot->low);
     if (wanted.count != o->count)
-        ptx_complain(v, "`%s` takes %d registers here, found %" PRIu32, ptx_mnemonic(v->arena, ins),
+        ptx_complain(v, "`%s` takes %d registers here, found %u", ptx_mnemonic(v->arena, ins),
                      wanted.count, o->count);
     else
         check_elements(v, slot, o, (enum ptx_mod)wanted.type, false);
@@ -283,8 +283,8 @@ static void check_pack(struct ptx_verifier *v, const struct ptx_slot *slot,
             check_elements(v, slot, o, (enum ptx_mod)parts[i], false);
             return;
         }
-    ptx_complain(v, "`%s`: %" PRIu32 " parts do not make up a .%s",
-                 ptx_mnemonic(v->arena, v->instruction), o->count, ptx_mods[type].text);
+    ptx_complain(v, "`%s`: %u parts do not make up a .%s", ptx_mnemonic(v->arena, v->instruction),
+                 o->count, ptx_mods[type].text);
 }
 
 static void check_tensor(struct ptx_verifier *v, const struct ptx_slot *slot,
@@ -294,11 +294,12 @@ static void check_tensor(struct ptx_verifier *v, const struct ptx_slot *slot,
     enum ptx_mod dims = ptx_find(ins, PTX_CLASS_DIMENSION, 0);
     bool rows = ptx_has(ins, MOD_TILE_GATHER4) || ptx_has(ins, MOD_TILE_SCATTER4);
     unsigned wanted = rows ? 5 : ptx_mods[dims].bits; /* a column and four rows */
-    check_base(v, o);
-    if (o->count != wanted)
-        ptx_complain(v, "`%s` takes %u coordinates, found %" PRIu32, ptx_mnemonic(v->arena, ins),
-                     wanted, o->count);
-    check_elements(v, slot, o, MOD_S32, false);
+    const struct ptx_operand *list = &o->elements[1];
+    check_base(v, &o->elements[0]);
+    if (list->count != wanted)
+        ptx_complain(v, "`%s` takes %u coordinates, found %u", ptx_mnemonic(v->arena, ins), wanted,
+                     list->count);
+    check_elements(v, slot, list, MOD_S32, false);
 }
 
 static void check_symbol(struct ptx_verifier *v, const struct ptx_operand *o, enum ptx_mod type)

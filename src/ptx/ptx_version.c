@@ -24,7 +24,7 @@ static void need_operand(struct version *v, const struct ptx_operand *o)
         need(v, ptx_specials[o->special].version);
     if (o->unified)
         need(v, 80);
-    for (uint32_t i = 0; i < o->count; i++)
+    for (uint32_t i = 0; i < ptx_elements(o); i++)
         need_operand(v, &o->elements[i]);
 }
 

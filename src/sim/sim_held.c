@@ -66,7 +66,7 @@ static void touch(struct sim_decoder *d, struct sim_held_code *h, struct touches
         more[t->count++] = (struct touched){number_of(h, d->registers[o->reg]) - 1, written};
         t->list = more;
     }
-    for (uint32_t i = 0; o->kind != PTX_ADDRESS && i < o->count; i++)
+    for (uint32_t i = 0; o->kind != PTX_TENSOR && i < ptx_elements(o); i++)
         touch(d, h, t, &o->elements[i], written);
 }
 

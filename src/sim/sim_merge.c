@@ -78,7 +78,7 @@ static struct value of_operand(struct finder *f, const struct ptx_operand *o)
         v = of_register(f, o->reg);
     else if (o->base == PTX_BASE_VARIABLE)
         v = of_variable(f, o->variable);
-    v.distance += o->offset;
+    v.distance += ptx_offset(o);
     return v;
 }
 
@@ -228,8 +228,8 @@ static void open_access(struct finder *f, const struct ptx_instruction *ins,
 static const struct ptx_operand *address_of(const struct ptx_instruction *ins)
 {
     for (size_t i = 0; i < ins->operand_count; i++)
-        if (ins->operands[i].kind == PTX_ADDRESS)
-            return &ins->operands[i];
+        if (ptx_address_in(&ins->operands[i]))
+            return ptx_address_in(&ins->operands[i]);
     return NULL;
 }
 

@@ -233,7 +233,7 @@ static bool choose_in_cluster(struct sim_decoder *d, const struct ptx_instructio
     uint64_t base = op->small && from->kind == PTX_SYMBOL ? window_base(MOD_SHARED) : 0, offset;
     if (base && from->base == PTX_BASE_VARIABLE &&
         sim_locate(d->sim, from->variable, false, &offset))
-        op->slot[1] = sim_slot_constant(d, base + offset + (uint64_t)from->offset, op->bytes);
+        op->slot[1] = sim_slot_constant(d, base + offset + (uint64_t)ptx_offset(from), op->bytes);
     else if (!base)
         op->slot[1] = sim_slot_of(d, from, type);
     if (!ranks)

@@ -250,12 +250,12 @@ static uint32_t slot_of_symbol(struct sim_decoder *d, const struct ptx_operand *
     if (o->base != PTX_BASE_VARIABLE)
         return SIM_NO_SLOT;
     if (sim_local_offset(d, o->variable, &offset))
-        return fill_of(d, SIM_FILL_LOCAL, bytes, offset + (uint32_t)o->offset);
+        return fill_of(d, SIM_FILL_LOCAL, bytes, offset + (uint32_t)ptx_offset(o));
     if (find_offset(&d->entry_parameters, o->variable, &offset))
         address = offset;
     else if (!sim_locate(d->sim, o->variable, false, &address))
         return SIM_NO_SLOT;
-    return sim_slot_constant(d, address + (uint64_t)o->offset, bytes);
+    return sim_slot_constant(d, address + (uint64_t)ptx_offset(o), bytes);
 }
 
 uint32_t sim_slot_of(struct sim_decoder *d, const struct ptx_operand *o, enum ptx_mod type)
@@ -329,17 +329,17 @@ static bool decode_variable(struct sim_decoder *d, const struct ptx_operand *o, 
     } else if (!sim_locate(d->sim, o->variable, op->space == SIM_IN_GENERIC, &address)) {
         return false;
     }
-    op->imm = (int64_t)(address + (uint64_t)o->offset);
+    op->imm = (int64_t)(address + (uint64_t)ptx_offset(o));
     return true;
 }
 
 bool sim_decode_address(struct sim_decoder *d, const struct ptx_instruction *ins,
                         const struct ptx_operand *o, int nth_space, struct sim_op *op)
 {
-    if (o->kind != PTX_ADDRESS || o->count ||
+    if (o->kind != PTX_ADDRESS ||
         !window_of(d, ptx_find(ins, PTX_CLASS_SPACE, nth_space), &op->space))
         return false;
-    op->imm = o->offset;
+    op->imm = ptx_offset(o);
     op->address_bytes = 0;
     if (o->base == PTX_BASE_VARIABLE)
         return decode_variable(d, o, op);

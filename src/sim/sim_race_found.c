@@ -259,13 +259,12 @@ static bool is_update(const struct race_record *a, const struct race_record *b)
     const struct ptx_operand *at[2] = {NULL, NULL};
     for (int i = 0; i < 2; i++)
         for (int k = 0; ins[i] && k < ins[i]->operand_count; k++)
-            if (ins[i]->operands[k].kind == PTX_ADDRESS)
-                at[i] = &ins[i]->operands[k];
+            if (ptx_address_in(&ins[i]->operands[k]))
+                at[i] = ptx_address_in(&ins[i]->operands[k]);
     bool reads_one = (a->kind == SIM_READ) != (b->kind == SIM_READ);
     return reads_one && a->site->function == b->site->function && at[0] && at[1] &&
-           at[0]->base == at[1]->base && at[0]->reg == at[1]->reg &&
-           at[0]->offset == at[1]->offset && at[0]->variable == at[1]->variable && ins[0]->line &&
-           ins[1]->line && ins[0]->line->line == ins[1]->line->line;
+           ptx_same_address(at[0], at[1]) && ins[0]->line && ins[1]->line &&
+           ins[0]->line->line == ins[1]->line->line;
 }
 
 static void add_step(struct sim_finding *f, const char *text)

@@ -31,7 +31,7 @@ static bool any_follows(const struct body *b, const struct ptx_operand *o)
                ((o->kind == PTX_ADDRESS || o->kind == PTX_SYMBOL) && o->base == PTX_BASE_REGISTER);
     if (has && b->follows[o->reg])
         return true;
-    for (uint32_t i = 0; i < o->count; i++)
+    for (uint32_t i = 0; i < ptx_elements(o); i++)
         if (any_follows(b, &o->elements[i]))
             return true;
     return false;
@@ -114,11 +114,9 @@ static bool loop_around(const struct ptx_function *f, size_t at, size_t *first, 
  * same address. */
 static bool same_address(const struct ptx_instruction *a, const struct ptx_instruction *b)
 {
-    const struct ptx_operand *x = &a->operands[a->operand_count - 1],
-                             *y = &b->operands[b->operand_count - 1];
-    return x->kind == PTX_ADDRESS && y->kind == PTX_ADDRESS && x->base == y->base &&
-           x->offset == y->offset &&
-           (x->base == PTX_BASE_REGISTER ? x->reg == y->reg : x->variable == y->variable);
+    const struct ptx_operand *x = ptx_address_in(&a->operands[a->operand_count - 1]),
+                             *y = ptx_address_in(&b->operands[b->operand_count - 1]);
+    return x && y && ptx_same_address(x, y);
 }
 
 /* Returns true if both are the same read in the source. If a compiler has peeled off the loop's

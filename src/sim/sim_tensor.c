@@ -248,13 +248,14 @@ static bool prefetch(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 
 /* --- choosing --- */
 
-static bool choose_coordinates(struct sim_decoder *d, const struct ptx_operand *o, struct copied *s)
+static bool choose_coordinates(struct sim_decoder *d, const struct ptx_operand *list,
+                               struct copied *s)
 {
-    s->axes = (uint8_t)o->count;
-    if (o->kind != PTX_ADDRESS || !o->count || o->count > TENSOR_MAP_AXES)
+    s->axes = (uint8_t)list->count;
+    if (!list->count || list->count > TENSOR_MAP_AXES)
         return false;
-    for (uint32_t i = 0; i < o->count; i++)
-        if ((s->coordinate[i] = sim_slot_of(d, &o->elements[i], MOD_S32)) == SIM_NO_SLOT)
+    for (uint32_t i = 0; i < list->count; i++)
+        if ((s->coordinate[i] = sim_slot_of(d, &list->elements[i], MOD_S32)) == SIM_NO_SLOT)
             return false;
     return true;
 }
@@ -263,10 +264,9 @@ static bool choose_coordinates(struct sim_decoder *d, const struct ptx_operand *
 static bool choose_map(struct sim_decoder *d, const struct ptx_instruction *ins,
                        const struct ptx_operand *o, struct copied *s)
 {
-    struct ptx_operand address = *o;
     enum { NO_SPACE = 8 };
-    address.count = 0;
-    return choose_coordinates(d, o, s) && sim_decode_address(d, ins, &address, NO_SPACE, &s->other);
+    return o->kind == PTX_TENSOR && choose_coordinates(d, &o->elements[1], s) &&
+           sim_decode_address(d, ins, &o->elements[0], NO_SPACE, &s->other);
 }
 
 /* Finds the operand after the mbarrier: the mask of .multicast::cluster. */

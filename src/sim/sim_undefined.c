@@ -154,14 +154,14 @@ static void note(const struct sim_code *code, const struct ptx_operand *o, uint3
 {
     if (o->kind == PTX_REGISTER)
         list[(*count)++] = code->registers[o->reg];
-    for (uint32_t i = 0; o->kind != PTX_ADDRESS && i < o->count; i++)
+    for (uint32_t i = 0; o->kind != PTX_TENSOR && i < ptx_elements(o); i++)
         note(code, &o->elements[i], list, count);
 }
 
 static uint32_t most_slots(const struct ptx_operand *o)
 {
     uint32_t count = 1;
-    for (uint32_t i = 0; i < o->count; i++)
+    for (uint32_t i = 0; i < ptx_elements(o); i++)
         count += most_slots(&o->elements[i]);
     return count;
 }
@@ -248,8 +248,8 @@ static bool tell_uses(struct sim_warp *w, const struct sim_op *op, const struct 
     const struct ptx_instruction *ins = op->ins;
     struct sim_code *code = w->frame->code;
     for (int i = 0; i < ins->operand_count; i++) {
-        const struct ptx_operand *o = &ins->operands[i];
-        if (o->kind == PTX_ADDRESS && o->base == PTX_BASE_REGISTER &&
+        const struct ptx_operand *o = ptx_address_in(&ins->operands[i]);
+        if (o && o->base == PTX_BASE_REGISTER &&
             !use_of(w, op, code->registers[o->reg], mask, "is an address"))
             return false;
     }

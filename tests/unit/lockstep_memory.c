@@ -72,7 +72,7 @@ uint64_t machine_value(struct machine *m, int thread, const struct ptx_operand *
     case PTX_FLOAT: return t == PTX_F64 ? bits_of_f64((double)bits_as_f32(o->bits)) : o->bits;
     case PTX_DOUBLE: return t == PTX_F32 ? bits_of_f32((float)bits_as_f64(o->bits)) : o->bits;
     case PTX_SPECIAL: return special(m, thread, o->special, m->ctaid);
-    case PTX_SYMBOL: return machine_address(m, thread, o->variable) + (uint64_t)o->offset;
+    case PTX_SYMBOL: return machine_address(m, thread, o->variable) + (uint64_t)ptx_offset(o);
     default: machine_stop(m, "operand"); return 0;
     }
 }
@@ -122,7 +122,7 @@ static void touch(struct machine *m, int thread, uint64_t at, size_t bytes, bool
 uint8_t *machine_place(struct machine *m, int thread, const struct ptx_operand *o, bool shared,
                        size_t bytes, bool write)
 {
-    uint64_t at = (uint64_t)o->offset;
+    uint64_t at = (uint64_t)ptx_offset(o);
     if (o->base == PTX_BASE_REGISTER)
         at += *machine_reg(m, thread, o->reg);
     else if (o->base == PTX_BASE_VARIABLE)
@@ -242,7 +242,7 @@ static void atomic(struct machine *m, int thread, bool keeps)
     enum ptx_mod t = ptx_type(m->ins, 0), op = ptx_find(m->ins, PTX_CLASS_OPERATION, 0);
     size_t size = (size_t)bits_of(t) / 8;
     int first = keeps ? 1 : 0;
-    uint64_t at = (uint64_t)m->ins->operands[first].offset, old = 0;
+    uint64_t at = (uint64_t)ptx_offset(&m->ins->operands[first]), old = 0;
     if (m->ins->operands[first].base == PTX_BASE_REGISTER)
         at += *machine_reg(m, thread, m->ins->operands[first].reg);
     uint8_t *p = in_shared(m->ins)

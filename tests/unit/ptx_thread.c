@@ -448,7 +448,7 @@ static bool load_or_store(struct ptx_thread *t, const struct ptx_instruction *in
     const size_t bytes = ptx_mods[type].bits / 8, count = o->kind == PTX_VECTOR ? o->count : 1;
     for (size_t i = 0; i < count; i++) {
         const struct ptx_operand *each = o->kind == PTX_VECTOR ? &o->elements[i] : o;
-        const uint64_t address = t->registers[at->reg] + (uint64_t)at->offset + i * bytes;
+        const uint64_t address = t->registers[at->reg] + (uint64_t)ptx_offset(at) + i * bytes;
         uint64_t x = stores ? value_of(t, each) : 0;
         if (stores)
             memcpy((void *)(uintptr_t)address, &x, bytes);
@@ -471,7 +471,7 @@ static bool atomic(struct ptx_thread *t, const struct ptx_instruction *ins)
     enum ptx_mod type = ptx_type(ins, 0);
     size_t bytes = ptx_mods[type].bits / 8;
     const struct ptx_operand *at = &ins->operands[first];
-    void *memory = (void *)(uintptr_t)(t->registers[at->reg] + (uint64_t)at->offset);
+    void *memory = (void *)(uintptr_t)(t->registers[at->reg] + (uint64_t)ptx_offset(at));
     uint64_t x[2] = {0, value_of(t, &ins->operands[first + 1])}, r = x[1];
     struct ptx_instruction plain = {.mods = {(uint16_t)type}, .mod_count = 1, .operand_count = 3};
     memcpy(&x[0], memory, bytes);

@@ -231,7 +231,7 @@ static void emit_number(void)
     struct step *s = push_step(NUMBER, kind == 0   ? any_index(1 + below(5))
                                        : kind == 1 ? any_i32(1 + below(6))
                                                    : any_condition());
-    struct ptx_operand at = {.kind = PTX_ADDRESS, .base = PTX_BASE_NONE, .offset = s->number};
+    struct ptx_operand at = {.kind = PTX_ADDRESS, .base = PTX_BASE_NONE, .bytes = s->number};
     struct ptx_operand v = value_operand(&lower, s->node->value);
     if (s->node->dtype == DT_BOOL) {
         struct ptx_operand word = ptx_reg(&lower.b, MOD_B32);
@@ -573,12 +573,12 @@ static void execute(const struct machine *m, const struct ptx_instruction *ins)
     const struct ptx_operand *o = ins->operands;
     enum ptx_mod t = ptx_type(ins, 0);
     if (ins->op == PTX_ST && ptx_has(ins, MOD_GLOBAL)) {
-        note((int)o[1].bits, m->reg[o[0].reg] + (uint64_t)o[0].offset);
+        note((int)o[1].bits, m->reg[o[0].reg] + (uint64_t)o[0].bytes);
         return;
     }
     if (ins->op == PTX_ST) {
         uint64_t v = read_operand(m, &o[1]);
-        note((int)o[0].offset, t == MOD_B64 ? v : (uint64_t)as_type(MOD_S32, v));
+        note((int)o[0].bytes, t == MOD_B64 ? v : (uint64_t)as_type(MOD_S32, v));
         return;
     }
     int64_t x[3] = {0};

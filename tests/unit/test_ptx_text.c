@@ -498,6 +498,8 @@ static void refused(void **state)
          "t.ptx:4:45: error: `a` is a vector of 2 registers"},
         {HEAD ".entry k() { .reg .v2 .b64 a; prefetch.global.L1 [a.x]; }",
          "an element of a vector cannot be an address"},
+        {HEAD ".global .b32 x; .entry k() { prefetch.global.L1 [x+140737488355328]; }",
+         "t.ptx:4:51: error: an offset of 2^47 or more bytes"},
         {HEAD ".func f(.reg .v2 .pred a) { ret; }", "there are no registers of type .v2 .pred"},
         {HEAD ".func f(.reg .v2 .b32 a) { call f, ({a.x, a.y}); }",
          "expected an argument, found `{`"},
@@ -530,6 +532,23 @@ static void refused(void **state)
         if (!strstr(messages(&d), cases[i].message))
             fail_msg("%s\n says\n%s\n not\n%s", cases[i].text, messages(&d), cases[i].message);
     }
+}
+
+static void offsets_from_names_have_48_bits(void **state)
+{
+    (void)state;
+    const int64_t end = INT64_C(1) << 47;
+    const int64_t fit[] = {0, 1, -1, INT64_C(1) << 32, -(INT64_C(1) << 32) - 1, end - 1, -end};
+    struct ptx_operand o = {.kind = PTX_ADDRESS, .base = PTX_BASE_VARIABLE};
+    for (size_t i = 0; i < sizeof fit / sizeof *fit; i++) {
+        assert_true(ptx_set_offset(&o, fit[i]));
+        assert_int_equal(ptx_offset(&o), fit[i]);
+    }
+    assert_false(ptx_set_offset(&o, end));
+    assert_false(ptx_set_offset(&o, -end - 1));
+    o.base = PTX_BASE_NONE;
+    assert_true(ptx_set_offset(&o, INT64_MIN));
+    assert_int_equal(ptx_offset(&o), INT64_MIN);
 }
 
 static void several_errors_at_once(void **state)
@@ -588,6 +607,7 @@ int main(void)
         cmocka_unit_test(vectors_as_parameters),
         cmocka_unit_test(other_ways_to_write),
         cmocka_unit_test(refused),
+        cmocka_unit_test(offsets_from_names_have_48_bits),
         cmocka_unit_test(several_errors_at_once),
         cmocka_unit_test(nesting_has_limits),
     };

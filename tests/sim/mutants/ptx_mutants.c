@@ -116,6 +116,11 @@ static bool reads_nothing(const struct ptx_instruction *ins, const char *text)
            ins->operands[3].kind == PTX_IMMEDIATE && ins->operands[3].bits == 0;
 }
 
+static void move_address(struct ptx_operand *o, int bytes)
+{
+    ptx_set_offset(o, ptx_offset(o) + bytes);
+}
+
 static void mutate_index(struct maker *m)
 {
     int element, bytes = access_bytes(m->ins, m->text, &element);
@@ -125,11 +130,11 @@ static void mutate_index(struct maker *m)
         if (m->ins->operands[i].kind != PTX_ADDRESS || (i == 1 && reads_nothing(m->ins, m->text)))
             continue;
         struct ptx_instruction *copy = copy_of(m);
-        copy->operands[i].offset += bytes;
+        move_address(&copy->operands[i], bytes);
         add(m, "index", copy);
         if (element && element != bytes) {
             copy = copy_of(m);
-            copy->operands[i].offset += element;
+            move_address(&copy->operands[i], element);
             add(m, "index", copy);
         }
     }
