@@ -40,7 +40,7 @@ endforeach()
 # The part that runs programs of the CPU engine, without the compiler; libtilewright_cpu.a has no other (docs/build.md).
 set(run_sources ${library_sources})
 list(FILTER run_sources INCLUDE REGEX
-    "/src/(base/(arena|dtype|loc|number|platform(_(cores|pool|threads|wasm))?|real|real_trig|shown|text)|cpu/[a-z0-9_]+|\
+    "/src/(base/(arena|dtype|loc|number|platform(_(cores|pool|threads|wasm|x86))?|real|real_trig|shown|text)|cpu/[a-z0-9_]+|\
 tile/(clean|eval|ops|overflow|print_format|size_run))[.]c$")
 list(FILTER run_sources EXCLUDE REGEX "/src/cpu/(compile|ensures|exec_roles|image_write|peaks|profile)")
 list(REMOVE_ITEM library_sources ${run_sources} ${PROJECT_SOURCE_DIR}/src/api/cpu_calls.c)

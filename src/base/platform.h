@@ -1,4 +1,4 @@
-/* The seam to the operating system: processors (platform_cores.c), threads (platform_threads.c,
+/* The seam to the operating system: processors (platform_cores.c, platform_x86.c), threads (platform_threads.c,
  * platform_pool.c), stacks (platform_stack.c), clock, files and shared libraries (platform.c). Other files in src/ do not call the system for these, so
  * a build without them (for a browser) replaces these files. */
 #ifndef TW_PLATFORM_H
@@ -26,6 +26,19 @@ enum {
  * or one of the reasons above. */
 int platform_processors(const char *list, int *processors, int most);
 void platform_bind(int processor); /* binds the thread that calls it */
+/* Instructions that an x86-64 has and that the system lets programs use. */
+enum {
+    X86_ASKED = 1,
+    X86_INTEL = 2,
+    X86_AMD = 4,
+    X86_V3 = 8, /* AVX2, FMA, BMI2 */
+    X86_AVX_VNNI = 16,
+    X86_V4 = 32,    /* V3, AVX-512 F, BW, CD, DQ, VL */
+    X86_VNNI = 64,  /* V4, AVX512-VNNI */
+    X86_BF16 = 128, /* VNNI, AVX512-BF16 */
+    X86_AMX = 256   /* VNNI, AMX with products of bf16 and of 8-bit integers */
+};
+bool platform_x86_has(unsigned features); /* platform_x86.c: all of them */
 /* Asks the system to let all threads of this process use Intel AMX's tile registers. */
 bool platform_allow_tiles(void);
 int platform_cache_ways(void);        /* ways of the first-level data cache; 8 if not known */

@@ -2,10 +2,6 @@
 #include "base/platform.h"
 #include "cpu/routines.h"
 
-#if defined(TILEWRIGHT_HAVE_AVX_VNNI) || defined(TILEWRIGHT_HAVE_AMX)
-#include <cpuid.h>
-#endif
-
 extern const struct routine_set routine_set_any, routine_set_neon, routine_set_bytes_neon,
     routine_set_v3, routine_set_bytes_v3, routine_set_v4, routine_set_bytes_v4, routine_set_bf16,
     routine_set_amx, routine_set_amx_bf16;
@@ -15,59 +11,32 @@ static bool machine_is_any(void)
     return true;
 }
 
+/* F16C is not tested: every line of processors got it before AVX2. */
+#define ASKS(machine, features)                                                                    \
+    static bool machine(void)                                                                      \
+    {                                                                                              \
+        return platform_x86_has(features);                                                         \
+    }
 #if defined(TILEWRIGHT_HAVE_V3)
-/* Returns whether the machine has AVX2, FMA and BMI2. F16C is not tested, because not every
- * compiler has a name for it here; every line of processors got it before AVX2. */
-static bool machine_is_v3(void)
-{
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi2");
-}
+ASKS(machine_is_v3, X86_V3)
 #endif
 #if defined(TILEWRIGHT_HAVE_AVX_VNNI)
-/* Not every compiler has a name for AVX-VNNI: CPUID leaf 7, subleaf 1, bit 4 of EAX. */
-static bool machine_has_avx_vnni(void)
-{
-    unsigned eax, ebx, ecx, edx;
-    if (!machine_is_v3()) /* machines with AVX2 have leaf 7 */
-        return false;
-    __cpuid_count(7, 1, eax, ebx, ecx, edx);
-    return (eax >> 4 & 1) != 0;
-}
+ASKS(machine_has_avx_vnni, X86_AVX_VNNI)
 #endif
 #if defined(TILEWRIGHT_HAVE_V4)
-static bool machine_is_v4(void)
-{
-    return machine_is_v3() && __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-}
+ASKS(machine_is_v4, X86_V4)
 #endif
 #if defined(TILEWRIGHT_HAVE_VNNI)
-static bool machine_has_vnni(void)
-{
-    return machine_is_v4() && __builtin_cpu_supports("avx512vnni");
-}
+ASKS(machine_has_vnni, X86_VNNI)
 #endif
 #if defined(TILEWRIGHT_HAVE_BF16)
-static bool machine_has_bf16(void)
-{
-    return machine_has_vnni() && __builtin_cpu_supports("avx512bf16");
-}
+ASKS(machine_has_bf16, X86_BF16)
 #endif
 #if defined(TILEWRIGHT_HAVE_AMX)
-/* Returns whether the machine has AMX with products of bf16 and of 8-bit integers (CPUID leaf 7, EDX:
- * bits 22, 24, 25; not every compiler has names for these), and the system lets this process use it.
- * Only processors of Intel have AMX; others are not asked. */
+/* Only processors of Intel have AMX; others are not asked. */
 static bool machine_has_amx(void)
 {
-    enum { AMX = 1 << 22 | 1 << 24 | 1 << 25 };
-    unsigned eax, ebx, ecx, edx;
-    if (!machine_has_vnni() || !__builtin_cpu_is("intel"))
-        return false;
-    __cpuid_count(7, 0, eax, ebx, ecx, edx);
-    return (edx & AMX) == AMX && platform_allow_tiles();
+    return platform_x86_has(X86_INTEL | X86_AMX) && platform_allow_tiles();
 }
 #endif
 
@@ -139,7 +108,7 @@ const struct routine_set *routine_set_at(int index)
 static bool pairs_pay(void)
 {
 #if defined(TILEWRIGHT_HAVE_BF16)
-    return __builtin_cpu_is("amd");
+    return platform_x86_has(X86_AMD);
 #else
     return false;
 #endif

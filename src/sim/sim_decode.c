@@ -1,5 +1,6 @@
 /* Decodes a function once into an array of ops, one for each instruction. Each family is asked
  * in turn whether the instruction is its own. */
+#include "base/platform.h"
 #include "sim/sim_wgmma.h"
 
 #include <string.h>
@@ -37,9 +38,7 @@ static sim_choose *const families[][2] = {
 static bool machine_is_v3(void)
 {
 #if defined(TILEWRIGHT_HAVE_V3)
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi2");
+    return platform_x86_has(X86_V3);
 #else
     return false;
 #endif

@@ -22,6 +22,7 @@
  * vectors of four, or, if the machine has them, one of eight. That choice is made here, because
  * no other family gains from it. Floats are added as doubles. Integers of 8 and fewer bits are
  * multiplied as pairs of 16 bits, which is exact. */
+#include "base/platform.h"
 #include "sim/sim_machine.h"
 #include "sim/sim_mma_factor.h"
 
@@ -206,9 +207,7 @@ static void multiply_bits(const struct sim_mma *p, uint8_t *file, const uint32_t
 static bool machine_is_wide(void)
 {
 #ifdef HAS_WIDE
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    return platform_x86_has(X86_V4);
 #else
     return false;
 #endif

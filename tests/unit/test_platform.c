@@ -522,9 +522,36 @@ static void a_thread_runs_alone(void **state)
     assert_int_equal(count, 100);
 }
 
+/* --- instructions --- */
+
+#if defined(__x86_64__)
+/* The compiler's functions know names of instructions, and whether the system saves their registers. */
+static void instructions_are_the_compilers(void **state)
+{
+    (void)state;
+    __builtin_cpu_init();
+    bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+              __builtin_cpu_supports("bmi2");
+    bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+              __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+              __builtin_cpu_supports("avx512vl");
+    bool vnni = v4 && __builtin_cpu_supports("avx512vnni");
+    assert_int_equal(platform_x86_has(X86_INTEL), __builtin_cpu_is("intel") != 0);
+    assert_int_equal(platform_x86_has(X86_AMD), __builtin_cpu_is("amd") != 0);
+    assert_int_equal(platform_x86_has(X86_V3), v3);
+    assert_int_equal(platform_x86_has(X86_V4), v4);
+    assert_int_equal(platform_x86_has(X86_VNNI), vnni);
+    assert_int_equal(platform_x86_has(X86_BF16), vnni && __builtin_cpu_supports("avx512bf16"));
+    assert_false(platform_x86_has(X86_INTEL | X86_AMD));
+}
+#endif
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+#if defined(__x86_64__)
+        cmocka_unit_test(instructions_are_the_compilers),
+#endif
         cmocka_unit_test(a_stack_is_as_large_as_it_was_made),
         cmocka_unit_test(a_thread_runs_alone),
         cmocka_unit_test(a_pool_runs_each_task_once),
