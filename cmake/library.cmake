@@ -26,14 +26,17 @@ list(REMOVE_ITEM library_sources ${sim_loop_sources})
 
 # The constant part of the C that `tilewright build` writes.
 include(embed)
+include(aot_words)
+embed_words("${aot_words}" aot_words ${PROJECT_BINARY_DIR}/aot_words.c)
+list(APPEND library_sources ${PROJECT_BINARY_DIR}/aot_words.c)
 foreach(part module.h module.c choice.c)
     string(REPLACE "." "_" array "aot_${part}")
-    embed_file(${PROJECT_SOURCE_DIR}/src/aot/aot_${part}.in ${array} ${PROJECT_BINARY_DIR}/${array}.c)
+    embed_packed(${PROJECT_SOURCE_DIR}/src/aot/aot_${part}.in ${array} "${aot_words}" ${PROJECT_BINARY_DIR}/${array}.c)
     list(APPEND library_sources ${PROJECT_BINARY_DIR}/${array}.c)
 endforeach()
 foreach(part tile/size_step tile/size_run base/view_map) # and the evaluators of sizes and of tensor maps
     get_filename_component(header ${part} NAME)
-    embed_file(${PROJECT_SOURCE_DIR}/src/${part}.h aot_${header}_h ${PROJECT_BINARY_DIR}/aot_${header}_h.c)
+    embed_packed(${PROJECT_SOURCE_DIR}/src/${part}.h aot_${header}_h "${aot_words}" ${PROJECT_BINARY_DIR}/aot_${header}_h.c)
     list(APPEND library_sources ${PROJECT_BINARY_DIR}/aot_${header}_h.c)
 endforeach()
 

@@ -285,10 +285,12 @@ struct aot_slot {
 };
 void aot_fill(struct text *out, const unsigned char *form, size_t length,
               const struct aot_slot *slots, int count);
-/* Copies a template without the lines that nothing built needs: those between "@if X@" and "@end@", where X
+/* Copies a packed template without the lines that nothing built needs: those between "@if X@" and "@end@", where X
  * is gpu, cpu, only_cpu, hopper (tensor maps or clusters) or not_hopper, and does not hold. */
 void aot_choose_lines(struct text *out, const struct aot_build *b, const unsigned char *form,
                       size_t length);
+/* Returns a constant text as it was before cmake/embed.cmake packed it. */
+struct text aot_unpack(struct arena *a, const unsigned char *packed, size_t length);
 /* Returns the line that names the compiler and the sources. */
 const char *aot_about(struct aot_build *b);
 

@@ -76,7 +76,8 @@ void aot_choose_lines(struct text *out, const struct aot_build *b, const unsigne
                       size_t length)
 {
     static const char begin[] = "@if ", end[] = "@end@";
-    const char *at = (const char *)form, *stop = at + length;
+    const struct text all = aot_unpack(out->arena, form, length);
+    const char *at = all.data, *stop = at + all.length;
     int left_out = 0; /* "@if" without "@end@", from the first that does not hold */
     while (at < stop) {
         const char *line_end = memchr(at, '\n', (size_t)(stop - at));

@@ -22,7 +22,8 @@ static bool is_name(char c)
  * headers are left out, because they come before it. */
 static void write_header(struct text *out, const unsigned char *header, size_t length)
 {
-    const char *s = (const char *)header, *end = s + length;
+    const struct text all = aot_unpack(out->arena, header, length);
+    const char *s = all.data, *end = s + all.length;
     for (const char *at = s; at < end; at++) {
         if (strncmp(at, "#include \"", 10) == 0)
             at = memchr(at, '\n', (size_t)(end - at));
