@@ -15,5 +15,6 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/tools/support.c PROPERTIES COM
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/api/import_folders.c PROPERTIES COMPILE_DEFINITIONS "TW_INSTALLED_DATA=\".\"")
 set_source_files_properties(${PROJECT_SOURCE_DIR}/web/engine/posix.c PROPERTIES COMPILE_OPTIONS -fno-builtin-memcmp)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/web/engine/no_gpu.c PROPERTIES COMPILE_OPTIONS -Wno-unused-parameter)
-target_link_options(engine PRIVATE LINKER:--gc-sections LINKER:-z,stack-size=4194304 LINKER:--stack-first LINKER:--strip-all
+target_link_options(engine PRIVATE $<$<CONFIG:Release>:${small_level}> # for wasm-opt, which clang calls: 6 KB less as brotli
+    LINKER:--gc-sections LINKER:-z,stack-size=4194304 LINKER:--stack-first LINKER:--strip-all
     LINKER:--initial-memory=16777216 LINKER:--max-memory=4294967296)

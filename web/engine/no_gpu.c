@@ -69,6 +69,14 @@ const char *cuda_cache_folder(const struct cuda_cache *c)
     }
 
 NEVER(bool, cuda_allocate, (struct cuda * c, size_t bytes, uint64_t *address, char why[CUDA_WHY]))
+NEVER(struct cuda_quick, cuda_quick,
+      (const struct cuda *c, const struct cuda_module *m, const int block[3], int64_t shared_bytes,
+       int cluster))
+NEVER(bool, cuda_quick_start_cluster,
+      (const struct cuda_quick *q, const int64_t grid[3], void *stream, void **arguments))
+NEVER(bool, cuda_occupancy,
+      (struct cuda * c, struct cuda_module *m, int threads, int64_t shared_bytes,
+       struct cuda_occupancy *out, char why[CUDA_WHY]))
 NEVER(bool, cuda_keeps_clean, (const struct cuda *c, uint64_t address))
 NEVER(bool, cuda_allow_shared,
       (struct cuda * c, struct cuda_module *m, int64_t bytes, char why[CUDA_WHY]))
