@@ -93,6 +93,7 @@ struct check {
     const char *ascending;        /* the only such array; NULL: all */
     struct check_output *outputs; /* that `ensures` describes, after runs with right values */
     int output_count;
+    bool warned_of_refused;             /* a warning says that no GPU takes the kernel */
     const struct check_output *uniform; /* one that had a single value in all runs; NULL: none */
     bool wrong;                         /* its values on the CPU are wrong */
     bool on_zeros;                      /* they are, but right on zeroed outputs */

@@ -110,6 +110,7 @@ void check_say_gaps(struct check *c)
 {
     bool ran = c->runs || c->simulated, compared = tw_kernel_has_ensures(c->kernel);
     bool simulated = c->no_sim || c->simulated;
+    bool says_simulated = simulated || c->warned_of_refused; /* or that it is not */
     if (c->status != STATUS_OK)
         return;
     if (says(c) && ran && !compared)
@@ -118,9 +119,9 @@ void check_say_gaps(struct check *c)
         say_first(c, "", &c->undecided);
     if (says(c) && ran && c->unreached.count)
         say_first(c, "", &c->unreached);
-    if (says(c) && c->runs && !simulated && c->not_simulated.count)
+    if (says(c) && c->runs && !says_simulated && c->not_simulated.count)
         say_first(c, " is not simulated", &c->not_simulated);
-    else if (says(c) && c->runs && !simulated)
+    else if (says(c) && c->runs && !says_simulated)
         complain(NULL, "%s is not simulated", c->name);
     c->uniform = find_uniform(c);
     if (!c->to_json && c->uniform)

@@ -95,6 +95,7 @@ void check_warn_of_refused(struct check *c)
             d->taken = compiles_for(c, target, d->types);
         if (d->taken)
             continue;
+        c->warned_of_refused = true;
         bool never = parameter_bytes(c->kernel) > MOST_PARAMETER_BYTES;
         findings_again(&c->findings, &d->refusal.list[0], never ? TW_ERROR : TW_WARNING,
                        "no GPU takes this, and it is not simulated: ");

@@ -178,7 +178,7 @@ static void report_kernel(struct check *c, bool clean)
 static void check_kernel(struct check *c)
 {
     c->configurations = c->runs = c->simulated = 0;
-    c->wrong = c->on_zeros = c->undecided_races = false;
+    c->wrong = c->on_zeros = c->undecided_races = c->warned_of_refused = false;
     c->pin_count = c->output_count = 0;
     c->uniform = NULL;
     c->ascending_shape = -1;

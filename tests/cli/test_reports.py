@@ -98,6 +98,23 @@ kernel large(const f32 *a, f32 *c) grid(1) warps(4)
     C[0 +: R][0 +: R] = t + 1.0;
 }
 """
+HOPPER = """
+kernel copies(const f32 *a, f32 *c) grid(1) warps(4)
+{
+    global f32 A[64][16] = a, C[64][16] = c;
+    shared f32 s[64][16];
+    mbarrier full(1);
+    one_thread {
+        expect(full, bytes(s));
+        async(full) s = A[0 +: 64][0 +: 16];
+    }
+    wait(full);
+    C[0 +: 64][0 +: 16] = s + 1;
+    ensures C == A + 1;
+}
+"""
+HOPPER_LARGE = HOPPER.replace("warps(4)", "warps(4) target(sm_90a)").replace("s[64][16]", "s[64][16], more[256][256]").replace(
+    "    wait(full);", "    more[0] = 1;\n    wait(full);\n    sync();").replace("s + 1;", "s + more[0][0];")
 SHARED = "kernels/matmul/shared.tile"
 QUICK = ["--warmup", "0", "--repeat", "1"]
 
@@ -289,7 +306,7 @@ def test_refused(run):
     warning = "large.tile:3:8: warning: no GPU takes this, and it is not simulated: "
     fits = "note: with these tuned values it fits: R = 16"
     run("check", "large.tile", err=[warning, taken, fits, "in large with R = 512"])
-    run("check", "large.tile", "--tune", "R=512", err="large is not simulated: sm_80 does not take it: ")
+    run("check", "large.tile", "--tune", "R=512", err=[warning, taken], not_in="is not simulated: sm_80")
     run("check", "large.tile", "--tune", "R=512", "-v", out="0 simulated",
         err=[warning, taken, fits])
     run("check", "large.tile", "--tune", "R=16", "-v", not_in=["not simulated", "warning"])
@@ -300,6 +317,11 @@ def test_refused(run):
     expect(kernel["ok"] and found["severity"] == "warning" and found["line"] == 3 and taken in found["message"], kernel)
     expect(found["with"] == "R = 512" and fits[6:] in found["notes"][-1]["text"], found)
     expect([line[:5] for line in kernel["not_simulated"].split("\n")] == ["sm_80", "sm_90"], kernel)
+    # the reason of a kernel for Hopper names the way out, and each reason is said once
+    said = run("check", "hopper.tile", err="copies is not simulated: sm_80 does not take it: ").err
+    expect("need `target(sm_90a)` in the kernel's head" in said, said)
+    said = run("check", "hopper_large.tile", err="no GPU takes this, and it is not simulated: ").err
+    expect(said.count("not simulated") == 1, said)
     # e4m3 begins with sm_89, so sm_90 accepts it
     f8 = ("check", "kernels/matmul/fp8.tile", "--tune", "BM=128,BN=128,BK=64")
     run(*f8, not_in="warning")
@@ -310,7 +332,7 @@ def test_refused(run):
 def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in (("programs", PROGRAMS), ("copy", COPY), ("undecided", UNDECIDED), ("viewless", VIEWLESS), ("warned", WARNED), ("large", LARGE), ("none", "// nothing here\n"), ("binary", "\0\1\2")):
+        for name, text in (("programs", PROGRAMS), ("copy", COPY), ("undecided", UNDECIDED), ("viewless", VIEWLESS), ("warned", WARNED), ("large", LARGE), ("hopper", HOPPER), ("hopper_large", HOPPER_LARGE), ("none", "// nothing here\n"), ("binary", "\0\1\2")):
             with open(f"{folder}/{name}.tile", "w") as out:
                 out.write(text)
         os.symlink(os.path.abspath("kernels"), f"{folder}/kernels")
