@@ -4,11 +4,23 @@
 
 /* --- texts --- */
 
-const char *barrier_text(const struct roles_check *r, int barrier)
+/* Returns the number of the mbarrier's symbol. */
+static size_t barrier_sym(const struct roles_check *r, int barrier)
 {
     size_t i = r->barriers.count - 1;
     while (r->first_barrier.data[i] > barrier)
         i--;
+    return i;
+}
+
+static int64_t arrivals_of(const struct roles_check *r, int barrier)
+{
+    return r->barriers.data[barrier_sym(r, barrier)]->arrivals;
+}
+
+const char *barrier_text(const struct roles_check *r, int barrier)
+{
+    size_t i = barrier_sym(r, barrier);
     const struct sym *sym = r->barriers.data[i];
     int64_t at = barrier - r->first_barrier.data[i], below = type_elements(&sym->type);
     struct text t;
@@ -20,14 +32,6 @@ const char *barrier_text(const struct roles_check *r, int barrier)
         at %= below;
     }
     return t.data;
-}
-
-static int64_t arrivals_of(const struct roles_check *r, int barrier)
-{
-    size_t i = r->barriers.count - 1;
-    while (r->first_barrier.data[i] > barrier)
-        i--;
-    return r->barriers.data[i]->arrivals;
 }
 
 /* Notes the calls through which the place, in the body of a fn, is reached. */
@@ -324,6 +328,20 @@ static void report_stuck(struct roles_check *r, const struct role_finding *f)
               "phase gets all of its arrivals");
 }
 
+/* Notes a role whose warpgroups arrive more often together than a phase counts. */
+static void note_warpgroups(struct roles_check *r, const struct role_finding *f)
+{
+    const struct sym *sym = r->barriers.data[barrier_sym(r, f->barrier)];
+    const struct role_trace *t = f->late.role >= 0 ? &r->traces.data[f->late.role] : NULL;
+    bool each = is_arrive(&f->late) && !f->late.thread && f->early.stmt == f->late.stmt;
+    if (each && t && t->groups > sym->arrivals)
+        diag_note(r->k->diag, sym->loc,
+                  "`%s` takes %d arrival%s, and %s arrive %d times, once for each warpgroup: write "
+                  "`mbarrier %s%s(%d)`",
+                  sym->name, sym->arrivals, sym->arrivals == 1 ? "" : "s", warps_text(r, &f->late),
+                  t->groups, sym->name, sym->type.rank ? "[…]" : "", t->groups);
+}
+
 static void report_early(struct roles_check *r, const struct role_finding *f)
 {
     struct diag *d = r->k->diag;
@@ -344,6 +362,7 @@ static void report_early(struct roles_check *r, const struct role_finding *f)
         note_place(r, &f->early,
                    f->early.work == WORK_COPY ? "that phase waits for this copy"
                                               : "that phase waits for this arrival");
+    note_warpgroups(r, f);
     diag_note(d, f->late.loc,
               "let this role know that the phase is over: wait for it, or for an mbarrier at which "
               "a role arrives after it has waited; or change the number of arrivals");

@@ -213,7 +213,7 @@ CASES = [
     (HEAD.replace("sm_90a", "sm_100a") + FLYING + "%c = product_commit.f32 %s1 %w = product_wait.f32 %c, 0 }", None, "no instruction of sm_100a does"),
     ("shared f32 x[58113] at 0", "ends after the shared memory of a block"),
     ("shared f32 x[4294967295] at 4294967292", "ends after the shared memory of a block"),
-    ("kernel f() threads 384 target sm_90a { roles { warps 0, 4 registers 48 { } warps 4, 8 registers 232 { } } }", "more registers than the block at its launch"),
+    ("kernel f() threads 384 target sm_90a { roles { warps 0, 4 registers 48 { } warps 4, 8 registers 232 { } } }", "the roles have 128 * 48 + 256 * 232 = 65536 registers, more than their threads at the launch, 384 * 168 = 64512; 224 fit for warps 4 to 11"),
     ("kernel f() threads 128 target sm_90a { roles { warps 0, 4 registers 40 { roles { warps 0, 4 registers 48 { } } } } }", "roles in a role"),
     # a group that one branch takes and the other reads, and one that is taken only where the loop ends
     (FLYING + "%c = product_commit.f32 %s1\n %w = product_wait.f32 %c, 0\n %p = eq.u32 %n, 3\n"
