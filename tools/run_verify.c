@@ -262,7 +262,10 @@ void run_report_verified(const struct run *r)
     char *text = verdict_text(&r->verdict);
     double wide = run_wide_tolerance(r);
     printf("verified: %s\n", text);
-    if (wide > 0)
+    if (wide >= 1)
+        printf("          the tolerance is larger than the values, because so many roundings add "
+               "up: wrong values go unseen; verify smaller sizes, too\n");
+    else if (wide > 0)
         printf("          the tolerance is %.2g%% of the values, because this number of roundings "
                "adds up: an "
                "error below it goes unseen; verify smaller sizes, too\n",

@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 /* Families are files of the first folder. */
-static const char *const folders[] = {"kernels", "kernels/sgemm", "kernels/matmul", "kernels/fused",
-                                      "kernels/single_block"};
+static const char *const folders[] = {
+    "kernels",        "kernels/sgemm",   "kernels/matmul",      "kernels/fused",
+    "kernels/hopper", "kernels/recipes", "kernels/single_block"};
 enum { FOLDERS = sizeof folders / sizeof *folders };
 
 bool is_shipped_name(const char *word)

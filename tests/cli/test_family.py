@@ -152,6 +152,8 @@ def test_names(tool, folder):
     tile = call([tool, "show", "waves:matmul_v7", "--set", "n=64,k=64"], cwd=folder)
     expect(tile.status == 0 and "kernel matmul_v7(" in tile.out, tile)
     got = call([tool, "check", "wafes"], cwd=folder)
+    expect(call([tool, "explain", "matmul_roles", "--set", "m=128,n=256,k=64"], cwd=folder).status == 0, "a kernel of kernels/hopper by its name")
+    expect(call([tool, "show", "gemv", "--kernels"], cwd=folder).status == 0, "a kernel of kernels/recipes by its name")
     expect(got.status == 2 and "wafes: there is no such file, and no kernel or family of that name ships; did you mean 'waves'?" in got.err, got)
     got = call([tool, "run", "matmul", "--set", "m=3,n=33,k=7", "--type", "f16", "--fill", "rand", "--verify", "--device", "sim"], cwd=folder)
     expect(got.status == 0 and got.out.startswith("chosen: matmul_") and "verified: 99 elements" in got.out, got)
