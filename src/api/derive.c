@@ -60,8 +60,7 @@ static bool compute(tw_launch *l, const struct lang_param *param, int64_t *out)
     if (fault.error == SIZE_OVERFLOWS)
         diag_error(d, e->loc, "%s", size_fault_text(a, &s, &fault, is_all ? param->name : NULL));
     else
-        diag_error(d, param->derived->loc, "`%s` divides by zero%s", param->name,
-                   values_text(l, param->derived));
+        diag_error(d, e->loc, "%s%s", size_fault_text(a, &s, &fault, NULL), values_text(l, e));
     return false;
 }
 

@@ -188,10 +188,15 @@ static bool check_extents(tw_launch *l, const struct sym *view)
     return false;
 }
 
-/* Reports a size that cannot be computed. Others report negative and too large ones. */
+/* Reports a size that cannot be computed, or a negative number of blocks. Others report negative
+ * extents and grids that are too large. */
 static void report_size(void *user, const struct size_fault *fault)
 {
     tw_launch *l = user;
+    if (fault->error == SIZE_NEGATIVE && fault->step->op == SIZE_GRID)
+        diag_error(&l->ctx->diag, l->variant->ir->grid[fault->step->index]->loc,
+                   "the grid of %s has %lld blocks along axis %d", l->kernel->info->name,
+                   (long long)fault->a, fault->step->index);
     const struct expr *e = size_fault_place(&l->variant->sizes, fault);
     if (!e || fault->error == SIZE_NEGATIVE || fault->error == SIZE_TOO_MANY)
         return;

@@ -136,7 +136,7 @@ static enum size_error size_end(const struct size_step *step, int64_t a, int64_t
     if (stores)
         results[step->index] = a;
     switch (step->op) {
-    case SIZE_GRID: return a > step->value ? SIZE_TOO_MANY : SIZE_FITS;
+    case SIZE_GRID: return a < 0 ? SIZE_NEGATIVE : a > step->value ? SIZE_TOO_MANY : SIZE_FITS;
     case SIZE_EXTENT: return a < 0 ? SIZE_NEGATIVE : SIZE_FITS;
     case SIZE_RESULT: return size_fits(step->type, a) ? SIZE_FITS : SIZE_OVERFLOWS;
     case SIZE_BIT:

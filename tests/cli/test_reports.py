@@ -98,6 +98,13 @@ kernel large(const f32 *a, f32 *c) grid(1) warps(4)
     C[0 +: R][0 +: R] = t + 1.0;
 }
 """
+NEGATIVE = """
+kernel negative(i32 n, const f32 *a, f32 *c) grid(n - 10) warps(1)
+{
+    global f32 A[16] = a, C[16] = c;
+    C[0 +: 16] = A[0 +: 16];
+}
+"""
 HOPPER = """
 kernel copies(const f32 *a, f32 *c) grid(1) warps(4)
 {
@@ -251,6 +258,8 @@ def test_sizes(run):
     for device in ("cpu", "sim"):
         run("run", "parts.tile", "--device", device, "--set", "n=8,by=0", "--fill", "rand", status=2, err="`cdiv(n, by)` divides by zero with n = 8, by = 0\n")
         run("run", "parts.tile", "--device", device, "--set", "n=8,by=4", "--fill", "rand", status=2, err="`n / (by - 4)` divides by zero with n = 8, by = 4\n")
+        run("run", "negative.tile", "--device", device, "--set", "n=3", "--fill", "rand", status=2,
+            err=["negative.tile:2:", "the grid of negative has -7 blocks along axis 0"])
 
 
 def test_files(run):
@@ -332,7 +341,7 @@ def test_refused(run):
 def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in (("programs", PROGRAMS), ("copy", COPY), ("undecided", UNDECIDED), ("viewless", VIEWLESS), ("warned", WARNED), ("large", LARGE), ("hopper", HOPPER), ("hopper_large", HOPPER_LARGE), ("none", "// nothing here\n"), ("binary", "\0\1\2")):
+        for name, text in (("programs", PROGRAMS), ("copy", COPY), ("undecided", UNDECIDED), ("viewless", VIEWLESS), ("warned", WARNED), ("large", LARGE), ("negative", NEGATIVE), ("hopper", HOPPER), ("hopper_large", HOPPER_LARGE), ("none", "// nothing here\n"), ("binary", "\0\1\2")):
             with open(f"{folder}/{name}.tile", "w") as out:
                 out.write(text)
         os.symlink(os.path.abspath("kernels"), f"{folder}/kernels")

@@ -229,7 +229,7 @@ static const char columns_text[] =
     "    C[block.y] = more ? A[block.y] : 1.0;\n"
     "}\n";
 
-static void a_grid_is_too_large(void **state)
+static void a_grid_is_too_large_or_negative(void **state)
 {
     struct entry_fixture x;
     open_entry(&x, *state, columns_text);
@@ -247,6 +247,9 @@ static void a_grid_is_too_large(void **state)
     args[3] = tw_pointer(NULL);
     args[2] = tw_int(0); /* no blocks */
     started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error));
+    args[2] = tw_int(-1);
+    not_started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error), TW_BAD_ARGUMENT,
+                "the grid of columns has -1 blocks along axis 2");
     args[2] = tw_int(1); /* `a` is not used if `more` is false */
     started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error));
     args[0] = tw_int(1);
@@ -655,7 +658,7 @@ static void defaults_and_derived_parameters(void **state)
                 "6 were given");
     args[4] = tw_int(0);
     not_started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error), TW_BAD_ARGUMENT,
-                "`last` divides by zero with count = 50, step = 0");
+                "`count / step` divides by zero with count = 50, step = 0");
     args[0] = tw_int(INT32_MIN);
     not_started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error), TW_BAD_ARGUMENT,
                 "overflows i32");
@@ -693,7 +696,7 @@ int main(void)
         TEST(statics_choose_the_variant),
         TEST(an_entry_outlives_its_launch),
         TEST(what_is_wrong_is_named),
-        TEST(a_grid_is_too_large),
+        TEST(a_grid_is_too_large_or_negative),
         TEST(variants_have_a_limit),
         TEST(the_variant_without_facts_is_made_once),
         TEST(the_table_is_full_at_last),

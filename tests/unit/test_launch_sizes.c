@@ -184,8 +184,8 @@ static bool expected_grid(const struct kernel *k, const struct sym *view,
     int64_t ignored, extent;
     for (int i = 0; i < 3; i++) {
         grid[i] = 1;
-        if (k->grid[i] &&
-            (!expected_value(k->grid[i], literals, &grid[i]) || grid[i] > grid_limits[i]))
+        if (k->grid[i] && (!expected_value(k->grid[i], literals, &grid[i]) || grid[i] < 0 ||
+                           grid[i] > grid_limits[i]))
             return false;
     }
     return expected_value(view->dims[0], literals, &extent) && extent >= 0 &&
