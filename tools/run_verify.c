@@ -263,8 +263,9 @@ void run_report_verified(const struct run *r)
     double wide = run_wide_tolerance(r);
     printf("verified: %s\n", text);
     if (wide >= 1)
-        printf("          the tolerance is larger than the values, because so many roundings add "
-               "up: wrong values go unseen; verify smaller sizes, too\n");
+        printf(
+            "          the tolerance is larger than the values, because this number of roundings "
+            "adds up: wrong values go unseen; verify smaller sizes, too\n");
     else if (wide > 0)
         printf("          the tolerance is %.2g%% of the values, because this number of roundings "
                "adds up: an "

@@ -326,7 +326,7 @@ def test_refused(run):
     expect(kernel["ok"] and found["severity"] == "warning" and found["line"] == 3 and taken in found["message"], kernel)
     expect(found["with"] == "R = 512" and fits[6:] in found["notes"][-1]["text"], found)
     expect([line[:5] for line in kernel["not_simulated"].split("\n")] == ["sm_80", "sm_90"], kernel)
-    # the reason of a kernel for Hopper names the way out, and each reason is said once
+    # the reason of a kernel for Hopper names the way out, and each reason comes once
     said = run("check", "hopper.tile", err="copies is not simulated: sm_80 does not take it: ").err
     expect("need `target(sm_90a)` in the kernel's head" in said, said)
     said = run("check", "hopper_large.tile", err="no GPU takes this, and it is not simulated: ").err

@@ -72,7 +72,7 @@ def main():
         # 1e20 and -1e20 in turn, and 1: the sum is 1, and its tolerance is that of terms of 1e20
         save(f"{folder}/large.npy", [1e20, -1e20] * 50 + [1, 0])
         said = run("sum.tile", "--in", "a=large.npy").out
-        if "the tolerance is larger than the values, because so many roundings add up" not in said or "%" in said.split("the tolerance is")[1]:
+        if "the tolerance is larger than the values, because this number of roundings adds up" not in said or "%" in said.split("the tolerance is")[1]:
             fail(f"a tolerance beyond the values: {said}")
         with open(f"{folder}/inverse.tile", "w") as out:
             out.write(INVERSE)
