@@ -250,6 +250,7 @@ static void prologue(struct emit *m)
 static void emit_body(struct emit *m)
 {
     const struct kernel *k = m->kernel;
+    m->b.where = k->loc;
     enter_place(m, 0, k->warps, 1);
     m->place.role = -1;
     m->barriers = 1;

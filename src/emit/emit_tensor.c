@@ -41,15 +41,18 @@ static struct thread_operand mbarrier(struct emit *m, const struct expr *e)
 
 void emit_init_mbarriers(struct emit *m)
 {
+    const struct loc outer = m->b.where;
     for (const struct sym *s = m->kernel->symbols; s; s = s->next) {
         if (s->storage != ST_MBARRIER)
             continue;
         int count = s->arrivals * (emit_counts_warps(m, s) ? EMIT_WARPGROUP : 1);
+        m->b.where = s->loc;
         for (int64_t i = 0; i < type_elements(&s->type); i++)
             THREAD_ADD_OP(&m->b, THREAD_MBARRIER_INIT, DT_NONE, DT_NONE,
                           thread_element(emit_object(m, s), thread_integer(i), 0),
                           thread_integer(count));
     }
+    m->b.where = outer;
 }
 
 /* --- phases --- */

@@ -515,6 +515,7 @@ struct ptx_module *nvptx_emit(struct arena *a, const struct thread_function *f, 
         ptx_limit(&n.build, PTX_MINNCTAPERSM, 1, f->blocks, 0, 0);
     struct ptx_variable *memory =
         ptx_dynamic_shared(&n.build, arena_printf(a, "%s_memory", f->name), MEMORY_ALIGNMENT);
+    line(&n, f->where);
     for (size_t i = 0; i < f->parameters.count; i++)
         parameter(&n, f->parameters.data[i]);
     n.memory = ptx_reg(&n.build, MOD_U32);
