@@ -222,6 +222,34 @@ static void candidate(int64_t *list, int *count, int64_t x, int64_t low, int64_t
     list[(*count)++] = x;
 }
 
+static int64_t modulo(int64_t a, int64_t d)
+{
+    return (a % d + d) % d;
+}
+
+/* Adds values with the remainder that constraint f asks for, such as n % 16 = 0: the first ones from
+ * `low` on, and the last one up to `high`. */
+static void with_remainder(const struct solver *v, const struct fact *f, int which, int64_t low,
+                           int64_t high, int64_t *list, int *count)
+{
+    enum { FEW = 3, FAR = 1 << 30 };
+    const struct value *x = value_at(v->k, f->form);
+    const struct atom *a = atom_at(v->k, x->atom[0]);
+    int64_t d;
+    if (x->terms != 1 || x->factor[0] != 1 || a->kind != ATOM_OP || a->op != OP_REM ||
+        !value_number(v->k, a->arg[1], &d) || d < 1 || d > FAR)
+        return;
+    const struct value *of = value_at(v->k, a->arg[0]);
+    if (of->kind != VALUE_SUM || of->terms != 1 || of->factor[0] != 1 ||
+        of->atom[0] != v->unknown[which].atom || of->c < -FAR || of->c > FAR)
+        return;
+    int64_t wanted = (f->low == FACT_NONE ? 0 : modulo(f->low, d)) - of->c;
+    int64_t from = low < -FAR || low > FAR ? 0 : low, to = high < -FAR || high > FAR ? from : high;
+    for (int i = 0; i < FEW; i++)
+        candidate(list, count, from + modulo(wanted - from, d) + i * d, low, high);
+    candidate(list, count, to - modulo(to - wanted, d), low, high);
+}
+
 static int candidates(const struct solver *v, int which, int64_t *list)
 {
     static const int64_t likely[] = {0,  1,  2,  3,  4,  5,  6,   7,    8,
@@ -239,6 +267,8 @@ static int candidates(const struct solver *v, int which, int64_t *list)
         candidate(list, &count, low, low, high);
     if (high != FACT_MANY)
         candidate(list, &count, high, low, high);
+    for (int i = 0; i < v->constraints; i++)
+        with_remainder(v, &v->constraint[i], which, low, high, list, &count);
     for (size_t i = 0; i < sizeof likely / sizeof *likely; i++)
         candidate(list, &count, likely[i], low, high);
     for (int i = 0; i < v->hints; i++)
