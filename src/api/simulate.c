@@ -97,6 +97,22 @@ static void name_tile_elements(struct simulate_call *call, uint64_t base)
     }
 }
 
+static void name_mbarriers(struct simulate_call *call, uint64_t base)
+{
+    enum { MBARRIER = 8 }; /* bytes */
+    for (const struct sym *s = call->launch->variant->ir->symbols; s; s = s->next) {
+        if (s->storage != ST_MBARRIER || s->offset < 0)
+            continue;
+        struct sim_report_array array = {.name = s->name,
+                                         .space = SIM_SHARED,
+                                         .address = base + (uint64_t)s->offset,
+                                         .element = MBARRIER,
+                                         .rank = s->type.rank,
+                                         .shape = s->type.extent};
+        sim_report_add_array(&call->simulation.report, &array);
+    }
+}
+
 /* Names the tiles in shared memory for reports. The PTX has one variable for all shared memory,
  * and the report knows only that one so far. */
 static bool name_tiles(void *user, const struct sim_allocation_event *event)
@@ -121,6 +137,7 @@ static bool name_tiles(void *user, const struct sim_allocation_event *event)
         sim_report_allocated(report, &tile);
     }
     name_tile_elements(call, event->address);
+    name_mbarriers(call, event->address);
     if (call->simulation.trace)
         trace_tiles(&call->simulation, call->launch, event->address);
     return true;

@@ -418,7 +418,8 @@ static void find_endless(struct simulation *s)
 static void find_deadlock(struct simulation *s)
 {
     const struct sim_standstill *still = sim_standstill(s->sim);
-    if (still && !sim_report_polls(&s->report, still) && !sim_report_lanes(&s->report, still))
+    if (still && !sim_report_polls(&s->report, still) && !sim_report_mbarriers(&s->report, still) &&
+        !sim_report_lanes(&s->report, still))
         sim_report_standstill(&s->report, still);
 }
 

@@ -28,6 +28,13 @@ static int64_t bytes_of(uint64_t v)
 {
     return (int64_t)(v << 2) >> (64 - BYTES_BITS);
 }
+uint32_t sim_mbarrier_lacks(uint64_t object, uint32_t *expected, int64_t *bytes)
+{
+    *expected = expected_of(object);
+    *bytes = bytes_of(object);
+    return pending_of(object);
+}
+
 static uint64_t make(uint32_t expected, uint32_t pending, int64_t bytes, uint64_t parity)
 {
     uint64_t field = (uint64_t)bytes & ((UINT64_C(1) << BYTES_BITS) - 1);

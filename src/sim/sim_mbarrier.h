@@ -25,4 +25,7 @@ bool sim_mbarrier_complete(struct sim_warp *w, const struct sim_op *op,
 bool sim_mbarrier_land(struct sim_warp *w, const struct sim_op *op, const struct sim_place *place,
                        uint32_t mask, const struct sim_mbarriers *at);
 
+/* Returns the arrivals that the phase of this object still lacks, of *expected, and its *bytes. */
+uint32_t sim_mbarrier_lacks(uint64_t object, uint32_t *expected, int64_t *bytes);
+
 #endif

@@ -259,7 +259,9 @@ static bool explain(struct sim_mbarrier_check *c, const struct sim_seen_mbarrier
     if (sim_report_again(c->report, SIM_FOUND_DEADLOCK, &at, &m->made))
         return true;
     text_init(&message, c->arena);
-    text_printf(&message, "phase %lld of an mbarrier is never complete: ", (long long)m->phase);
+    const char *name = sim_report_element(c->report, SIM_SHARED, m->address, 8);
+    text_printf(&message, "phase %lld of %s is never complete: ", (long long)m->phase,
+                name ? name : "an mbarrier");
     if (m->pending)
         text_printf(&message, "%lld arrival%s%s", (long long)m->pending, m->pending > 1 ? "s" : "",
                     m->bytes ? " and " : "");

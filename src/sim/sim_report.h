@@ -175,6 +175,9 @@ bool sim_report_polls(struct sim_report *r, const struct sim_standstill *still);
 /* Reports the instructions at which lanes wait for other lanes of their warp, one finding for each
  * line. Returns false if there are none. */
 bool sim_report_lanes(struct sim_report *r, const struct sim_standstill *still);
+/* Reports mbarriers that threads wait for, with what their phases lack, as one finding. Returns false
+ * if there are none. */
+bool sim_report_mbarriers(struct sim_report *r, const struct sim_standstill *still);
 /* Reports a deadlock as a whole, at the place of the first wait. */
 void sim_report_standstill(struct sim_report *r, const struct sim_standstill *still);
 

@@ -1,5 +1,6 @@
 /* Reports deadlocks: threads that poll memory which no thread will change, lanes that wait for
  * lanes that do not come, and any other. */
+#include "sim/sim_mbarrier.h"
 #include "sim/sim_report.h"
 
 static void add_poll(struct sim_report *r, const struct sim_standstill *s, const struct sim_wait *w)
@@ -99,6 +100,69 @@ bool sim_report_lanes(struct sim_report *r, const struct sim_standstill *s)
             add_lanes(r, w, other);
     }
     return last;
+}
+
+/* Returns true if two warps, the second one above the first, wait at one place for one mbarrier. */
+static bool waits_alike(const struct sim_wait *a, const struct sim_wait *b)
+{
+    return b->what == SIM_FOR_MBARRIER && a->at.block == b->at.block && a->at.ins == b->at.ins &&
+           a->address == b->address && a->mask == b->mask;
+}
+
+/* Returns "warps 4 to 7 wait in k.tile:17:13 for full[0], whose phase lacks 1 of 1 arrival". */
+static const char *mbarrier_wait_text(struct sim_report *r, const struct sim_wait *first,
+                                      const struct sim_wait *last)
+{
+    struct text t;
+    int64_t bytes = 0;
+    uint32_t expected = 0,
+             arrivals = first->bytes == 8 ? sim_mbarrier_lacks(first->value, &expected, &bytes) : 0;
+    const char *name = sim_report_element(r, first->space, first->address, 8);
+    text_init(&t, r->arena);
+    if (first == last)
+        text_printf(&t, "warp %d waits", first->at.warp);
+    else
+        text_printf(&t, "warps %d to %d wait", first->at.warp, last->at.warp);
+    text_printf(&t, " in %s for %s", sim_place_text(r, first->at.ins, first->at.where),
+                name ? name
+                     : arena_printf(r->arena, "the mbarrier at 0x%llx",
+                                    (unsigned long long)first->address));
+    if (arrivals || bytes)
+        text_add(&t, ", whose phase lacks ");
+    if (arrivals)
+        text_printf(&t, "%u of %u arrival%s%s", arrivals, expected, expected > 1 ? "s" : "",
+                    bytes ? " and " : "");
+    if (bytes)
+        text_printf(&t, "%lld bytes", (long long)bytes);
+    if (!arrivals && !bytes && first->bytes == 8)
+        text_add(&t, ", for a phase of the other parity");
+    return t.data;
+}
+
+bool sim_report_mbarriers(struct sim_report *r, const struct sim_standstill *s)
+{
+    struct sim_finding f = {.kind = SIM_FOUND_DEADLOCK,
+                            .message =
+                                "the threads that still run wait for phases of mbarriers that "
+                                "will not complete"};
+    for (size_t i = 0, last; i < s->wait_count; i = last + 1) {
+        const struct sim_wait *w = &s->waits[i];
+        last = i;
+        if (w->what != SIM_FOR_MBARRIER || f.step_count == SIM_FINDING_STEPS)
+            continue;
+        while (last + 1 < s->wait_count && waits_alike(w, &s->waits[last + 1]))
+            last++;
+        if (!f.access_count++)
+            f.access[0] = (struct sim_finding_access){
+                .at = w->at, .lane = __builtin_ctz(w->mask), .does = "wait"};
+        f.steps[f.step_count++] = mbarrier_wait_text(r, w, &s->waits[last]);
+    }
+    if (!f.access_count)
+        return false;
+    f.access_count = 1;
+    if (!sim_report_again(r, SIM_FOUND_DEADLOCK, &f.access[0].at, NULL))
+        sim_report_add(r, &f);
+    return true;
 }
 
 void sim_report_standstill(struct sim_report *r, const struct sim_standstill *s)

@@ -85,6 +85,42 @@ def check_update(tool, folder):
     expect("only a barrier" not in done.err, done)
 
 
+STUCK = """kernel dead(i32 n, const f32 *a, f32 *c) grid(1) warps(8) target(sm_90a)
+{
+    global f32 A[64][16] = a, C[64][16] = c;
+    shared f32 s[2][64][16];
+    mbarrier full[2](1), empty[2](1) ready;
+    warps(0 +: 4) {
+        one_thread {
+            for (i32 p = 0; p < 4; p++) {
+                wait(empty[p % 2]);
+                expect(full[p % 2], bytes(s[0]));
+                async(full[p % 2]) s[p % 2] = A[0 +: 64][0 +: 16];
+            }
+        }
+    }
+    warps(4 +: 4) {
+        for (i32 p = 0; p < 4; p++) {
+            wait(full[p % 2]);
+            if (p < n)
+                arrive(empty[p % 2]);
+        }
+    }
+}
+"""
+
+
+def check_mbarriers(tool, folder):
+    """A deadlock of roles names the mbarriers that they wait for, what these lack, and who waits where."""
+    with open(os.path.join(folder, "k.tile"), "w") as out:
+        out.write(STUCK)
+    done = call([tool, "run", "k.tile", "--set", "n=1", "--fill", "rand", "--device", "sim", "--despite", "race"], cwd=folder)
+    for line in ("the threads that still run wait for phases of mbarriers that will not complete",
+                 "warp 0 waits in k.tile:9:17 for empty[1], whose phase lacks 4 of 4 arrivals\n",
+                 "warps 4 to 7 wait in k.tile:17:13 for full[1], whose phase lacks 1 of 1 arrival\n"):
+        expect(done.status == 1 and line in done.err, done)
+
+
 def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
@@ -93,6 +129,7 @@ def main():
                 out.write("\n".join(TILED[: line - 1] + TILED[line:]))
             check(tool, folder)
         check_update(tool, folder)
+        check_mbarriers(tool, folder)
 
 
 if __name__ == "__main__":
