@@ -221,10 +221,10 @@ static bool check_target(struct emit *m)
     if (t->ptx.number == 90 && t->ptx.suffix == 'a')
         return true;
     emit_error(m, m->kernel->loc,
-               "`%s` has roles, mbarriers or tensor copies, which need `target(sm_90a)` in the "
-               "kernel's head; this is %s",
-               m->kernel->name, t->name);
-    diag_note(m->diag, m->kernel->loc, "without it, choose `--device sm_90a`");
+               "`%s` has roles, mbarriers or tensor copies, which are for sm_90a%s; this is %s",
+               m->kernel->name,
+               m->kernel->target ? "" : " and need `target(sm_90a)` in the kernel's head", t->name);
+    diag_note(m->diag, m->kernel->loc, "choose `--device sm_90a`");
     return false;
 }
 

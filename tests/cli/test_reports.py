@@ -328,7 +328,7 @@ def test_refused(run):
     expect([line[:5] for line in kernel["not_simulated"].split("\n")] == ["sm_80", "sm_90"], kernel)
     # the reason of a kernel for Hopper names the way out, and each reason comes once
     said = run("check", "hopper.tile", err="copies is not simulated: sm_80 does not take it: ").err
-    expect("need `target(sm_90a)` in the kernel's head" in said, said)
+    expect("which are for sm_90a and need `target(sm_90a)` in the kernel's head" in said, said)
     said = run("check", "hopper_large.tile", err="no GPU takes this, and it is not simulated: ").err
     expect(said.count("not simulated") == 1, said)
     # e4m3 begins with sm_89, so sm_90 accepts it
