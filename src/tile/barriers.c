@@ -7,6 +7,9 @@
  * `sync() added`. The branches of an `if` each start with the uses before it, and what either leaves
  * remains. A loop's body starts also with what an earlier iteration may have left.
  *
+ * An `async` copy reads its view until a wait, also past barriers. A wait is one thread's own, so
+ * the reads of all copies that it may end are uses since the last barrier from there on.
+ *
  * Uses that meet within one statement are left to its operation, as in C[i +: 8] = C[i + 1 +: 8].
  * So are two uses of one part by one tile, or by statements of views alone:
  *
@@ -43,6 +46,7 @@ struct barriers {
     struct parts parts;
     struct uses before;         /* since the last barrier */
     size_t most;                /* of these, with their parts */
+    struct uses flying;         /* reads of copies that may be under way */
     const struct uses *repeats; /* of condition and step of the loop around, before the next turn */
 };
 
@@ -210,18 +214,18 @@ static struct stmt **order(struct barriers *b, struct stmt **link, const struct 
 
 /* --- states --- */
 
+static void join(struct barriers *b, struct uses *to, const struct uses *with)
+{
+    for (size_t i = 0; i < with->list.count; i++)
+        add_use(b, to, with->list.data[i]);
+}
+
 static struct uses copy_of(struct barriers *b, const struct uses *u)
 {
     struct uses copy = {0};
     for (size_t i = 0; i < u->list.count; i++)
         vec_push(b->kernel->arena, &copy.list, u->list.data[i]);
     return copy;
-}
-
-static void join(struct barriers *b, const struct uses *with)
-{
-    for (size_t i = 0; i < with->list.count; i++)
-        add_use(b, &b->before, with->list.data[i]);
 }
 
 static struct use any_part(const struct use *u)
@@ -237,14 +241,14 @@ static bool is_among(const struct use *u, const struct uses *all)
     return found;
 }
 
-/* Forgets the parts of these uses: control leaves their iteration. NULL: of all. */
-static void forget_parts(struct barriers *b, const struct uses *these)
+/* Forgets the parts of these uses among `all`: control leaves their iteration. NULL: of all. */
+static void forget_parts(struct barriers *b, struct uses *all, const struct uses *these)
 {
-    struct uses all = b->before;
-    b->before = (struct uses){0};
-    for (size_t i = 0; i < all.list.count; i++) {
-        const struct use *u = &all.list.data[i];
-        add_use(b, &b->before, !these || is_among(u, these) ? any_part(u) : *u);
+    struct uses old = *all;
+    *all = (struct uses){0};
+    for (size_t i = 0; i < old.list.count; i++) {
+        const struct use *u = &old.list.data[i];
+        add_use(b, all, !these || is_among(u, these) ? any_part(u) : *u);
     }
 }
 
@@ -338,21 +342,74 @@ static void order_loop(struct barriers *b, struct stmt *loop)
     order(b, end, &repeats);
     b->repeats = outer;
     if (all.jumps)
-        join(b, &all.uses);
-    forget_parts(b, &all.uses);
-    join(b, &before);
+        join(b, &b->before, &all.uses);
+    forget_parts(b, &b->before, &all.uses);
+    join(b, &b->before, &before);
 }
 
 /* --- the walk --- */
 
 static void order_branches(struct barriers *b, struct stmt *s)
 {
-    struct uses before = copy_of(b, &b->before);
+    struct uses before = copy_of(b, &b->before), flying = copy_of(b, &b->flying);
     order_list(b, &s->body);
     struct uses first = b->before;
     b->before = before;
+    join(b, &b->flying, &flying);
     order_list(b, &s->otherwise);
-    join(b, &first);
+    join(b, &b->before, &first);
+}
+
+/* --- copies under way --- */
+
+static void find_copies(void *user, struct stmt *s)
+{
+    struct body *body = user;
+    if (s->kind == STMT_ASYNC_COPY)
+        find_uses(body->b, &body->uses, s->value, false);
+}
+
+/* Copies of any turn may be under way in the body of a loop. */
+static void fly_in_loop(struct barriers *b, const struct stmt *loop)
+{
+    struct body copies = {.b = b};
+    stmt_walk(loop->body, find_copies, &copies);
+    for (size_t i = 0; i < copies.uses.list.count; i++)
+        add_use(b, &b->flying, any_part(&copies.uses.list.data[i]));
+}
+
+/* Notes the copy that a statement begins, or ends copies at a wait. */
+static void follow_copies(struct barriers *b, struct stmt *s)
+{
+    struct body copy = {.b = b};
+    int64_t groups = 1;
+    find_copies(&copy, s);
+    join(b, &b->flying, &copy.uses);
+    if (b->flying.list.count > MOST_USES)
+        forget_parts(b, &b->flying, NULL);
+    if (s->kind != STMT_EFFECT || s->value->op != OP_ASYNC_WAIT)
+        return;
+    join(b, &b->before, &b->flying);
+    if (eval_int(s->value->args[0], NULL, &groups) && groups == 0)
+        b->flying = (struct uses){0};
+}
+
+/* Orders the bodies of a statement. A copy that is under way before it, or in one of them, may be so
+ * after it. */
+static void order_bodies(struct barriers *b, struct stmt *s)
+{
+    bool loop = s->kind == STMT_FOR || s->kind == STMT_WHILE;
+    if (loop)
+        fly_in_loop(b, s);
+    struct uses flying = copy_of(b, &b->flying);
+    if (s->kind == STMT_IF)
+        order_branches(b, s);
+    else if (loop)
+        order_loop(b, s);
+    else
+        order_list(b, &s->body);
+    if (s->kind == STMT_IF || loop)
+        join(b, &b->flying, &flying);
 }
 
 /* Returns the uses in a list of statements, and in all statements in them: of any part. */
@@ -401,16 +458,12 @@ static void order_list(struct barriers *b, struct stmt **first)
         if (is_barrier(b, s))
             b->before.list.count = 0;
         if (b->before.list.count > b->most) {
-            forget_parts(b, NULL);
+            forget_parts(b, &b->before, NULL);
             if (b->most < 2 * b->before.list.count)
                 b->most = 2 * b->before.list.count;
         }
-        if (s->kind == STMT_IF)
-            order_branches(b, s);
-        else if (s->kind == STMT_FOR || s->kind == STMT_WHILE)
-            order_loop(b, s);
-        else
-            order_list(b, &s->body);
+        follow_copies(b, s);
+        order_bodies(b, s);
     }
 }
 
