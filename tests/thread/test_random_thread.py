@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Random programs of thread IR, as they are and optimised, compute what this file computes: scalars, groups, `if`, loops with their arguments and results.
+"""Random programs of thread IR, as they are and optimised, compute what this file computes: scalars, groups, loads, `if`, loops with their arguments and
+results.
 
     test_random_thread.py TILEWRIGHT [PROGRAMS [SEED]]
 
@@ -229,6 +230,38 @@ class Program:
         name, function = self.random.choice([("reduce_add", sum), ("reduce_max", max), ("reduce_min", min)])
         self.define(region, element, f"{name}.{element} {a}", lambda env: wrapped(element, function(env[a])))
 
+    def load(self, region):
+        """An input, or two of them: as a value, and then a part of it."""
+        at = self.random.randrange(INPUTS // 2)
+        if self.random.random() < 0.5:
+            return self.define(region, "u32", f"load.u32 %in, 0, {at}", lambda env: self.inputs[at])
+        return self.define(region, "u32*2", f"load.u32 %in, 0, {2 * at} * 2", lambda env: self.inputs[2 * at:2 * at + 2])
+
+    def choose_load(self, region):
+        """One arm gives values that it loads, and others; the other arm gives values of before."""
+        p = self.value("bool")
+        kinds = self.random.choices(["u32", "u32", "u32*2", "bool"], k=self.random.randrange(1, 4))
+        sides = []
+
+        def loads(r):
+            for _ in range(self.random.randrange(3)):
+                self.random.choice([self.load, self.load, self.arithmetic])(r)
+            self.leave(r, "yield", *self.passed(kinds))
+
+        def rest():
+            sides.append(self.scoped(loads))
+            self.put("} else {")
+            sides.append(self.scoped(lambda r: self.leave(r, "yield", *self.passed(kinds))))
+            self.put("}")
+
+        def act(env):
+            try:
+                for step in sides[0 if env[p] else 1]:
+                    step(env)
+            except Leave as left:
+                return left.values
+        self.results(region, kinds, f"if {p} {{", rest, act)
+
     def store(self, region):
         if self.outputs == OUTPUTS:
             return
@@ -360,7 +393,7 @@ class Program:
             elif choice < 0.27 and depth < DEPTH:
                 self.loop(region, depth)
             else:
-                self.random.choice([self.arithmetic, self.comparison, self.conversion, self.on_group, self.on_group, self.store])(region)
+                self.random.choice([self.arithmetic, self.comparison, self.conversion, self.on_group, self.on_group, self.store, self.load, self.choose_load])(region)
 
     # --- the program ---
 
@@ -376,7 +409,7 @@ class Program:
 
     def write(self):
         """Returns its text, its inputs and the words that it writes."""
-        inputs = [self.random.choice([self.random.randrange(8), self.random.randrange(1 << 32)]) for _ in range(INPUTS)]
+        inputs = self.inputs = [self.random.choice([self.random.randrange(8), self.random.randrange(1 << 32)]) for _ in range(INPUTS)]
         self.put("// " + " ".join(map(str, inputs)))
         self.put("kernel f(u64 %in, u64 %out) threads 1 target sm_90a {")
         region = []
