@@ -125,6 +125,7 @@ static void forget_block(void *user, void *block)
     race_resize(r, b->warp, (size_t)b->warps * sizeof *b->warp, 0);
     race_block_sync_free(r, b);
     race_pool_leave(r, &b->pool);
+    race_reads_leave(r, &b->reads);
     if (b->cells) {
         race_resize(r, b->cells, b->words * sizeof *b->cells, 0);
         race_resize(r, b->old, 4 * b->words, 0);
@@ -144,6 +145,7 @@ static bool begin_block(void *user, const struct sim_block_event *e)
     r->clustered = e->cluster_blocks > 1;
     sim_blocks_add(&r->blocks, &b->of, e->block);
     b->pool = race_pool_take(r);
+    b->reads = race_reads_take(r);
     b->warp = race_resize(r, NULL, 0, (size_t)e->warps * sizeof *b->warp);
     race_time now = race_tick(r);
     for (int w = 0; w < e->warps; w++) {
@@ -164,6 +166,7 @@ static void forget_launch(struct sim_races *r)
     race_pages_free(r);
     race_pool_free(r, &r->pool);
     race_pool_free(r, &r->spare);
+    race_reads_free(r, &r->spare_reads);
     race_locations_free(r, &r->locations);
     r->now = 0;
     r->over = false;

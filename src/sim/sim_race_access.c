@@ -668,7 +668,7 @@ static void range(struct race_try *t, uint64_t address, uint64_t bytes)
     }
 }
 
-static void ranges(struct race_try *t)
+void race_ranges(struct race_try *t)
 {
     const struct sim_access *a = t->a;
     if (t->self.pattern == RACE_UNIFORM) {
@@ -686,6 +686,8 @@ static void ranges(struct race_try *t)
     uint64_t start = 0, end = 0;
     for (uint32_t m = a->mask; m; m &= m - 1) {
         uint64_t address = a->address[__builtin_ctz(m)];
+        if (t->self.kind == SIM_READ && address - start < end - start)
+            continue;
         if (address != end || !end) {
             if (end > start)
                 range(t, start, end - start);
@@ -698,7 +700,7 @@ static void ranges(struct race_try *t)
 
 /* --- an access --- */
 
-static void set_pattern(struct race_record *self, const struct sim_access *a)
+void race_set_pattern(struct race_record *self, const struct sim_access *a)
 {
     int first = __builtin_ctz(a->mask);
     uint32_t rest = a->mask & (a->mask - 1);
@@ -827,7 +829,7 @@ static void describe(struct race_try *t)
         t->self.epoch = t->agent->epoch;
         t->self.async = true;
     }
-    set_pattern(&t->self, a);
+    race_set_pattern(&t->self, a);
 }
 
 /* Checks a product's reads with the knowledge of another of its warps. */
@@ -838,7 +840,7 @@ static void again(struct race_try *t, int issuer)
     t->view = &t->agent->view[issuer];
     t->from = t->others_ok = UINT32_MAX;
     t->write_ok[0] = t->write_ok[1] = 0;
-    ranges(t);
+    race_ranges(t);
 }
 
 bool race_access(void *user, const struct sim_access *a)
@@ -853,6 +855,8 @@ bool race_access(void *user, const struct sim_access *a)
      * relies on the order of shuffles. Its atomics do order. */
     if (a->space == SIM_SHARED && a->order == SIM_WEAK &&
         a->address[__builtin_ctz(a->mask)] < t.block->reserved)
+        return true;
+    if (a->space == SIM_SHARED && race_defers(r, t.block, a))
         return true;
     t.warp = &t.block->warp[a->at.warp];
     t.copy = a->group ? race_copy_of(t.warp, a->group) : NULL;
@@ -877,7 +881,7 @@ bool race_access(void *user, const struct sim_access *a)
     set_minima(&t);
     if (a->kind & SIM_WRITE)
         own_record(&t);
-    ranges(&t);
+    race_ranges(&t);
     for (int i = issuer + 1; t.agent && i < RACE_ISSUERS; i++)
         again(&t, i);
     if (a->kind & SIM_WRITE)

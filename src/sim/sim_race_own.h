@@ -139,6 +139,25 @@ struct race_page {
     struct race_cell cell[RACE_PAGE_WORDS];
 };
 
+/* --- deferred reads (sim_race_reads.c) --- */
+
+/* A read of a block's shared memory that is not in the shadow memory yet. */
+struct race_read {
+    const struct race_site *site, *barrier;
+    race_time epoch, block_min; /* of its warp, at the time of the read */
+    uint32_t mask, passed, stride;
+    uint32_t first, list; /* the first address; SIM_UNSORTED: the list of all */
+    uint16_t bytes, element;
+    uint8_t warp, scope, pattern, matrix;
+};
+struct race_reads {
+    struct race_read *read;
+    uint32_t (*lists)[SIM_LANES];
+    uint32_t count, room, list_count, list_room;
+    race_time newest;  /* epoch of the latest of them */
+    race_time written; /* epoch of the block's latest write; RACE_NEVER: others write, too */
+};
+
 /* --- synchronisation (sim_race_sync.c) --- */
 
 /* The knowledge of the lanes at their last releasing fence, and the knowledge that strong reads
@@ -252,6 +271,7 @@ struct race_block {
     struct race_agent *agents;
     struct race_locations locations;
     struct race_pool pool;
+    struct race_reads reads;
     size_t words; /* of shared memory */
     struct race_cell *cells;
     uint8_t *old;
@@ -275,6 +295,7 @@ struct sim_races {
     bool clustered;         /* clusters have several blocks */
     struct race_pool pool;  /* of global memory */
     struct race_pool spare; /* of a block that has ended, for the next block */
+    struct race_reads spare_reads;
     struct race_locations locations;
     struct race_page **pages; /* a hash by number */
     size_t page_count, page_capacity;
@@ -286,6 +307,13 @@ struct sim_races {
 };
 
 void *race_resize(struct sim_races *r, void *old, size_t old_size, size_t size);
+/* Doubles the room of an array. */
+#define RACE_GROW(r, array, room, least)                                                           \
+    do {                                                                                           \
+        uint32_t room_now = (room) ? 2 * (room) : (least);                                         \
+        (array) = race_resize((r), (array), (room) * sizeof *(array), room_now * sizeof *(array)); \
+        (room) = room_now;                                                                         \
+    } while (0)
 const struct race_site *race_site_of(struct sim_races *r, const struct sim_place *at);
 race_time race_tick(struct sim_races *r);
 
@@ -363,6 +391,15 @@ void race_found_unfenced(struct race_try *t, const struct race_record *old, uint
 /* Returns true if this write leaves the bytes as they are. */
 bool race_leaves_value(const struct race_try *t, uint64_t address, int bytes);
 bool race_access(void *user, const struct sim_access *a);
+/* Checks the ranges of an access that t describes. */
+void race_ranges(struct race_try *t);
+void race_set_pattern(struct race_record *self, const struct sim_access *a);
+/* sim_race_reads.c: defers a read of shared memory and returns true, or readies the shadow memory
+ * for this access, which cannot be deferred. */
+bool race_defers(struct sim_races *r, struct race_block *b, const struct sim_access *a);
+struct race_reads race_reads_take(struct sim_races *r);
+void race_reads_leave(struct sim_races *r, struct race_reads *reads);
+void race_reads_free(struct sim_races *r, struct race_reads *reads);
 /* Returns true if a record is still the last write of all its bytes at an address. */
 bool race_wrote_last(struct race_try *t, uint64_t address, uint32_t record, race_time epoch);
 

@@ -7,13 +7,6 @@ enum { FIRST_LIMIT = 4096 };
 
 /* --- arrays with a free list --- */
 
-#define GROW(r, array, room, least)                                                                \
-    do {                                                                                           \
-        uint32_t room_now = (room) ? 2 * (room) : (least);                                         \
-        (array) = race_resize((r), (array), (room) * sizeof *(array), room_now * sizeof *(array)); \
-        (room) = room_now;                                                                         \
-    } while (0)
-
 static uint32_t list_new(struct sim_races *r, struct race_pool *p, const uint64_t *addresses)
 {
     uint32_t list = p->list_free;
@@ -22,7 +15,7 @@ static uint32_t list_new(struct sim_races *r, struct race_pool *p, const uint64_
     } else {
         p->list_count += !p->list_count; /* 0 means none */
         if (p->list_count >= p->list_room)
-            GROW(r, p->lists, p->list_room, 16);
+            RACE_GROW(r, p->lists, p->list_room, 16);
         list = p->list_count++;
     }
     memcpy(p->lists[list], addresses, sizeof p->lists[list]);
@@ -46,7 +39,7 @@ uint32_t race_record_new(struct sim_races *r, struct race_pool *p, const struct 
     } else {
         p->record_count += !p->record_count;
         if (p->record_count >= p->record_room)
-            GROW(r, p->records, p->record_room, 64);
+            RACE_GROW(r, p->records, p->record_room, 64);
         record = p->record_count++;
     }
     p->record_used++;
@@ -77,7 +70,7 @@ uint32_t race_node_new(struct sim_races *r, struct race_pool *p, uint32_t record
     } else {
         p->node_count += !p->node_count;
         if (p->node_count >= p->node_room)
-            GROW(r, p->nodes, p->node_room, 64);
+            RACE_GROW(r, p->nodes, p->node_room, 64);
         node = p->node_count++;
     }
     p->node_used++;
@@ -108,7 +101,7 @@ uint32_t race_split_new(struct sim_races *r, struct race_pool *p, struct race_ce
     } else {
         p->split_count += !p->split_count;
         if (p->split_count >= p->split_room)
-            GROW(r, p->splits, p->split_room, 16);
+            RACE_GROW(r, p->splits, p->split_room, 16);
         split = p->split_count++;
     }
     for (int i = 0; i < 4; i++)

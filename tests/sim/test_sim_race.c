@@ -450,6 +450,55 @@ static void copies_begin_when_issued(void **state)
     expect_kind(SIM_FOUND_ASYNC_RACE);
 }
 
+/* A copy that lands after a barrier was issued before it: it knows of no read since. */
+static void late_copy(enum sim_async issue)
+{
+    uint64_t to[SIM_LANES] = {0};
+    start(1, 64);
+    feed_barrier(&f, 0);
+    feed_async(&f, 0, 0, 1, issue, 1, 0);
+    feed_access(&f, 0, 1, LANES, R, 0, 4, 4, 0);
+    feed_barrier(&f, 0);
+    expect(0);
+    feed_full(&f, 0, 0, 1, W, to, 4, 5, SIM_WEAK, SIM_CTA, 1);
+    expect_kind(SIM_FOUND_ASYNC_RACE);
+}
+
+static void copies_know_no_later_read(void **state)
+{
+    (void)state;
+    late_copy(SIM_ASYNC_ISSUE);
+}
+
+static void bulk_copies_know_no_later_read(void **state)
+{
+    (void)state;
+    late_copy(SIM_BULK_ISSUE);
+}
+
+/* Reads before a barrier race with nothing after it; those after it do, also if there are many. */
+static void reads_between_barriers(void **state)
+{
+    (void)state;
+    start(1, 64);
+    feed_access(&f, 0, 0, LANES, W, 0, 4, 4, 1);
+    feed_barrier(&f, 0);
+    for (int i = 0; i < 10000; i++) {
+        f.line = 1;
+        feed_access(&f, 0, 1, LANES, R, 0, 4, 4, 0);
+    }
+    feed_barrier(&f, 0);
+    feed_access(&f, 0, 0, LANES, W, 0, 4, 4, 2);
+    feed_barrier(&f, 0);
+    expect(0);
+    for (int i = 0; i < 10000; i++) {
+        f.line = 1;
+        feed_access(&f, 0, 1, LANES, R, i ? 128 : 0, 4, 4, 0);
+    }
+    feed_access(&f, 0, 0, LANES, W, 0, 4, 4, 3);
+    expect_kind_alone(SIM_FOUND_RACE);
+}
+
 /* Lanes that wait for their parts at different times. */
 static void copies_waited_for_apart(void **state)
 {
@@ -605,6 +654,9 @@ int main(void)
         TEST(named_barriers_and_those_who_left),
         TEST(copies_are_agents),
         TEST(copies_begin_when_issued),
+        TEST(copies_know_no_later_read),
+        TEST(bulk_copies_know_no_later_read),
+        TEST(reads_between_barriers),
         TEST(copies_waited_for_apart),
         TEST(copies_without_end),
         TEST(mbarriers_order),
