@@ -1,6 +1,7 @@
-/* ld and st. Most warps access memory in one of three ways: all lanes at the same place, lanes at
- * consecutive places, or lanes anywhere in one allocation. Whole warps that do so take a short way.
- * All other accesses, and faults, go lane by lane.
+/* ld and st. Most warps access memory in one of three ways: the lanes of each half at the same
+ * place, the lanes of each half at consecutive places, or lanes anywhere in one allocation. (In
+ * blocks of 16 x 16 threads, a half is a row.) Whole warps that do so take a short way. All other
+ * accesses, and faults, go lane by lane.
  *
  * op->more: slots of the elements, then the bytes of their registers; op->small: bytes of an
  * element in memory. */
@@ -79,8 +80,9 @@ static bool st_lanes(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 
 /* --- whole warps --- */
 
-/* The pattern of a warp's addresses. */
+/* The pattern of the addresses of each half of a warp. */
 enum way { WAY_ANY, WAY_SAME, WAY_ROW };
+enum { HALF = SIM_LANES / 2 };
 
 /* The lanes' offsets in shared memory or in one allocation. */
 struct reached {
@@ -88,32 +90,37 @@ struct reached {
     uint64_t first; /* the address of the first place, as observers hear it */
     enum sim_space space;
     enum way way;
+    int64_t apart;             /* distance of the second half from the first one; not for WAY_ANY */
     int32_t offset[SIM_LANES]; /* distance of each lane from the first place; only for WAY_ANY */
 };
 
 static inline bool reach_shared(const struct sim_warp *w, const struct sim_op *op, uint32_t bytes,
                                 struct reached *r)
 {
-    uint32_t a[SIM_LANES], row = 0, same = 0, all = 0, most = 0;
-    const uint32_t *from = sim_u32(w->file, op->address);
-    const uint32_t first = from[0] + (uint32_t)op->imm, size = (uint32_t)w->shared_bytes;
-    for (uint32_t i = 0; i < SIM_LANES; i++) {
-        a[i] = from[i] + (uint32_t)op->imm;
-        row |= a[i] - first - i * bytes;
-        same |= a[i] - first;
-        all |= a[i];
+    uint32_t row = 0, same = 0, all = 0, most = 0;
+    const uint32_t *from = sim_u32(w->file, op->address), *half = from + HALF;
+    const uint32_t imm = (uint32_t)op->imm, size = (uint32_t)w->shared_bytes;
+    const uint32_t first = from[0] + imm, second = half[0] + imm;
+    for (uint32_t i = 0; i < HALF; i++) {
+        uint32_t a = from[i] - from[0], b = half[i] - half[0];
+        row |= (a - i * bytes) | (b - i * bytes);
+        same |= a | b;
     }
     r->host = w->shared + first;
     r->first = first;
     r->space = SIM_SHARED;
     r->way = !row ? WAY_ROW : !same ? WAY_SAME : WAY_ANY;
+    r->apart = (int64_t)second - first;
     if (r->way != WAY_ANY) {
-        uint32_t span = row ? bytes : bytes * SIM_LANES;
-        return !(first & (bytes - 1)) && size >= span && first <= size - span;
+        uint32_t span = row ? bytes : bytes * HALF;
+        return !((first | second) & (bytes - 1)) && size >= span && first <= size - span &&
+               second <= size - span;
     }
     for (uint32_t i = 0; i < SIM_LANES; i++) {
-        most = a[i] > most ? a[i] : most;
-        r->offset[i] = (int32_t)(a[i] - first);
+        uint32_t a = from[i] + imm;
+        all |= a;
+        most = a > most ? a : most;
+        r->offset[i] = (int32_t)(a - first);
     }
     return !(all & (bytes - 1)) && size >= bytes && most <= size - bytes;
 }
@@ -122,12 +129,12 @@ static inline bool reach_global(const struct sim_warp *w, const struct sim_op *o
                                 bool writes, struct reached *r)
 {
     const uint64_t *from = sim_u64(w->file, op->address);
-    const uint64_t first = from[0] + (uint64_t)op->imm;
+    const uint64_t first = from[0] + (uint64_t)op->imm, apart = from[HALF] - from[0];
     uint64_t row = 0, same = 0;
-    for (uint32_t i = 0; i < SIM_LANES; i++) {
-        uint64_t more = from[i] - from[0];
-        row |= more - (uint64_t)i * bytes;
-        same |= more;
+    for (uint32_t i = 0; i < HALF; i++) {
+        uint64_t a = from[i] - from[0], b = from[HALF + i] - from[HALF];
+        row |= (a - (uint64_t)i * bytes) | (b - (uint64_t)i * bytes);
+        same |= a | b;
     }
     uint64_t number = first >> SIM_OFFSET_BITS;
     if (number < SIM_FIRST_ALLOCATION || number >= w->sim->allocations.count)
@@ -140,9 +147,11 @@ static inline bool reach_global(const struct sim_warp *w, const struct sim_op *o
     r->first = first;
     r->space = a->constant ? SIM_CONST : SIM_GLOBAL;
     r->way = !row ? WAY_ROW : !same ? WAY_SAME : WAY_ANY;
+    r->apart = (int64_t)apart;
     if (r->way != WAY_ANY) {
-        uint64_t span = row ? bytes : (uint64_t)bytes * SIM_LANES;
-        return !(first & (bytes - 1)) && a->size >= span && offset <= a->size - span;
+        uint64_t span = row ? bytes : (uint64_t)bytes * HALF;
+        return !((first | apart) & (bytes - 1)) && a->size >= span && offset <= a->size - span &&
+               offset + apart <= a->size - span;
     }
     int64_t least = 0, most = 0;
     uint64_t all = first;
@@ -170,8 +179,7 @@ static bool tell_reached(struct sim_warp *w, const struct sim_op *op, const stru
     uint64_t other = 0;
     sim_access_begin(w, op, &want, &a);
     a.space = r->space;
-    a.pattern = r->way == WAY_SAME ? SIM_UNIFORM : r->way == WAY_ROW ? SIM_LINEAR : SIM_UNSORTED;
-    a.stride = r->way == WAY_ROW ? op->bytes : 0;
+    a.pattern = SIM_UNSORTED;
     a.mask = SIM_ALL;
     if (r->way == WAY_ANY) {
         const int64_t stride = r->offset[1];
@@ -185,10 +193,15 @@ static bool tell_reached(struct sim_warp *w, const struct sim_op *op, const stru
             a.stride = (uint32_t)stride;
         }
     } else {
-        const uint64_t stride = a.stride;
-        for (uint64_t i = 0; i < SIM_LANES; i++) {
+        const uint64_t stride = r->way == WAY_ROW ? bytes : 0, apart = (uint64_t)r->apart;
+        a.pattern = apart != HALF * stride ? SIM_HALVES : stride ? SIM_LINEAR : SIM_UNIFORM;
+        a.stride = (uint32_t)stride;
+        a.apart = r->apart;
+        for (uint64_t i = 0; i < HALF; i++) {
             a.address[i] = r->first + i * stride;
+            a.address[HALF + i] = r->first + apart + i * stride;
             a.before[i] = r->host + i * stride;
+            a.before[HALF + i] = r->host + r->apart + i * stride;
         }
     }
     for (uint64_t i = 0; values && i < SIM_LANES; i++)
@@ -219,21 +232,34 @@ static bool tell_store(struct sim_warp *w, const struct sim_op *op, const struct
     return tell_reached(w, op, r, values);
 }
 
+/* Returns the place of a lane, in host memory. */
+static inline uint8_t *place_of(const struct reached *r, int lane, size_t bytes)
+{
+    if (r->way == WAY_ANY)
+        return r->host + r->offset[lane];
+    return r->host + (lane / HALF) * r->apart +
+           (r->way == WAY_ROW ? (ptrdiff_t)(lane % HALF) * (ptrdiff_t)bytes : 0);
+}
+
 #define LOAD(name, type, count)                                                                    \
     static inline void name(struct sim_warp *w, const struct sim_op *op, const struct reached *r)  \
     {                                                                                              \
         for (uint32_t e = 0; e < count; e++) {                                                     \
-            type *to = (type *)(void *)(w->file + op->more[e]), v;                                 \
+            type *to = (type *)(void *)(w->file + op->more[e]), v, v2;                             \
             const uint8_t *host = r->host + e * sizeof v;                                          \
             if (r->way == WAY_ROW && count == 1) {                                                 \
-                memcpy(to, host, sizeof v *SIM_LANES);                                             \
+                memcpy(to, host, sizeof v *HALF);                                                  \
+                memcpy(to + HALF, host + r->apart, sizeof v * HALF);                               \
             } else if (r->way == WAY_SAME) {                                                       \
                 memcpy(&v, host, sizeof v);                                                        \
-                for (int i = 0; i < SIM_LANES; i++)                                                \
+                memcpy(&v2, host + r->apart, sizeof v);                                            \
+                for (int i = 0; i < HALF; i++) {                                                   \
                     to[i] = v;                                                                     \
+                    to[HALF + i] = v2;                                                             \
+                }                                                                                  \
             } else if (r->way == WAY_ROW) {                                                        \
                 for (int i = 0; i < SIM_LANES; i++)                                                \
-                    memcpy(&to[i], host + (size_t)i * count * sizeof v, sizeof v);                 \
+                    memcpy(&to[i], place_of(r, i, count * sizeof v) + e * sizeof v, sizeof v);     \
             } else {                                                                               \
                 for (int i = 0; i < SIM_LANES; i++)                                                \
                     memcpy(&to[i], host + r->offset[i], sizeof v);                                 \
@@ -245,14 +271,13 @@ static bool tell_store(struct sim_warp *w, const struct sim_op *op, const struct
     {                                                                                              \
         w->sim->changes++;                                                                         \
         if (r->way == WAY_ROW && count == 1) {                                                     \
-            memcpy(r->host, w->file + op->more[0], sizeof(type) * SIM_LANES);                      \
+            const uint8_t *from = w->file + op->more[0];                                           \
+            memcpy(r->host, from, sizeof(type) * HALF);                                            \
+            memcpy(r->host + r->apart, from + sizeof(type) * HALF, sizeof(type) * HALF);           \
             return;                                                                                \
         }                                                                                          \
         for (int i = 0; i < SIM_LANES; i++) { /* at one place the highest lane wins */             \
-            uint8_t *host =                                                                        \
-                r->host + (r->way == WAY_ANY   ? (ptrdiff_t)r->offset[i]                           \
-                           : r->way == WAY_ROW ? (ptrdiff_t)i * count * (ptrdiff_t)sizeof(type)    \
-                                               : 0);                                               \
+            uint8_t *host = place_of(r, i, count * sizeof(type));                                  \
             for (uint32_t e = 0; e < count; e++)                                                   \
                 memcpy(host + e * sizeof(type),                                                    \
                        (const type *)(const void *)(w->file + op->more[e]) + i, sizeof(type));     \

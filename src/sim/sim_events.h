@@ -39,8 +39,9 @@ enum sim_order {
 };
 enum sim_scope { SIM_CTA, SIM_CLUSTER, SIM_GPU, SIM_SYS };
 enum sim_matrix { SIM_LANEWISE, SIM_LDMATRIX, SIM_STMATRIX };
-/* How addresses depend on the lane: not examined; the same for all; address[0] + lane * stride. */
-enum sim_pattern { SIM_UNSORTED, SIM_UNIFORM, SIM_LINEAR };
+/* How addresses depend on the lane: not examined; the same for all; address[0] + lane * stride;
+ * address[0] + lane % 16 * stride + lane / 16 * apart. */
+enum sim_pattern { SIM_UNSORTED, SIM_UNIFORM, SIM_LINEAR, SIM_HALVES };
 
 /* The source of an undefined value: a read of memory that was never written, or shfl.sync from a
  * lane that does not take part. */
@@ -93,7 +94,8 @@ struct sim_access {
     int matrices;
     /* Only for whole warps: the mask is full if this is not SIM_UNSORTED. */
     enum sim_pattern pattern;
-    uint32_t stride; /* SIM_LINEAR: not below `bytes` */
+    uint32_t stride; /* SIM_LINEAR: not below `bytes`; SIM_HALVES: 0 or `bytes` */
+    int64_t apart;   /* SIM_HALVES */
     uint32_t mask;
     int bytes;   /* of a lane, for the whole vector */
     int element; /* bytes of one element of the vector; 0: as `bytes` */

@@ -16,8 +16,8 @@ static bool same_addresses(const struct race_try *t, const struct race_record *o
 {
     const struct race_record *self = &t->self;
     return old->pattern == self->pattern && old->address == self->address &&
-           old->stride == self->stride && old->bytes == self->bytes && old->mask == self->mask &&
-           old->whole_warp == self->whole_warp &&
+           old->stride == self->stride && old->apart == self->apart && old->bytes == self->bytes &&
+           old->mask == self->mask && old->whole_warp == self->whole_warp &&
            (old->pattern != RACE_LISTED ||
             memcmp(t->pool->lists[old->list], t->a->address, sizeof t->a->address) == 0);
 }
@@ -269,8 +269,9 @@ static bool replaces(const struct race_pool *p, const struct race_record *later,
                                      later->element != old->element))
         return false;
     return later->pattern == old->pattern && later->address == old->address &&
-           later->stride == old->stride && later->bytes == old->bytes &&
-           !(old->mask & ~later->mask) && later->whole_warp == old->whole_warp &&
+           later->stride == old->stride && later->apart == old->apart &&
+           later->bytes == old->bytes && !(old->mask & ~later->mask) &&
+           later->whole_warp == old->whole_warp &&
            (later->pattern != RACE_LISTED ||
             memcmp(p->lists[later->list], p->lists[old->list], sizeof *p->lists) == 0);
 }
@@ -683,6 +684,12 @@ void race_ranges(struct race_try *t)
         range(t, a->address[lowest], (uint64_t)lanes * t->self.bytes);
         return;
     }
+    if (t->self.pattern == RACE_HALVES && t->self.kind == SIM_READ) {
+        uint64_t span = t->self.stride ? RACE_HALF * t->self.stride : t->self.bytes;
+        range(t, t->self.address, span);
+        range(t, t->self.address + (uint64_t)t->self.apart, span);
+        return;
+    }
     uint64_t start = 0, end = 0;
     for (uint32_t m = a->mask; m; m &= m - 1) {
         uint64_t address = a->address[__builtin_ctz(m)];
@@ -712,8 +719,11 @@ void race_set_pattern(struct race_record *self, const struct sim_access *a)
     if (self->whole_warp)
         return;
     if (a->pattern != SIM_UNSORTED) {
-        self->pattern = a->pattern == SIM_LINEAR ? RACE_LINEAR : RACE_UNIFORM;
+        self->pattern = a->pattern == SIM_LINEAR   ? RACE_LINEAR
+                        : a->pattern == SIM_HALVES ? RACE_HALVES
+                                                   : RACE_UNIFORM;
         self->stride = a->stride;
+        self->apart = a->pattern == SIM_HALVES ? a->apart : 0;
         return;
     }
     uint64_t stride = self->bytes, wrong = 0;

@@ -11,6 +11,9 @@ static uint64_t address_of(const struct race_try *t, const struct race_record *r
         return record->address;
     if (record->pattern == RACE_LINEAR)
         return record->address + (uint64_t)lane * record->stride;
+    if (record->pattern == RACE_HALVES)
+        return record->address + (uint64_t)(lane % RACE_HALF) * record->stride +
+               (lane / RACE_HALF ? (uint64_t)record->apart : 0);
     return record == &t->self ? t->a->address[lane] : t->pool->lists[record->list][lane];
 }
 

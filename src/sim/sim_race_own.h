@@ -64,8 +64,10 @@ struct race_vc *race_vc_of(struct sim_races *r, const struct race_entry *entries
 
 /* --- shadow memory (sim_race_shadow.c) --- */
 
-/* How the address depends on lane i: the same for all, address + i * stride, or listed. */
-enum race_pattern { RACE_UNIFORM, RACE_LINEAR, RACE_LISTED };
+/* How the address depends on lane i: the same for all, address + i * stride, address + i % 16 *
+ * stride + i / 16 * apart, or listed. */
+enum race_pattern { RACE_UNIFORM, RACE_LINEAR, RACE_HALVES, RACE_LISTED };
+enum { RACE_HALF = SIM_LANES / 2 };
 
 struct race_site {
     const struct ptx_instruction *ins;
@@ -80,6 +82,7 @@ struct race_record {
     uint64_t id; /* of the warp */
     uint64_t by; /* of an agent's access: the warp that issued it; 0: of a thread */
     uint64_t address;
+    int64_t apart;
     const struct race_site *site, *barrier; /* the barrier passed last; NULL: none */
     race_time epoch; /* RACE_NEVER: an asynchronous copy that no lane has waited for yet */
     uint32_t mask;
@@ -146,6 +149,7 @@ struct race_read {
     const struct race_site *site, *barrier;
     race_time epoch, block_min; /* of its warp, at the time of the read */
     uint32_t mask, passed, stride;
+    int32_t apart;
     uint32_t first, list; /* the first address; SIM_UNSORTED: the list of all */
     uint16_t bytes, element;
     uint8_t warp, scope, pattern, matrix;

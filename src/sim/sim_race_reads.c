@@ -25,6 +25,7 @@ static void defer(struct sim_races *r, struct race_block *b, const struct sim_ac
     read->mask = a->mask;
     read->passed = w->passed;
     read->stride = a->stride;
+    read->apart = (int32_t)a->apart;
     read->first = (uint32_t)a->address[__builtin_ctz(a->mask)];
     read->bytes = (uint16_t)a->bytes;
     read->element = (uint16_t)(a->element ? a->element : a->bytes);
@@ -53,10 +54,13 @@ static void enter(struct sim_races *r, struct race_block *b, const struct race_r
                            .matrix = (enum sim_matrix)read->matrix,
                            .pattern = (enum sim_pattern)read->pattern,
                            .stride = read->stride,
+                           .apart = read->apart,
                            .mask = read->mask,
                            .bytes = read->bytes};
     for (uint32_t l = 0; l < SIM_LANES; l++)
         a.address[l] = read->pattern == SIM_UNSORTED ? b->reads.lists[read->list][l]
+                       : read->pattern == SIM_HALVES ? read->first + l % RACE_HALF * read->stride +
+                                                           l / RACE_HALF * (uint64_t)read->apart
                                                      : (uint64_t)read->first + l * read->stride;
     struct race_try t = {.r = r,
                          .a = &a,

@@ -284,9 +284,18 @@ uint32_t race_lanes_at(const struct race_pool *p, const struct race_record *reco
             return 0;
         return record->mask & (uint32_t)1 << lane;
     }
+    uint32_t lanes = 0;
+    if (record->pattern == RACE_HALVES) {
+        for (uint32_t half = 0; half < SIM_LANES; half += RACE_HALF) {
+            uint64_t distance = byte - record->address - (half ? (uint64_t)record->apart : 0);
+            if (record->stride ? distance < RACE_HALF * record->stride : distance < record->bytes)
+                lanes |= record->stride ? (uint32_t)1 << (distance / record->stride + half)
+                                        : (uint32_t)0xffff << half;
+        }
+        return lanes & record->mask;
+    }
     if (!addresses)
         addresses = p->lists[record->list];
-    uint32_t lanes = 0;
     for (int l = 0; l < SIM_LANES; l++)
         if (record->mask >> l & 1 && byte - addresses[l] < record->bytes)
             lanes |= (uint32_t)1 << l;
