@@ -59,6 +59,20 @@ struct sim_place feed_place(const struct feed *f, int block, int warp)
                               .where = {NULL, f->line, 1}};
 }
 
+/* Gives a whole warp's access its pattern, if each half is a row, or at one place. */
+static void find_halves(struct sim_access *a)
+{
+    uint64_t stride = a->address[1] - a->address[0], apart = a->address[16] - a->address[0];
+    bool fits = a->mask == UINT32_MAX && (!stride || stride == (uint64_t)a->bytes);
+    for (uint64_t l = 0; l < SIM_LANES; l++)
+        fits &= a->address[l] == a->address[0] + l % 16 * stride + l / 16 * apart;
+    if (!fits || apart == 16 * stride)
+        return;
+    a->pattern = SIM_HALVES;
+    a->stride = (uint32_t)stride;
+    a->apart = (int64_t)apart;
+}
+
 void feed_full(struct feed *f, int block, int warp, uint32_t mask, enum sim_kind kind,
                const uint64_t *addresses, int bytes, int value, enum sim_order order,
                enum sim_scope scope, uint32_t group)
@@ -84,6 +98,7 @@ void feed_full(struct feed *f, int block, int warp, uint32_t mask, enum sim_kind
         if (kind & SIM_WRITE)
             f->access.value[l] = values[l];
     }
+    find_halves(&f->access);
     f->line++;
     tell(f->observer->access(f->observer->user, &f->access));
     for (int l = 0; l < SIM_LANES && kind & SIM_WRITE; l++)

@@ -476,6 +476,43 @@ static void bulk_copies_know_no_later_read(void **state)
     late_copy(SIM_BULK_ISSUE);
 }
 
+/* Each half of a warp reads 4 bytes, or a row of them; the second half is 128 bytes further. */
+static void read_halves(uint64_t stride)
+{
+    uint64_t from[SIM_LANES];
+    for (uint64_t l = 0; l < SIM_LANES; l++)
+        from[l] = l % 16 * stride + l / 16 * 128;
+    start(1, 64);
+    feed_barrier(&f, 0);
+    feed_full(&f, 0, 0, LANES, R, from, 4, 0, SIM_WEAK, SIM_CTA, 0);
+    feed_access(&f, 0, 1, 1, W, 64, 0, 4, 1);
+    feed_access(&f, 0, 1, 1, W, 192, 0, 4, 1);
+    expect(0);
+}
+
+static void halves_are_rows(void **state)
+{
+    (void)state;
+    read_halves(4);
+    feed_access(&f, 0, 0, 1u << 15, W, 60, 0, 4, 1);
+    feed_access(&f, 0, 0, 1u << 31, W, 188, 0, 4, 1);
+    expect(0);
+    feed_access(&f, 0, 1, 1, W, 184, 0, 4, 1);
+    expect(1);
+}
+
+static void halves_are_at_one_place(void **state)
+{
+    (void)state;
+    read_halves(0);
+    feed_access(&f, 0, 0, 1u << 0, W, 4, 0, 4, 1);
+    expect(0);
+    feed_access(&f, 0, 0, 1u << 0, W, 0, 0, 4, 1);
+    expect(1);
+    feed_access(&f, 0, 0, 1u << 16, W, 128, 0, 4, 1);
+    expect(2);
+}
+
 /* Reads before a barrier race with nothing after it; those after it do, also if there are many. */
 static void reads_between_barriers(void **state)
 {
@@ -657,6 +694,8 @@ int main(void)
         TEST(copies_know_no_later_read),
         TEST(bulk_copies_know_no_later_read),
         TEST(reads_between_barriers),
+        TEST(halves_are_rows),
+        TEST(halves_are_at_one_place),
         TEST(copies_waited_for_apart),
         TEST(copies_without_end),
         TEST(mbarriers_order),

@@ -307,7 +307,7 @@ static void random_request(struct request *q)
 {
     static const int sizes[] = {1, 2, 4, 4, 4, 8, 16};
     int bytes = sizes[below(7)], global = below(3) == 0, room = global ? GLOBAL : SHARED;
-    int pattern = below(5), first = below(room / bytes);
+    int pattern = below(6), first = below(room / bytes);
     *q = (struct request){.block = below(BLOCKS), .warp = below(WARPS), .bytes = bytes};
     q->mask = below(3) ? 1u << below(32) : below(2) ? UINT32_MAX : random_next() & random_next();
     q->mask &= lanes_of(q->warp);
@@ -328,7 +328,11 @@ static void random_request(struct request *q)
         pattern = 0;
     }
     for (int l = 0; l < SIM_LANES; l++) {
-        int at = pattern == 0 ? first : pattern == 1 ? l : pattern == 2 ? first + l : l ^ first;
+        int at = pattern == 0   ? first
+                 : pattern == 1 ? l
+                 : pattern == 2 ? first + l
+                 : pattern == 3 ? l / 16 * 3 + first
+                                : l ^ first;
         q->address[l] = (global ? GLOBAL_BASE : 0) + (uint64_t)(at * bytes % room);
         q->agent[l] = slot(q->block, q->warp, l);
     }
