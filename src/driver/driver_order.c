@@ -344,6 +344,8 @@ static bool accessed(void *user, const struct sim_access *a)
     (void)user;
     if (!order.observed || a->space != SIM_GLOBAL)
         return true;
+    if (a->pattern != SIM_UNSORTED && !is_seen_elsewhere(a->address[0])) /* in one allocation */
+        return true;
     unsigned touch = touch_of(a), number = driver_instruction_number(a->at.ins);
     for (uint32_t rest = a->mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);

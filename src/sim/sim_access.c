@@ -193,15 +193,17 @@ static bool tell_reached(struct sim_warp *w, const struct sim_op *op, const stru
             a.stride = (uint32_t)stride;
         }
     } else {
+        const int shift = __builtin_ctz(op->bytes);
         const uint64_t stride = r->way == WAY_ROW ? bytes : 0, apart = (uint64_t)r->apart;
         a.pattern = apart != HALF * stride ? SIM_HALVES : stride ? SIM_LINEAR : SIM_UNIFORM;
         a.stride = (uint32_t)stride;
         a.apart = r->apart;
         for (uint64_t i = 0; i < HALF; i++) {
-            a.address[i] = r->first + i * stride;
-            a.address[HALF + i] = r->first + apart + i * stride;
-            a.before[i] = r->host + i * stride;
-            a.before[HALF + i] = r->host + r->apart + i * stride;
+            const uint64_t from = i << shift & (0 - (uint64_t)(stride != 0));
+            a.address[i] = r->first + from;
+            a.address[HALF + i] = r->first + apart + from;
+            a.before[i] = r->host + from;
+            a.before[HALF + i] = r->host + r->apart + from;
         }
     }
     for (uint64_t i = 0; values && i < SIM_LANES; i++)

@@ -27,7 +27,9 @@
  * addresses depend on the lane, so that the lane of a byte is computed when it is needed. All words
  * of an access that had one history get the same new one: a few comparisons decide for a whole row
  * of words. A list shares its tail with the lists it came from. Words whose bytes have different
- * histories are split into bytes. Records that no cell names any more are collected.
+ * histories are split into bytes. Records that no cell names any more are collected. Blocks of a
+ * grid mostly read the same data: of the reads by one instruction, in blocks that nothing orders, a
+ * list has the first (is_superfluous).
  *
  * An asynchronous copy is an agent of its own. It knows what its thread knew when the thread issued
  * it. No thread knows of its reads and writes until its thread has waited for its group; from then
@@ -169,7 +171,7 @@ static void forget_launch(struct sim_races *r)
     race_reads_free(r, &r->spare_reads);
     race_locations_free(r, &r->locations);
     r->now = 0;
-    r->over = false;
+    r->over = r->passed_on = false;
 }
 
 static bool launch(void *user, const struct ptx_function *kernel, const unsigned grid[3],

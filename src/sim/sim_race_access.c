@@ -353,6 +353,23 @@ static uint32_t thin(struct race_try *t, uint32_t list, int most)
     return thinned;
 }
 
+/* Returns true if a read of the list makes this one superfluous: one by the same instruction, in a
+ * block that has ended and passed no knowledge on. Nothing orders a later write after that read, so
+ * the write races with it whatever it knows of this one. */
+static bool is_superfluous(const struct race_try *t, uint32_t list)
+{
+    const struct race_pool *p = t->pool;
+    if (t->r->passed_on || t->r->clustered || t->a->space != SIM_GLOBAL || t->copy || t->agent)
+        return false;
+    for (int i = 0; i < SEARCHED && list; i++, list = p->nodes[list].next) {
+        const struct race_record *read = &p->records[p->nodes[list].record];
+        if (read->site == t->self.site && read->kind == SIM_READ && read->order == SIM_WEAK &&
+            !read->async && !sim_blocks_find(&t->r->blocks, (int64_t)(read->id >> 6)))
+            return true;
+    }
+    return false;
+}
+
 /* Returns the list after this access's read. */
 static uint32_t with_read(struct race_try *t, uint32_t list)
 {
@@ -361,7 +378,7 @@ static uint32_t with_read(struct race_try *t, uint32_t list)
         return race_node_new(t->r, p, own_record(t), 0, true);
     const struct race_node *head = &p->nodes[list];
     const struct race_record *first = &p->records[head->record];
-    if (head->record == t->record)
+    if (head->record == t->record || is_superfluous(t, list))
         return list;
     /* A later write that is ordered after this read is ordered after all that this read knows,
      * so those need not be kept. The exception: this read is strong and excuses a write that
@@ -853,21 +870,9 @@ static void again(struct race_try *t, int issuer)
     race_ranges(t);
 }
 
-bool race_access(void *user, const struct sim_access *a)
+static void check_access(struct sim_races *r, struct race_block *block, const struct sim_access *a)
 {
-    struct sim_races *r = user;
-    if ((a->space != SIM_GLOBAL && a->space != SIM_SHARED) || !a->mask || r->over)
-        return true;
-    struct race_try t = {.r = r, .a = a, .block = sim_blocks_find(&r->blocks, a->at.block)};
-    if (!t.block || a->at.warp >= t.block->warps)
-        return true;
-    /* Weak accesses to the system's part of shared memory are not checked: CUDA's own code there
-     * relies on the order of shuffles. Its atomics do order. */
-    if (a->space == SIM_SHARED && a->order == SIM_WEAK &&
-        a->address[__builtin_ctz(a->mask)] < t.block->reserved)
-        return true;
-    if (a->space == SIM_SHARED && race_defers(r, t.block, a))
-        return true;
+    struct race_try t = {.r = r, .a = a, .block = block};
     t.warp = &t.block->warp[a->at.warp];
     t.copy = a->group ? race_copy_of(t.warp, a->group) : NULL;
     t.agent = a->group && !t.copy ? race_agent_of(t.block, a->group) : NULL;
@@ -879,7 +884,7 @@ bool race_access(void *user, const struct sim_access *a)
     t.view = t.copy ? &t.copy->view : t.agent ? &t.agent->view[issuer] : &t.warp->view;
     t.home = a->away ? sim_blocks_find(&r->blocks, sim_home(a)) : t.block;
     if (!t.home) /* the block whose memory it is has ended */
-        return true;
+        return;
     t.pool = a->space == SIM_SHARED ? &t.home->pool : &r->pool;
     t.strong = a->order != SIM_WEAK;
     t.from = t.others_ok = UINT32_MAX;
@@ -898,5 +903,23 @@ bool race_access(void *user, const struct sim_access *a)
         keep_old(&t);
     if (t.strong && !t.agent && (a->kind & SIM_WRITE))
         race_release(&t);
+}
+
+bool race_access(void *user, const struct sim_access *a)
+{
+    struct sim_races *r = user;
+    if ((a->space != SIM_GLOBAL && a->space != SIM_SHARED) || !a->mask || r->over)
+        return true;
+    struct race_block *block = sim_blocks_find(&r->blocks, a->at.block);
+    if (!block || a->at.warp >= block->warps)
+        return true;
+    /* Weak accesses to the system's part of shared memory are not checked: CUDA's own code there
+     * relies on the order of shuffles. Its atomics do order. */
+    if (a->space == SIM_SHARED && a->order == SIM_WEAK &&
+        a->address[__builtin_ctz(a->mask)] < block->reserved)
+        return true;
+    if (a->space == SIM_SHARED && race_defers(r, block, a))
+        return true;
+    check_access(r, block, a);
     return true;
 }

@@ -297,6 +297,7 @@ struct sim_races {
     struct race_copy *free_copies;
     struct race_cluster *clusters;
     bool clustered;         /* clusters have several blocks */
+    bool passed_on;         /* a thread has passed knowledge on to other blocks, or may have */
     struct race_pool pool;  /* of global memory */
     struct race_pool spare; /* of a block that has ended, for the next block */
     struct race_reads spare_reads;

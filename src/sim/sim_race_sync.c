@@ -135,6 +135,7 @@ static void fence(struct sim_races *r, struct race_warp *w, const struct sim_syn
     if (!both && !releases(e->order))
         return;
     w->epoch = race_tick(r);
+    r->passed_on = true;
     for (uint32_t m = e->mask; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         f->bound[wide][l] = w->epoch;
@@ -246,8 +247,10 @@ void race_release(struct race_try *t)
 {
     if (!releases(t->a->order) && !t->warp->fences && !locations_of(t)->count)
         return;
-    if (releases(t->a->order))
+    if (releases(t->a->order)) {
         t->warp->epoch = race_tick(t->r); /* later accesses are not released */
+        t->r->passed_on = true;
+    }
     for (uint32_t m = t->a->mask; m; m &= m - 1)
         write_location(t, __builtin_ctz(m));
 }

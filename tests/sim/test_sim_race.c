@@ -513,6 +513,81 @@ static void halves_are_at_one_place(void **state)
     expect(2);
 }
 
+static void end_block(int64_t block)
+{
+    const struct sim_block_event e = {.block = block, .warps = f.warps, .threads = f.threads};
+    f.observer->block_ends(f.observer->user, &e);
+}
+
+/* Of reads by one instruction in blocks that nothing orders, one is kept. */
+static void readers_of_many_blocks(void **state)
+{
+    (void)state;
+    start(4, 32);
+    for (int block = 0; block < 3; block++) {
+        f.line = 1;
+        feed_access(&f, block, 0, LANES, R, G, 4, 4, 0);
+        end_block(block);
+    }
+    f.line = 7;
+    feed_access(&f, 3, 0, 1, W, G, 4, 4, 1);
+    expect_kind(SIM_FOUND_RACE);
+}
+
+/* Two instructions are two findings. */
+static void instructions_of_many_blocks(void **state)
+{
+    (void)state;
+    start(4, 32);
+    for (int block = 0; block < 3; block++) {
+        f.line = 1 + (uint32_t)block % 2;
+        feed_access(&f, block, 0, LANES, R, G, 4, 4, 0);
+        end_block(block);
+    }
+    f.line = 7;
+    feed_access(&f, 3, 0, 1, W, G, 4, 4, 1);
+    expect(2);
+}
+
+/* A block that has released, or may still do so, does not stand for another that has not. */
+static void release_flag(const uint64_t *flag)
+{
+    feed_sync(&f, 0, 0, 1, SIM_FENCE, SIM_ACQ_REL, SIM_GPU);
+    feed_full(&f, 0, 0, 1, SIM_UPDATE, flag, 4, 1, SIM_RELAXED, SIM_GPU, 0);
+    end_block(0);
+}
+
+static void a_reader_releases(bool before)
+{
+    const uint64_t flag[SIM_LANES] = {G + 1024};
+    start(3, 32);
+    for (int block = 0; block < 2; block++) {
+        f.line = 1;
+        feed_access(&f, block, 0, LANES, R, G, 4, 4, 0);
+        if (before == !block)
+            release_flag(flag);
+    }
+    end_block(1);
+    f.line = 7;
+    feed_full(&f, 2, 0, 1, R, flag, 4, 1, SIM_RELAXED, SIM_GPU, 0);
+    feed_sync(&f, 2, 0, 1, SIM_FENCE, SIM_ACQ_REL, SIM_GPU);
+    expect(0);
+    feed_access(&f, 2, 0, 1, W, G, 4, 4, 1);
+    expect_kind(SIM_FOUND_RACE);
+}
+
+static void a_reader_that_released(void **state)
+{
+    (void)state;
+    a_reader_releases(true);
+}
+
+static void a_reader_that_may_release(void **state)
+{
+    (void)state;
+    a_reader_releases(false);
+}
+
 /* Reads before a barrier race with nothing after it; those after it do, also if there are many. */
 static void reads_between_barriers(void **state)
 {
@@ -693,6 +768,10 @@ int main(void)
         TEST(copies_begin_when_issued),
         TEST(copies_know_no_later_read),
         TEST(bulk_copies_know_no_later_read),
+        TEST(readers_of_many_blocks),
+        TEST(instructions_of_many_blocks),
+        TEST(a_reader_that_released),
+        TEST(a_reader_that_may_release),
         TEST(reads_between_barriers),
         TEST(halves_are_rows),
         TEST(halves_are_at_one_place),
