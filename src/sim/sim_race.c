@@ -20,10 +20,11 @@
  *                mbarriers. Shared and counted; mostly NULL.
  * A warp is not a scope: its lanes are threads like any others (iGUARD, Kamath, Basu, SOSP 2021).
  *
- * Shadow memory has 8 bytes for each 4 bytes of memory: the number of the record of the last write,
- * and the number of a list. The list has the reads since that write, and all accesses that no order
- * puts before it: a later access may be ordered after only one of two writers of a value, or of two
- * atomic updates. A record is one access of a warp: its lanes, time and instruction, and how
+ * Shadow memory has 8 bytes for each 4 bytes of memory, or for each 16 bytes in pages of global
+ * memory where these have one history: the number of the record of the last write, and the number
+ * of a list. The list has the reads since that write, and all accesses that no order puts before
+ * it: a later access may be ordered after only one of two writers of a value, or of two atomic
+ * updates. A record is one access of a warp: its lanes, time and instruction, and how
  * addresses depend on the lane, so that the lane of a byte is computed when it is needed. All words
  * of an access that had one history get the same new one: a few comparisons decide for a whole row
  * of words. A list shares its tail with the lists it came from. Words whose bytes have different

@@ -135,12 +135,19 @@ struct race_pool {
     uint32_t record_limit, node_limit; /* number in use at which unnamed ones are collected */
 };
 
-enum { RACE_PAGE = 4096, RACE_PAGE_WORDS = RACE_PAGE / 4 };
+/* Shadow memory of a page of global memory. It has a cell for each 16 bytes as long as all of them
+ * have one history, and then one for each word. */
+enum { RACE_PAGE = 4096, RACE_PAGE_WORDS = RACE_PAGE / 4, RACE_COARSE = 16 };
 struct race_page {
     uint64_t number;
     uint8_t *old; /* the bytes before the last write; NULL: no write yet */
-    struct race_cell cell[RACE_PAGE_WORDS];
+    struct race_cell *cell;
+    bool fine; /* a cell for each word */
 };
+static inline size_t race_page_cells(const struct race_page *page)
+{
+    return page->fine ? RACE_PAGE_WORDS : RACE_PAGE / RACE_COARSE;
+}
 
 /* --- deferred reads (sim_race_reads.c) --- */
 
@@ -342,12 +349,14 @@ void race_pool_leave(struct sim_races *r, struct race_pool *p);
  * block NULL: for global memory. */
 void race_collect(struct sim_races *r, struct race_block *block);
 struct race_page *race_page_of(struct sim_races *r, uint64_t address);
+/* Gives a page a cell for each word. */
+void race_page_refine(struct sim_races *r, struct race_page *page);
 void race_pages_free(struct sim_races *r);
 /* Returns the lanes of the record that access the byte. */
 uint32_t race_lanes_at(const struct race_pool *p, const struct race_record *record, uint64_t byte,
                        const uint64_t *addresses);
 
-/* --- an access under way (sim_race_access.c) --- */
+/* --- an access under way (sim_race_access.c, sim_race_cell.c) --- */
 
 struct race_try {
     struct sim_races *r;
@@ -396,6 +405,15 @@ void race_found_unfenced(struct race_try *t, const struct race_record *old, uint
 /* Returns true if this write leaves the bytes as they are. */
 bool race_leaves_value(const struct race_try *t, uint64_t address, int bytes);
 bool race_access(void *user, const struct sim_access *a);
+/* Checks the access against a cell, of `bytes` bytes, and enters it there. */
+void race_one_cell(struct race_try *t, struct race_cell *cell, uint64_t address, int bytes);
+/* Checks the lanes of a write against each other. */
+void race_meet_oneself(struct race_try *t, uint64_t address, int bytes);
+/* Returns the number of the access's record, which it makes at the first call. */
+uint32_t race_own_record(struct race_try *t);
+/* Returns true if all of the old access is ordered before all of this one, for any pair of
+ * lanes. */
+bool race_known_to_all(const struct race_try *t, const struct race_record *old);
 /* Checks the ranges of an access that t describes. */
 void race_ranges(struct race_try *t);
 void race_set_pattern(struct race_record *self, const struct sim_access *a);

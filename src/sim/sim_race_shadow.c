@@ -213,7 +213,7 @@ void race_collect(struct sim_races *r, struct race_block *block)
         } else {
             for (size_t i = 0; i < r->page_capacity; i++)
                 if (r->pages[i])
-                    mark_cells(p, r->pages[i]->cell, RACE_PAGE_WORDS);
+                    mark_cells(p, r->pages[i]->cell, race_page_cells(r->pages[i]));
             for (size_t i = 0; i < SIM_BLOCK_BUCKETS; i++)
                 for (const struct sim_watched *b = r->blocks.bucket[i]; b; b = b->next)
                     mark_copies((const struct race_block *)b, p, true);
@@ -251,11 +251,24 @@ struct race_page *race_page_of(struct sim_races *r, uint64_t address)
     }
     size_t i = page_slot(r->pages, r->page_capacity, number);
     if (!r->pages[i]) {
-        r->pages[i] = race_resize(r, NULL, 0, sizeof **r->pages);
-        r->pages[i]->number = number;
+        struct race_page *page = race_resize(r, NULL, 0, sizeof *page);
+        r->pages[i] = page;
+        page->number = number;
+        page->cell = race_resize(r, NULL, 0, race_page_cells(page) * sizeof *page->cell);
         r->page_count++;
     }
     return r->last_page = r->pages[i];
+}
+
+void race_page_refine(struct sim_races *r, struct race_page *page)
+{
+    enum { WORDS = RACE_COARSE / 4 };
+    struct race_cell *fine = race_resize(r, NULL, 0, RACE_PAGE_WORDS * sizeof *fine);
+    for (size_t i = 0; i < RACE_PAGE_WORDS; i++)
+        fine[i] = page->cell[i / WORDS];
+    race_resize(r, page->cell, race_page_cells(page) * sizeof *fine, 0);
+    page->cell = fine;
+    page->fine = true;
 }
 
 void race_pages_free(struct sim_races *r)
@@ -263,6 +276,8 @@ void race_pages_free(struct sim_races *r)
     for (size_t i = 0; i < r->page_capacity; i++)
         if (r->pages[i]) {
             race_resize(r, r->pages[i]->old, r->pages[i]->old ? RACE_PAGE : 0, 0);
+            race_resize(r, r->pages[i]->cell,
+                        race_page_cells(r->pages[i]) * sizeof *r->pages[i]->cell, 0);
             race_resize(r, r->pages[i], sizeof **r->pages, 0);
         }
     race_resize(r, r->pages, r->page_capacity * sizeof *r->pages, 0);

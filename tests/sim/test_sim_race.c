@@ -519,7 +519,7 @@ static void end_block(int64_t block)
     f.observer->block_ends(f.observer->user, &e);
 }
 
-/* Of reads by one instruction in blocks that nothing orders, one is kept. */
+/* One of the reads by one instruction is kept, if nothing orders their blocks. */
 static void readers_of_many_blocks(void **state)
 {
     (void)state;
@@ -549,7 +549,7 @@ static void instructions_of_many_blocks(void **state)
     expect(2);
 }
 
-/* A block that has released, or may still do so, does not stand for another that has not. */
+/* A read of a block that has released, or may still do so, does not replace that of another block. */
 static void release_flag(const uint64_t *flag)
 {
     feed_sync(&f, 0, 0, 1, SIM_FENCE, SIM_ACQ_REL, SIM_GPU);

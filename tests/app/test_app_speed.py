@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Limits of `tilewright check -- PROGRAM` for a product by tiles: instructions of the host for each instruction of a warp, watched and not watched,
+as valgrind counts them; and the memory that it takes for each byte that the program allocates."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from app_runner import SKIPPED, build, libraries
+from tile_runner import call, expect
+
+WATCHED, UNWATCHED = 850, 260  # instructions of the host for each of a warp
+MEMORY = 3.5  # bytes for each byte that the program allocates
+
+
+def counted(tool, program, n, *options):
+    """Returns the instructions that the host executes for a product of n x n values."""
+    done = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", "--trace-children=yes", tool,
+                           "check", *options, "--", program, "clean", str(n)], check=True, capture_output=True, text=True)
+    return sum(int(count.replace(",", "")) for count in re.findall(r"I +refs: +([\d,]+)", done.stderr))
+
+
+def warp_instructions(tool, program, n):
+    """Returns the instructions that warps execute for a product of n x n values."""
+    done = call([tool, "run", "--", program, "clean", str(n)])
+    return int(done.out.splitlines()[-1].split()[-5])
+
+
+def peak_bytes(tool, program, n):
+    """Returns the most memory that a checked product of n x n values has at a time, as it prints it."""
+    done = call([tool, "check", "--limit", "0", "--", program, "clean", str(n)])
+    expect(done.status == 0 and done.err == "", done)
+    return int(re.search(r"at most (\d+) KiB", done.out)[1]) * 1024
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    libraries(tool, "libcudart.so.13")
+    if not shutil.which("valgrind"):
+        print("skipped: there is no valgrind to count instructions with")
+        sys.exit(SKIPPED)
+    with tempfile.TemporaryDirectory() as folder:
+        program = build(folder, os.path.join("programs", "tiled_product.cu"), "-arch=sm_80", name="tiled_product")
+        small, large = 32, 128
+        more = warp_instructions(tool, program, large) - warp_instructions(tool, program, small)
+        for limit, options in ((WATCHED, ["--limit", "0"]), (UNWATCHED, ["--launch", "1"])):
+            each = (counted(tool, program, large, *options) - counted(tool, program, small, *options)) / more
+            expect(each < limit, f"{' '.join(options)}: {each:.0f} instructions for each of a warp, and {limit} are the limit")
+        small, large = 64, 512
+        each = (peak_bytes(tool, program, large) - peak_bytes(tool, program, small)) / (3 * 4 * (large**2 - small**2))
+        expect(each < MEMORY, f"{each:.1f} bytes for each byte of the program, and {MEMORY} are the limit")
+
+
+if __name__ == "__main__":
+    main()
