@@ -142,17 +142,25 @@ static bool begin(struct sim_warp *w, const struct sim_op *op, struct sim_barrie
     return true;
 }
 
+/* Returns the lanes that have the same number as the first one. */
+static uint32_t lanes_alike(const uint32_t *numbers, uint32_t mask)
+{
+    uint32_t lanes = 0, number = numbers[__builtin_ctz(mask)];
+    for (uint32_t rest = mask; rest; rest &= rest - 1)
+        if (numbers[__builtin_ctz(rest)] == number)
+            lanes |= rest & -rest;
+    return lanes;
+}
+
+/* op->bytes: 1 if the number and the count are constants, which all lanes share. */
 static bool bar(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     const uint32_t *ids = sim_u32(w->file, op->slot[1]);
     const uint32_t *counts = op->slot[2] != SIM_NO_SLOT ? sim_u32(w->file, op->slot[2]) : NULL;
     int first = __builtin_ctz(mask);
-    uint32_t id = ids[first], count = counts ? counts[first] : 0, lanes = 0;
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
-        int lane = __builtin_ctz(rest);
-        if (ids[lane] == id && (!counts || counts[lane] == count))
-            lanes |= rest & -rest;
-    }
+    uint32_t id = ids[first], count = counts ? counts[first] : 0, lanes = mask;
+    if (!op->bytes)
+        lanes &= lanes_alike(ids, mask) & (counts ? lanes_alike(counts, mask) : SIM_ALL);
     int expected = !counts ? -1 : count > 1024 ? 0 : (int)count;
     if (!tell_barrier(w, op, SIM_BARRIER_ARRIVE, lanes, (int)id, expected))
         return false;
@@ -207,9 +215,12 @@ static bool choose_bar(struct sim_decoder *d, const struct ptx_instruction *ins,
         if (op->slot[3] == SIM_NO_SLOT)
             return false;
     }
+    op->bytes = ins->operands[at].kind == PTX_IMMEDIATE;
     op->slot[1] = sim_slot_of(d, &ins->operands[at++], MOD_U32);
-    if (at + (op->small == BAR_RED) < ins->operand_count)
+    if (at + (op->small == BAR_RED) < ins->operand_count) {
+        op->bytes = op->bytes && ins->operands[at].kind == PTX_IMMEDIATE;
         op->slot[2] = sim_slot_of(d, &ins->operands[at], MOD_U32);
+    }
     return op->slot[1] != SIM_NO_SLOT;
 }
 
