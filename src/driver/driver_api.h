@@ -100,6 +100,24 @@ struct driver_host_node {
     void *user;
 };
 
+/* CUgraphNodeParams */
+struct driver_any_node {
+    int kind, reserved[3]; /* CUgraphNodeType */
+    union {
+        int64_t room[29];
+        struct driver_kernel_node kernel;
+        struct {
+            int flags, reserved;
+            void *context;
+            struct driver_copy_3d parameters;
+        } copy;
+        struct driver_fill_node fill;
+        struct driver_host_node host;
+        void *handle; /* of a graph or an event */
+    } of;
+    int64_t reserved_at_end;
+};
+
 /* CUDA_GRAPH_INSTANTIATE_PARAMS, CUgraphExecUpdateResultInfo */
 struct driver_instantiate {
     uint64_t flags;

@@ -247,12 +247,15 @@ int cuGraphGetRootNodes(void *graph, void **nodes, size_t *count)
 /* --- edges --- */
 
 /* Edges of other kinds than "when all is done" have bytes that are not 0. */
-static bool is_plain(const unsigned char *data, size_t count)
+bool driver_edges_are_plain(const unsigned char *data, size_t count)
 {
     enum { EDGE_BYTES = 8 };
     for (size_t i = 0; data && i < count * EDGE_BYTES; i++)
-        if (data[i])
+        if (data[i]) {
+            driver_refuse("not-supported", NULL,
+                          "edges of graphs with ports are not supported; use edges without data");
             return false;
+        }
     return true;
 }
 
@@ -263,11 +266,8 @@ int cuGraphAddDependencies_v2(void *graph, void *const *from, void *const *to, c
     const struct driver_graph *g = driver_graph_of(graph);
     if (!g || (count && (!from || !to)))
         return DRIVER_INVALID_VALUE;
-    if (!is_plain(data, count)) {
-        driver_refuse("not-supported", NULL,
-                      "edges of graphs with ports are not supported; use edges without data");
+    if (!driver_edges_are_plain(data, count))
         return DRIVER_NOT_SUPPORTED;
-    }
     for (size_t i = 0; i < count; i++) {
         struct driver_node *a = driver_node_of(from[i]), *b = driver_node_of(to[i]);
         if (!a || !b || a->graph != g || b->graph != g || a == b || has(&b->before, a))

@@ -62,6 +62,8 @@ void driver_graph_free(struct driver_graph *g);
 /* Adds a node that keeps a copy of the task; NULL: no memory. */
 struct driver_node *driver_graph_add(struct driver_graph *g, const struct driver_task *t,
                                      const struct driver_nodes *before);
+/* Returns false, after a report, if edges do more than order whole nodes. data: NULL or 8 bytes each. */
+bool driver_edges_are_plain(const unsigned char *data, size_t count);
 /* Returns the node of a copy that was made of `origin`, also inside of child graphs. */
 struct driver_node *driver_graph_find(const struct driver_graph *g,
                                       const struct driver_node *origin);

@@ -479,6 +479,67 @@ int cuGraphExecEventWaitNodeSetEvent(void *ready, void *node, void *event)
     return set(in_ready(ready, node), &t, result);
 }
 
+/* --- nodes of any kind --- */
+
+_Static_assert(sizeof(struct driver_any_node) == 256, "the size that cuda.h gives it");
+
+static int read_any(const struct driver_any_node *p, struct driver_task *t)
+{
+    *t = (struct driver_task){.kind = TASK_EMPTY};
+    if (!p)
+        return DRIVER_INVALID_VALUE;
+    switch ((enum driver_task_kind)p->kind) {
+    case TASK_KERNEL: return read_kernel(&p->of.kernel, 2, t);
+    case TASK_COPY: return read_copy(&p->of.copy.parameters, t);
+    case TASK_FILL: return read_fill(&p->of.fill, t);
+    case TASK_HOST: return read_host(&p->of.host, t);
+    case TASK_GRAPH: return read_graph(p->of.handle, t);
+    case TASK_WAIT:
+    case TASK_RECORD: return read_event(p->of.handle, (enum driver_task_kind)p->kind, t);
+    case TASK_EMPTY: return DRIVER_SUCCESS;
+    case TASK_STUB: break;
+    }
+    driver_refuse("not-supported", NULL,
+                  "a graph's node that allocates, branches or uses semaphores is not supported; "
+                  "allocate before the launch, and let the host decide");
+    return DRIVER_NOT_SUPPORTED;
+}
+
+int cuGraphAddNode_v2(void **node, void *graph, void *const *before, const void *data, size_t count,
+                      struct driver_any_node *parameters)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result =
+        driver_edges_are_plain(data, count) ? read_any(parameters, &t) : DRIVER_NOT_SUPPORTED;
+    return add(&(struct asked)ASKED, &t, result);
+}
+
+int cuGraphAddNode(void **node, void *graph, void *const *before, size_t count,
+                   struct driver_any_node *parameters)
+{
+    ENTER;
+    return cuGraphAddNode_v2(node, graph, before, NULL, count, parameters);
+}
+
+int cuGraphNodeSetParams(void *node, struct driver_any_node *parameters)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_any(parameters, &t);
+    return set(driver_node_of(node), &t, result);
+}
+
+int cuGraphExecNodeSetParams(void *ready, void *node, struct driver_any_node *parameters)
+{
+    IN_CONTEXT;
+    struct driver_task t;
+    int result = read_any(parameters, &t);
+    if (result == DRIVER_SUCCESS && t.kind == TASK_GRAPH)
+        return cuGraphExecChildGraphNodeSetParams(ready, node, parameters->of.handle);
+    return set(in_ready(ready, node), &t, result);
+}
+
 /* --- nodes that are left out --- */
 
 int cuGraphNodeSetEnabled(void *ready, void *node, unsigned enabled)

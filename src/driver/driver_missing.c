@@ -27,7 +27,6 @@ static const struct {
     {"MemCreate", "allocate by cuMemAlloc"},
     {"MemMap", "allocate by cuMemAlloc"},
     {"MemAddress", "allocate by cuMemAlloc"},
-    {"GraphAddNode", "use the call for the kind of node, such as cudaGraphAddKernelNode"},
     {"MemAllocNode", "allocate before the graph is launched"},
     {"MemFreeNode", "free after the graph is launched"},
     {"MemPoolExport", "use one process"},

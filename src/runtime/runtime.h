@@ -59,6 +59,19 @@ struct runtime_copy_3d {
     size_t extent[3]; /* bytes, rows, planes */
     int kind;
 };
+/* cudaGraphNodeParams: as the driver's, except for copies */
+struct runtime_any_node {
+    int kind, reserved[3];
+    union {
+        int64_t room[29];
+        struct driver_kernel_node kernel;
+        struct {
+            int flags, reserved[3];
+            struct runtime_copy_3d parameters;
+        } copy;
+    } of;
+    int64_t reserved_at_end;
+};
 /* Translates a copy. Returns DRIVER_SUCCESS or an error. */
 int runtime_copy_of(const struct runtime_copy_3d *p, struct driver_copy_3d *out);
 

@@ -311,3 +311,66 @@ int cudaGraphNodeGetEnabled(void *ready, void *node, unsigned *enabled)
     ENTER;
     return runtime_done(cuGraphNodeGetEnabled(ready, node, enabled));
 }
+
+/* --- nodes of any kind --- */
+
+static int take_any(const struct runtime_any_node *from, struct driver_any_node *to)
+{
+    enum { KERNEL, COPY }; /* cudaGraphNodeType */
+    if (!from)
+        return DRIVER_INVALID_VALUE;
+    memset(to, 0, sizeof *to);
+    to->kind = from->kind;
+    if (from->kind == KERNEL)
+        return take_kernel(&from->of.kernel, &to->of.kernel);
+    if (from->kind == COPY)
+        return runtime_copy_of(&from->of.copy.parameters, &to->of.copy.parameters);
+    memcpy(to->of.room, from->of.room, sizeof to->of.room);
+    return DRIVER_SUCCESS;
+}
+
+static int add_any(void **node, void *graph, void *const *before, const void *data, size_t count,
+                   const struct runtime_any_node *parameters)
+{
+    struct driver_any_node p;
+    int result = take_any(parameters, &p);
+    if (result == DRIVER_SUCCESS)
+        result = cuGraphAddNode_v2(node, graph, before, data, count, &p);
+    return runtime_done(result);
+}
+
+#if RUNTIME_VERSION < 13
+int cudaGraphAddNode(void **node, void *graph, void *const *before, size_t count,
+                     struct runtime_any_node *parameters)
+{
+    ENTER;
+    return add_any(node, graph, before, NULL, count, parameters);
+}
+
+int cudaGraphAddNode_v2(void **node, void *graph, void *const *before, const void *data,
+                        size_t count, struct runtime_any_node *parameters)
+#else
+int cudaGraphAddNode(void **node, void *graph, void *const *before, const void *data, size_t count,
+                     struct runtime_any_node *parameters)
+#endif
+{
+    ENTER;
+    return add_any(node, graph, before, data, count, parameters);
+}
+
+int cudaGraphNodeSetParams(void *node, struct runtime_any_node *parameters)
+{
+    ENTER;
+    struct driver_any_node p;
+    int result = take_any(parameters, &p);
+    return runtime_done(result == DRIVER_SUCCESS ? cuGraphNodeSetParams(node, &p) : result);
+}
+
+int cudaGraphExecNodeSetParams(void *ready, void *node, struct runtime_any_node *parameters)
+{
+    ENTER;
+    struct driver_any_node p;
+    int result = take_any(parameters, &p);
+    return runtime_done(result == DRIVER_SUCCESS ? cuGraphExecNodeSetParams(ready, node, &p)
+                                                 : result);
+}

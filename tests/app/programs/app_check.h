@@ -12,6 +12,13 @@
         }                                                                                          \
     } while (0)
 
+// Data of edges of graphs: an argument that CUDA 13 added.
+#if CUDART_VERSION >= 13000
+#define EDGE_DATA NULL,
+#else
+#define EDGE_DATA
+#endif
+
 static bool is_broken(int argc, char **argv)
 {
     return argc > 1 && strcmp(argv[1], "broken") == 0;

@@ -48,14 +48,14 @@ int main(int argc, char **argv)
     kernel.kernelParams = twice_arguments;
     CHECK(cudaGraphAddKernelNode(&doubled, graph, &cleared, 1, &kernel));
     if (!is_broken(argc, argv))
-        CHECK(cudaGraphAddDependencies(graph, &filled, &doubled, NULL, 1));
+        CHECK(cudaGraphAddDependencies(graph, &filled, &doubled, EDGE_DATA 1));
     CHECK(cudaGraphAddMemcpyNode1D(&copied, graph, &doubled, 1, z, y, N * sizeof(int), cudaMemcpyDeviceToDevice));
     cudaHostNodeParams host = {count, &calls};
     CHECK(cudaGraphAddHostNode(&called, graph, &copied, 1, &host));
     size_t nodes = 0, roots = 0, edges = 0;
     CHECK(cudaGraphGetNodes(graph, NULL, &nodes));
     CHECK(cudaGraphGetRootNodes(graph, NULL, &roots));
-    CHECK(cudaGraphGetEdges(graph, NULL, NULL, NULL, &edges));
+    CHECK(cudaGraphGetEdges(graph, NULL, NULL, EDGE_DATA &edges));
     CHECK(cudaGraphClone(&clone, graph));
 
     cudaGraphExec_t ready;
