@@ -179,6 +179,8 @@ void driver_trace_launch(const struct driver_launched *l)
                 a->block[0], a->block[1], a->block[2]);
     if (a->dynamic_shared)
         text_printf(&line, " --shared %lld", (long long)a->dynamic_shared);
+    if (a->cluster[0] * a->cluster[1] * a->cluster[2] > 1)
+        text_printf(&line, " --cluster %u,%u,%u", a->cluster[0], a->cluster[1], a->cluster[2]);
     if (l->cooperative)
         text_add(&line, " --cooperative");
     for (size_t i = 0; i < f->signature.parameters.count; i++) {

@@ -110,12 +110,20 @@ def check_sample(tool, folder):
 def check_trace(tool, folder):
     """The command of each launch repeats its finding."""
     where = os.path.join(folder, "trace")
+
+    def repeat():
+        return call(["/bin/sh", "./launches"], cwd=where, env={"PATH": os.path.dirname(tool)})
+
     call([tool, "check", "--trace", where, "--", os.path.join(folder, "missing_barrier"), "broken"])
     with open(f"{where}/calls") as calls, open(f"{where}/launches") as launches:
         log, commands = calls.read(), launches.read()
     expect("cudaMalloc allocation 1, 2048 bytes" in log and "launch 1 of sum, stream 0, at main+0x" in log, log)
-    done = call(["/bin/sh", "-c", commands], cwd=where, env={"PATH": os.path.dirname(tool)})
+    done = repeat()
     expect(done.status == 1 and "missing_barrier.cu:12:13: error: race: " in done.err, f"{commands}{done}")
+    for name, said in (("cluster_neighbour", "error: race: read and write of element 0 of mine"), ("tensor_tile", "error: async-race: ")):
+        call([tool, "check", "--trace", where, "--", os.path.join(folder, name), "broken"])
+        done = repeat()
+        expect(done.status == 1 and said in done.err, done)
 
 
 def check_linked(tool, folder):
