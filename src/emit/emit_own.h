@@ -227,6 +227,7 @@ struct thread_operand emit_element(struct emit *m, const struct tile *t, int par
 /* --- emit_tile.c --- */
 
 struct tile emit_tile(struct emit *m, const struct expr *e);
+struct tile emit_lookup(struct emit *m, const struct expr *e);
 /* bits and philox; part[0] is the value of a scalar one. */
 struct tile emit_typed(struct emit *m, const struct expr *e);
 /* The types of a register tile's slots. Returns their number. */

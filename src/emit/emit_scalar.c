@@ -339,6 +339,7 @@ struct scalar emit_scalar(struct emit *m, const struct expr *e)
         if (e->sym->storage == ST_SHARED)
             return emit_shared_element(m, e);
         break;
+    case OP_LOOKUP: return (struct scalar){emit_lookup(m, e).part[0], e->type.dtype};
     case OP_BITS:
     case OP_PHILOX: return (struct scalar){emit_typed(m, e).part[0], e->type.dtype};
     case OP_REDUCE_SUM:

@@ -81,11 +81,15 @@ static void declare(struct emit *m, const struct stmt *s)
     case ST_SCALAR: declare_scalar(m, s); break;
     case ST_REG: declare_tile(m, s); break;
     case ST_SHARED:
+        if (s->sym->staged) /* a pipeline: the turn before has read it */
+            emit_sync(m);
         if (s->value) {
             struct expr whole = {
                 .op = OP_ACCESS, .type = s->sym->type, .loc = s->loc, .sym = s->sym};
             store(m, &whole, s->value);
         }
+        if (s->sym->staged)
+            emit_sync(m);
         break;
     case ST_VIEW:
     case ST_MBARRIER: break;

@@ -315,6 +315,39 @@ static struct tile elementwise(struct emit *m, const struct expr *e)
     return m->failed ? no_tile : operate(m, e, args, emit_columns(&e->type));
 }
 
+/* An element of a table: compares the index with each place, since registers have no indices. */
+struct tile emit_lookup(struct emit *m, const struct expr *e)
+{
+    enum { MOST = 64 };
+    const enum dtype of_index = e->args[1]->type.dtype;
+    const enum dtype t = e->type.dtype == DT_BOOL ? DT_U32 : e->type.dtype; /* bools are values */
+    int64_t count = type_elements(&e->sym->type);
+    if (count > MOST) {
+        emit_missing(m, e->loc,
+                     arena_printf(m->arena, "`lookup` of %s", type_text(m->arena, &e->sym->type)),
+                     "tables have at most 64 elements here: pass a larger one as an array");
+        return no_tile;
+    }
+    struct tile out = emit_tile(m, e->args[1]);
+    int elements, parts = emit_parts(out.form, out.blocks, out.columns, &elements);
+    for (int p = 0; p < parts && !m->failed; p++) {
+        struct thread_operand index = out.part[p], v = {0};
+        for (int64_t i = 0; i < count; i++) {
+            const struct literal *l = &e->sym->table[i];
+            struct thread_operand one = l->is_float ? thread_real(l->f) : thread_integer(l->i);
+            struct thread_operand found = thread_use(
+                THREAD_ADD_OP(&m->b, THREAD_EQ, of_index, DT_NONE, index, thread_integer(i)));
+            v = i == 0 ? one
+                       : thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, t, DT_NONE, found, one, v));
+        }
+        out.part[p] = v;
+    }
+    if (count == 1)
+        out.form = TILE_UNIFORM;
+    out.dtype = t;
+    return emit_tile_cast(m, out, e->type.dtype);
+}
+
 /* bits and philox, whose operands have types of their own. */
 struct tile emit_typed(struct emit *m, const struct expr *e)
 {
@@ -412,6 +445,7 @@ struct tile emit_tile(struct emit *m, const struct expr *e)
     case OP_REDUCE_ANY:
     case OP_REDUCE_ALL: return emit_reduce(m, e);
     case OP_IOTA: return count(m, e);
+    case OP_LOOKUP: return emit_lookup(m, e);
     case OP_BITS:
     case OP_PHILOX: return emit_typed(m, e);
     case OP_DOT: return emit_dot(m, e);

@@ -81,8 +81,11 @@ static bool find_part(struct emit *m, const struct expr *e, struct view_part *ou
         struct scalar start =
             kind == IX_ELEMENT || kind == IX_SLICE ? wide(m, e->index[i].value) : wide_constant(0);
         struct scalar extent = wide(m, s->dims[i]);
-        at = add(m, at, times(m, start, steps[i]));
         bool in_row = kind != IX_ELEMENT && seen++ >= rank - 2; /* others have one element */
+        if (kind == IX_GATHER && !in_row)
+            start = (struct scalar){
+                emit_tile_cast(m, emit_tile(m, e->index[i].value), DT_I64).part[0], DT_I64};
+        at = add(m, at, times(m, start, steps[i]));
         if (!in_row && rank > 0) {
             out->inside = emit_op2(m, THREAD_AND, DT_BOOL, out->inside, within(m, start, extent));
         } else if (in_row) {
