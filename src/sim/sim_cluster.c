@@ -209,9 +209,11 @@ void sim_cluster_join(struct sim *sim, int64_t n, struct sim_block *b)
 {
     int count = (int)(sim->cluster[0] * sim->cluster[1] * sim->cluster[2]);
     if (b->rank == 0) {
-        struct sim_cluster *c = b->own_cluster;
-        if (!c)
-            c = b->own_cluster = arena_new(sim->arena, struct sim_cluster);
+        struct sim_cluster *c = sim->unused_clusters;
+        if (c)
+            sim->unused_clusters = c->next;
+        else
+            c = arena_new(sim->arena, struct sim_cluster);
         *c = (struct sim_cluster){.number = n / count, .count = count};
         sim->joining = c;
     }
@@ -221,13 +223,18 @@ void sim_cluster_join(struct sim *sim, int64_t n, struct sim_block *b)
         b->warps[i].cluster_open = b->warps[i].cluster_arrived = 0;
 }
 
-void sim_cluster_leave(struct sim_block *b)
+void sim_cluster_leave(struct sim *sim, struct sim_block *b)
 {
     struct sim_cluster *c = b->cluster;
     for (int i = 0; i < c->count && c->count > 1; i++)
         if (c->block[i])
             sim_bulks_land_at(c->block[i], b);
     c->block[b->rank] = NULL;
+    for (int i = 0; i < c->count; i++)
+        if (c->block[i])
+            return;
+    c->next = sim->unused_clusters;
+    sim->unused_clusters = c;
 }
 
 uint32_t sim_cluster_special(const struct sim_warp *w, unsigned special)

@@ -194,12 +194,13 @@ struct sim_cluster {
     int64_t number; /* in the grid */
     int count;
     struct sim_block *block[SIM_MOST_CLUSTER]; /* by rank; NULL: it has ended */
+    struct sim_cluster *next;                  /* unused, too: all of its blocks have ended */
 };
 
 struct sim_block {
     int64_t number;
-    int rank;                                  /* in its cluster */
-    struct sim_cluster *cluster, *own_cluster; /* own: to use again, for rank 0 */
+    int rank; /* in its cluster */
+    struct sim_cluster *cluster;
     uint32_t id[3];
     int warp_count, threads, alive; /* warps alive */
     struct sim_warp *warps;
@@ -244,8 +245,9 @@ struct sim {
     uint64_t shared_bytes;
     unsigned cluster[3];
     struct sim_cluster *joining; /* of the block that began last */
-    int64_t blocks, next_block;  /* number that run, all or chosen; the next to begin */
-    struct sim_block *resident;  /* in the order of their numbers */
+    struct sim_cluster *unused_clusters;
+    int64_t blocks, next_block; /* number that run, all or chosen; the next to begin */
+    struct sim_block *resident; /* in the order of their numbers */
     int resident_count;
     struct sim_block *unused_blocks;
     unsigned unused_shape[3]; /* the shape and shared bytes that the unused blocks fit */
@@ -380,7 +382,7 @@ bool sim_cluster_suits(struct sim *sim, const struct sim_launch *l, struct diag 
 void sim_cluster_place(const struct sim *sim, int64_t n, struct sim_block *b);
 /* Lets it join its cluster; leave it, after copies to its memory have landed. */
 void sim_cluster_join(struct sim *sim, int64_t n, struct sim_block *b);
-void sim_cluster_leave(struct sim_block *b);
+void sim_cluster_leave(struct sim *sim, struct sim_block *b);
 /* Completes the cluster's barrier after lanes of a warp have exited. */
 void sim_cluster_after_exit(struct sim_warp *w);
 uint32_t sim_cluster_special(const struct sim_warp *w, unsigned special);

@@ -124,7 +124,7 @@ static void end_block(struct sim *sim, struct sim_block *b)
     sim->resident_count--;
     if (!sim->over)
         sim_bulks_land_all(b);
-    sim_cluster_leave(b);
+    sim_cluster_leave(sim, b);
     for (int i = 0; i < b->warp_count; i++)
         sim_warp_end(&b->warps[i]);
     b->next = sim->unused_blocks;

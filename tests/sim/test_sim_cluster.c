@@ -178,11 +178,36 @@ static void refused_sizes(void **state)
     }
 }
 
+/* Rank 0 of each cluster ends at once, and its place is used again; the other ranks go on. */
+static void a_cluster_outlives_its_first_block(void **state)
+{
+    (void)state;
+    struct sim_case c;
+    sim_case_open(&c,
+                  HEAD "setp.eq.u32 %p0, %r2, 0; @%p0 bra DONE; mov.u32 %r10, 40;\n"
+                       "WORK: sub.u32 %r10, %r10, 1; setp.ne.u32 %p1, %r10, 0; @%p1 bra WORK;\n"
+                       "mov.u32 %r11, 1; mapa.shared::cluster.u32 %r12, %r1, %r11;\n"
+                       "st.shared::cluster.u32 [%r12], %r2; ld.shared::cluster.u32 %r13, [%r12];\n"
+                       "st.global.u32 [%rd0], %r13;\nDONE: ret;\n}\n");
+    uint32_t out[WORDS * 64] = {0};
+    uint64_t address = sim_attach(c.sim, out, sizeof out, "out");
+    c.launch.grid[0] = 64;
+    c.launch.block[0] = 1;
+    c.launch.cluster[0] = 2;
+    c.launch.options.resident_blocks = 4;
+    sim_case_run(&c, "k", 1, &address);
+    done(&c);
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(out[WORDS * i], i % 2);
+    sim_case_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places),
         cmocka_unit_test(memory_of_others),
+        cmocka_unit_test(a_cluster_outlives_its_first_block),
         cmocka_unit_test(copies_to_several),
         cmocka_unit_test(refuses),
         cmocka_unit_test(refused_sizes),
