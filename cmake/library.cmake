@@ -45,7 +45,7 @@ set(run_sources ${library_sources})
 list(FILTER run_sources INCLUDE REGEX
     "/src/(base/(arena|dtype|loc|number|platform(_(cores|pool|threads|wasm|x86))?|real|real_trig|shown|text)|cpu/[a-z0-9_]+|\
 tile/(clean|eval|ops|overflow|print_format|size_run))[.]c$")
-list(FILTER run_sources EXCLUDE REGEX "/src/cpu/(compile|ensures|exec_roles|image_write|peaks|profile)")
+list(FILTER run_sources EXCLUDE REGEX "/src/cpu/(clusters|compile|ensures|exec_roles|image_write|peaks|profile)")
 list(REMOVE_ITEM library_sources ${run_sources} ${PROJECT_SOURCE_DIR}/src/api/cpu_calls.c)
 add_library(tilewright_objects OBJECT ${library_sources})
 add_library(tilewright_run OBJECT ${run_sources})

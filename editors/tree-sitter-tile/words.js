@@ -72,7 +72,8 @@ module.exports = {
     "at",
     "clean",
     "by",
-    "added"
+    "added",
+    "multicast"
   ],
   "hint": [
     "evict_first",

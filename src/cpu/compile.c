@@ -460,6 +460,8 @@ static void lay_frame(struct compiler *c, const struct survey *s)
     lay_params(c);
     p->block_at = memory_new(c, 3 * sizeof(int32_t));
     p->grid_at = memory_new(c, 3 * sizeof(int32_t));
+    if (c->kernel->cluster[0] > 0)
+        p->cluster_at = memory_new(c, 4 * sizeof(int32_t));
     p->scratch_at = memory_new(c, (size_t)c->lanes * 17);
     c->async_buffer = memory_new(c, (size_t)s->async_bytes);
     lay_shared(c);

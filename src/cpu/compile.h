@@ -461,12 +461,12 @@ void compile_sizes(struct compiler *c);
 
 /* Prepares a kernel with roles, before its statements are compiled. */
 void roles_open(struct compiler *c);
-void roles_close(struct compiler *c); /* after them */
 void compile_mbarrier(struct compiler *c, const struct sym *s);
 /* Compiles wait, expect or arrive. */
 void compile_phase(struct compiler *c, const struct expr *e);
 /* Describes one mbarrier; its index stays on the stack. */
-struct mbarrier_detail *mbarrier_new(struct compiler *c, const struct expr *e);
+struct mbarrier_detail *mbarrier_new(struct compiler *c, const struct expr *e,
+                                     const struct expr *value); /* value: an i32, or NULL */
 void compile_role(struct compiler *c, const struct stmt *s);
 void compile_one_thread(struct compiler *c, const struct stmt *s);
 

@@ -132,7 +132,9 @@ struct access *access_new(struct compiler *c, const struct expr *e)
     a->elements = type_elements(&e->type);
     a->size = dtype_size(e->sym->type.dtype);
     a->size_index = size_index(e->sym->type.dtype);
-    a->otherwise = a->strided = a->prefetch = a->row = NO_SLOT;
+    a->peer = a->otherwise = a->strided = a->prefetch = a->row = NO_SLOT;
+    if (access_peer(e))
+        a->peer = value_convert(c, compile_expr(c, access_peer(e), NULL), DT_I32).at;
     a->otherwise_lanes = 1;
     int rest = a->rank - e->indices; /* number of trailing axes without an index: they are
                                       * accessed whole */
@@ -429,7 +431,7 @@ void compile_async(struct compiler *c, const struct stmt *s)
         return;
     }
     if (s->barrier)
-        d->barrier = mbarrier_new(c, s->barrier);
+        d->barrier = mbarrier_new(c, s->barrier, s->multicast);
     step_fn *step = s->barrier ? step_tensor_copy : step_async_copy;
     if (packed_tile_of(c, s->target)) {
         d->packed = packed_fill_new(c, s->target, s->value);

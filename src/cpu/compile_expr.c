@@ -559,9 +559,10 @@ static struct value compile_index(struct compiler *c, const struct expr *e)
     bool varying = e->op == OP_THREAD && !c->first_lane;
     struct value v = {.dtype = DT_I32, .lanes = varying ? c->lanes : 1};
     uint32_t axis = (uint32_t)e->axis;
-    v.at = e->op == OP_THREAD  ? c->thread_at[axis]
-           : e->op == OP_BLOCK ? c->program->block_at + axis * 4
-                               : c->program->grid_at + axis * 4;
+    v.at = e->op == OP_THREAD    ? c->thread_at[axis]
+           : e->op == OP_BLOCK   ? c->program->block_at + axis * 4
+           : e->op == OP_CLUSTER ? c->program->cluster_at + axis * 4
+                                 : c->program->grid_at + axis * 4;
     return value_convert(c, v, e->type.dtype);
 }
 
@@ -601,6 +602,7 @@ struct value compile_expr(struct compiler *c, const struct expr *e, const struct
     case OP_REF: v = compile_ref(c, e, into); break;
     case OP_BLOCK:
     case OP_GRID:
+    case OP_CLUSTER:
     case OP_THREAD: v = compile_index(c, e); break;
     case OP_ACCESS: v = compile_load(c, e, into); break;
     case OP_LAND:

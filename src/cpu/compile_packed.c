@@ -12,7 +12,7 @@
  * selected by leading indices. */
 static bool names_tile(const struct expr *e)
 {
-    if (e->op != OP_REF && e->op != OP_ACCESS)
+    if ((e->op != OP_REF && e->op != OP_ACCESS) || access_peer(e))
         return false;
     const struct sym *s = e->sym;
     if (s->storage != ST_SHARED && s->storage != ST_REG)

@@ -23,15 +23,13 @@ void roles_open(struct compiler *c)
     *c->roles = (struct roles_detail){.count = count};
     c->roles->at = memory_new(c, (size_t)count * sizeof(struct role_state));
     c->roles->role[0] = (struct role_start){0, "it"};
+    if (c->kernel->cluster[0] > 0) {
+        c->roles->peer = cluster_frame;
+        c->roles->run = clusters_run;
+    }
     c->arrivals = arrivals_of(c->kernel->warps);
     c->program->roles = c->roles;
     emit_step(c, step_roles_open);
-}
-
-void roles_close(struct compiler *c)
-{
-    if (c->roles)
-        c->roles->end = (uint32_t)c->code.count;
 }
 
 /* --- mbarriers --- */
@@ -53,7 +51,8 @@ void compile_mbarrier(struct compiler *c, const struct sym *s)
     emit_step(c, step_mbarrier)->detail = d;
 }
 
-struct mbarrier_detail *mbarrier_new(struct compiler *c, const struct expr *e)
+struct mbarrier_detail *mbarrier_new(struct compiler *c, const struct expr *e,
+                                     const struct expr *value)
 {
     struct mbarrier_detail *d = arena_new(c->arena, struct mbarrier_detail);
     const struct slot *slot = slot_of(c, e->sym);
@@ -62,17 +61,15 @@ struct mbarrier_detail *mbarrier_new(struct compiler *c, const struct expr *e)
     d->waited = slot->waited_at;
     d->elements = (uint32_t)type_elements(&e->sym->type);
     d->arrivals = e->sym->arrivals;
-    d->value = NO_SLOT;
+    d->value = value ? value_convert(c, compile_expr(c, value, NULL), DT_I32).at : NO_SLOT;
     return d;
 }
 
 void compile_phase(struct compiler *c, const struct expr *e)
 {
     uint32_t top = c->top;
-    struct mbarrier_detail *d = mbarrier_new(c, e->args[0]);
+    struct mbarrier_detail *d = mbarrier_new(c, e->args[0], e->count > 1 ? e->args[1] : NULL);
     d->one_thread = c->one_thread;
-    if (e->count > 1)
-        d->value = value_convert(c, compile_expr(c, e->args[1], NULL), DT_I32).at;
     struct instr *in = emit_step(c, e->op == OP_WAIT     ? step_wait
                                     : e->op == OP_EXPECT ? step_expect
                                                          : step_arrive);
@@ -102,6 +99,7 @@ static void compile_replica(struct compiler *c, const struct stmt *s, int number
     compile_scope(c, s->body);
     c->loc = s->loc;
     emit_step(c, step_role_end);
+    c->roles->end = c->labelled = (uint32_t)c->code.count;
     c->top = c->high;
 }
 

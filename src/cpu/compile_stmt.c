@@ -372,6 +372,7 @@ static void compile_effect(struct compiler *c, const struct expr *e)
     case OP_DOT_WAIT:
     case OP_STORE_WAIT:
     case OP_FENCE_ASYNC: break;
+    case OP_CLUSTER_SYNC: emit_step(c, step_cluster_sync); break;
     case OP_WAIT:
     case OP_EXPECT:
     case OP_MBARRIER_ARRIVE: compile_phase(c, e); break;
@@ -713,7 +714,6 @@ void compile_body(struct compiler *c)
     }
     roles_open(c);
     compile_list(c, c->kernel->body);
-    roles_close(c);
     label_place(c, &end);
     c->loc = c->kernel->loc;
     emit_step(c, step_end);

@@ -13,7 +13,7 @@ unsigned char *access_base(const struct frame *f, const struct access *a)
 {
     switch (a->space) {
     case SPACE_VIEW: return f->launch->views[a->view].base;
-    case SPACE_SHARED: return f->memory + f->program->shared_at + a->at;
+    case SPACE_SHARED: return access_frame(f, a)->memory + f->program->shared_at + a->at;
     default: return f->memory + a->at;
     }
 }
@@ -234,6 +234,8 @@ bool access_box(struct frame *f, const struct access *a, struct loc loc, struct 
 {
     const int64_t *extent = access_extents(f, a);
     box->empty = false;
+    if (a->peer != NO_SLOT && !f->program->roles->peer(f, a, loc))
+        return false;
     for (int i = 0; i < a->rank; i++) {
         const struct access_axis *axis = &a->axis[i];
         const void *values = axis->kind == IX_ALL ? NULL : frame_at(f, axis->at);

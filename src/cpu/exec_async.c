@@ -90,11 +90,12 @@ static void touched(struct frame *f, const struct copy_under_way *copy, const st
 bool async_leaves_box(struct frame *f, const struct access *a, const struct box *box,
                       struct loc loc)
 {
-    if (f->copy_count == 0 || a->space != SPACE_SHARED)
+    if (a->space != SPACE_SHARED)
         return true;
-    for (size_t i = 0; i < f->copy_count; i++)
-        if (copy_meets_box(&f->copies[i], a, box)) {
-            touched(f, &f->copies[i], a, loc, -1);
+    const struct frame *of = access_frame(f, a);
+    for (size_t i = 0; i < of->copy_count; i++)
+        if (copy_meets_box(&of->copies[i], a, box)) {
+            touched(f, &of->copies[i], a, loc, -1);
             return false;
         }
     return true;
@@ -179,26 +180,31 @@ static bool keep_indices(struct frame *f, struct copy_under_way *copy)
     return true;
 }
 
-struct copy_under_way *async_begin(struct frame *f, const struct instr *in)
+struct copy_under_way *async_begin(struct frame *f, struct frame *to, const struct instr *in)
 {
     const struct async_detail *d = in->detail;
     struct copy_under_way copy = {.detail = d, .loc = in->loc, .group = f->group, .role = f->role};
     if (!access_box(f, d->from, in->loc, &copy.from) || !access_box(f, d->to, in->loc, &copy.to) ||
-        !async_leaves_box(f, d->to, &copy.to, in->loc))
+        !async_leaves_box(to, d->to, &copy.to, in->loc)) {
+        if (to->state == FRAME_FAULT) { /* of a peer: the worker looks at the frame that runs */
+            f->state = FRAME_FAULT;
+            f->fault = to->fault;
+        }
         return NULL;
+    }
     if (d->from->otherwise != NO_SLOT)
         memcpy(&copy.otherwise, frame_at(f, d->from->otherwise), d->from->size);
-    if (!queue_room(f) || !keep_indices(f, &copy)) {
+    if (!queue_room(to) || !keep_indices(f, &copy)) {
         frame_fault(f, CPU_NO_MEMORY, in->loc, -1, "out of memory for copies under way");
         return NULL;
     }
-    f->copies[f->copy_count] = copy;
-    return &f->copies[f->copy_count++];
+    to->copies[to->copy_count] = copy;
+    return &to->copies[to->copy_count++];
 }
 
 void step_async_copy(struct frame *f, const struct instr *in)
 {
-    async_begin(f, in);
+    async_begin(f, f, in);
 }
 
 void step_async_commit(struct frame *f, const struct instr *in)

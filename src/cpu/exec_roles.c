@@ -70,6 +70,7 @@ static int line_of(struct loc loc)
 /* An mbarrier that an instruction names. */
 struct named {
     const struct mbarrier_detail *detail;
+    struct frame *frame; /* that has it */
     struct mbarrier *barrier;
     uint32_t element;
     char text[96]; /* "full[2]"; a long name is cut */
@@ -81,6 +82,7 @@ static bool find(struct frame *f, const struct mbarrier_detail *d, struct loc lo
     struct words w = {.length = 0};
     if (!access_box(f, d->access, loc, &box))
         return false;
+    struct frame *of = cluster_frame(f, d->access, loc);
     to->detail = d;
     to->element = 0;
     add(&w, "%s", d->access->sym->name);
@@ -89,7 +91,8 @@ static bool find(struct frame *f, const struct mbarrier_detail *d, struct loc lo
         add(&w, "[%" PRId64 "]", box.start[i]);
     }
     snprintf(to->text, sizeof to->text, "%.90s", w.text);
-    to->barrier = (struct mbarrier *)frame_at(f, d->at) + to->element;
+    to->frame = of;
+    to->barrier = (struct mbarrier *)frame_at(of, d->at) + to->element;
     return true;
 }
 
@@ -169,7 +172,7 @@ static void add_lacking(struct frame *f, struct words *w, const struct named *n)
         add(w, " (line %d arrived last)", line_of(n->barrier->last->loc));
 }
 
-static void report_deadlock(struct frame *f)
+void roles_deadlock(struct frame *f)
 {
     const struct roles_detail *roles = f->program->roles;
     struct loc first = LOC_NONE;
@@ -201,11 +204,11 @@ static void switch_to(struct frame *f, int role)
 }
 
 /* Ends the turns of a frame in which no role went on. If one of them waits for a lock, another block
- * may free it. */
+ * may free it; another block of the cluster may arrive at its mbarriers. */
 static void stop(struct frame *f)
 {
     for (int i = 0; i < f->program->roles->count; i++)
-        if (roles_of(f)[i].live && roles_of(f)[i].locks) {
+        if (roles_of(f)[i].live && (roles_of(f)[i].locks || f->cluster)) {
             switch_to(f, i);
             f->tried = 0;
             f->stuck = !f->moved;
@@ -213,7 +216,7 @@ static void stop(struct frame *f)
             f->state = FRAME_WAITING;
             return;
         }
-    report_deadlock(f);
+    roles_deadlock(f);
 }
 
 /* Goes on with the next role that was not tried since any role went on. */
@@ -422,11 +425,23 @@ void step_tensor_copy(struct frame *f, const struct instr *in)
 {
     const struct async_detail *d = in->detail;
     struct named n;
-    struct copy_under_way *copy = find(f, d->barrier, in->loc, &n) ? async_begin(f, in) : NULL;
-    if (!copy)
+    if (!find(f, d->barrier, in->loc, &n))
         return;
-    copy->element = n.element;
-    copy->group = INT64_MAX; /* no async_wait ends it */
+    int32_t own = 1 << f->rank, blocks = d->barrier->value == NO_SLOT
+                                             ? own
+                                             : *(const int32_t *)frame_at(f, d->barrier->value);
+    for (int rank = 0; blocks >> rank && rank < 31; rank++) {
+        struct frame *to = f;
+        if (!(blocks >> rank & 1))
+            continue;
+        if (rank != f->rank && !(to = cluster_block(f, rank, d->to->sym, in->loc)))
+            return;
+        struct copy_under_way *copy = async_begin(f, to, in);
+        if (!copy)
+            return;
+        copy->element = n.element;
+        copy->group = INT64_MAX; /* no async_wait ends it */
+    }
     moves(f);
 }
 

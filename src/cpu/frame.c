@@ -106,6 +106,8 @@ void frame_start(struct frame *f, int64_t turn, int64_t id)
     int32_t *block = frame_at(f, p->block_at);
     for (int i = 0; i < 3; i++)
         block[i] = (int32_t)f->block[i];
+    f->syncs = 0;
+    f->at_sync = f->stuck = false;
     if (f->copy_count > 0)
         async_drop(f);
     if (p->packed_states > 0)

@@ -277,6 +277,14 @@ static bool set_grid(struct binder *b, struct launch_state *l)
                    "the grid of %s has %" PRId64 " blocks along axis %d", k->name, l->grid[i], i);
             return false;
         }
+        int along = k->cluster[i];
+        if (along > 0 && l->grid[i] % along != 0) {
+            refuse(b->fault, CPU_BAD_ARGUMENT, k->grid[i] ? k->grid[i]->loc : k->loc,
+                   "the grid of %s has %" PRId64 " blocks along axis %d, and its clusters %d: "
+                   "round the extent up, cdiv(…, %d) * %d",
+                   k->name, l->grid[i], i, along, along, along);
+            return false;
+        }
         if (__builtin_mul_overflow(l->blocks, l->grid[i], &l->blocks)) {
             refuse(b->fault, CPU_BAD_ARGUMENT, k->grid[0]->loc,
                    "the grid of %s has more than 2^63 blocks in all", k->name);
@@ -428,8 +436,9 @@ static enum cpu_fault_kind launch(struct arena *a, struct launch_state *l,
     bool cooperative = p->kernel->cooperative && p->has_locks;
     l->workers = cooperative ? 1 : worker_count(l);
     packed_caches_open(a, l);
-    enum cpu_fault_kind kind =
-        cooperative ? run_cooperative(a, l, args, fault) : workers_run(a, l, args, fault);
+    enum cpu_fault_kind kind = p->roles && p->roles->run ? p->roles->run(a, l, args, fault)
+                               : cooperative             ? run_cooperative(a, l, args, fault)
+                                                         : workers_run(a, l, args, fault);
     packed_caches_close(l);
     if (kind == CPU_OK)
         kind = check_clean(l, fault);

@@ -214,6 +214,8 @@ struct access {
     int64_t extent[MAX_RANK], stride[MAX_RANK]; /* of shared and local memory, in elements */
     uint32_t local_lanes;                       /* SPACE_LOCAL: lanes of the memory itself */
     struct access_axis axis[MAX_RANK];
+    uint32_t
+        peer; /* SPACE_SHARED: i32, the rank of the block whose memory it is; NO_SLOT: its own */
     uint32_t lanes;   /* 1: uniform */
     int64_t elements; /* of the result, for one lane */
     size_t size;      /* bytes of an element */
@@ -291,6 +293,7 @@ struct box_detail {
 };
 
 struct mbarrier_detail;
+struct launch_state;
 struct async_detail {
     const struct access *from, *to;
     const struct mbarrier_detail *barrier; /* of a tensor copy: it completes on this; else NULL */
@@ -358,7 +361,9 @@ struct mbarrier_detail {
     uint32_t elements;
     int arrivals; /* that complete a phase */
     bool ready;
-    uint32_t value;  /* wait: i32, the parity, or NO_SLOT; expect: i32, bytes */
+    /* wait: i32, the parity, or NO_SLOT; expect: i32, bytes; a copy: i32, a bit for each block of the
+     * cluster that gets it, or NO_SLOT */
+    uint32_t value;
     bool one_thread; /* wait: only the one thread of the role waits */
 };
 
@@ -368,6 +373,12 @@ struct roles_detail {
     int with_thread; /* the role that has the block's first thread; 0: none */
     uint32_t at;     /* struct role_state, one for each */
     uint32_t end;    /* the step after all roles */
+    /* Only of a kernel with clusters (clusters.c); otherwise NULL. `peer` returns the frame of the block
+     * whose memory an access names, which may be f itself (NULL: a fault). `run` runs all blocks, those
+     * of a cluster together. */
+    struct frame *(*peer)(struct frame *f, const struct access *a, struct loc loc);
+    enum cpu_fault_kind (*run)(struct arena *a, struct launch_state *l,
+                               const struct cpu_argument *args, struct cpu_fault *fault);
     struct role_start {
         uint32_t pc;
         const char *name; /* "warps(4 +: 8)" */
@@ -405,7 +416,8 @@ struct cpu_program {
     const struct routine_set *set;
     const struct instr *code;
     size_t count;
-    uint32_t lanes; /* threads at thread level, else 1 */
+    uint32_t lanes;      /* threads at thread level, else 1 */
+    uint32_t cluster_at; /* four i32: the cluster's place in the grid, the block's rank in it */
     size_t frame_bytes;
     const unsigned char *image; /* the start of every frame: constants, thread indices */
     size_t image_bytes;
@@ -625,6 +637,12 @@ struct frame {
     struct few_strip *strip;       /* NULL: none */
     int64_t turns_left;            /* turns that its worker has taken, this one included */
     struct frame_profile *profile; /* NULL: the launch is not profiled */
+    /* The frames of the block's cluster, by rank; NULL: it has none. How many cluster_sync() the block
+     * has come to, and whether it waits at the last of them. */
+    struct frame *cluster;
+    int rank;
+    int64_t syncs;
+    bool at_sync;
     struct cpu_fault fault;
 };
 
@@ -692,6 +710,11 @@ bool access_box(struct frame *f, const struct access *a, struct loc loc, struct 
 /* Returns the start of the access along an axis that has an index. */
 int64_t access_start(const struct frame *f, const struct access *a, int axis);
 unsigned char *access_base(const struct frame *f, const struct access *a);
+/* Returns the frame of the block whose memory the access names, after access_box. */
+static inline const struct frame *access_frame(const struct frame *f, const struct access *a)
+{
+    return a->peer == NO_SLOT ? f : &f->cluster[*(const int32_t *)frame_at(f, a->peer)];
+}
 const int64_t *access_extents(const struct frame *f, const struct access *a);
 const int64_t *access_strides(const struct frame *f, const struct access *a);
 /* Returns the address of the box's first element inside; the access is to memory without lanes. */
@@ -755,6 +778,20 @@ void packed_note(struct packed_state *state, const struct packed_fill *fill, con
 void packed_caches_open(struct arena *a, struct launch_state *l);
 void packed_caches_close(const struct launch_state *l);
 
+/* --- exec_roles.c --- */
+
+/* Notes why the block cannot go on, which waits although no other block can. */
+void roles_deadlock(struct frame *f);
+
+/* --- clusters.c --- */
+
+/* struct roles_detail.peer and .run */
+struct frame *cluster_frame(struct frame *f, const struct access *a, struct loc loc);
+enum cpu_fault_kind clusters_run(struct arena *a, struct launch_state *l,
+                                 const struct cpu_argument *args, struct cpu_fault *fault);
+/* Returns the frame of a block of the cluster whose `sym` f is going to use. NULL: a fault. */
+struct frame *cluster_block(struct frame *f, int rank, const struct sym *sym, struct loc loc);
+
 /* --- workers.c --- */
 
 /* Runs all blocks. Returns CPU_NO_MEMORY, without a fault in *fault, if there was no memory for
@@ -778,8 +815,9 @@ bool async_leaves_box(struct frame *f, const struct access *a, const struct box 
 bool async_leaves_lanes(struct frame *f, const struct access *a, const struct lane_offsets *lanes,
                         struct loc loc);
 void async_drop(struct frame *f); /* forgets all copies */
-/* Adds the copy of the instruction to those under way. NULL: a fault was noted. */
-struct copy_under_way *async_begin(struct frame *f, const struct instr *in);
+/* Adds the copy of the instruction to those under way in `to`, f or another block of its cluster. NULL:
+ * a fault was noted. */
+struct copy_under_way *async_begin(struct frame *f, struct frame *to, const struct instr *in);
 /* Executes a copy under way, and removes it. */
 void async_complete(struct frame *f, size_t index);
 

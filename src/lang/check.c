@@ -375,21 +375,19 @@ static void check_resident(struct checker *c, const struct node *resident)
 
 static void check_attributes(struct checker *c, const struct node *kernel)
 {
+    check_cluster(c, attribute(c, kernel, "cluster"));
     check_grid(c, kernel);
     check_block_shape(c, kernel);
+    check_cluster_level(c, attribute(c, kernel, "cluster"));
     check_resident(c, attribute(c, kernel, "resident"));
     c->kernel->cooperative = attribute(c, kernel, "cooperative") != NULL;
-    const struct node *target = attribute(c, kernel, "target"),
-                      *cluster = attribute(c, kernel, "cluster");
-    int64_t v;
+    const struct node *target = attribute(c, kernel, "target");
     if (target && target->list->kind == N_NAME && known_target(target->list->text))
         c->kernel->target = target->list->text;
     else if (target && target->list->kind == N_NAME)
         unknown_target(c->diag, target->loc, target->list->text);
     else if (target)
         diag_error(c->diag, target->loc, "`target` takes a name: `target(sm_90a)`");
-    if (cluster && constant_int(c, cluster->list, "the size of a cluster", &v) && v != 1)
-        diag_error(c->diag, cluster->loc, "clusters of more than one block are not available yet");
 }
 
 /* --- choices --- */
@@ -530,6 +528,7 @@ struct kernel *lang_grid(struct arena *a, struct diag *d, const struct module *m
     if (!begin_kernel(&c, a, d, m, index, choice))
         return NULL;
     bind_params(&c, e->node, choice);
+    check_cluster(&c, attribute(&c, e->node, "cluster"));
     check_grid(&c, e->node);
     return d->errors > errors ? NULL : c.kernel;
 }

@@ -478,7 +478,10 @@ struct expr *check_name(struct checker *c, const struct node *n)
     struct binding *b = lookup_name(c, n->text);
     if (b)
         return bound_value(c, b, n);
+    struct expr *clusters = device_clusters(c, n);
     const struct entry *e = module_entry(c->module, n->text);
+    if (clusters)
+        return clusters;
     if (!e || (e->kind != ENTRY_CONST && e->kind != ENTRY_TUNE)) {
         unknown_name(c, n->text, n->loc);
         return NULL;
@@ -603,7 +606,8 @@ struct expr *check_member(struct checker *c, const struct node *n)
     static const struct {
         const char *name;
         enum op op;
-    } bases[] = {{"block", OP_BLOCK}, {"grid", OP_GRID}, {"thread", OP_THREAD}};
+    } bases[] = {
+        {"block", OP_BLOCK}, {"grid", OP_GRID}, {"thread", OP_THREAD}, {"cluster", OP_CLUSTER}};
     enum op op = OP_COUNT;
     for (size_t i = 0; i < sizeof bases / sizeof bases[0]; i++)
         if (n->a->kind == N_NAME && strcmp(n->a->text, bases[i].name) == 0)
@@ -617,9 +621,12 @@ struct expr *check_member(struct checker *c, const struct node *n)
         }
         return NULL;
     }
-    int axis = n->text[0] - 'x';
-    if (axis < 0 || axis > 2 || n->text[1]) {
-        diag_error(c->diag, n->loc, "`%s` has x, y and z, no `%s`", n->a->text, n->text);
+    bool rank = op == OP_CLUSTER && strcmp(n->text, "rank") == 0;
+    int axis = rank ? CLUSTER_RANK : n->text[0] - 'x';
+    if (rank) {
+    } else if (axis < 0 || axis > 2 || n->text[1]) {
+        diag_error(c->diag, n->loc, "`%s` has %sx, y and z, no `%s`", n->a->text,
+                   op == OP_CLUSTER ? "rank, " : "", n->text);
         return NULL;
     }
     if (op == OP_THREAD && !c->thread_level) {
@@ -632,6 +639,11 @@ struct expr *check_member(struct checker *c, const struct node *n)
     if (c->in_ensures) {
         diag_error(c->diag, n->loc, "`ensures` is about whole views, not about one %s", n->a->text);
         return NULL;
+    }
+    if (op == OP_CLUSTER && c->kernel->cluster[0] == 0) { /* each block is a cluster */
+        if (rank)
+            return expr_int(c->kernel, DT_I32, 0, n->loc);
+        op = OP_BLOCK;
     }
     struct expr *e = expr_new(c->kernel, op, type_scalar(DT_I32), n->loc, 0);
     e->axis = axis;
@@ -696,6 +708,7 @@ static bool assignable(struct checker *c, const struct expr *e, const struct nod
 
 struct expr *take_by(struct checker *c, const struct node *n, struct expr *e)
 {
+    e = take_peer(c, n, e);
     if (!e || !n->by)
         return e;
     bool view = e->op == OP_ACCESS && e->sym->storage == ST_VIEW;

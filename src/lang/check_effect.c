@@ -35,7 +35,8 @@ static bool check_atomic_type(struct checker *c, struct loc at, enum op op, enum
 /* Checks the memory that an atomic or a lock works on. */
 static struct expr *memory_place(struct checker *c, const struct node *n, const char *call)
 {
-    struct expr *place = check_target(c, n, "changed");
+    struct expr *place =
+        is_own_place(c, n, "the memory of an atomic") ? check_target(c, n, "changed") : NULL;
     if (!place)
         return NULL;
     const struct sym *s = place->sym;
@@ -333,6 +334,10 @@ void check_effect_call(struct checker *c, const struct node *n, enum op op)
         break;
     case OP_LOCK:
     case OP_UNLOCK: check_lock(c, n, op); break;
+    case OP_CLUSTER_SYNC:
+        if (allowed_in_pipeline(c, n->loc, n->text))
+            check_cluster_sync(c, n);
+        break;
     case OP_FREE: check_free(c, n); break;
     case OP_PRINT: check_print(c, n); break;
     case OP_ASSUME: check_assume(c, n); break;

@@ -373,7 +373,7 @@ void unknown_name(struct checker *c, const char *name, struct loc loc)
 
 void unknown_base(struct checker *c, const char *name, const char *part, struct loc loc)
 {
-    static const char *const bases[] = {"block", "grid", "thread"};
+    static const char *const bases[] = {"block", "grid", "thread", "cluster"};
     struct help help;
     bool helped = find_help(value_help, name, &help);
     const char *near = helped ? NULL : nearest_name(name, bases, sizeof bases / sizeof bases[0]);

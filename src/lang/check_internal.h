@@ -244,6 +244,7 @@ struct checker {
     bool in_ensures;
     bool wants_mbarrier; /* the operand being checked may be an mbarrier */
     bool in_role;
+    bool left_roles;     /* a cluster_sync() came after roles */
     uint32_t role_warps; /* warps that have a role: bit by number */
     bool any_extent;     /* views of any extent may be used whole: in typeof, as arguments by
                      * reference */
@@ -549,6 +550,22 @@ void check_mbarrier(struct checker *c, const struct node *n); /* N_DECL */
 bool names_mbarrier(struct checker *c, const struct node *n); /* reports nothing */
 /* Returns the access of one mbarrier; NULL: reported. */
 struct expr *mbarrier_place(struct checker *c, const struct node *n);
+
+/* --- check_cluster.c --- */
+
+/* The attribute, or NULL. check_cluster_level needs to know whether the kernel has threads. */
+void check_cluster(struct checker *c, const struct node *cluster);
+void check_cluster_level(struct checker *c, const struct node *cluster);
+/* Returns the value of `device.clusters` in a kernel with clusters: the multiprocessors that a cluster's
+ * blocks share, but at least 1. NULL: n is another name. */
+struct expr *device_clusters(struct checker *c, const struct node *n);
+/* Makes e, the place that n names, that of another block if n is peer(…). NULL: reported, or e is. */
+struct expr *take_peer(struct checker *c, const struct node *n, struct expr *e);
+/* Reports peer(…) where a block's own tile or mbarrier must be. n may be NULL. */
+bool is_own_place(struct checker *c, const struct node *n, const char *what);
+/* Returns the blocks of `multicast(…)` of an N_ASYNC that has it. NULL: reported. */
+struct expr *check_multicast(struct checker *c, const struct node *n);
+void check_cluster_sync(struct checker *c, const struct node *n);
 /* Checks a call of wait, expect, arrive on an mbarrier, dot_async, dot_wait, store_wait or
  * fence_async. */
 void check_role_call(struct checker *c, const struct node *n, enum op op);

@@ -89,6 +89,8 @@ static void check_wait(struct checker *c, const struct node *n)
     if (!check_arguments(c, n, 1, 2, NULL, "wait(full[s])` or `wait(full[s], phase)"))
         return;
     bool by_hand = call_argument(n, 1) != NULL;
+    if (!is_own_place(c, call_argument(n, 0), "the mbarrier of `wait`"))
+        return;
     struct expr *barrier = mbarrier_place(c, call_argument(n, 0));
     struct expr *phase =
         by_hand ? check_scalar_int(c, call_argument(n, 1), "the parity of a phase") : NULL;
@@ -106,6 +108,8 @@ static void check_expect(struct checker *c, const struct node *n)
         return;
     enum { MOST_BYTES = (1 << 20) - 1 };
     int64_t bytes;
+    if (!is_own_place(c, call_argument(n, 0), "the mbarrier of `expect`"))
+        return;
     struct expr *barrier = mbarrier_place(c, call_argument(n, 0));
     struct expr *count = check_scalar_int(c, call_argument(n, 1), "a number of bytes");
     if (!barrier || !count)
@@ -143,7 +147,7 @@ static void check_wait_count(struct checker *c, const struct node *n, enum op op
 
 static bool is_shared_part(const struct expr *e)
 {
-    return e->op == OP_ACCESS && e->sym->storage == ST_SHARED;
+    return e->op == OP_ACCESS && e->sym->storage == ST_SHARED && !access_peer(e);
 }
 
 /* Checks the factors of a product in the background. The unit reads the right one from shared
@@ -328,8 +332,9 @@ static void check_thread_statement(void *user, struct stmt *s)
 {
     struct body_rules *r = user;
     enum op op = s->kind == STMT_EFFECT ? s->value->op : OP_COUNT;
-    bool of_all = op == OP_SYNC || op == OP_LOCK || op == OP_UNLOCK || op == OP_ARRIVE ||
-                  op == OP_DOT_WAIT || s->kind == STMT_ROLE || s->kind == STMT_ONE_THREAD;
+    bool of_all = op == OP_SYNC || op == OP_CLUSTER_SYNC || op == OP_LOCK || op == OP_UNLOCK ||
+                  op == OP_ARRIVE || op == OP_DOT_WAIT || s->kind == STMT_ROLE ||
+                  s->kind == STMT_ONE_THREAD;
     if (of_all && !r->reported) {
         r->reported = true;
         diag_error(r->c->diag, s->loc,
@@ -486,6 +491,11 @@ static bool may_have_role(struct checker *c, const struct node *n)
         diag_note(c->diag, c->kernel->loc, "roles are for kernels with `warps(n)`");
         return false;
     }
+    if (c->left_roles) {
+        diag_error(c->diag, n->loc, "a role after `cluster_sync()`, which ends the roles");
+        diag_note(c->diag, n->loc, "move it before that");
+        return false;
+    }
     if (outermost(c) && !c->in_role)
         return true;
     diag_error(c->diag, n->loc, "a role within %s", c->in_role ? "a role" : "a statement");
@@ -536,8 +546,10 @@ void check_one_thread(struct checker *c, const struct node *n)
 
 bool allowed_after_roles(struct checker *c, const struct node *n)
 {
+    bool closes = n->kind == N_EXPR && n->a->kind == N_CALL &&
+                  strcmp(n->a->text, op_table[OP_CLUSTER_SYNC].text) == 0;
     if (!c->role_warps || !outermost(c) || n->kind == N_ROLE || n->kind == N_ENSURES ||
-        n->kind == N_EMPTY)
+        n->kind == N_EMPTY || closes)
         return true;
     diag_error(c->diag, n->loc, "a statement after roles");
     diag_note(c->diag, n->loc,

@@ -150,7 +150,12 @@ static bool async_places(struct checker *c, const struct node *n, const struct e
 static void check_async(struct checker *c, const struct node *n)
 {
     bool allowed = allowed_in_pipeline(c, n->loc, "async");
+    if (!is_own_place(c, n->c, "the mbarrier of a copy") ||
+        !is_own_place(c, n->a, "the tile of a copy") ||
+        !is_own_place(c, n->b, "the tile of a copy"))
+        return;
     struct expr *barrier = n->c ? mbarrier_place(c, n->c) : NULL;
+    struct expr *multicast = n->peer ? check_multicast(c, n) : NULL;
     struct expr *to = check_target(c, n->a, "assigned to");
     struct expr *from = check_operand(c, n->b);
     const char *hint = check_hint(c, n);
@@ -159,13 +164,15 @@ static void check_async(struct checker *c, const struct node *n)
         diag_note(c->diag, c->kernel->loc, "tensor copies are for kernels with `warps(n)`");
         return;
     }
-    if (!allowed || !to || !from || (n->c && !barrier) || !async_places(c, n, to, from))
+    if (!allowed || !to || !from || (n->c && !barrier) || (n->peer && !multicast) ||
+        !async_places(c, n, to, from))
         return;
     struct stmt *s = check_emit(c, STMT_ASYNC_COPY, n->loc);
     s->target = to;
     s->value = from;
     s->hint = hint;
     s->barrier = barrier;
+    s->multicast = multicast;
 }
 
 /* --- calls --- */

@@ -21,7 +21,7 @@ void visit_children(const struct node *n, void (*visit)(void *user, const struct
     const struct node *const lists[] = {
         n->result, n->params,  n->attributes, n->type,      n->over,   n->names, n->dims,
         n->at,     n->strides, n->init,       n->unroll,    n->stages, n->list,  own_a,
-        n->b,      n->c,       own_body,      n->otherwise, n->step,
+        n->b,      n->c,       own_body,      n->otherwise, n->step,   n->peer,
     };
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         visit_list(lists[i], visit, user);

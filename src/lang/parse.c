@@ -425,9 +425,6 @@ bool is_type_name(const struct parser *p, const struct token *t)
 bool is_future_word(const struct parser *p, const struct token *t)
 {
     static const char table[] = "tensor\0\0"
-                                "multicast\0\0"
-                                "cluster_sync\0\0"
-                                "peer\0\0"
                                 "next_tile\0\0"
                                 "layout\0\0";
     return word_in(p, t, table);
@@ -446,9 +443,7 @@ void report_future(struct parser *p, const struct token *t)
 {
     const char *word = token_text(p, t);
     bool first = p->panic || p->stopped || t->kind != TOK_NAME || first_time(p, t);
-    if (first && strcmp(word, "cluster") == 0)
-        complain(p, token_loc(p, t), "a cluster of several blocks is not available yet");
-    else if (first && strcmp(word, "layout") == 0)
+    if (first && strcmp(word, "layout") == 0)
         complain(p, token_loc(p, t), "`layout` cannot be given yet: the compiler chooses layouts");
     else if (first)
         complain(p, token_loc(p, t), "`%s` is not available yet", word);

@@ -688,7 +688,8 @@ static void unknown_attribute(struct parser *p)
         if (near)
             diag_near(p->diag, here(p), near);
         else
-            note(p, here(p), "there are grid, warps, threads, resident, cooperative, target");
+            note(p, here(p),
+                 "there are grid, warps, threads, cluster, resident, cooperative, target");
     }
     advance(p);
     if (at(p, TOK_LPAREN) && peek(p)->match != NO_MATCH)
@@ -697,7 +698,7 @@ static void unknown_attribute(struct parser *p)
 
 /* attr = "grid" "(" expr { "," expr } ")" | "warps" "(" expr ")" | "threads" "(" … ")" |
  * "resident" "(" expr ")" | "cooperative"
- *      | "target" "(" NAME ")" | "cluster" "(" expr ")" */
+ *      | "target" "(" NAME ")" | "cluster" "(" expr { "," expr } ")" */
 static struct node *parse_attribute(struct parser *p)
 {
     uint32_t first = p->pos, open = first + 1;
@@ -709,8 +710,6 @@ static struct node *parse_attribute(struct parser *p)
     n->list = parse_list(p, TOK_RPAREN);
     expect_close(p, open, "after the attribute's values");
     n->loc = range_from(p, first);
-    if (strcmp(n->text, "cluster") == 0 && !(n->list->kind == N_INT && n->list->i == 1))
-        report_future(p, &p->tokens[first]);
     return n;
 }
 
@@ -734,6 +733,13 @@ static struct node *parse_attributes(struct parser *p)
 static void add_device_params(struct parser *p, struct node *kernel)
 {
     struct node **tail = &kernel->params;
+    bool clusters = false; /* then `device.clusters` follows from `device.sms` (check_cluster.c) */
+    for (const struct node *a = kernel->attributes; a; a = a->next)
+        clusters |= strcmp(a->text, "cluster") == 0;
+    if (clusters && p->device[DEVICE_CLUSTERS]) {
+        p->device[DEVICE_SMS] = true;
+        p->device[DEVICE_CLUSTERS] = false;
+    }
     while (*tail)
         tail = &(*tail)->next;
     for (enum device_number d = DEVICE_SMS; d <= DEVICE_CLUSTERS; d++) {

@@ -182,9 +182,34 @@ static struct node *parse_elements(struct parser *p)
     return n->list ? n : name; /* no list: nested too deeply */
 }
 
+bool at_peer(const struct parser *p)
+{
+    return at_word(p, "peer") && peek_ahead(p, 1)->kind == TOK_LPAREN;
+}
+
+/* peer = "peer" "(" elements "," expr ")" */
+static struct node *parse_peer(struct parser *p)
+{
+    uint32_t first = p->pos, open = first + 1;
+    advance(p);
+    advance(p);
+    struct node *n = hole(p);
+    if (at(p, TOK_NAME))
+        n = parse_elements(p);
+    else
+        fail_expected(p, "a shared tile or an mbarrier: `peer(sa[s], rank)`");
+    if (expect(p, TOK_COMMA, "before the rank of the block: `peer(sa[s], rank)`")) {
+        n->peer = parse_expr(p);
+        node_below(p, n, n->peer);
+    }
+    expect_close(p, open, "after the rank");
+    n->loc = range_from(p, first);
+    return n;
+}
+
 struct node *parse_access(struct parser *p)
 {
-    struct node *n = parse_elements(p);
+    struct node *n = at_peer(p) ? parse_peer(p) : parse_elements(p);
     if (at_by(p))
         n->by = parse_by(p);
     return n;
@@ -297,7 +322,8 @@ static bool at_cast(const struct parser *p)
     bool foreign = c_type(p, t) || future_type(p, t);
     if (is_type_name(p, t) && (!foreign || next->kind == TOK_LPAREN))
         return true;
-    static const char *const words[] = {"inside", "strides", "hint", "at", "clean", "by", "added"};
+    static const char *const words[] = {"inside", "strides", "hint",  "at",
+                                        "clean",  "by",      "added", "multicast"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (token_is(p, next, words[i]))
             return false;
@@ -432,6 +458,8 @@ static struct node *parse_primary(struct parser *p)
             return slip_cpp_cast(p);
         if (at_numeric_limits(p))
             return slip_numeric_limits(p);
+        if (at_peer(p))
+            return parse_access(p);
         if (next->kind == TOK_LPAREN)
             return is_type_name(p, t) ? slip_conversion(p) : parse_call(p);
         return next->kind == TOK_DOT ? parse_member(p) : parse_access(p);

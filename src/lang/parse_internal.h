@@ -145,6 +145,7 @@ bool at_by(const struct parser *p); /* true at `by (`, not on a line of its own 
 const struct by *parse_by(struct parser *p);
 struct node *
 parse_access(struct parser *p); /* NAME { [ … ] } [ by ]: N_NAME or N_ACCESS, without `else` */
+bool at_peer(const struct parser *p);      /* peer(…): a place in the memory of another block */
 struct node *parse_dims(struct parser *p); /* { "[" expr "]" } */
 struct node *parse_list(struct parser *p,
                         enum token_kind close); /* expr { , expr }, before `close` */

@@ -166,7 +166,8 @@ static bool at_future_statement(const struct parser *p)
     return next->kind == TOK_NAME || next->kind == TOK_LBRACE;
 }
 
-/* async = "async" [ "(" access ")" ] lvalue "=" expr [ "hint" "(" NAME ")" ] ";" */
+/* async = "async" [ "(" access ")" ] lvalue "=" expr [ "multicast" "(" expr ")" ]
+ *         [ "hint" "(" NAME ")" ] ";" */
 static struct node *parse_async(struct parser *p)
 {
     uint32_t first = p->pos, open = first + 1;
@@ -184,6 +185,13 @@ static struct node *parse_async(struct parser *p)
     if (n->op != OP_COUNT && complain(p, n->loc, "`async` copies; it does not compute"))
         note(p, n->loc, "write `async sa = A[…][…];`");
     n->kind = N_ASYNC;
+    if (accept_word(p, "multicast")) {
+        open = p->pos;
+        expect(p, TOK_LPAREN, "after `multicast`");
+        n->peer = parse_expr(p);
+        node_below(p, n, n->peer);
+        expect_close(p, open, "after the blocks, a bit for each");
+    }
     if (accept_word(p, "hint")) {
         open = p->pos;
         expect(p, TOK_LPAREN, "after `hint`");
@@ -592,7 +600,7 @@ static struct node *parse_name_statement(struct parser *p)
     }
     if (slip_pointer(p))
         return node_new(p, N_EMPTY, here(p));
-    if (next->kind == TOK_LPAREN)
+    if (next->kind == TOK_LPAREN && !at_peer(p))
         return parse_call_statement(p);
     if (next->kind == TOK_COLON && fail(p, here(p), "there are no labels"))
         note(p, here(p), "there is no `goto` either: write a loop or an `if`");

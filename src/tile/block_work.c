@@ -23,11 +23,35 @@ struct walk {
 
 /* --- making the program --- */
 
+/* Returns the place of a block in its cluster along an axis, or that of its cluster: block.x % 2 or / 2. */
+static struct expr *place_of(struct block_program *p, const struct expr *e, int axis, enum op op)
+{
+    struct kernel *k = p->kernel;
+    struct expr *size = expr_int(k, DT_I32, k->cluster[axis], e->loc);
+    return expr_binary(k, op, e->type, e->loc,
+                       expr_cast(k, expr_ref(k, p->block[axis], e->loc), DT_I32), size);
+}
+
+/* The rank of a block: x fastest. */
+static struct expr *rank_of(struct block_program *p, const struct expr *e)
+{
+    struct kernel *k = p->kernel;
+    struct expr *rank = place_of(p, e, 2, OP_REM);
+    for (int axis = 1; axis >= 0; axis--) {
+        struct expr *size = expr_int(k, DT_I32, k->cluster[axis], e->loc);
+        rank = expr_binary(k, OP_MUL, e->type, e->loc, rank, size);
+        rank = expr_binary(k, OP_ADD, e->type, e->loc, rank, place_of(p, e, axis, OP_REM));
+    }
+    return rank;
+}
+
 /* Replaces block.x and grid.x by constants that each evaluation sets. */
 static void replace_place(void *user, struct expr **at)
 {
     struct block_program *p = user;
     struct expr *e = *at;
+    if (e->op == OP_CLUSTER)
+        *at = e->axis == CLUSTER_RANK ? rank_of(p, e) : place_of(p, e, e->axis, OP_DIV);
     if (e->op == OP_BLOCK || e->op == OP_GRID) {
         struct sym *s = (e->op == OP_BLOCK ? p->block : p->grid)[e->axis];
         *at = expr_cast(p->kernel, expr_ref(p->kernel, s, e->loc), e->type.dtype);

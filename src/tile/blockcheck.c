@@ -58,7 +58,7 @@ static struct axes expr_axes(const struct block_check *b, const struct expr *e)
         if (e->sym->storage == ST_VIEW && !e->sym->is_const)
             axes.may = ALL_AXES;
     }
-    if (op_is_atomic(e->op))
+    if (op_is_atomic(e->op) || e->op == OP_CLUSTER)
         axes.may = ALL_AXES;
     return axes;
 }

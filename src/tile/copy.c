@@ -108,6 +108,7 @@ static struct stmt *copy_stmt(struct copier *c, const struct stmt *s)
     if (s->sym)
         copy->sym = sym_of(c, s->sym);
     copy->barrier = copy_expr(c, s->barrier);
+    copy->multicast = copy_expr(c, s->multicast);
     copy->role = copy_role(c, s->role);
     copy->init = copy_list(c, s->init);
     copy->target = copy_expr(c, s->target);

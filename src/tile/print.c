@@ -179,6 +179,11 @@ static void print_simple(struct text *t, const struct stmt *s)
         print_expr(t, s->target, PREC_ANY, WANT_DEFAULT);
         text_add(t, " = ");
         print_expr(t, s->value, PREC_ANY, WANT_DEFAULT);
+        if (s->multicast) {
+            text_add(t, " multicast(");
+            print_settled(t, s->multicast, PREC_ANY, WANT_INTEGER);
+            text_add_char(t, ')');
+        }
         if (s->hint)
             text_printf(t, " hint(%s)", s->hint);
         break;
@@ -586,6 +591,12 @@ static void print_attributes(struct text *t, const struct kernel *k)
         text_add_char(t, ')');
     } else {
         text_printf(t, ") warps(%d)", k->warps);
+    }
+    if (k->cluster[0] > 0) {
+        int axes = k->cluster[2] > 1 ? 3 : k->cluster[1] > 1 ? 2 : 1;
+        for (int axis = 0; axis < axes; axis++)
+            text_printf(t, "%s%d", axis ? ", " : " cluster(", k->cluster[axis]);
+        text_add_char(t, ')');
     }
     if (k->resident >= 0)
         text_printf(t, " resident(%d)", k->resident);

@@ -212,9 +212,17 @@ static void print_lookup(struct text *t, const struct expr *e)
 
 static void print_access(struct text *t, const struct expr *e)
 {
+    const struct expr *peer = access_peer(e);
+    if (peer)
+        text_add(t, "peer(");
     text_add(t, e->sym->name);
     for (int i = 0; i < e->indices; i++)
         print_index(t, &e->index[i]);
+    if (peer) {
+        text_add(t, ", ");
+        print_settled(t, peer, PREC_ANY, WANT_INTEGER);
+        text_add_char(t, ')');
+    }
     if (e->by)
         by_print(t, e->by);
     if (e->otherwise) {
@@ -367,7 +375,10 @@ static void print_leaf_or_other(struct text *t, const struct expr *e, int want)
         print_operands(t, e, WANT_DEFAULT);
         text_add_char(t, ')');
         break;
-    default: text_printf(t, "%s.%c", op_table[e->op].text, "xyz"[e->axis]); break;
+    default:
+        text_printf(t, "%s.%.*s", op_table[e->op].text, e->axis == CLUSTER_RANK ? 4 : 1,
+                    &"xyzrank"[e->axis]);
+        break;
     }
 }
 

@@ -269,6 +269,7 @@ struct sync_check {
     struct diag *diag;
     struct skeleton code;
     int threads; /* threads of a block: the lanes of a VALUE_LANES */
+    int rank;    /* of the block in its cluster */
     bool exact;
     bool hasty; /* the second try: rounds that are alike are skipped */
     struct interner values, atoms, lanes, accesses, states, heads, finding_keys, pairs;

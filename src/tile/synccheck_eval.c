@@ -41,17 +41,29 @@ static int eval_param(struct sync_check *k, const struct sym *p)
     return value_atom(k, &a);
 }
 
+/* Returns the place in the grid of a block, or if there are clusters, of its cluster. */
 static int eval_block(struct sync_check *k, int axis)
 {
     const struct expr *grid = k->kernel->grid[axis];
     int64_t extent = 1;
-    if (!grid || (eval_int(grid, NULL, &extent) && extent == 1))
+    int along = k->kernel->cluster[0] > 0 ? k->kernel->cluster[axis] : 1;
+    if (!grid || (eval_int(grid, NULL, &extent) && extent <= along))
         return k->zero;
     struct atom a = {
         .kind = ATOM_BLOCK, .dtype = DT_I32, .axis = axis, .low = 0, .high = INT32_MAX};
     if (eval_int(grid, NULL, &extent))
-        a.high = extent - 1;
+        a.high = extent / along - 1;
     return value_atom(k, &a);
+}
+
+/* The same for a block of a cluster, whose rank is known. */
+static int eval_block_of_cluster(struct sync_check *k, int axis)
+{
+    const int *size = k->kernel->cluster;
+    int within = axis == 0   ? k->rank % size[0]
+                 : axis == 1 ? k->rank / size[0] % size[1]
+                             : k->rank / size[0] / size[1];
+    return sync_value_add(k, sync_value_int(k, within), eval_block(k, axis), size[axis]);
 }
 
 static int fresh_site(struct sync_check *k, const struct expr *e)
@@ -308,7 +320,11 @@ int eval_value(struct sync_check *k, struct state *s, const struct expr *e)
         memcpy(&a.low, &f, sizeof a.low);
         return value_atom(k, &a);
     case OP_REF: return eval_ref(k, s, e);
-    case OP_BLOCK: return eval_block(k, e->axis);
+    case OP_BLOCK:
+        return k->kernel->cluster[0] > 0 ? eval_block_of_cluster(k, e->axis)
+                                         : eval_block(k, e->axis);
+    case OP_CLUSTER:
+        return e->axis == CLUSTER_RANK ? sync_value_int(k, k->rank) : eval_block(k, e->axis);
     case OP_GRID:
         return k->kernel->grid[e->axis] ? eval_value(k, s, k->kernel->grid[e->axis]) : k->one;
     case OP_THREAD: return sync_value_thread(k, e->axis);

@@ -140,9 +140,11 @@ static void number_barriers(struct roles_check *r)
         if (s->storage != ST_MBARRIER)
             continue;
         vec_push(r->k->arena, &r->barriers, s);
-        vec_push(r->k->arena, &r->first_barrier, r->barrier_count);
-        r->barrier_count += (int)type_elements(&s->type);
+        vec_push(r->k->arena, &r->first_barrier, r->barriers_each);
+        r->barriers_each += (int)type_elements(&s->type);
     }
+    r->blocks = kernel_cluster_blocks(r->k->kernel);
+    r->barrier_count = r->barriers_each * r->blocks;
 }
 
 /* Lists the numbers of trips to try: around the number of stages S, the usual ones first. */

@@ -7,6 +7,7 @@
  *   synccheck_roles_memo.c    results of statements, which loops repeat
  *   synccheck_roles_run.c     runs the traces against each other
  *   synccheck_roles_barrier.c mbarriers: phases, arrivals, bytes
+ *   synccheck_roles_cluster.c blocks of a cluster: their beginnings, ends and barrier
  *   synccheck_roles_report.c  findings -> diagnostics
  *
  * How it works. Scalars decide the control flow of a role, and no role sees a scalar of another. So
@@ -31,6 +32,11 @@
  * barrier. An arrival counts once all threads of the warpgroup have come, so it releases all
  * accesses before it.
  *
+ * Clusters. The roles of all blocks of a cluster run together: each block has its own traces, made with
+ * its rank, its own tiles and its own mbarriers. A step may name those of another block. It must come
+ * after that block has begun (and initialised the mbarrier), and that block may not end before an agent
+ * of its own knows that the step is done.
+ *
  * Two accesses race if they meet, one of them writes, and the clock of the later one does not cover
  * the earlier. Work in the background is an access that is covered once a wait for it is. */
 #ifndef TW_SYNCCHECK_ROLES_H
@@ -51,6 +57,8 @@ enum step_kind {
     STEP_LOAD_COMMIT,
     STEP_LOAD_WAIT, /* `number` groups stay */
     STEP_SYNC,
+    STEP_CLUSTER_SYNC,
+    STEP_BEGIN, /* the block begins, or initialises `number` mbarriers from `barrier` on */
     STEP_ARRIVE,
     STEP_EXPECT, /* an arrival that announces `number` bytes */
     STEP_WAIT,   /* for the role's next phase of `barrier`; number >= 0: of that parity */
@@ -61,6 +69,7 @@ struct role_step {
     enum step_kind kind;
     bool thread; /* by the one thread of the role */
     bool common; /* before the roles: by all warps of the block */
+    int block;   /* rank of the block whose tile or mbarrier it is */
     int barrier; /* number of the mbarrier */
     int access;
     int statement; /* number of the statement's execution */
@@ -70,6 +79,7 @@ struct role_step {
 
 struct role_trace {
     const struct stmt *role; /* NULL: warps without a role, or the whole block */
+    int block;               /* its rank in the cluster */
     int groups;              /* warpgroups; 1 if there are fewer than 4 warps */
     int dots;
     bool has_first; /* it has the first warp, and so the one thread of the block */
@@ -88,6 +98,8 @@ enum role_finding_kind {
     ROLE_STUCK,      /* waits that never end */
     ROLE_EARLY,      /* an arrival may count for the phase before */
     ROLE_EARLY_COPY, /* a copy may count for the phase before */
+    ROLE_UNBEGUN,    /* memory of a block that may not have begun */
+    ROLE_LEFT,       /* memory of a block that may have ended */
     ROLE_OVERTAKEN   /* a phase that is waited for may be over already, and the next one, too */
 };
 
@@ -100,8 +112,9 @@ struct role_place {
     struct loc loc;
     enum role_work work;
     enum touch_kind kind;
-    int role; /* number of the trace; -1: all warps, before the roles */
-    int site; /* of the access; -1: none */
+    int role;  /* number of the trace; -1: all warps, before the roles */
+    int block; /* rank of the block that does it */
+    int site;  /* of the access; -1: none */
     bool thread;
 };
 
@@ -118,7 +131,7 @@ struct role_finding {
     enum role_finding_kind kind;
     struct role_place early, late;
     const struct sym *tile;   /* RACE, PENDING, SUM, FACTOR */
-    int barrier;              /* BYTES, EARLY, OVERTAKEN */
+    int barrier;              /* BYTES, EARLY, OVERTAKEN; UNBEGUN, LEFT: -1 if it is a tile */
     int64_t announced, bytes; /* BYTES; PARITY: `bytes` is the parity */
     bool at_scope;            /* PENDING: its scope ends, not its role */
     const struct stmt
@@ -153,7 +166,10 @@ struct roles_check {
     VEC(struct role_trace) spare;     /* traces of earlier runs, for their storage */
     VEC(const struct sym *) barriers; /* symbols; the elements of each are numbered on */
     VEC(int) first_barrier;
-    int barrier_count;
+    int barriers_each; /* of a block */
+    int barrier_count; /* of all blocks: those of block r are numbered from r * barriers_each on */
+    int blocks;        /* of a cluster */
+    int block;         /* whose traces are made */
     VEC(const struct sym *) products; /* register tiles that products use */
     VEC(struct role_choice) choices;
     size_t choice;
@@ -194,6 +210,7 @@ struct tracer {
     int number; /* of the trace */
     int statement;
     bool thread, common;
+    int block;                /* its rank in the cluster */
     int dots_done;            /* products up to this one are waited for */
     struct product_use *uses; /* by number in r->products */
     struct rounds *rounds;    /* the loop around; NULL: none */
@@ -243,7 +260,7 @@ struct role_thread {
 /* An access before, the latest of its place by its agent. */
 struct role_record {
     int access, component, time;
-    int trace, statement; /* trace -1: all warps */
+    int trace, statement; /* trace -1 - block: all warps of the block */
     int load;             /* group of a load under way; 0: none */
     struct role_place place;
 };
@@ -258,12 +275,17 @@ struct phase {
     VEC(struct phase_step) arrived, copies, waited;
     int *clock; /* joined from its arrivals */
 };
+/* When a block begins or initialises an mbarrier; time 0: not yet. */
+struct begun {
+    int component, time;
+};
 struct barrier_state {
     int completed; /* number of phases */
     int component;
     int64_t wanted; /* arrivals of a phase */
     bool failed;    /* a finding is noted, and no more are */
     struct phase phase, before;
+    struct begun begun; /* initialised */
 };
 
 /* The elements of a tile that an access may touch, if they are numbers: low … end - 1. An axis on
@@ -288,11 +310,22 @@ struct roles_run {
     struct role_thread *threads;    /* by trace */
     struct barrier_state *barriers; /* by number */
     int *joined;                    /* storage for a clock */
-    struct role_tile *tiles;        /* by number */
+    struct role_tile *tiles;        /* by block and number */
+    struct begun *begun;            /* by block */
+    /* By block and component: the latest step of another block at its memory. */
+    struct phase_step *remote;
 };
+
+static inline struct role_tile *role_tile_at(const struct roles_run *u, int block, int tile)
+{
+    return &u->tiles[(size_t)block * u->r->k->code.tiles.count + (size_t)tile];
+}
 
 /* synccheck_roles_run.c */
 void run_traces(struct roles_check *r);
+const struct role_step *role_next_step(const struct roles_run *u, const struct role_group *g);
+/* Copies to `to` what an agent of the group releases: all that its threads did before. */
+void role_release(const struct roles_run *u, const struct role_group *g, bool thread, int *to);
 void clock_join(const struct roles_run *u, int *to, const int *from);
 struct role_place role_place_of(const struct roles_check *r, int trace, const struct role_step *s,
                                 const struct touch *touch);
@@ -314,6 +347,18 @@ void barrier_pass(struct roles_run *u, const struct role_step *s, int phase, int
                   const struct phase_step *step);
 /* Notes mbarriers whose bytes cannot come out right. Returns true if there are any. */
 bool barriers_explain(struct roles_run *u);
+
+/* synccheck_roles_cluster.c */
+void cluster_init(struct roles_run *u);
+/* Notes that the block, or mbarriers of it, begin. */
+void cluster_begin(struct roles_run *u, const struct role_group *g, const struct role_step *s);
+/* Checks and notes a step that names memory of another block: at `time` of `component` it is done. */
+void cluster_remote(struct roles_run *u, const struct role_group *g, const struct role_step *s,
+                    const int *clock, int component, int time);
+/* Joins the clocks of all groups of the cluster, once they are there. Returns false before. */
+bool cluster_sync(struct roles_run *u, int *released);
+/* Notes blocks that may end too early. */
+void cluster_ends(struct roles_run *u);
 
 /* synccheck_roles_report.c */
 void report_role_findings(struct roles_check *r);

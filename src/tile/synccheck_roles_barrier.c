@@ -11,10 +11,12 @@ void barriers_init(struct roles_run *u, int first_component)
 {
     struct roles_check *r = u->r;
     u->barriers = arena_array(r->k->arena, struct barrier_state, r->barrier_count + 1);
-    for (size_t i = 0; i < r->barriers.count; i++) {
-        const struct sym *sym = r->barriers.data[i];
+    for (size_t i = 0; i < r->barriers.count * (size_t)r->blocks; i++) {
+        size_t of = i % r->barriers.count;
+        const struct sym *sym = r->barriers.data[of];
         int64_t count = type_elements(&sym->type);
-        for (int j = r->first_barrier.data[i]; j < r->first_barrier.data[i] + count; j++) {
+        int first = r->first_barrier.data[of] + (int)(i / r->barriers.count) * r->barriers_each;
+        for (int j = first; j < first + count; j++) {
             struct barrier_state *b = &u->barriers[j];
             b->component = first_component + j;
             b->wanted = sym->arrivals;

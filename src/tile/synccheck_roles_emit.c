@@ -9,6 +9,7 @@ static struct role_step *add_step(struct tracer *t, enum step_kind kind, const s
     struct role_step step = {.kind = kind,
                              .thread = t->thread,
                              .common = t->common,
+                             .block = t->block,
                              .barrier = -1,
                              .access = -1,
                              .statement = t->statement,
@@ -73,6 +74,28 @@ static int access_of(struct tracer *t, enum touch_kind kind, const struct expr *
     return made;
 }
 
+/* Returns the value of a number that a step needs; -1: gave up. */
+static int64_t number_of(struct tracer *t, const struct expr *e, const char *why)
+{
+    int64_t number = -1;
+    if (!value_number(t->r->k, role_value(t->r, e), &number))
+        give_up(t->r, why);
+    return number;
+}
+
+/* Returns the rank of the block whose memory the place names. */
+static int block_of(struct tracer *t, const struct expr *place)
+{
+    const struct expr *peer = place ? access_peer(place) : NULL;
+    if (!peer)
+        return t->block;
+    int64_t rank = number_of(t, peer, "the rank of a peer is not known");
+    if (rank >= 0 && rank < t->r->blocks)
+        return (int)rank;
+    give_up(t->r, "the rank of a peer is not that of a block");
+    return t->block;
+}
+
 /* Adds a step with an access, unless it is outside of the tile. Returns NULL then. */
 static struct role_step *add_access(struct tracer *t, enum step_kind step, enum touch_kind kind,
                                     const struct expr *access, const struct sym *tile,
@@ -81,8 +104,10 @@ static struct role_step *add_access(struct tracer *t, enum step_kind step, enum 
     int made = access_of(t, kind, access, tile, s);
     if (made < 0)
         return NULL;
+    int block = block_of(t, access);
     struct role_step *added = add_step(t, step, s);
     added->access = made;
+    added->block = block;
     return added;
 }
 
@@ -175,21 +200,10 @@ static int find_barrier(struct tracer *t, const struct expr *place)
 static int barrier_number(struct tracer *t, const struct expr *place)
 {
     int *kept = role_result(t->r, place, NULL, MEMO_BARRIER);
-    if (kept && *kept)
-        return *kept - 1;
-    int number = find_barrier(t, place);
+    int number = kept && *kept ? *kept - 1 : find_barrier(t, place);
     if (kept && number >= 0)
         *kept = number + 1;
-    return number;
-}
-
-/* Returns the value of a number that a step needs; -1: gave up. */
-static int64_t number_of(struct tracer *t, const struct expr *e, const char *why)
-{
-    int64_t number = -1;
-    if (!value_number(t->r->k, role_value(t->r, e), &number))
-        give_up(t->r, why);
-    return number;
+    return number < 0 ? -1 : number + block_of(t, place) * t->r->barriers_each;
 }
 
 /* Returns the parity of a wait by hand. */
@@ -226,11 +240,24 @@ static void emit_barrier_effect(struct tracer *t, const struct stmt *s)
                                                            : STEP_ARRIVE,
                                       s);
     step->barrier = barrier;
+    step->block = barrier / t->r->barriers_each;
     step->number = number;
     step->thread |= e->op == OP_EXPECT;
 }
 
 /* --- statements --- */
+
+/* Adds that the block initialises the mbarriers that s declares. */
+static void emit_begin(struct tracer *t, const struct stmt *s)
+{
+    const struct roles_check *r = t->r;
+    struct role_step *step = add_step(t, STEP_BEGIN, s);
+    step->thread = true;
+    step->number = type_elements(&s->sym->type);
+    for (size_t i = 0; i < r->barriers.count; i++)
+        if (r->barriers.data[i] == s->sym)
+            step->barrier = r->first_barrier.data[i] + t->block * r->barriers_each;
+}
 
 static void emit_decl(struct tracer *t, const struct stmt *s)
 {
@@ -238,6 +265,8 @@ static void emit_decl(struct tracer *t, const struct stmt *s)
     read_expression(t, s, s->value);
     if (stmt_arrives(s))
         add_step(t, STEP_SYNC, s);
+    if (s->sym->storage == ST_MBARRIER && r->k->kernel->cluster[0] > 0)
+        emit_begin(t, s);
     if (is_checked_tile(s->sym)) {
         if (s->value)
             add_access(t, STEP_TOUCH, TOUCH_WRITE, NULL, s->sym, s);
@@ -293,6 +322,8 @@ static void emit_assign(struct tracer *t, const struct stmt *s)
     }
     read_expression(t, s, s->value);
     read_indices(t, s, target);
+    if (access_peer(target))
+        read_expression(t, s, access_peer(target));
     if (target->op == OP_ACCESS && is_checked_tile(target->sym))
         add_access(t, STEP_TOUCH, TOUCH_WRITE, target, target->sym, s);
     else if (target->sym->storage == ST_REG)
@@ -317,13 +348,21 @@ static void emit_copy(struct tracer *t, const struct stmt *s)
     int barrier = s->barrier ? barrier_number(t, s->barrier) : -1;
     if (t->r->k->gave_up)
         return;
-    struct role_step *copy =
-        add_access(t, s->barrier ? STEP_COPY : STEP_LOAD, TOUCH_COPY, s->target, s->target->sym, s);
-    if (!copy || !s->barrier)
-        return;
-    copy->thread = true;
-    copy->barrier = barrier;
-    copy->number = type_bytes(&s->target->type);
+    int64_t blocks = (int64_t)1 << t->block;
+    if (s->multicast)
+        blocks = number_of(t, s->multicast, "the blocks of a copy are not known");
+    for (int i = 0; i < t->r->blocks && blocks > 0; i++) {
+        struct role_step *copy = blocks >> i & 1
+                                     ? add_access(t, s->barrier ? STEP_COPY : STEP_LOAD, TOUCH_COPY,
+                                                  s->target, s->target->sym, s)
+                                     : NULL;
+        if (!copy || !s->barrier)
+            continue;
+        copy->thread = true;
+        copy->block = i;
+        copy->barrier = barrier + (i - t->block) * t->r->barriers_each;
+        copy->number = type_bytes(&s->target->type);
+    }
 }
 
 static void emit_dot_wait(struct tracer *t, const struct stmt *s)
@@ -367,6 +406,7 @@ static void emit_effect(struct tracer *t, const struct stmt *s)
     case OP_UNLOCK:
     case OP_ARRIVE: read_expression(t, s, e); /* fall through */
     case OP_SYNC: add_step(t, STEP_SYNC, s); break;
+    case OP_CLUSTER_SYNC: add_step(t, STEP_CLUSTER_SYNC, s); break;
     case OP_FREE: {
         const struct sym *tile = e->sym ? e->sym : e->args[0]->sym;
         if (is_checked_tile(tile))

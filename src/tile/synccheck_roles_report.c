@@ -7,6 +7,7 @@
 /* Returns the number of the mbarrier's symbol. */
 static size_t barrier_sym(const struct roles_check *r, int barrier)
 {
+    barrier %= r->barriers_each;
     size_t i = r->barriers.count - 1;
     while (r->first_barrier.data[i] > barrier)
         i--;
@@ -22,7 +23,8 @@ const char *barrier_text(const struct roles_check *r, int barrier)
 {
     size_t i = barrier_sym(r, barrier);
     const struct sym *sym = r->barriers.data[i];
-    int64_t at = barrier - r->first_barrier.data[i], below = type_elements(&sym->type);
+    int64_t at = barrier % r->barriers_each - r->first_barrier.data[i];
+    int64_t below = type_elements(&sym->type);
     struct text t;
     text_init(&t, r->k->arena);
     text_add(&t, sym->name);
@@ -84,8 +86,12 @@ static const char *goes_on(const struct role_place *early, const struct role_pla
     if (early->work == WORK_STORE)
         return "the store of it may still be reading it";
     if (early->work == WORK_DOT)
-        return "a product may still be reading it";
+        return early->block == late->block ? "a product may still be reading it"
+                                           : "a product of another block may still be reading it";
     bool other = early->role != late->role && early->role >= 0;
+    if (early->block != late->block)
+        return early->kind == TOUCH_READ ? "another block may still be reading it"
+                                         : "another block may still be writing it";
     if (early->kind == TOUCH_READ)
         return other ? "another role may still be reading it"
                      : "other threads may still be reading it";
@@ -146,6 +152,12 @@ static void race_way_out(struct roles_check *r, const struct role_finding *f)
         diag_note(d, late->loc,
                   "let the role of the product `dot_wait` and then `arrive` at an mbarrier that "
                   "this role waits for before this");
+    else if (early->block != late->block)
+        diag_note(d, late->loc,
+                  early->role < 0 || late->role < 0
+                      ? "put `cluster_sync()` between the two"
+                      : "let the other block `arrive` at an mbarrier of this one afterwards, and "
+                        "wait for it before this");
     else if (early->stmt == late->stmt && early->kind == TOUCH_READ)
         diag_note(d, late->loc, "keep the element in a scalar before, and put `sync()` after that");
     else if (same_role || early->role < 0) {
@@ -275,14 +287,16 @@ static void report_bytes(struct roles_check *r, const struct role_finding *f)
 static const char *warps_text(struct roles_check *r, const struct role_place *p)
 {
     const struct stmt *s = p->role >= 0 ? r->traces.data[p->role].role : NULL;
+    const char *of = r->blocks > 1 ? arena_printf(r->k->arena, " of block %d", p->block) : "";
     if (!s)
-        return "the block";
+        return r->blocks > 1 ? arena_printf(r->k->arena, "block %d", p->block) : "the block";
     int first = s->role->first;
-    for (int i = p->role - 1; i >= 0 && r->traces.data[i].role == s; i--)
+    for (int i = p->role - 1;
+         i >= 0 && r->traces.data[i].role == s && r->traces.data[i].block == p->block; i--)
         first += s->role->warps;
     if (s->role->warps == 1)
-        return arena_printf(r->k->arena, "warp %d", first);
-    return arena_printf(r->k->arena, "warps %d to %d", first, first + s->role->warps - 1);
+        return arena_printf(r->k->arena, "warp %d%s", first, of);
+    return arena_printf(r->k->arena, "warps %d to %d%s", first, first + s->role->warps - 1, of);
 }
 
 static void note_waiting(struct roles_check *r, const struct role_waiting *w)
@@ -291,7 +305,9 @@ static void note_waiting(struct roles_check *r, const struct role_waiting *w)
     const struct stmt *role = w->place.role >= 0 ? r->traces.data[w->place.role].role : NULL;
     const char *verb = role && role->role->warps > 1 ? "wait" : "waits";
     if (w->barrier < 0) {
-        diag_note(r->k->diag, w->place.loc, "%s %s here for the others at `sync()`", warps, verb);
+        bool cluster = w->place.stmt->value && w->place.stmt->value->op == OP_CLUSTER_SYNC;
+        diag_note(r->k->diag, w->place.loc, "%s %s here for the others at `%s()`", warps, verb,
+                  cluster ? "cluster_sync" : "sync");
         return;
     }
     int64_t wanted = arrivals_of(r, w->barrier);
@@ -323,9 +339,11 @@ static void report_stuck(struct roles_check *r, const struct role_finding *f)
         diag_note(d, f->late.loc,
                   "no role can begin: a role does not wait for the first phase of an mbarrier that "
                   "is declared `ready`");
+    bool sync = f->waits[0].barrier < 0 && r->blocks > 1;
     diag_note(d, f->late.loc,
-              "each `wait` takes one phase: a role waits as often as phases complete, and each "
-              "phase gets all of its arrivals");
+              sync ? "all blocks of a cluster come to `cluster_sync()` equally often"
+                   : "each `wait` takes one phase: a role waits as often as phases complete, and "
+                     "each phase gets all of its arrivals");
 }
 
 /* Notes a role whose warpgroups arrive more often together than a phase counts. */
@@ -386,6 +404,26 @@ static void report_overtaken(struct roles_check *r, const struct role_finding *f
             ? "arrive once for each phase, and only after this role has had the chance to wait"
             : "let this role `arrive` at an mbarrier after the wait, and wait for that before "
               "the next phase");
+}
+
+/* --- blocks of a cluster --- */
+
+/* Reports a use of a block's memory before it has begun, or after it has ended. */
+static void report_peer(struct roles_check *r, const struct role_finding *f)
+{
+    struct diag *d = r->k->diag;
+    bool begins = f->kind == ROLE_UNBEGUN, copies = f->late.work == WORK_COPY;
+    const char *name = f->barrier >= 0 ? barrier_text(r, f->barrier) : f->tile->name;
+    diag_error(d, f->late.loc, "%s of another block, which may %s",
+               arena_printf(r->k->arena, copies ? "this copies to `%s`" : "this uses `%s`", name),
+               !begins          ? "have ended before"
+               : f->barrier < 0 ? "not have begun yet"
+                                : "not have initialised it yet");
+    diag_code(d, f->barrier >= 0 ? CODE_MBARRIER : CODE_RACE);
+    note_calls(r, &f->late);
+    diag_note(d, f->late.loc,
+              begins ? "put `cluster_sync()` before the roles, after the mbarriers' declarations"
+                     : "put `cluster_sync()` at the end of the kernel, after the roles");
 }
 
 /* --- findings that are reported --- */
@@ -454,8 +492,10 @@ static bool is_reported(const struct roles_check *r, size_t number)
     const struct role_finding *f = &r->findings.data[number];
     if (has_kind(r, ROLE_PARITY))
         return f->kind == ROLE_PARITY;
+    if (has_kind(r, ROLE_UNBEGUN))
+        return f->kind == ROLE_UNBEGUN && !said_before(r, number);
     if (has_kind(r, ROLE_BYTES))
-        return f->kind == ROLE_BYTES;
+        return f->kind == ROLE_BYTES || (r->blocks > 1 && f->kind == ROLE_STUCK);
     if (arrives_too_often(r))
         return (is_order(f) || !copies_early(f)) && !said_before(r, number);
     bool data = false;
@@ -499,6 +539,8 @@ void report_role_findings(struct roles_check *r)
         case ROLE_STUCK: report_stuck(r, f); break;
         case ROLE_EARLY:
         case ROLE_EARLY_COPY: report_early(r, f); break;
+        case ROLE_UNBEGUN:
+        case ROLE_LEFT: report_peer(r, f); break;
         case ROLE_OVERTAKEN: report_overtaken(r, f); break;
         }
         note_choices(r);

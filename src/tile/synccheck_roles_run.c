@@ -37,6 +37,7 @@ struct role_place role_place_of(const struct roles_check *r, int trace, const st
                                .work = work[s->kind],
                                .kind = touch ? touch->kind : TOUCH_READ,
                                .role = s->common ? -1 : trace,
+                               .block = r->traces.data[trace].block,
                                .site = touch ? (int)(touch - touches) : -1,
                                .thread = s->thread};
 }
@@ -90,13 +91,13 @@ static int single_part(const struct role_box *box)
 /* Checks an access against those before that the clock does not cover. A tile that goes may have
  * no work in the background left. */
 static void check_access(struct roles_run *u, const struct role_record *b, const int *clock,
-                         bool gone)
+                         int block, bool gone)
 {
     struct sync_check *k = u->r->k;
     const struct access *late = access_at(k, b->access);
     const struct role_box *box = &u->boxes[b->access];
     struct meeting_at where;
-    const struct role_tile *tile = &u->tiles[late->tile];
+    const struct role_tile *tile = role_tile_at(u, block, late->tile);
     int part = single_part(box);
     size_t count = part >= 0 ? tile->at[part].count : tile->records.count;
     for (size_t i = 0; i < count; i++) {
@@ -118,10 +119,10 @@ static void check_access(struct roles_run *u, const struct role_record *b, const
     }
 }
 
-static void keep_record(struct roles_run *u, const struct role_record *b)
+static void keep_record(struct roles_run *u, const struct role_record *b, int block)
 {
     struct arena *arena = u->r->k->arena;
-    struct role_tile *tile = &u->tiles[access_at(u->r->k, b->access)->tile];
+    struct role_tile *tile = role_tile_at(u, block, access_at(u->r->k, b->access)->tile);
     uint32_t parts = u->boxes[b->access].parts;
     int any = __builtin_ctz(parts);
     for (size_t i = 0; i < tile->at[any].count; i++) {
@@ -144,9 +145,7 @@ static struct role_thread *thread_of(const struct roles_run *u, const struct rol
     return &u->threads[g->trace];
 }
 
-/* Copies to `to` what an agent of the group releases: all that its threads did before. */
-static void release_clock(const struct roles_run *u, const struct role_group *g, bool thread,
-                          int *to)
+void role_release(const struct roles_run *u, const struct role_group *g, bool thread, int *to)
 {
     const struct role_thread *t = thread_of(u, g);
     memcpy(to, thread ? t->clock : g->clock, sizeof *to * (size_t)u->components);
@@ -158,6 +157,11 @@ static void release_clock(const struct roles_run *u, const struct role_group *g,
         to[t->own] = t->now;
 }
 
+static int block_of_group(const struct roles_run *u, const struct role_group *g)
+{
+    return u->r->traces.data[g->trace].block;
+}
+
 static struct role_record record_of(struct roles_run *u, const struct role_group *g,
                                     const struct role_step *s)
 {
@@ -167,7 +171,7 @@ static struct role_record record_of(struct roles_run *u, const struct role_group
     return (struct role_record){.access = s->access,
                                 .component = s->thread ? t->own : g->own,
                                 .time = s->thread ? t->now : g->now,
-                                .trace = s->common ? -1 : g->trace,
+                                .trace = s->common ? -1 - block_of_group(u, g) : g->trace,
                                 .statement = s->statement,
                                 .place = role_place_of(u->r, g->trace, s, touch)};
 }
@@ -184,13 +188,14 @@ static void step_access(struct roles_run *u, struct role_group *g, const struct 
         clock_join(u, t->clock, g->clock);
         t->clock[t->own] = t->now;
     }
-    check_access(u, &b, s->thread ? t->clock : g->clock, s->kind == STEP_GONE);
+    check_access(u, &b, s->thread ? t->clock : g->clock, s->block, s->kind == STEP_GONE);
     switch (s->kind) {
     case STEP_COPY:
         b.component = u->barriers[s->barrier].component;
         b.time = u->barriers[s->barrier].completed + 1;
-        keep_record(u, &b);
-        release_clock(u, g, true, released);
+        cluster_remote(u, g, s, t->clock, b.component, b.time);
+        keep_record(u, &b, s->block);
+        role_release(u, g, true, released);
         barrier_copy(u, s, released, &step);
         return;
     case STEP_STORE:
@@ -209,7 +214,8 @@ static void step_access(struct roles_run *u, struct role_group *g, const struct 
     case STEP_GONE: return;
     default: break;
     }
-    keep_record(u, &b);
+    cluster_remote(u, g, s, s->thread ? t->clock : g->clock, b.component, b.time);
+    keep_record(u, &b, s->block);
 }
 
 static bool step_arrive(struct roles_run *u, struct role_group *g, const struct role_step *s,
@@ -218,7 +224,8 @@ static bool step_arrive(struct roles_run *u, struct role_group *g, const struct 
     const struct role_thread *t = thread_of(u, g);
     struct phase_step step = {s->thread ? t->own : g->came, s->thread ? t->now : g->now,
                               role_place_of(u->r, g->trace, s, NULL)};
-    release_clock(u, g, s->thread, released);
+    cluster_remote(u, g, s, s->thread ? t->clock : g->clock, step.component, step.time);
+    role_release(u, g, s->thread, released);
     return barrier_arrive(u, s, released, &step);
 }
 
@@ -262,11 +269,17 @@ static void step_dot_wait(const struct roles_run *u, struct role_group *g,
         clock_join(u, thread_of(u, g)->clock, g->clock);
 }
 
+/* Returns the number of tiles of all blocks. */
+static size_t tile_count(const struct roles_run *u)
+{
+    return u->r->k->code.tiles.count * (size_t)u->r->blocks;
+}
+
 /* Makes the copies that a wait ends writes of the threads that waited: all of them, or those of
  * groups before the latest `stay`. Copies without a group stay, too. */
 static void land_loads(struct roles_run *u, const struct role_group *g, int64_t stay)
 {
-    for (size_t tile = 0; tile < u->r->k->code.tiles.count; tile++)
+    for (size_t tile = 0; tile < tile_count(u); tile++)
         for (size_t i = 0; i < u->tiles[tile].records.count; i++) {
             struct role_record *a = &u->tiles[tile].records.data[i];
             if (a->component != g->own || !a->load || (stay > 0 && a->load > g->loads - stay))
@@ -277,6 +290,13 @@ static void land_loads(struct roles_run *u, const struct role_group *g, int64_t 
         }
 }
 
+/* Returns true if two groups meet at a barrier: those of a role, or of a block before its roles. */
+static bool meet(const struct roles_run *u, const struct role_step *s, const struct role_group *a,
+                 const struct role_group *b)
+{
+    return s->common ? block_of_group(u, a) == block_of_group(u, b) : a->trace == b->trace;
+}
+
 /* Joins the clocks of all groups that meet at a barrier, once they are there. */
 static bool step_sync(struct roles_run *u, const struct role_group *g, const struct role_step *s,
                       int *released)
@@ -285,16 +305,16 @@ static bool step_sync(struct roles_run *u, const struct role_group *g, const str
     memset(joined, 0, sizeof *joined * (size_t)u->components);
     for (size_t i = 0; i < u->groups.count; i++) {
         const struct role_group *other = &u->groups.data[i];
-        if (!s->common && other->trace != g->trace)
+        if (!meet(u, s, g, other))
             continue;
         if (other->at != g->at)
             return false;
-        release_clock(u, other, false, released);
+        role_release(u, other, false, released);
         clock_join(u, joined, released);
     }
     for (size_t i = 0; i < u->groups.count; i++) {
         struct role_group *other = &u->groups.data[i];
-        if (!s->common && other->trace != g->trace)
+        if (!meet(u, s, g, other))
             continue;
         memcpy(other->clock, joined, sizeof *joined * (size_t)u->components);
         memcpy(thread_of(u, other)->clock, joined, sizeof *joined * (size_t)u->components);
@@ -310,6 +330,8 @@ static bool step(struct roles_run *u, struct role_group *g, const struct role_st
     struct role_thread *t = thread_of(u, g);
     if (s->kind == STEP_SYNC)
         return step_sync(u, g, s, released);
+    if (s->kind == STEP_CLUSTER_SYNC)
+        return cluster_sync(u, released);
     bool elected = g->number == 0 && (!s->common || u->r->traces.data[g->trace].has_first);
     if (s->thread && !elected) {
         g->at++;
@@ -334,6 +356,7 @@ static bool step(struct roles_run *u, struct role_group *g, const struct role_st
         if (t->issued - (int)s->number > t->clock[t->stores])
             t->clock[t->stores] = t->issued - (int)s->number;
         break;
+    case STEP_BEGIN: cluster_begin(u, g, s); break;
     case STEP_LOAD_COMMIT: g->loads++; break;
     case STEP_LOAD_WAIT: land_loads(u, g, s->number); break;
     default: step_access(u, g, s, released); break;
@@ -344,7 +367,7 @@ static bool step(struct roles_run *u, struct role_group *g, const struct role_st
 
 /* --- the end --- */
 
-static const struct role_step *next_step(const struct roles_run *u, const struct role_group *g)
+const struct role_step *role_next_step(const struct roles_run *u, const struct role_group *g)
 {
     const struct role_trace *t = &u->r->traces.data[g->trace];
     return g->at < t->steps.count ? &t->steps.data[g->at] : NULL;
@@ -358,8 +381,9 @@ static void note_stuck(struct roles_run *u)
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < u->groups.count && f.waiting < MOST_WAITING; i++) {
             const struct role_group *g = &u->groups.data[i];
-            const struct role_step *s = next_step(u, g);
-            if (!s || (s->kind == STEP_SYNC) != (pass == 1) || (pass == 0 && g->trace == last) ||
+            const struct role_step *s = role_next_step(u, g);
+            bool sync = s && (s->kind == STEP_SYNC || s->kind == STEP_CLUSTER_SYNC);
+            if (!s || sync != (pass == 1) || (pass == 0 && g->trace == last) ||
                 (pass == 1 && f.waiting))
                 continue;
             last = g->trace;
@@ -391,17 +415,18 @@ static bool is_over(const struct roles_run *u, const struct role_record *a)
 
 static void note_left(struct roles_run *u)
 {
-    for (size_t tile = 0; tile < u->r->k->code.tiles.count; tile++)
+    for (size_t tile = 0; tile < tile_count(u); tile++)
         for (size_t i = 0; i < u->tiles[tile].records.count; i++) {
             const struct role_record *a = &u->tiles[tile].records.data[i];
             bool work = a->place.work == WORK_COPY || a->place.work == WORK_STORE ||
                         a->place.work == WORK_LOAD;
             if (!work || is_over(u, a))
                 continue;
-            struct role_finding f = {.kind = ROLE_PENDING,
-                                     .early = a->place,
-                                     .late = a->place,
-                                     .tile = u->r->k->code.tiles.data[tile]};
+            struct role_finding f = {
+                .kind = ROLE_PENDING,
+                .early = a->place,
+                .late = a->place,
+                .tile = u->r->k->code.tiles.data[tile % u->r->k->code.tiles.count]};
             add_finding(u->r, &f);
         }
 }
@@ -490,7 +515,8 @@ static void run_init(struct roles_run *u)
     u->components = (u->components + CLOCK_PART - 1) / CLOCK_PART * CLOCK_PART;
     make_boxes(u);
     u->threads = arena_array(a, struct role_thread, r->traces.count + 1);
-    u->tiles = arena_array(a, struct role_tile, r->k->code.tiles.count + 1);
+    u->tiles = arena_array(a, struct role_tile, tile_count(u) + 1);
+    cluster_init(u);
     barriers_init(u, first_barrier);
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < r->traces.count; i++)
@@ -517,7 +543,7 @@ void run_traces(struct roles_check *r)
         for (size_t i = 0; i < u.groups.count; i++) {
             struct role_group *g = &u.groups.data[i];
             const struct role_step *s;
-            while ((s = next_step(&u, g)) && step(&u, g, s, released))
+            while ((s = role_next_step(&u, g)) && step(&u, g, s, released))
                 moved = true;
             stuck |= s != NULL;
             if (r->k->gave_up)
@@ -525,8 +551,10 @@ void run_traces(struct roles_check *r)
         }
     }
     bool explained = barriers_explain(&u);
-    if (stuck && !explained)
+    if (stuck && (!explained || r->blocks > 1)) /* bytes may lack because a peer waits forever */
         note_stuck(&u);
-    if (!stuck)
+    if (!stuck) {
         note_left(&u);
+        cluster_ends(&u);
+    }
 }

@@ -252,7 +252,7 @@ static enum flow walk_stmt(struct tracer *t, const struct stmt *s)
 
 static enum flow walk_list(struct tracer *t, const struct stmt *s)
 {
-    for (; s; s = s->next) {
+    for (; s && s->kind != STMT_ROLE; s = s->next) {
         enum flow flow = walk_stmt(t, s);
         if (++t->r->steps > MOST_STEPS)
             give_up(t->r, "the roles take too many steps");
@@ -287,7 +287,8 @@ static int groups_of(int warps)
 static struct role_trace *add_trace(struct roles_check *r, const struct role_trace *before,
                                     const struct stmt *role, int warps)
 {
-    struct role_trace fresh = {.role = role, .groups = groups_of(warps), .dots = before->dots};
+    struct role_trace fresh = {
+        .role = role, .block = r->block, .groups = groups_of(warps), .dots = before->dots};
     if (r->spare.count) {
         fresh.steps = r->spare.data[--r->spare.count].steps;
         fresh.steps.count = 0;
@@ -338,16 +339,44 @@ static bool trace_roles(struct roles_check *r, const struct tracer *before)
     return warps > 0;
 }
 
-void make_traces(struct roles_check *r)
+/* Adds the barriers of the cluster after the roles to the traces from `first` on. */
+static void add_closing(struct roles_check *r, size_t first)
+{
+    const struct stmt *s = r->k->kernel->body;
+    while (s && s->kind != STMT_ROLE)
+        s = s->next;
+    for (; s; s = s->next)
+        for (size_t i = first; i < r->traces.count && s->kind == STMT_EFFECT; i++) {
+            struct role_step step = {.kind = STEP_CLUSTER_SYNC,
+                                     .block = r->block,
+                                     .barrier = -1,
+                                     .access = -1,
+                                     .stmt = s};
+            vec_push(r->k->arena, &r->traces.data[i].steps, step);
+        }
+}
+
+/* Makes the traces of one block. */
+static void trace_block(struct roles_check *r)
 {
     struct role_trace block = {0};
-    for (size_t i = 0; i < r->traces.count; i++)
-        vec_push(r->k->arena, &r->spare, r->traces.data[i]);
-    r->traces.count = 0;
-    struct tracer t = {.r = r, .trace = &block, .common = true};
+    size_t first = r->traces.count;
+    struct tracer t = {.r = r, .trace = &block, .common = true, .block = r->block};
     t.uses = arena_array(r->k->arena, struct product_use, r->products.count + 1);
+    int fresh = r->state->fresh;
+    if (r->blocks > 1) {
+        struct role_step begins = {.kind = STEP_BEGIN,
+                                   .thread = true,
+                                   .common = true,
+                                   .block = r->block,
+                                   .barrier = -1,
+                                   .access = -1,
+                                   .stmt = r->k->kernel->body};
+        vec_push(r->k->arena, &block.steps, begins);
+    }
     enum flow flow = walk_list(&t, r->k->kernel->body);
-    r->fresh_before = r->state->fresh;
+    /* An unknown of one block is not known to be that of another. */
+    r->fresh_before = r->blocks > 1 ? fresh : r->state->fresh;
     for (size_t i = 0; i < block.steps.count && divides_groups(r->k->kernel->body); i++)
         if (block.steps.data[i].kind == STEP_ARRIVE && !block.steps.data[i].thread)
             give_up(r, "all warps arrive before roles that divide a warpgroup");
@@ -357,4 +386,19 @@ void make_traces(struct roles_check *r)
         add_trace(r, &block, NULL, r->k->kernel->warps)->has_first = true;
     if (flow == FLOW_END || !trace_roles(r, &t))
         note_products_left(&t);
+    add_closing(r, first);
+}
+
+void make_traces(struct roles_check *r)
+{
+    struct state *s = r->state;
+    int *slots = arena_copy(r->k->arena, s->slot, sizeof s->slot);
+    for (size_t i = 0; i < r->traces.count; i++)
+        vec_push(r->k->arena, &r->spare, r->traces.data[i]);
+    r->traces.count = 0;
+    for (int i = 0; i < r->blocks && !r->k->gave_up; i++) {
+        memcpy(s->slot, slots, sizeof s->slot);
+        r->block = r->k->rank = i;
+        trace_block(r);
+    }
 }

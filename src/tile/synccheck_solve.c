@@ -314,11 +314,13 @@ static void bound_blocks(struct solver *v)
         struct state none = {0};
         int extent = eval_value(v->k, &none, grid);
         struct atom self = *a;
-        int difference = sync_value_add(v->k, extent, value_atom(v->k, &self), -1);
+        const int *cluster = v->k->kernel->cluster;
+        int along = cluster[0] > 0 ? cluster[a->axis] : 1;
+        int difference = sync_value_add(v->k, extent, value_atom(v->k, &self), -along);
         struct value d = *value_at(v->k, difference);
         if (d.kind != VALUE_SUM || !d.terms)
             continue;
-        struct fact f = {.residue = -1, .low = 1 - d.c, .high = FACT_MANY};
+        struct fact f = {.residue = -1, .low = along - d.c, .high = FACT_MANY};
         d.c = 0;
         f.form = intern(&v->k->values, &d, sizeof d, NULL);
         add_constraint(v, &f);

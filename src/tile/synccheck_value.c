@@ -153,7 +153,7 @@ static uint64_t leaves_below(const struct kernel *kernel, const struct expr *e)
         return 0;
     if (e->op == OP_REF && e->sym->storage == ST_PARAM)
         leaves |= param_leaf(e->sym);
-    if (e->op == OP_BLOCK || e->op == OP_GRID)
+    if (e->op == OP_BLOCK || e->op == OP_GRID || (e->op == OP_CLUSTER && e->axis < CLUSTER_RANK))
         leaves |= block_leaf(kernel, e->axis);
     if (e->op == OP_ACCESS)
         leaves |= view_leaf(e->sym);

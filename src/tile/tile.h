@@ -123,11 +123,13 @@ struct by {
     struct loc loc;
 };
 
+enum { CLUSTER_RANK = 3 }; /* the axis of cluster.rank */
+
 struct expr {
     enum op op;
     struct type type;
     struct loc loc;
-    int count; /* operands */
+    int count; /* operands. An ACCESS has one if it is peer(…): the rank of the block whose memory it is */
     struct expr **args;
     struct literal literal; /* OP_LITERAL; its dtype is type.dtype */
     struct sym *sym;        /* OP_REF, OP_ACCESS, OP_FREE; OP_LOOKUP, whose args are the literal
@@ -137,7 +139,7 @@ struct expr {
                 * axes are whole */
     int indices;
     struct expr *otherwise; /* OP_ACCESS that loads: the value beyond the edge; NULL: zero */
-    /* OP_BLOCK GRID THREAD: 0 x, 1 y, 2 z. Reductions, scan: the axis; -1: all. OP_LOOKUP: the number
+    /* OP_BLOCK GRID THREAD CLUSTER: 0 x, 1 y, 2 z; CLUSTER_RANK. Reductions, scan: the axis; -1: all. OP_LOOKUP: the number
      * of axes whose indices the checker combined; 0: one index. OP_LT that compares such an index
      * with its extent: the axis + 1 (lookup.h) */
     int axis;
@@ -226,8 +228,11 @@ struct stmt {
                                 * (barriers.c); NULL: none */
     const char *hint;              /* ASYNC_COPY: hint(evict_first), …; NULL: none */
     struct expr *barrier;          /* ASYNC_COPY: the mbarrier, an ACCESS; NULL: none */
-    const struct role *role;       /* ROLE */
-    bool in_background;            /* ASSIGN c = dot(a, b, c) that is written dot_async(c, a, b) */
+    struct expr
+        *multicast; /* ASYNC_COPY with `barrier`: an i32, a bit for each block of the cluster that
+                             * gets the copy; NULL: this block alone */
+    const struct role *role; /* ROLE */
+    bool in_background;      /* ASSIGN c = dot(a, b, c) that is written dot_async(c, a, b) */
     int promoted; /* in_background, of 8-bit floats: the elements of k after which the unit's sums are added to c;
                    * SUM_IN_UNIT: never. 0: not stated, SUM_PROMOTED */
     const struct products *products; /* FOR that only sums products (products.h); NULL: any other */
@@ -258,6 +263,7 @@ struct kernel {
     struct expr *grid[3]; /* i32 scalars over parameters and constants; NULL: 1 */
     int warps;            /* warps of a block in warps kernels; 0 at thread level */
     int threads[3];       /* thread level: extents of the block; {0} in warps kernels */
+    int cluster[3];       /* blocks of a cluster along x, y, z; {0}: no clusters */
     int resident;         /* blocks at a time on a multiprocessor; 0: any number; -1: not given */
     bool cooperative;     /* blocks may wait for any block of the grid */
     const char *target;   /* target(sm_90a), or NULL */
@@ -278,6 +284,13 @@ static inline bool kernel_thread_level(const struct kernel *k)
 /* Returns true if the kernel has roles, mbarriers, products in the background or tensor copies: a
  * Hopper kernel, which other passes than those of all GPUs lower. walk.c */
 bool kernel_uses_roles(const struct kernel *k);
+/* Returns the blocks of a cluster; 1 without clusters. */
+int kernel_cluster_blocks(const struct kernel *k);
+/* Returns the rank of the block whose memory an access names; NULL: this block's own. */
+static inline struct expr *access_peer(const struct expr *e)
+{
+    return e->op == OP_ACCESS && e->count > 0 ? e->args[0] : NULL;
+}
 /* Returns the threads of a block: warps × 32, or the product of threads(…). */
 int kernel_block_threads(const struct kernel *k);
 

@@ -43,7 +43,8 @@ static struct tile_limit limit_by(const struct expr *bound, int64_t more)
 
 static bool never_changes(struct tile_facts *t, const struct expr *e)
 {
-    if (!(op_table[e->op].flags & OP_PURE) || e->op == OP_THREAD || e->op == OP_BLOCK)
+    if (!(op_table[e->op].flags & OP_PURE) || e->op == OP_THREAD || e->op == OP_BLOCK ||
+        e->op == OP_CLUSTER)
         return false;
     if (e->op == OP_REF)
         return e->sym->storage == ST_CONST ||
@@ -254,6 +255,11 @@ struct tile_fact tile_fact_of(struct tile_facts *t, const struct expr *e)
     case OP_REF: return of_symbol(t, e);
     case OP_BLOCK:
     case OP_GRID: return of_blocks(t, e);
+    case OP_CLUSTER:
+        if (e->axis < CLUSTER_RANK)
+            return of_blocks(t, e);
+        return (struct tile_fact){facts_between(0, t ? kernel_cluster_blocks(t->kernel) - 1 : 7),
+                                  no_limit};
     case OP_THREAD: return of_threads(t, e);
     case OP_CAST: return of_operand(t, e->args[0], e->type.dtype);
     default: return of_other(t, e);

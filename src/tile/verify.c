@@ -230,8 +230,10 @@ static bool check_ref(struct verifier *v, const struct expr *e)
 
 static bool check_place(struct verifier *v, const struct expr *e)
 {
-    return check(v, e, e->type.rank == 0 && e->type.dtype == DT_I32 && e->axis >= 0 && e->axis < 3,
-                 "not an i32 with an axis of 0 to 2") &&
+    return check(v, e,
+                 e->type.rank == 0 && e->type.dtype == DT_I32 && e->axis >= 0 &&
+                     e->axis < 3 + (e->op == OP_CLUSTER),
+                 "not an i32 with an axis of 0 to 2, or a rank") &&
            check(v, e, e->op != OP_THREAD || kernel_thread_level(v->kernel),
                  "thread index in a warps kernel");
 }
@@ -288,8 +290,13 @@ static bool check_access(struct verifier *v, const struct expr *e)
             return false;
     for (int i = e->indices; i < s->type.rank; i++)
         shape.extent[shape.rank++] = axis_extent(s, i);
-    const struct expr *otherwise = e->otherwise;
-    return check(v, e, e->type.dtype == shape.dtype && same_extents(&e->type, &shape),
+    const struct expr *otherwise = e->otherwise, *peer = access_peer(e);
+    return check(v, e,
+                 !peer || (peer->type.rank == 0 && peer->type.dtype == DT_I32 &&
+                           v->kernel->cluster[0] > 0 &&
+                           (s->storage == ST_SHARED || s->storage == ST_MBARRIER)),
+                 "a peer's memory is shared memory of a block of the cluster") &&
+           check(v, e, e->type.dtype == shape.dtype && same_extents(&e->type, &shape),
                  "type does not follow from the indices") &&
            check(v, e,
                  !otherwise || (otherwise->type.dtype == e->type.dtype &&
@@ -376,6 +383,7 @@ static bool check_own(struct verifier *v, const struct expr *e)
     case OP_REF: return check_ref(v, e);
     case OP_BLOCK:
     case OP_GRID:
+    case OP_CLUSTER:
     case OP_THREAD: return check_place(v, e);
     case OP_ACCESS: return check_access(v, e);
     case OP_SELECT:
@@ -489,7 +497,8 @@ static bool check_expr(struct verifier *v, const struct expr *e, bool is_stateme
         ((e->op == OP_IOTA && e->count == e->type.rank) ||
          ((e->op == OP_RESHAPE || e->op == OP_REPEAT || e->op == OP_REPEAT_INTERLEAVE) &&
           e->count == 1 + e->type.rank));
-    if (info->arity >= 0 && e->count != info->arity && !free_by_symbol && !at_launch)
+    bool peer = e->op == OP_ACCESS && e->count == 1;
+    if (info->arity >= 0 && e->count != info->arity && !peer && !free_by_symbol && !at_launch)
         return fail(v, e, "wrong number of operands");
     if (info->class != CLASS_EFFECT && ((int)e->type.dtype < 0 || e->type.dtype >= DT_COUNT ||
                                         e->type.rank < 0 || e->type.rank > MAX_RANK))
@@ -575,7 +584,12 @@ static bool check_async(struct verifier *v, const struct stmt *s)
            check(v, s->target,
                  !s->barrier ||
                      (!stores && check_expr(v, s->barrier, false) && is_mbarrier(s->barrier)),
-                 "a copy completes on something else than an mbarrier");
+                 "a copy completes on something else than an mbarrier") &&
+           check(v, s->target,
+                 !s->multicast ||
+                     (s->barrier && check_expr(v, s->multicast, false) &&
+                      s->multicast->type.rank == 0 && s->multicast->type.dtype == DT_I32),
+                 "a copy to several blocks has an mbarrier and an i32");
 }
 
 static bool check_promoted(struct verifier *v, const struct stmt *s)

@@ -95,6 +95,8 @@ void stmt_expressions(struct stmt *s, void (*visit)(void *user, struct expr **ro
         visit(user, &s->condition, false);
     if (s->barrier)
         visit(user, &s->barrier, false);
+    if (s->multicast)
+        visit(user, &s->multicast, false);
     if (s->value)
         visit(user, &s->value, false);
     if (s->target) /* the memory that `ensures` names was written before it */
@@ -173,9 +175,14 @@ static void note_hopper(void *user, struct stmt *s)
 
 bool kernel_uses_roles(const struct kernel *k)
 {
-    bool found = false;
+    bool found = k->cluster[0] > 0;
     stmt_walk(k->body, note_hopper, &found);
     return found;
+}
+
+int kernel_cluster_blocks(const struct kernel *k)
+{
+    return k->cluster[0] > 0 ? k->cluster[0] * k->cluster[1] * k->cluster[2] : 1;
 }
 
 struct walk {

@@ -611,8 +611,6 @@ static void test_later_constructs(void **state)
     check_messages("fn i32 wait(i32 x) { return x; } kernel k() grid(1) warps(1) cluster(1) { i32 "
                    "y = wait(1); }",
                    "");
-    check_messages("kernel k() grid(1) warps(1) cluster(2) { }",
-                   "1:29 a cluster of several blocks is not available yet\n");
 }
 
 static void test_lexical(void **state)
