@@ -131,6 +131,15 @@ static bool shared_fits(struct emit *m)
     return false;
 }
 
+struct facts emit_facts_of(struct emit *m, const struct expr *e)
+{
+    if (!m->facts) {
+        m->facts = arena_new(m->arena, struct tile_facts);
+        tile_facts_find(m->facts, m->arena, m->kernel);
+    }
+    return tile_facts_of(m->facts, e);
+}
+
 /* --- roles --- */
 
 static struct scalar number(struct emit *m, enum thread_opcode op)
@@ -257,11 +266,13 @@ static void emit_body(struct emit *m)
     prologue(m);
     emit_phases(m, k->body);
     for (const struct stmt *s = k->body; s && !m->failed && !m->ended; s = s->next) {
-        if (s->kind == STMT_ROLE) {
-            emit_roles(m, s);
-            return;
+        if (s->kind != STMT_ROLE) {
+            emit_statement(m, s);
+            continue;
         }
-        emit_statement(m, s);
+        emit_roles(m, s);
+        for (; s->next && s->next->kind == STMT_ROLE;) /* cluster_sync() may come after them */
+            s = s->next;
     }
 }
 
@@ -275,6 +286,8 @@ struct thread_function *emit_thread(struct arena *a, struct kernel *k,
     m->b.function->where = k->loc;
     m->b.function->lines = options->lines;
     m->b.function->threads = (uint32_t)kernel_block_threads(k);
+    for (int i = 0; i < 3; i++)
+        m->b.function->cluster[i] = (uint32_t)k->cluster[i];
     m->b.function->blocks = k->resident > 0 ? (uint32_t)k->resident : 1;
     m->shared_bytes = k->shared_bytes;
     if (!check_target(m) || !shared_fits(m))

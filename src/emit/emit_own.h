@@ -4,6 +4,7 @@
 
 #include "base/number_map.h"
 #include "emit/emit.h"
+#include "tile/tile_facts.h"
 #include "thread/thread_build.h"
 
 enum {
@@ -132,8 +133,9 @@ struct emit {
     int product_groups;   /* of a product */
     int barriers;         /* numbers of barriers that are in use */
     VEC(struct scratch_object) scratch;
-    int64_t shared_bytes; /* of the block, scratch included */
-    bool ended;           /* the present list of statements ended with a jump */
+    int64_t shared_bytes;     /* of the block, scratch included */
+    struct tile_facts *facts; /* NULL: not needed yet */
+    bool ended;               /* the present list of statements ended with a jump */
     bool failed;
 };
 
@@ -149,6 +151,8 @@ struct thread_object *emit_object(struct emit *m, const struct sym *s);
 struct thread_operand emit_map(struct emit *m, const struct sym *view, const int *box, int swizzle);
 /* The address that a view begins at, a u64. */
 struct thread_operand emit_base(struct emit *m, const struct sym *view);
+/* Returns what is known of a scalar in every place. */
+struct facts emit_facts_of(struct emit *m, const struct expr *e);
 /* Emits the barrier of the present role. */
 void emit_sync(struct emit *m);
 
@@ -300,6 +304,10 @@ struct shared_part {
     int rows, columns; /* of the whole matrix */
     int row, column;   /* at which the part begins in them */
     int part_rows, part_columns;
+    struct scalar
+        further; /* rows more, a u32 that is known only when the kernel runs; a multiple of 8 */
+    struct scalar peer; /* the rank of the block that has it, a u32 */
+    bool of_peer;
     bool swizzled;
     int panel; /* columns of a panel; not swizzled: all columns */
 };

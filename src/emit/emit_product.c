@@ -64,6 +64,7 @@ static struct scalar descriptor(struct emit *m, const struct shared_part *p, boo
     int64_t constant =
         (int64_t)p->row * p->panel + (int64_t)(p->column / p->panel) * p->rows * p->panel;
     struct scalar first = emit_by(m, THREAD_MUL, row, across ? p->rows : p->panel);
+    first = emit_op2(m, THREAD_ADD, DT_U32, first, emit_by(m, THREAD_MUL, p->further, p->panel));
     bool known = p->stage.o.kind != THREAD_VALUE;
     if (known)
         constant += matrix * p->stage.o.integer;

@@ -330,6 +330,7 @@ struct scalar emit_scalar(struct emit *m, const struct expr *e)
     case OP_REF: return of_symbol(m, e);
     case OP_BLOCK: return special(m, THREAD_CTAID_X, e->axis);
     case OP_GRID: return special(m, THREAD_NCTAID_X, e->axis);
+    case OP_CLUSTER: return special(m, THREAD_CLUSTERID_X, e->axis); /* the rank, too */
     case OP_CAST: return emit_as(m, emit_scalar(m, e->args[0]), e->type.dtype);
     case OP_SELECT:
     case OP_WHERE: return choose(m, e);

@@ -16,14 +16,36 @@ bool emit_is_swizzled(const struct sym *s)
     return t->rank >= 2 && t->extent[t->rank - 1] * size_of(s) % EMIT_PANEL == 0;
 }
 
+/* The rows of a part that begins at a scalar. It must be known that they are rows of the tile, and begin
+ * where the swizzle repeats. */
+static bool part_further(struct emit *m, const struct expr *e, int axis, int *extent,
+                         struct scalar *further)
+{
+    struct facts f = emit_facts_of(m, e->index[axis].value);
+    *extent = (int)e->index[axis].extent;
+    if (f.least >= 0 && f.greatest + *extent <= e->sym->type.extent[axis] &&
+        f.modulus % EMIT_SWIZZLED_ROWS == 0 && f.rest % EMIT_SWIZZLED_ROWS == 0) {
+        *further = emit_as(m, emit_scalar(m, e->index[axis].value), DT_U32);
+        return true;
+    }
+    emit_error(m, e->loc, "it is not known where this part of `%s` begins", e->sym->name);
+    diag_note(m->diag, e->loc,
+              "rows begin at a constant, or at a multiple of %d that follows from `cluster.rank`",
+              EMIT_SWIZZLED_ROWS);
+    return false;
+}
+
 /* The start and the extent of an axis of a part. */
-static bool part_of_axis(struct emit *m, const struct expr *e, int axis, int *start, int *extent)
+static bool part_of_axis(struct emit *m, const struct expr *e, int axis, int *start, int *extent,
+                         struct scalar *further)
 {
     int64_t first = 0;
     *start = 0;
     *extent = (int)e->sym->type.extent[axis];
     if (axis >= e->indices || e->index[axis].kind == IX_ALL)
         return true;
+    if (further && e->index[axis].kind == IX_SLICE && !eval_int(e->index[axis].value, NULL, &first))
+        return part_further(m, e, axis, extent, further);
     if (e->index[axis].kind != IX_SLICE || !eval_int(e->index[axis].value, NULL, &first)) {
         emit_missing(m, e->loc,
                      "a part of a shared tile, here, other than a slice from a constant on",
@@ -61,13 +83,17 @@ bool emit_shared_part(struct emit *m, const struct expr *e, struct shared_part *
     const struct type *t = &e->sym->type;
     int axes = t->rank > 2 ? t->rank - 2 : 0, last = t->rank - 1;
     *out = (struct shared_part){.sym = e->sym, .object = emit_object(m, e->sym)};
+    out->further = emit_constant(DT_U32, 0);
+    out->of_peer = access_peer(e) != NULL;
+    if (out->of_peer)
+        out->peer = emit_as(m, emit_scalar(m, access_peer(e)), DT_U32);
     if (!find_stage(m, e, axes, &out->stage))
         return false;
     out->rows = t->rank > 1 ? (int)t->extent[last - 1] : 1;
     out->columns = (int)t->extent[last];
     out->part_rows = 1;
-    if (!part_of_axis(m, e, last, &out->column, &out->part_columns) ||
-        (t->rank > 1 && !part_of_axis(m, e, last - 1, &out->row, &out->part_rows)))
+    if (!part_of_axis(m, e, last, &out->column, &out->part_columns, NULL) ||
+        (t->rank > 1 && !part_of_axis(m, e, last - 1, &out->row, &out->part_rows, &out->further)))
         return false;
     out->swizzled = emit_is_swizzled(e->sym);
     out->panel = out->swizzled ? EMIT_PANEL / size_of(e->sym) : out->columns;
@@ -95,6 +121,7 @@ static struct at at_row(struct emit *m, const struct shared_part *p, struct scal
 {
     struct at at = {.part = p};
     struct scalar matrix = emit_by(m, THREAD_MUL, p->stage, (int64_t)p->rows * p->columns);
+    row = emit_op2(m, THREAD_ADD, DT_U32, row, p->further);
     at.row_start = emit_op2(m, THREAD_ADD, DT_U32, matrix, emit_by(m, THREAD_MUL, row, p->panel));
     at.turned = emit_by(m, THREAD_AND, row, EMIT_SWIZZLED_ROWS - 1);
     return at;
@@ -166,7 +193,7 @@ static struct thread_operand load_halves(struct emit *m, const struct shared_par
     return emit_join(m, t->dtype, all, count);
 }
 
-/* Two neighbouring elements of 32 bits of the thread's columns 8 i and 8 i + 1. */
+/* Two neighbouring elements of the thread's columns 8 i and 8 i + 1. */
 static struct thread_operand pair_at(struct emit *m, const struct shared_part *p, int block,
                                      int blocks, int below, int columns)
 {
@@ -176,9 +203,10 @@ static struct thread_operand pair_at(struct emit *m, const struct shared_part *p
     struct scalar piece = emit_constant(DT_U32, 0), within = column;
     int more = 0;
     if (p->swizzled) {
-        piece = emit_by(m, THREAD_SHR, column, 2);
-        within = emit_by(m, THREAD_AND, column, 3);
-        more = columns % p->panel / 4;
+        int each = EMIT_PIECE / size_of(p->sym);
+        piece = emit_by(m, THREAD_DIV, column, each);
+        within = emit_by(m, THREAD_AND, column, each - 1);
+        more = columns % p->panel / each;
     }
     struct scalar place = in_row(m, &at, piece, more, within);
     return thread_element(p->object, place.o, panel_start(p, columns));
@@ -192,8 +220,11 @@ static void store_words(struct emit *m, const struct shared_part *p, const struc
                                            thread_integer(1)};
             struct thread_operand v =
                 thread_use(thread_add_counted(&m->b, THREAD_PART, t->dtype, DT_NONE, 0, two, 4));
-            THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t->dtype, DT_NONE,
-                          pair_at(m, p, b, t->blocks, i % 4 * 4, i / 4 * 8), v);
+            struct thread_operand to = pair_at(m, p, b, t->blocks, i % 4 * 4, i / 4 * 8);
+            if (p->of_peer)
+                THREAD_ADD_OP(&m->b, THREAD_STORE_PEER, t->dtype, DT_NONE, to, p->peer.o, v);
+            else
+                THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t->dtype, DT_NONE, to, v);
         }
 }
 
@@ -203,9 +234,11 @@ static struct thread_operand load_words(struct emit *m, const struct shared_part
     struct thread_operand all[MOST_LOADS];
     int count = 0;
     for (int i = 0; i < t->columns / 2; i += 2) {
-        struct thread_operand from = pair_at(m, p, block, t->blocks, i % 4 * 4, i / 4 * 8);
-        struct thread_operand v = thread_use(
-            thread_add_counted(&m->b, THREAD_LOAD_SHARED, t->dtype, DT_NONE, 2, &from, 1));
+        struct thread_operand from[] = {pair_at(m, p, block, t->blocks, i % 4 * 4, i / 4 * 8),
+                                        p->peer.o};
+        enum thread_opcode op = p->of_peer ? THREAD_LOAD_PEER : THREAD_LOAD_SHARED;
+        struct thread_operand v =
+            thread_use(thread_add_counted(&m->b, op, t->dtype, DT_NONE, 2, from, 1 + p->of_peer));
         all[count++] = v;
     }
     return emit_join(m, t->dtype, all, count);
@@ -218,6 +251,11 @@ bool emit_shared_find(struct emit *m, const struct expr *e, struct shared_place 
     int seen = 0;
     *a = (struct shared_place){.e = e, .object = emit_object(m, e->sym)};
     a->row_axis = a->column_axis = -1;
+    if (access_peer(e)) {
+        emit_missing(m, e->loc, "this part of a peer's tile",
+                     "take whole rows of 16 columns or a multiple, and 64 rows for each warpgroup");
+        return false;
+    }
     for (int i = 0; i < e->sym->type.rank; i++) {
         enum index_kind kind = i < e->indices ? e->index[i].kind : IX_ALL;
         if (kind == IX_GATHER) {
@@ -420,7 +458,8 @@ void emit_shared_store(struct emit *m, const struct expr *target, const struct t
     struct shared_place a;
     struct scalar first;
     m->place.touched = true;
-    int64_t all = value->form == TILE_UNIFORM ? covered(m, target, &first) : 0;
+    bool fills = value->form == TILE_UNIFORM && !access_peer(target);
+    int64_t all = fills ? covered(m, target, &first) : 0;
     if (all) {
         fill(m, emit_object(m, target->sym), first, all, value->part[0]);
         return;
@@ -430,7 +469,7 @@ void emit_shared_store(struct emit *m, const struct expr *target, const struct t
         return;
     if (moves_together(m, target, &p)) {
         emit_note_moved(m, target, &p, t.blocks, true);
-        if (dtype_size(t.dtype) == 2)
+        if (dtype_size(t.dtype) == 2 && !p.of_peer)
             store_halves(m, &p, &t);
         else
             store_words(m, &p, &t);
@@ -463,8 +502,8 @@ struct tile emit_shared_load(struct emit *m, const struct expr *e)
     if (moves_together(m, e, &p)) {
         emit_note_moved(m, e, &p, t.blocks, false);
         for (int b = 0; b < t.blocks; b++)
-            t.part[b] =
-                dtype_size(t.dtype) == 2 ? load_halves(m, &p, &t, b) : load_words(m, &p, &t, b);
+            t.part[b] = dtype_size(t.dtype) == 2 && !p.of_peer ? load_halves(m, &p, &t, b)
+                                                               : load_words(m, &p, &t, b);
         return t;
     }
     struct scalar otherwise = e->otherwise ? emit_as(m, emit_scalar(m, e->otherwise), t.dtype)

@@ -119,6 +119,10 @@ static void effect(struct emit *m, const struct stmt *s)
     int64_t most = 0;
     switch (s->value->op) {
     case OP_SYNC: emit_sync(m); break;
+    case OP_CLUSTER_SYNC:
+        thread_add_counted(&m->b, THREAD_CLUSTER_SYNC, DT_NONE, DT_NONE, 0, NULL, 0);
+        m->place.touched = false;
+        break;
     case OP_DOT_WAIT:
         eval_int(s->value->args[0], NULL, &most);
         emit_product_wait(m, most);

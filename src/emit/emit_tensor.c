@@ -176,6 +176,9 @@ static void finish_before_arrival(struct emit *m)
 static void arrive(struct emit *m, const struct expr *e)
 {
     struct thread_operand element = mbarrier(m, e->args[0]);
+    struct scalar rank = {0};
+    if (access_peer(e->args[0]))
+        rank = emit_as(m, emit_scalar(m, access_peer(e->args[0])), DT_U32);
     bool warps = emit_counts_warps(m, e->args[0]->sym);
     struct thread_region *outer = m->b.region;
     int times = 1;
@@ -190,7 +193,10 @@ static void arrive(struct emit *m, const struct expr *e)
         times = EMIT_WARPGROUP;
     }
     for (int i = 0; i < times; i++)
-        THREAD_ADD_OP(&m->b, THREAD_MBARRIER_ARRIVE, DT_NONE, DT_NONE, element);
+        if (access_peer(e->args[0]))
+            THREAD_ADD_OP(&m->b, THREAD_MBARRIER_ARRIVE_PEER, DT_NONE, DT_NONE, element, rank.o);
+        else
+            THREAD_ADD_OP(&m->b, THREAD_MBARRIER_ARRIVE, DT_NONE, DT_NONE, element);
     m->b.region = outer;
 }
 
@@ -241,6 +247,8 @@ struct boxes {
     int rows, columns;         /* of a box */
     int row_axis, column_axis; /* of the view; -1: the part has no rows */
     struct scalar start[MAX_RANK];
+    bool several; /* it goes to these blocks of the cluster, a bit for each */
+    struct scalar blocks;
 };
 
 static bool find_axes(struct emit *m, struct boxes *b)
@@ -296,20 +304,25 @@ static void copy_box(struct emit *m, const struct boxes *b, const struct thread_
                      int row, int column)
 {
     const struct shared_part *p = &b->shared;
-    struct thread_operand o[3 + LOWER_MAP_RANK];
+    struct thread_operand o[4 + LOWER_MAP_RANK];
     size_t count = 0;
     int at_column = p->column + column;
     int64_t place = (int64_t)(p->row + row) * p->panel +
                     (int64_t)(at_column / p->panel) * p->rows * p->panel + at_column % p->panel;
     struct scalar first = emit_by(m, THREAD_MUL, p->stage, (int64_t)p->rows * p->columns);
+    first = emit_op2(m, THREAD_ADD, DT_U32, first, emit_by(m, THREAD_MUL, p->further, p->panel));
     o[count++] = map_of(m, b);
     o[count++] = thread_element(p->object, first.o, place);
     if (barrier)
         o[count++] = *barrier;
+    if (b->several)
+        o[count++] = b->blocks.o;
     for (int axis = b->view->sym->type.rank - 1; axis >= 0; axis--)
         o[count++] = coordinate(m, b, axis, row, column);
-    thread_add_counted(&m->b, barrier ? THREAD_COPY_IN : THREAD_COPY_OUT, DT_NONE, DT_NONE, 0, o,
-                       count);
+    enum thread_opcode op = b->several ? THREAD_COPY_IN_MULTICAST
+                            : barrier  ? THREAD_COPY_IN
+                                       : THREAD_COPY_OUT;
+    thread_add_counted(&m->b, op, DT_NONE, DT_NONE, 0, o, count);
 }
 
 static bool box_fits(struct emit *m, const struct boxes *b, struct loc loc)
@@ -370,6 +383,9 @@ void emit_tensor_copy(struct emit *m, const struct stmt *s)
     emit_note_boxes(m, s, &b.shared, b.rows, b.columns);
     if (s->barrier)
         barrier = mbarrier(m, s->barrier);
+    b.several = s->multicast != NULL;
+    if (b.several)
+        b.blocks = emit_as(m, emit_scalar(m, s->multicast), DT_U32);
     struct thread_region *outer = open_one_thread(m);
     for (int c = 0; c < b.shared.part_columns; c += b.columns)
         for (int r = 0; r < b.shared.part_rows; r += b.rows)

@@ -227,11 +227,20 @@ void nvptx_warp(struct nvptx *n, struct ptx_operand to)
 static void place(struct nvptx *n, const struct thread_operation *op)
 {
     static const uint16_t special[] = {
-        [THREAD_TID_X] = PTX_SREG_TID_X,       [THREAD_TID_Y] = PTX_SREG_TID_Y,
-        [THREAD_TID_Z] = PTX_SREG_TID_Z,       [THREAD_CTAID_X] = PTX_SREG_CTAID_X,
-        [THREAD_CTAID_Y] = PTX_SREG_CTAID_Y,   [THREAD_CTAID_Z] = PTX_SREG_CTAID_Z,
-        [THREAD_NCTAID_X] = PTX_SREG_NCTAID_X, [THREAD_NCTAID_Y] = PTX_SREG_NCTAID_Y,
-        [THREAD_NCTAID_Z] = PTX_SREG_NCTAID_Z, [THREAD_LANE] = PTX_SREG_LANEID,
+        [THREAD_TID_X] = PTX_SREG_TID_X,
+        [THREAD_TID_Y] = PTX_SREG_TID_Y,
+        [THREAD_TID_Z] = PTX_SREG_TID_Z,
+        [THREAD_CTAID_X] = PTX_SREG_CTAID_X,
+        [THREAD_CTAID_Y] = PTX_SREG_CTAID_Y,
+        [THREAD_CTAID_Z] = PTX_SREG_CTAID_Z,
+        [THREAD_NCTAID_X] = PTX_SREG_NCTAID_X,
+        [THREAD_NCTAID_Y] = PTX_SREG_NCTAID_Y,
+        [THREAD_NCTAID_Z] = PTX_SREG_NCTAID_Z,
+        [THREAD_LANE] = PTX_SREG_LANEID,
+        [THREAD_CLUSTERID_X] = PTX_SREG_CLUSTERID_X,
+        [THREAD_CLUSTERID_Y] = PTX_SREG_CLUSTERID_Y,
+        [THREAD_CLUSTERID_Z] = PTX_SREG_CLUSTERID_Z,
+        [THREAD_CLUSTER_RANK] = PTX_SREG_CLUSTER_CTARANK,
     };
     ptx_emit(&n->build, "mov.u32", nvptx_registers_of(n, op->results.data[0])->word[0],
              ptx_special(special[op->op]));

@@ -143,6 +143,7 @@ static bool can_guard(const struct thread_operation *op)
     for (size_t i = 0; i < op->regions.data[0]->operations.count; i++)
         switch (op->regions.data[0]->operations.data[i]->op) {
         case THREAD_MBARRIER_ARRIVE:
+        case THREAD_MBARRIER_ARRIVE_PEER:
         case THREAD_COPY_OUT_WAIT:
         case THREAD_COPY_OUT_WAIT_READ:
         case THREAD_COPY_OUT_COMMIT:
@@ -405,7 +406,16 @@ static bool on_target(struct ptx_target t, const struct thread_operation *op)
     case THREAD_MBARRIER_WAIT:
     case THREAD_FENCE_ASYNC:
     case THREAD_PREFETCH_MAP:
+    case THREAD_CLUSTERID_X:
+    case THREAD_CLUSTERID_Y:
+    case THREAD_CLUSTERID_Z:
+    case THREAD_CLUSTER_RANK:
+    case THREAD_CLUSTER_SYNC:
+    case THREAD_LOAD_PEER:
+    case THREAD_STORE_PEER:
+    case THREAD_MBARRIER_ARRIVE_PEER:
     case THREAD_COPY_IN:
+    case THREAD_COPY_IN_MULTICAST:
     case THREAD_COPY_OUT:
     case THREAD_COPY_OUT_COMMIT:
     case THREAD_COPY_OUT_WAIT_READ:
@@ -513,6 +523,8 @@ struct ptx_module *nvptx_emit(struct arena *a, const struct thread_function *f, 
     ptx_limit(&n.build, PTX_MAXNTID, 1, f->threads, 1, 1);
     if (f->blocks)
         ptx_limit(&n.build, PTX_MINNCTAPERSM, 1, f->blocks, 0, 0);
+    if (f->cluster[0])
+        ptx_limit(&n.build, PTX_REQNCTAPERCLUSTER, 3, f->cluster[0], f->cluster[1], f->cluster[2]);
     struct ptx_variable *memory =
         ptx_dynamic_shared(&n.build, arena_printf(a, "%s_memory", f->name), MEMORY_ALIGNMENT);
     line(&n, f->where);

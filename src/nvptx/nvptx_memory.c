@@ -13,6 +13,16 @@ static struct ptx_operand address(struct nvptx *n, const struct thread_operand *
     return r;
 }
 
+/* Returns the address of the operation's element in the block whose rank is the operand after it. */
+static struct ptx_operand peer_address(struct nvptx *n, const struct thread_operation *op)
+{
+    const struct thread_operand *o = op->operands.data;
+    struct ptx_operand at = address(n, &o[0]), rank = ptx_reg(&n->build, MOD_U32);
+    ptx_emit(&n->build, "mov.u32", rank, nvptx_scalar(n, &o[1], DT_U32));
+    ptx_emit(&n->build, "mapa.shared::cluster.u32", at, at, rank);
+    return at;
+}
+
 /* --- loads and stores of one element --- */
 
 /* Returns [address] of element index + constant of an array in global memory. */
@@ -122,13 +132,17 @@ static void load(struct nvptx *n, const struct thread_operation *op, const char 
 /* One instruction moves 1, 2 or 4 words, or a part of one. */
 static void load_or_store(struct nvptx *n, const struct thread_operation *op)
 {
-    static const char *const mnemonic[2][2][3] = {
+    static const char *const mnemonic[3][2][3] = {
         {{"ld.global.*", "ld.global.v2.*", "ld.global.v4.*"},
          {"st.global.*", "st.global.v2.*", "st.global.v4.*"}},
         {{"ld.shared.*", "ld.shared.v2.*", "ld.shared.v4.*"},
-         {"st.shared.*", "st.shared.v2.*", "st.shared.v4.*"}}};
-    const bool shared = op->op == THREAD_LOAD_SHARED || op->op == THREAD_STORE_SHARED ||
-                        op->op == THREAD_LOAD_SHARED_IF;
+         {"st.shared.*", "st.shared.v2.*", "st.shared.v4.*"}},
+        {{"ld.shared::cluster.*", "ld.shared::cluster.v2.*", "ld.shared::cluster.v4.*"},
+         {"st.shared::cluster.*", "st.shared::cluster.v2.*", "st.shared::cluster.v4.*"}}};
+    const bool peer = op->op == THREAD_LOAD_PEER || op->op == THREAD_STORE_PEER;
+    const bool own = op->op == THREAD_LOAD_SHARED || op->op == THREAD_STORE_SHARED ||
+                     op->op == THREAD_LOAD_SHARED_IF;
+    const int shared = peer ? 2 : own;
     const bool stores = op->results.count == 0;
     const struct thread_operand *from = op->operands.data + is_guarded(op->op);
     const struct thread_operand *last = &op->operands.data[op->operands.count - 1];
@@ -144,8 +158,9 @@ static void load_or_store(struct nvptx *n, const struct thread_operation *op)
         return;
     }
     const char *text = mnemonic[shared][stores][words / 2];
-    struct ptx_operand at =
-        shared ? nvptx_element(n, from) : global(n, from, (int64_t)dtype_size(op->types[0]));
+    struct ptx_operand at = peer  ? ptx_at(peer_address(n, op), 0)
+                            : own ? nvptx_element(n, from)
+                                  : global(n, from, (int64_t)dtype_size(op->types[0]));
     if (!stores) {
         load(n, op, text, t, at);
         return;
@@ -266,8 +281,19 @@ static void wait(struct nvptx *n, const struct thread_operation *op)
                        done = ptx_reg(&n->build, MOD_PRED);
     struct ptx_label *again = ptx_new_label(&n->build, "wait");
     ptx_place(&n->build, again);
-    ptx_emit(&n->build, "mbarrier.try_wait.parity.shared.b64", done, at, parity);
+    /* Blocks of a cluster arrive at each other's mbarriers. */
+    ptx_emit(&n->build,
+             n->function->cluster[0] ? "mbarrier.try_wait.parity.acquire.cluster.shared.b64"
+                                     : "mbarrier.try_wait.parity.shared.b64",
+             done, at, parity);
     ptx_when(ptx_branch(&n->build, again), ptx_not(done));
+}
+
+static void arrive_at_peer(struct nvptx *n, const struct thread_operation *op)
+{
+    struct ptx_operand at = ptx_at(peer_address(n, op), 0);
+    nvptx_guarded(n, ptx_emit(&n->build, "mbarrier.arrive.release.cluster.shared::cluster.b64",
+                              ptx_sink(), at));
 }
 
 static void on_mbarrier(struct nvptx *n, const struct thread_operation *op)
@@ -306,6 +332,23 @@ static void copy_in(struct nvptx *n, const struct thread_operation *op)
     const struct thread_operand *o = op->operands.data;
     struct ptx_operand to = nvptx_element(n, &o[1]), full = nvptx_element(n, &o[2]);
     ptx_emit(&n->build, mnemonic[op->operands.count - 4], to, box(n, op, 3), full);
+}
+
+static void copy_in_multicast(struct nvptx *n, const struct thread_operation *op)
+{
+    static const char *const mnemonic[] = {
+#define OF(d)                                                                                      \
+    "cp.async.bulk.tensor." d "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes."        \
+    "multicast::cluster"
+        OF("1"), OF("2"), OF("3"), OF("4"), OF("5"),
+#undef OF
+    };
+    const struct thread_operand *o = op->operands.data;
+    struct ptx_operand to = nvptx_element(n, &o[1]), full = nvptx_element(n, &o[2]);
+    struct ptx_operand bits = ptx_reg(&n->build, MOD_U32), blocks = ptx_reg(&n->build, MOD_U16);
+    ptx_emit(&n->build, "mov.u32", bits, nvptx_scalar(n, &o[3], DT_U32));
+    ptx_emit(&n->build, "cvt.u16.u32", blocks, bits);
+    ptx_emit(&n->build, mnemonic[op->operands.count - 5], to, box(n, op, 4), full, blocks);
 }
 
 static void copy_out(struct nvptx *n, const struct thread_operation *op)
@@ -450,7 +493,14 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
     case THREAD_LOAD_SHARED:
     case THREAD_STORE_SHARED:
     case THREAD_LOAD_IF:
-    case THREAD_LOAD_SHARED_IF: load_or_store(n, op); break;
+    case THREAD_LOAD_SHARED_IF:
+    case THREAD_LOAD_PEER:
+    case THREAD_STORE_PEER: load_or_store(n, op); break;
+    case THREAD_CLUSTER_SYNC:
+        ptx_emit_plain(&n->build, "barrier.cluster.arrive.release");
+        ptx_emit_plain(&n->build, "barrier.cluster.wait.acquire");
+        break;
+    case THREAD_MBARRIER_ARRIVE_PEER: arrive_at_peer(n, op); break;
     case THREAD_ATOMIC_ADD:
     case THREAD_ATOMIC_ARRIVE:
     case THREAD_ATOMIC_MIN:
@@ -474,6 +524,7 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
         ptx_emit(&n->build, "prefetch.tensormap", ptx_at(nvptx_scalar(n, &o[0], DT_NONE), 0));
         break;
     case THREAD_COPY_IN: copy_in(n, op); break;
+    case THREAD_COPY_IN_MULTICAST: copy_in_multicast(n, op); break;
     case THREAD_COPY_OUT: copy_out(n, op); break;
     case THREAD_STORE_MATRIX: store_matrix(n, op); break;
     case THREAD_DESCRIPTOR: descriptor(n, op); break;

@@ -128,6 +128,7 @@ struct thread_operation {
 struct thread_function {
     const char *name;
     struct ptx_target target;
+    uint32_t cluster[3];      /* blocks of a cluster along x, y, z; {0}: no clusters */
     uint32_t threads, blocks; /* of a block; of a multiprocessor, at least; 0: not stated */
     VEC(struct thread_value *) parameters;
     VEC(struct thread_object *) objects;

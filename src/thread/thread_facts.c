@@ -114,6 +114,13 @@ static struct facts of_operation(const struct finding *g, const struct thread_op
     case THREAD_TID_Z: return facts_between(0, MOST_THREADS - 1);
     case THREAD_LANE: return facts_between(0, WARP_THREADS - 1);
     case THREAD_WARP: return facts_between(0, (threads - 1) / WARP_THREADS);
+    case THREAD_CLUSTER_RANK: {
+        const uint32_t *size = g->function->cluster;
+        return facts_between(0, size[0] ? (int64_t)size[0] * size[1] * size[2] - 1 : 0);
+    }
+    case THREAD_CLUSTERID_X:
+    case THREAD_CLUSTERID_Y:
+    case THREAD_CLUSTERID_Z:
     case THREAD_CTAID_X:
     case THREAD_CTAID_Y:
     case THREAD_CTAID_Z: return facts_between(0, INT32_MAX - 1);

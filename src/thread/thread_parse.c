@@ -502,7 +502,8 @@ static struct ptx_target take_target(struct parser *p)
     return target;
 }
 
-/* kernel: "kernel" name "(" [type value {"," type value}] ")" "threads" n ["blocks" n] "target" name
+/* kernel: "kernel" name "(" [type value {"," type value}] ")" "threads" n ["blocks" n]
+ *         ["cluster" x "," y "," z] "target" name
  *         "{" {object} {operation} "}" */
 static void take_kernel(struct parser *p)
 {
@@ -524,6 +525,11 @@ static void take_kernel(struct parser *p)
     expect_word(p, "threads");
     f->threads = take_count(p, "the threads of a block", 1, 1024);
     f->blocks = take_word(p, "blocks") ? take_count(p, "the blocks of a multiprocessor", 1, 32) : 0;
+    for (int i = 0; i < 3 && (i ? f->cluster[0] > 0 : take_word(p, "cluster")); i++) {
+        if (i)
+            expect_sign(p, ',');
+        f->cluster[i] = take_count(p, "the blocks of a cluster", 1, 8);
+    }
     expect_word(p, "target");
     f->target = take_target(p);
     expect_sign(p, '{');

@@ -149,6 +149,8 @@ void thread_print(struct text *out, const struct thread_function *f)
     text_printf(out, ") threads %u", f->threads);
     if (f->blocks)
         text_printf(out, " blocks %u", f->blocks);
+    if (f->cluster[0])
+        text_printf(out, " cluster %u, %u, %u", f->cluster[0], f->cluster[1], f->cluster[2]);
     text_printf(out, " target sm_%d", f->target.number);
     if (f->target.suffix)
         text_add_char(out, f->target.suffix);

@@ -385,6 +385,8 @@ static void check_memory(struct checks *c, const struct thread_operation *op)
     case THREAD_STORE:
     case THREAD_LOAD_SHARED:
     case THREAD_STORE_SHARED:
+    case THREAD_LOAD_PEER:
+    case THREAD_STORE_PEER:
     case THREAD_LOAD_MATRIX:
     case THREAD_STORE_MATRIX: check_vector(c, op); break;
     case THREAD_LOAD_IF:
@@ -792,16 +794,21 @@ static int64_t alignment_of(const struct thread_operation *op, size_t operand)
     switch (op->op) {
     case THREAD_LOAD_SHARED:
     case THREAD_LOAD_SHARED_IF:
+    case THREAD_LOAD_PEER:
         t = op->results.data[0]->type;
         return (int64_t)dtype_size(t.dtype) * t.count;
     case THREAD_STORE_SHARED:
         t = is_value(&o[1]) ? o[1].value->type : t;
+        return (int64_t)dtype_size(t.dtype) * t.count;
+    case THREAD_STORE_PEER:
+        t = is_value(&o[2]) ? o[2].value->type : t;
         return (int64_t)dtype_size(t.dtype) * t.count;
     case THREAD_LOAD_MATRIX:
     case THREAD_STORE_MATRIX:
     case THREAD_DESCRIPTOR: return 16;
     case THREAD_COPY_ASYNC: return o[4].integer;
     case THREAD_COPY_IN:
+    case THREAD_COPY_IN_MULTICAST:
     case THREAD_COPY_OUT: return operand == 1 ? 128 : 1;
     default: return 1;
     }
