@@ -10,7 +10,8 @@ from tile_runner import call, fail
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PRODUCTS = [(1, 8, 8), (17, 8, 16), (130, 264, 72), (256, 256, 256), (1, 520, 200), (300, 136, 64)]  # k, n: multiples of 8, as tensor copies need
-BOTH = ("kernels/hopper/matmul_roles.tile", "kernels/hopper/matmul_roles_kn.tile")  # B as [n][k], B as [k][n]
+# B as [n][k], B as [k][n], pairs of blocks
+ROLES = ("kernels/hopper/matmul_roles.tile", "kernels/hopper/matmul_roles_kn.tile", "kernels/hopper/matmul_cluster.tile")
 WIDE = [(1, 8, 16), (17, 16, 16), (130, 264, 144), (129, 520, 208)]  # k: multiples of 16
 # Factors, sums, how they are summed: units of warpgroups, other than those of 16-bit types.
 UNITS = [("tf32", "tf32", "f32", "")] + [(a, b, "i32", "") for a in ("i8", "u8") for b in ("i8", "u8")] + [
@@ -72,11 +73,11 @@ def main():
     for turn, (m, n, k) in enumerate(PRODUCTS):
         sizes, sms = f"m={m},n={n},k={k}", ["--sms", str((1, 3, 5)[turn % 3])]
         verify(tool, "examples/hopper.tile", sizes, *sms)
-        for path in BOTH:
+        for path in ROLES:
             verify(tool, path, sizes, *sms, "--type", ("bf16", "f16")[turn % 2])
         for path in STEPS:
             verify(tool, path, sizes, "--type", ("f16", "bf16")[turn % 2])
-    for path in BOTH:
+    for path in ROLES:
         for turn, tuned in enumerate(configurations(next(iter(kernels(os.path.join(ROOT, path)))))):
             values = ["--tune", ",".join(f"{name}={value}" for name, value in tuned.items())]
             verify(tool, path, "m=300,n=328,k=200", *values, "--sms", str((2, 4)[turn % 2]), "--type", ("f16", "bf16")[turn // 2 % 2])
@@ -98,7 +99,7 @@ def main():
         verify(tool, "kernels/hopper/linear_roles.tile", f"m=140,n=136,k=136,{given}", "--sms", "2", device="sim:sm_90a")
     for nq, nk, causal in ATTENTION:
         verify(tool, "kernels/hopper/attention_roles.tile", f"heads=2,nq={nq},nk={nk},causal={causal},scale=0.0884")
-    for path in ("examples/hopper.tile", *BOTH):
+    for path in ("examples/hopper.tile", *ROLES):
         verify(tool, path, "m=140,n=24,k=136", "--sms", "2", device="sim:sm_90a")
     for path in STEPS:
         for size in ("m=140,n=136,k=200", "m=1,n=8,k=8"):

@@ -342,6 +342,8 @@ static void mutate_statements(struct mutants *m, struct span body)
         struct span at = o->s[i].at;
         if (calls(m->text, at, "sync"))
             mutate_sync(m, i);
+        else if (calls(m->text, at, "cluster_sync"))
+            add_mutant(m, "cluster-sync-removed", at.begin, replaced(m, m->text, at, ";"));
         else if (calls(m->text, at, "async_wait"))
             mutate_wait(m, at);
         else if (calls(m->text, at, "async_commit"))
