@@ -51,8 +51,9 @@ def check_launches(tool, folder):
     for sms, clusters in ((1, 1), (2, 1), (5, 2), (8, 4)):
         done = call([tool, "run", "count.tile", "--device", "cpu", "--sms", str(sms), "--fill", "c=zero"], cwd=folder)
         expect(done.status == 0 and f"c: [{2 * clusters}, {clusters}]" in done.out, f"{sms} multiprocessors: {done}")
-    refused = call([tool, "run", "odd.tile", "--device", "cpu", "--set", "n=3"], cwd=folder)
-    expect(refused.status != 0 and "round the extent up, cdiv(…, 2) * 2" in refused.err, refused)
+    for device in ("cpu", "sim:sm_90a"):
+        refused = call([tool, "run", "odd.tile", "--device", device, "--set", "n=3", "--fill", "c=zero"], cwd=folder)
+        expect(refused.status != 0 and "round the extent up, cdiv(…, 2) * 2" in refused.err, refused)
 
 
 def main():
