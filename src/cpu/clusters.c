@@ -11,9 +11,9 @@ struct frame *cluster_block(struct frame *f, int rank, const struct sym *sym, st
 {
     int blocks = kernel_cluster_blocks(f->program->kernel);
     if (rank < 0 || rank >= blocks) {
-        frame_fault(f, CPU_BAD_ARGUMENT, loc, -1,
-                    "the cluster has blocks 0 to %d, no block %d: whose %s is this?", blocks - 1,
-                    rank, sym->name);
+        frame_fault(f, CPU_BOUNDS, loc, -1,
+                    "%s of block %d of the cluster is used, which has blocks 0 to %d", sym->name,
+                    rank, blocks - 1);
         return NULL;
     }
     struct frame *of = &f->cluster[rank];

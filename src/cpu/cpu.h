@@ -42,8 +42,9 @@ enum cpu_fault_kind {
     CPU_OK,
     CPU_BAD_ARGUMENT, /* a view does not fit its array, an extent is negative, or the grid is too
                        * large */
-    CPU_BOUNDS,       /* an element access, or an `inside` slice, outside its view or tile */
-    CPU_ASYNC,        /* a tile touched, or its scope left, while a copy into it is under way */
+    CPU_BOUNDS,    /* an element access, or an `inside` slice, outside its view or tile; memory of a
+                       * block that the cluster does not have */
+    CPU_ASYNC,     /* a tile touched, or its scope left, while a copy into it is under way */
     CPU_DEADLOCK,  /* a lock that no running block can release, or roles that wait for each other */
     CPU_MBARRIER,  /* an arrival, a copy or a wait that does not fit the phase of an mbarrier */
     CPU_ENDLESS,   /* a loop that waits for memory that no block changes */

@@ -65,6 +65,17 @@ static bool has_cluster(struct checker *c, struct loc at, const char *what)
     return false;
 }
 
+bool has_no_cluster(struct checker *c, const struct node *n)
+{
+    if (c->kernel->cluster[0] == 0)
+        return true;
+    diag_error(c->diag, n->loc, "`%s` in a kernel with clusters", n->text);
+    diag_note(c->diag, n->loc,
+              "let a kernel without clusters do what needs an order of blocks, or add by "
+              "`atomic_add`");
+    return false;
+}
+
 struct expr *take_peer(struct checker *c, const struct node *n, struct expr *e)
 {
     int64_t rank;

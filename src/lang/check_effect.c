@@ -169,7 +169,8 @@ static void check_lock(struct checker *c, const struct node *n, enum op op)
 {
     if (!allowed_in_pipeline(c, n->loc, n->text) ||
         !check_arguments(c, n, 2, 2, NULL,
-                         op == OP_LOCK ? "lock(turn[i], value)" : "unlock(turn[i], value)"))
+                         op == OP_LOCK ? "lock(turn[i], value)" : "unlock(turn[i], value)") ||
+        !has_no_cluster(c, n))
         return;
     struct expr *place = semaphore_place(c, n);
     struct expr *value = place ? semaphore_value(c, n, place) : NULL;

@@ -565,6 +565,8 @@ struct expr *take_peer(struct checker *c, const struct node *n, struct expr *e);
 bool is_own_place(struct checker *c, const struct node *n, const char *what);
 /* Returns the blocks of `multicast(…)` of an N_ASYNC that has it. NULL: reported. */
 struct expr *check_multicast(struct checker *c, const struct node *n);
+/* Reports a call of `lock` or `unlock` in a kernel with clusters. */
+bool has_no_cluster(struct checker *c, const struct node *n);
 void check_cluster_sync(struct checker *c, const struct node *n);
 /* Checks a call of wait, expect, arrive on an mbarrier, dot_async, dot_wait, store_wait or
  * fence_async. */

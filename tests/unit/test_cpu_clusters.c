@@ -111,8 +111,9 @@ static void faults(void **state)
                  "has 3 blocks along axis 0, and its clusters 2");
     expect_fault(HEAD("2") "C[0][:] = peer(s[0], 1 - cluster.rank);\n}\n", CPU_MBARRIER,
                  "may not have begun; cluster_sync() must come first");
-    expect_fault(HEAD("2") SYNC "C[0][:] = peer(s[0], cluster.rank + 1);\n" SYNC "}\n",
-                 CPU_BAD_ARGUMENT, "blocks 0 to 1, no block 2");
+    expect_fault(HEAD("2") SYNC "C[0][:] = peer(s[0], cluster.rank + 1);\n" SYNC "}\n", CPU_BOUNDS,
+                 "s of block 2 of the cluster is used, which has blocks 0 to 1");
+    expect_fault(RING(SYNC, "multicast(n)", BOTH, SYNC), CPU_BOUNDS, "block 2 of the cluster");
     expect_fault(HEAD("2") SYNC "if (cluster.rank == 0)\nC[0][:] = peer(s[0], 1);\n}\n",
                  CPU_MBARRIER, "s of block 1 of the cluster is used, and that block has ended");
     expect_fault(HEAD("2") "if (cluster.rank == 1)\n" SYNC "}\n", CPU_DEADLOCK,
