@@ -305,16 +305,13 @@ static void note_undefined(const struct sim_access *a, int lane, struct bits *bi
     u->byte[lane] = (uint8_t)first;
 }
 
-/* Checks an access of all lanes to one place or to consecutive places as one range. Returns true
- * if nothing needs a report: a read of valid bytes, or a write, which makes them valid. */
-static bool whole_range(struct sim_memcheck *c, struct checked_block *b, const struct sim_access *a)
+/* Checks `bytes` bytes from the lane's place on. Returns true if nothing needs a report: a read of valid
+ * bytes, or a write, which makes them valid. */
+static bool whole_range(struct sim_memcheck *c, struct checked_block *b, const struct sim_access *a,
+                        int lane, int bytes)
 {
     uint64_t offset;
-    if (a->pattern == SIM_UNSORTED || a->space == SIM_LOCAL ||
-        (a->pattern == SIM_LINEAR && a->stride != (uint32_t)a->bytes))
-        return false;
-    int bytes = a->pattern == SIM_LINEAR ? a->bytes * SIM_LANES : a->bytes;
-    struct bits *bits = bits_of(c, b, a, 0, &offset);
+    struct bits *bits = bits_of(c, b, a, lane, &offset);
     if (!bits) /* the access is in one allocation, and none of its bytes are checked */
         return true;
     if (offset + (uint64_t)bytes > bits->bytes)
@@ -323,6 +320,19 @@ static bool whole_range(struct sim_memcheck *c, struct checked_block *b, const s
         return bits->valid == bits->bytes || first_invalid(bits, offset, bytes) < 0;
     make_valid(c->arena, bits, offset, bytes);
     return true;
+}
+
+/* The same for an access whose lanes, or the lanes of each half, reach one place or consecutive places. */
+static bool whole_ranges(struct sim_memcheck *c, struct checked_block *b,
+                         const struct sim_access *a)
+{
+    bool row = a->stride == (uint32_t)a->bytes;
+    if (a->pattern == SIM_UNSORTED || a->space == SIM_LOCAL || (a->stride != 0 && !row))
+        return false;
+    int half = row ? a->bytes * SIM_LANES / 2 : a->bytes;
+    if (a->pattern == SIM_HALVES)
+        return whole_range(c, b, a, 0, half) && whole_range(c, b, a, SIM_LANES / 2, half);
+    return whole_range(c, b, a, 0, row ? 2 * half : half);
 }
 
 /* --- mbarriers: no other use of their memory (PTX ISA, lifecycle of the mbarrier object) --- */
@@ -409,7 +419,7 @@ static bool check_valid(struct sim_memcheck *c, struct checked_block *b, const s
 {
     if (a->space == SIM_SHARED && (!b || b->shared.valid == b->shared.bytes))
         return true;
-    if (whole_range(c, b, a))
+    if (whole_ranges(c, b, a))
         return true;
     int bytes = a->matrix == SIM_LANEWISE ? a->bytes : 16;
     uint64_t previous = UINT64_MAX;

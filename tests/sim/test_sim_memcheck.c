@@ -69,6 +69,39 @@ static void shared_memory_starts_unwritten(void **state)
                         "byte 0x80 of shared memory is read and was never written");
 }
 
+/* Each half of the warp accesses a row, or one place; the rows are `apart` bytes apart. */
+static void access_halves(enum sim_kind kind, uint64_t address, uint64_t stride, uint64_t apart)
+{
+    uint64_t addresses[SIM_LANES];
+    for (uint64_t l = 0; l < SIM_LANES; l++)
+        addresses[l] = address + l % 16 * stride + l / 16 * apart;
+    feed_full(&f, 0, 0, LANES, kind, addresses, 4, 1, SIM_WEAK, SIM_CTA, 0);
+}
+
+static void halves_of_warps_write_all_their_places(void **state)
+{
+    (void)state;
+    watch_memory();
+    access_halves(SIM_WRITE, 0, 4, 128);
+    feed_access(&f, 0, 1, 0xffff, SIM_READ, 0, 4, 4, 1);
+    feed_access(&f, 0, 1, 0xffff, SIM_READ, 128, 4, 4, 1);
+    access_halves(SIM_READ, 0, 4, 128);
+    expect(SIM_FOUND_UNINITIALISED, 0);
+    access_halves(SIM_READ, 0, 4, 64); /* the second row has 16 places that were not written */
+    expect(SIM_FOUND_UNINITIALISED, 16);
+}
+
+static void halves_of_warps_at_one_place_each(void **state)
+{
+    (void)state;
+    watch_memory();
+    access_halves(SIM_WRITE, 0, 0, 128);
+    access_halves(SIM_READ, 0, 0, 128);
+    expect(SIM_FOUND_UNINITIALISED, 0);
+    access_halves(SIM_READ, 0, 0, 132);
+    expect(SIM_FOUND_UNINITIALISED, 1);
+}
+
 static void global_memory_as_the_host_left_it(void **state)
 {
     (void)state;
@@ -374,6 +407,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(shared_memory_starts_unwritten),
+        TEST(halves_of_warps_write_all_their_places),
+        TEST(halves_of_warps_at_one_place_each),
         TEST(global_memory_as_the_host_left_it),
         TEST(faults_name_the_memory),
         TEST(faults_at_the_farthest_addresses),
