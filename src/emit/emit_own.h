@@ -323,6 +323,7 @@ void emit_shared_store_element(struct emit *m, const struct expr *target, struct
 struct shared_place {
     const struct expr *e;
     const struct thread_object *object;
+    struct scalar peer;            /* of an access of another block's tile: its rank, a u32 */
     struct scalar start[MAX_RANK]; /* i32 */
     int row_axis, column_axis;     /* -1: none */
 };

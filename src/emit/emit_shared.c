@@ -251,11 +251,8 @@ bool emit_shared_find(struct emit *m, const struct expr *e, struct shared_place 
     int seen = 0;
     *a = (struct shared_place){.e = e, .object = emit_object(m, e->sym)};
     a->row_axis = a->column_axis = -1;
-    if (access_peer(e)) {
-        emit_missing(m, e->loc, "this part of a peer's tile",
-                     "take whole rows of 16 columns or a multiple, and 64 rows for each warpgroup");
-        return false;
-    }
+    if (access_peer(e))
+        a->peer = emit_as(m, emit_scalar(m, access_peer(e)), DT_U32);
     for (int i = 0; i < e->sym->type.rank; i++) {
         enum index_kind kind = i < e->indices ? e->index[i].kind : IX_ALL;
         if (kind == IX_GATHER) {
@@ -328,6 +325,26 @@ static struct scalar place_of(struct emit *m, const struct shared_place *a, stru
                     emit_by(m, THREAD_MUL, matrix, size));
 }
 
+/* Loads an element of a peer's tile. Threads without a real one load the first, and keep `otherwise`. */
+static struct thread_operand load_of_peer(struct emit *m, const struct shared_place *a,
+                                          struct scalar place, struct scalar inside,
+                                          struct scalar otherwise)
+{
+    enum dtype t = a->e->sym->type.dtype;
+    bool known = inside.o.kind != THREAD_VALUE;
+    if (!known)
+        place.o = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, DT_U32, DT_NONE, inside.o, place.o,
+                                           thread_integer(0)));
+    struct thread_operand from[] = {thread_element(a->object, place.o, 0), a->peer.o};
+    struct thread_operand v =
+        thread_use(thread_add_counted(&m->b, THREAD_LOAD_PEER, t, DT_NONE, 1, from, 2));
+    if (known)
+        return v;
+    if (t == DT_BOOL)
+        otherwise.o = emit_predicate(m, otherwise);
+    return thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, t, DT_NONE, inside.o, v, otherwise.o));
+}
+
 static struct thread_operand load_element(struct emit *m, const struct shared_place *a,
                                           struct held at, struct scalar otherwise)
 {
@@ -336,6 +353,8 @@ static struct thread_operand load_element(struct emit *m, const struct shared_pl
     struct thread_operand from[] = {inside.o, thread_element(a->object, place.o, 0), otherwise.o};
     if (inside.o.kind != THREAD_VALUE && !inside.o.integer)
         return otherwise.o;
+    if (access_peer(a->e))
+        return load_of_peer(m, a, place, inside, otherwise);
     if (inside.o.kind != THREAD_VALUE)
         return thread_use(
             thread_add_counted(&m->b, THREAD_LOAD_SHARED, t, DT_NONE, 1, from + 1, 1));
@@ -357,8 +376,11 @@ static void store_element(struct emit *m, const struct shared_place *a, struct h
     if (inside.o.kind != THREAD_VALUE && !inside.o.integer)
         return;
     struct thread_region *outer = emit_open_if(m, inside);
-    THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, a->e->sym->type.dtype, DT_NONE,
-                  thread_element(a->object, place.o, 0), v);
+    struct thread_operand to = thread_element(a->object, place.o, 0);
+    if (access_peer(a->e))
+        THREAD_ADD_OP(&m->b, THREAD_STORE_PEER, a->e->sym->type.dtype, DT_NONE, to, a->peer.o, v);
+    else
+        THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, a->e->sym->type.dtype, DT_NONE, to, v);
     m->b.region = outer;
 }
 
