@@ -86,6 +86,14 @@ void driver_order_wait(struct driver_stream *s, const struct driver_clock *event
     join(&s->clock, event);
 }
 
+bool driver_order_is_past(const struct driver_stream *s)
+{
+    for (int i = 0; i < s->clock.count; i++)
+        if (s->clock.times[i] > time_in(&order.host, i))
+            return false;
+    return true;
+}
+
 struct driver_stream *driver_order_stream_at(int slot)
 {
     return order.slots[slot].stream;

@@ -30,6 +30,8 @@ void driver_order_stream(struct driver_stream *s);
 void driver_order_forget(struct driver_stream *s);
 /* Returns the stream of a slot; NULL: it was destroyed. */
 struct driver_stream *driver_order_stream_at(int slot);
+/* Returns true if the host has waited for all that the stream's next work comes after. */
+bool driver_order_is_past(const struct driver_stream *s);
 /* Orders a stream after what the rules of streams put before its next work. */
 void driver_order_begin(struct driver_stream *s);
 /* driver_stream.c: lanes of graphs, which are used again. */

@@ -48,12 +48,18 @@ struct driver_stream *driver_stream_of(void *handle)
 static struct driver_stream *free_lanes[64];
 static int free_lane_count;
 
-/* A lane counts as a stream that does not wait for the default stream: its graph does. */
+/* A lane counts as a stream that does not wait for the default stream: its graph does. It is used again
+ * after the host has waited for its work: it would order the work of two graphs that nothing orders. */
 struct driver_stream *driver_lane_take(void)
 {
     enum { NON_BLOCKING = 1 };
-    if (free_lane_count)
-        return free_lanes[--free_lane_count];
+    for (int i = 0; i < free_lane_count; i++) {
+        struct driver_stream *lane = free_lanes[i];
+        if (!driver_order_is_past(lane))
+            continue;
+        free_lanes[i] = free_lanes[--free_lane_count];
+        return lane;
+    }
     struct driver_stream *lane = calloc(1, sizeof *lane);
     if (!lane)
         return NULL;
