@@ -158,7 +158,9 @@ int cuMemPoolSetAttribute(void *pool, int attribute, const void *value)
         return DRIVER_INVALID_VALUE;
     uint64_t asked =
         attribute <= FLAGS ? (uint64_t) * (const int *)value : *(const uint64_t *)value;
-    if (attribute > POOL_THRESHOLD) /* a highest value is set back */
+    if (attribute > POOL_THRESHOLD && asked) /* a highest value is only set back */
+        return DRIVER_INVALID_VALUE;
+    if (attribute > POOL_THRESHOLD)
         asked = p->values[attribute - 1];
     p->values[attribute] = asked;
     return DRIVER_SUCCESS;

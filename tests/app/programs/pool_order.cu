@@ -40,6 +40,12 @@ int main(int argc, char **argv)
     CHECK(cudaStreamSynchronize(one));
     CHECK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &most));
     CHECK(cudaMemPoolTrimTo(pool, 0));
+    uint64_t reset = 1;
+    if (cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &reset) != cudaErrorInvalidValue)
+        return 2;
+    cudaGetLastError();
+    reset = 0;
+    CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &reset));
 
     // A pool of the program's own.
     cudaMemPool_t own;
