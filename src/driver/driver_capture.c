@@ -102,10 +102,8 @@ static bool join(struct driver_stream *s, struct driver_capture *c)
     return s->capture;
 }
 
-void driver_capture_leave(struct driver_stream *s)
+static void leave(struct driver_stream *s)
 {
-    if (!s->capture)
-        return;
     driver_nodes_clear(s->tips);
     free(s->tips);
     s->tips = NULL;
@@ -141,7 +139,7 @@ bool driver_capture_wait(struct driver_stream *s, const struct driver_event *e, 
     if (*result != DRIVER_SUCCESS && s->capture)
         s->capture->invalid = true;
     for (int i = 0; *result == DRIVER_SUCCESS && i < e->before_count; i++)
-        if (!driver_nodes_add(s->tips, e->before[i]))
+        if (driver_node_of(e->before[i]) && !driver_nodes_add(s->tips, e->before[i]))
             *result = DRIVER_OUT_OF_MEMORY;
     return true;
 }
@@ -193,13 +191,16 @@ int cuStreamBeginCapture(void *stream)
 
 static int update(struct driver_stream *s, void *const *list, size_t count, bool replaces)
 {
-    if (replaces)
-        s->tips->count = 0;
     for (size_t i = 0; i < count; i++) {
-        struct driver_node *n = driver_node_of(list[i]);
-        if (!n || n->graph != s->capture->graph || !driver_nodes_add(s->tips, n))
+        const struct driver_node *n = driver_node_of(list[i]);
+        if (!n || n->graph != s->capture->graph)
             return DRIVER_INVALID_VALUE;
     }
+    if (replaces)
+        s->tips->count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!driver_nodes_add(s->tips, driver_node_of(list[i])))
+            return DRIVER_OUT_OF_MEMORY;
     return DRIVER_SUCCESS;
 }
 
@@ -207,13 +208,19 @@ int cuStreamBeginCaptureToGraph(void *stream, void *graph, void *const *before, 
                                 size_t count, int mode)
 {
     IN_CONTEXT;
-    (void)data;
     struct driver_graph *g = driver_graph_of(graph);
+    struct driver_stream *s = driver_stream_of(stream);
     if (!g || g->ready || g->owned || (count && !before))
         return DRIVER_INVALID_VALUE;
+    if (!driver_edges_are_plain(data, count))
+        return DRIVER_NOT_SUPPORTED;
     int result = begin(stream, mode, g);
-    return result == DRIVER_SUCCESS ? update(driver_stream_of(stream), before, count, true)
-                                    : result;
+    if (result != DRIVER_SUCCESS)
+        return result;
+    result = update(s, before, count, true);
+    if (result != DRIVER_SUCCESS)
+        driver_capture_leave(s);
+    return result;
 }
 
 /* Marks a node and all before it. */
@@ -242,8 +249,8 @@ static bool is_joined(const struct driver_capture *c)
     return joined;
 }
 
-/* Ends the capture; its streams are usual ones again. */
-static void end(struct driver_capture *c)
+/* Ends the capture; its streams are usual ones again. keeps: the graph becomes the caller's. */
+static void end(struct driver_capture *c, bool keeps)
 {
     struct driver_capture **at = &captures;
     while (*at != c)
@@ -252,9 +259,30 @@ static void end(struct driver_capture *c)
     for (int i = 0; i < driver_order_slots(); i++) {
         struct driver_stream *s = driver_order_stream_at(i);
         if (s && s->capture == c)
-            driver_capture_leave(s);
+            leave(s);
     }
     c->graph->owned = false;
+    if (!keeps && !c->into)
+        driver_graph_free(c->graph);
+    free(c);
+}
+
+/* A capture ends with the stream that began it. */
+void driver_capture_leave(struct driver_stream *s)
+{
+    if (s->capture && s->capture->first == s)
+        end(s->capture, false);
+    else if (s->capture)
+        leave(s);
+}
+
+void driver_capture_forget(const struct driver_node *n)
+{
+    for (int i = 0; i < driver_order_slots(); i++) {
+        const struct driver_stream *s = driver_order_stream_at(i);
+        if (s && s->capture)
+            driver_nodes_take(s->tips, n);
+    }
 }
 
 int cuStreamEndCapture(void *stream, void **graph)
@@ -274,12 +302,9 @@ int cuStreamEndCapture(void *stream, void **graph)
         result = DRIVER_CAPTURE_INVALIDATED;
     else if (!is_joined(c))
         result = DRIVER_CAPTURE_UNJOINED;
-    end(c);
     if (result == DRIVER_SUCCESS)
         *graph = c->graph;
-    else if (!c->into)
-        driver_graph_free(c->graph);
-    free(c);
+    end(c, result == DRIVER_SUCCESS);
     return result;
 }
 
@@ -291,6 +316,9 @@ int cuStreamIsCapturing(void *stream, int *status)
     const struct driver_stream *s = driver_stream_of(stream);
     if (!status || !s)
         return status ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
+    for (const struct driver_capture *c = captures; c; c = c->next)
+        if (joins_default(s, c))
+            return DRIVER_CAPTURE_IMPLICIT;
     *status = !s->capture ? NOT_CAPTURING : s->capture->invalid ? INVALIDATED : CAPTURING;
     return DRIVER_SUCCESS;
 }

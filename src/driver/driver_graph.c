@@ -33,7 +33,7 @@ bool driver_nodes_add(struct driver_nodes *nodes, struct driver_node *n)
     return has(nodes, n) || push(nodes, n);
 }
 
-static bool take(struct driver_nodes *nodes, const struct driver_node *n)
+bool driver_nodes_take(struct driver_nodes *nodes, const struct driver_node *n)
 {
     for (int i = 0; i < nodes->count; i++)
         if (nodes->list[i] == n) {
@@ -130,8 +130,10 @@ struct driver_graph *driver_graph_copy(const struct driver_graph *from)
         const struct driver_node *n = from->nodes.list[i];
         struct driver_node *made = driver_graph_add(g, &n->task, NULL);
         good = made;
-        if (made)
-            made->origin = n;
+        if (!made)
+            break;
+        made->origin = n;
+        made->disabled = n->disabled;
     }
     for (int i = 0; good && i < from->nodes.count; i++) {
         const struct driver_nodes *before = &from->nodes.list[i]->before;
@@ -208,8 +210,9 @@ int cuGraphDestroyNode(void *node)
     if (!n || n->graph->ready)
         return DRIVER_INVALID_VALUE;
     for (int i = 0; i < n->graph->nodes.count; i++)
-        take(&n->graph->nodes.list[i]->before, n);
-    take(&n->graph->nodes, n);
+        driver_nodes_take(&n->graph->nodes.list[i]->before, n);
+    driver_nodes_take(&n->graph->nodes, n);
+    driver_capture_forget(n);
     free_node(n);
     return DRIVER_SUCCESS;
 }
@@ -293,7 +296,7 @@ int cuGraphRemoveDependencies_v2(void *graph, void *const *from, void *const *to
         return DRIVER_INVALID_VALUE;
     for (size_t i = 0; i < count; i++) {
         struct driver_node *a = driver_node_of(from[i]), *b = driver_node_of(to[i]);
-        if (!a || !b || !take(&b->before, a))
+        if (!a || !b || !driver_nodes_take(&b->before, a))
             return DRIVER_INVALID_VALUE;
     }
     return DRIVER_SUCCESS;

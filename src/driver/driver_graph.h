@@ -19,6 +19,8 @@ struct driver_nodes {
 };
 /* Adds a node unless the list has it. Returns false without memory. */
 bool driver_nodes_add(struct driver_nodes *nodes, struct driver_node *n);
+/* Removes a node. Returns false if the list does not have it. */
+bool driver_nodes_take(struct driver_nodes *nodes, const struct driver_node *n);
 void driver_nodes_clear(struct driver_nodes *nodes);
 
 struct driver_node {
@@ -79,8 +81,9 @@ int driver_capture_add(struct driver_stream *s, const struct driver_task *t);
 /* Returns the error of work in a stream that is not allowed during captures of others, and makes
  * them invalid. NULL: of a call that waits for the device, or allocates. */
 int driver_capture_forbids(const struct driver_stream *s);
-/* Forget a stream that is destroyed; record an event in a stream, or wait for one: return true if
+/* Forget a node or a stream that is destroyed: with its first stream, a capture ends. Record an event in a stream, or wait for one: return true if
  * that was part of a capture. */
+void driver_capture_forget(const struct driver_node *n);
 void driver_capture_leave(struct driver_stream *s);
 bool driver_capture_record(struct driver_event *e, struct driver_stream *s);
 bool driver_capture_wait(struct driver_stream *s, const struct driver_event *e, int *result);

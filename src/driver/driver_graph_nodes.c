@@ -44,15 +44,25 @@ static int add(const struct asked *a, const struct driver_task *t, int result)
     return result;
 }
 
-/* Replaces the task of a node. */
+static void copy_attributes(struct driver_launched *to, const struct driver_launched *from)
+{
+    to->cooperative = from->cooperative;
+    memcpy(to->launch.cluster, from->launch.cluster, sizeof to->launch.cluster);
+}
+
+/* Replaces the task of a node, which keeps its attributes. */
 static int set(struct driver_node *n, struct driver_task *t, int result)
 {
     if (!n || (result == DRIVER_SUCCESS && n->task.kind != t->kind))
         return DRIVER_INVALID_VALUE;
     if (result != DRIVER_SUCCESS)
         return result;
-    if (t->kind == TASK_KERNEL)
-        t->launched.cooperative = n->task.launched.cooperative;
+    if (t->kind == TASK_KERNEL) {
+        copy_attributes(&t->launched, &n->task.launched);
+        result = driver_launch_check(&t->launched);
+    }
+    if (result != DRIVER_SUCCESS)
+        return result;
     if (!driver_task_keep(t))
         return DRIVER_OUT_OF_MEMORY;
     driver_task_drop(&n->task);
@@ -189,10 +199,14 @@ int cuGraphKernelNodeSetAttribute(void *node, int id, const union driver_launch_
     if (!n || !value || n->task.kind != TASK_KERNEL)
         return DRIVER_INVALID_VALUE;
     const struct driver_launch_attribute a = {.id = id, .value = *value};
-    const char *why = driver_launch_attributes(&a, 1, &n->task.launched);
+    struct driver_launched changed = n->task.launched;
+    const char *why = driver_launch_attributes(&a, 1, &changed);
     if (why)
         driver_refuse("not-supported", NULL, why);
-    return why ? DRIVER_NOT_SUPPORTED : driver_launch_check(&n->task.launched);
+    int result = why ? DRIVER_NOT_SUPPORTED : driver_launch_check(&changed);
+    if (result == DRIVER_SUCCESS)
+        n->task.launched = changed;
+    return result;
 }
 
 int cuGraphKernelNodeGetAttribute(void *node, int id, union driver_launch_value *value)
@@ -216,9 +230,7 @@ int cuGraphKernelNodeCopyAttributes(void *to, void *from)
     const struct driver_node *b = driver_node_of(from);
     if (!a || !b || a->task.kind != TASK_KERNEL || b->task.kind != TASK_KERNEL)
         return DRIVER_INVALID_VALUE;
-    a->task.launched.cooperative = b->task.launched.cooperative;
-    memcpy(a->task.launched.launch.cluster, b->task.launched.launch.cluster,
-           sizeof a->task.launched.launch.cluster);
+    copy_attributes(&a->task.launched, &b->task.launched);
     return DRIVER_SUCCESS;
 }
 

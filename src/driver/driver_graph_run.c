@@ -231,7 +231,6 @@ static bool replace(struct driver_node *to, const struct driver_node *from)
         return false;
     driver_task_drop(&to->task);
     to->task = t;
-    to->origin = from;
     return t.kind != TASK_GRAPH || driver_graph_prepare(t.graph) == DRIVER_SUCCESS;
 }
 

@@ -101,12 +101,11 @@ static int most_of_cluster(const struct driver_kernel *k)
 
 static int check_cluster(const struct driver_launched *l)
 {
-    if (blocks_of_cluster(l) > (uint64_t)most_of_cluster(l->kernel))
-        return DRIVER_INVALID_CLUSTER_SIZE;
+    unsigned most = (unsigned)most_of_cluster(l->kernel);
     for (unsigned axis = 0; axis < 3; axis++)
-        if (l->launch.grid[axis] % cluster_along(l, axis))
+        if (cluster_along(l, axis) > most || l->launch.grid[axis] % cluster_along(l, axis))
             return DRIVER_INVALID_CLUSTER_SIZE;
-    return DRIVER_SUCCESS;
+    return blocks_of_cluster(l) > most ? DRIVER_INVALID_CLUSTER_SIZE : DRIVER_SUCCESS;
 }
 
 /* --- a launch --- */
@@ -247,7 +246,7 @@ int cuOccupancyMaxActiveClusters(int *clusters, void *function,
 {
     IN_CONTEXT;
     struct driver_launched l = {.kernel = driver_kernel_of(function)};
-    if (!l.kernel || !clusters || !config)
+    if (!l.kernel || !clusters || !config || (config->count && !config->attributes))
         return l.kernel ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
     l.launch = driver_launch_shape(config->grid, config->block, config->shared);
     driver_launch_attributes(config->attributes, config->count, &l);

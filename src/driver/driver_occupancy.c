@@ -71,7 +71,7 @@ int driver_resident(struct driver_kernel *k, int64_t threads, size_t shared)
     const struct target *t = gpu_target(driver.settings.gpu);
     int64_t whole = (threads + 31) / 32 * 32;
     int64_t bytes = driver_static_shared(k) + (int64_t)shared;
-    if (threads > most_threads(k) || bytes > t->shared_bytes)
+    if (threads < 1 || threads > most_threads(k) || bytes > t->shared_bytes)
         return 0;
     int64_t blocks = least(t->blocks_of_sm, t->threads_of_sm / whole);
     blocks = least(blocks, t->registers / (REGISTERS * whole));

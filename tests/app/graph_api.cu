@@ -149,6 +149,41 @@ static void nodes()
     GOOD(cudaGraphExecUpdate(updated, graph, &result));
     launch(updated);
     SAME(first(), 6);
+
+    // After an update by another graph, the nodes are still named by the graph that the first one was made of.
+    cudaGraph_t clone, taken;
+    GOOD(cudaGraphClone(&clone, graph));
+    GOOD(cudaGraphExecUpdate(ready, clone, &result));
+    GOOD(cudaGraphDestroy(clone));
+    GOOD(cudaGraphNodeSetEnabled(ready, n[2], 1));
+    GOOD(cudaGraphExecKernelNodeSetParams(ready, n[2], &multiplying)); // 1 * 2 * 4
+    launch(ready);
+    SAME(first(), 8);
+
+    // A node that is left out stays so in a capture of the launch.
+    GOOD(cudaGraphNodeSetEnabled(ready, n[2], 0));
+    GOOD(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+    GOOD(cudaGraphLaunch(ready, stream));
+    GOOD(cudaStreamEndCapture(stream, &taken));
+    cudaGraphExec_t outer;
+    GOOD(cudaGraphInstantiate(&outer, taken, 0));
+    launch(outer);
+    SAME(first(), 2);
+    GOOD(cudaGraphExecDestroy(outer));
+    GOOD(cudaGraphDestroy(taken));
+
+    // New parameters leave the attributes as they are; a refused attribute changes nothing.
+    cudaKernelNodeAttrValue cluster = {};
+    multiplying.gridDim = 4;
+    GOOD(cudaGraphKernelNodeSetParams(n[2], &multiplying));
+    cluster.clusterDim.x = 2;
+    cluster.clusterDim.y = cluster.clusterDim.z = 1;
+    GOOD(cudaGraphKernelNodeSetAttribute(n[2], cudaLaunchAttributeClusterDimension, &cluster));
+    GOOD(cudaGraphKernelNodeSetParams(n[2], &multiplying));
+    cluster.clusterDim.x = 3;
+    SAME(cudaGraphKernelNodeSetAttribute(n[2], cudaLaunchAttributeClusterDimension, &cluster), cudaErrorInvalidClusterSize);
+    GOOD(cudaGraphKernelNodeGetAttribute(n[2], cudaLaunchAttributeClusterDimension, &cluster));
+    SAME(cluster.clusterDim.x, 2u);
     GOOD(cudaGraphRemoveDependencies(graph, &n[2], &n[3], EDGE_DATA 1));
     SAME(cudaGraphExecUpdate(updated, graph, &result), cudaErrorGraphExecUpdateFailure);
     SAME(result.result, cudaGraphExecUpdateErrorTopologyChanged);
@@ -245,19 +280,38 @@ static void captures()
     SAME(status, cudaStreamCaptureStatusInvalidated);
     SAME(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
 
+    // A capture ends with the stream that began it. During one of a blocking stream, the default stream cannot be asked.
+    cudaStream_t third;
+    GOOD(cudaStreamCreate(&third));
+    GOOD(cudaStreamBeginCapture(third, cudaStreamCaptureModeGlobal));
+    add<<<1, N, 0, third>>>(x, 1);
+    SAME(cudaStreamIsCapturing(0, &status), cudaErrorStreamCaptureImplicit);
+    GOOD(cudaStreamIsCapturing(third, &status));
+    SAME(status, cudaStreamCaptureStatusActive);
+    GOOD(cudaStreamDestroy(third));
+    GOOD(cudaStreamIsCapturing(0, &status));
+    GOOD(cudaMalloc(&more, 64));
+    GOOD(cudaFree(more));
+
     // Into a graph of the program's own, after a node of it; the second kernel is placed by hand.
-    cudaGraphNode_t filled;
+    cudaGraphNode_t filled, none = NULL;
     cudaMemsetParams fill = {x, 0, 1, 4, N, 1};
     unsigned long long number = 0;
     const cudaGraphNode_t *tips;
     size_t many = 0;
     GOOD(cudaGraphCreate(&into, 0));
     GOOD(cudaGraphAddMemsetNode(&filled, into, NULL, 0, &fill));
+    SAME(cudaStreamBeginCaptureToGraph(stream, into, &none, NULL, 1, cudaStreamCaptureModeRelaxed), cudaErrorInvalidValue);
+    GOOD(cudaStreamIsCapturing(stream, &status));
+    SAME(status, cudaStreamCaptureStatusNone);
     GOOD(cudaStreamBeginCaptureToGraph(stream, into, &filled, NULL, 1, cudaStreamCaptureModeRelaxed));
     add<<<1, N, 0, stream>>>(x, 2);
     GOOD(CAPTURE_INFO(stream, &status, &number, &graph, &tips, EDGE_DATA &many));
     SAME(status == cudaStreamCaptureStatusActive && graph == into && many == 1 && number > 0, true);
-    cudaGraphNode_t last = tips[0], empty;
+    cudaGraphNode_t last = tips[0], empty, unwanted;
+    GOOD(cudaGraphAddEmptyNode(&unwanted, into, &last, 1));
+    GOOD(cudaStreamUpdateCaptureDependencies(stream, &unwanted, NULL, 1, cudaStreamAddCaptureDependencies));
+    GOOD(cudaGraphDestroyNode(unwanted));
     GOOD(cudaGraphAddEmptyNode(&empty, into, &last, 1));
     GOOD(cudaStreamUpdateCaptureDependencies(stream, &empty, NULL, 1, cudaStreamSetCaptureDependencies));
     multiply<<<1, N, 0, stream>>>(x, 7);
@@ -339,6 +393,20 @@ static void planes()
     GOOD(cudaFree(pitched.ptr));
 }
 
+// No threads, and attributes that are missing, are refused or give 0.
+static void occupancy()
+{
+    int clusters = -1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = 4;
+    config.blockDim = 0;
+    cudaOccupancyMaxActiveClusters(&clusters, add, &config);
+    SAME(clusters <= 0, true);
+    config.blockDim = N;
+    config.numAttrs = 1;
+    SAME(cudaOccupancyMaxActiveClusters(&clusters, add, &config), cudaErrorInvalidValue);
+}
+
 int main()
 {
     GOOD(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
@@ -351,6 +419,7 @@ int main()
     captures();
     any();
     planes();
+    occupancy();
     GOOD(cudaFree(x));
     GOOD(cudaStreamDestroy(stream));
     GOOD(cudaStreamDestroy(other));

@@ -15,7 +15,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         program = build(folder, "graph_api.cu", "-arch=sm_80")
         done = call([tool, "check", "--strict", "--", program])
-        expect(done.status == 0 and done.out == "0 of 182 failed\n" and done.err == "", done)
+        expect(done.status == 0 and done.out == "0 of 225 failed\n" and done.err == "", done)
 
 
 if __name__ == "__main__":
