@@ -130,6 +130,7 @@ struct thread_function {
     struct ptx_target target;
     uint32_t cluster[3];      /* blocks of a cluster along x, y, z; {0}: no clusters */
     uint32_t threads, blocks; /* of a block; of a multiprocessor, at least; 0: not stated */
+    uint32_t shape[3];        /* threads along x, y and z; {0}: all along x */
     VEC(struct thread_value *) parameters;
     VEC(struct thread_object *) objects;
     struct thread_region *body;
@@ -141,8 +142,8 @@ struct thread_function {
 /* Returns whether the text has the number of the result's elements. */
 static inline bool thread_states_count(enum thread_opcode op)
 {
-    return op == THREAD_UNDEFINED || op == THREAD_LOAD || op == THREAD_LOAD_SHARED ||
-           op == THREAD_LOAD_MATRIX;
+    return op == THREAD_UNDEFINED || op == THREAD_LOAD || op == THREAD_LOAD_CONST ||
+           op == THREAD_LOAD_SHARED || op == THREAD_LOAD_MATRIX;
 }
 
 /* --- text, checks --- */
@@ -175,6 +176,10 @@ void thread_unroll(struct arena *a, struct thread_function *f);
 const struct thread_operation *thread_only_continue(const struct thread_operation *loop);
 /* Moves scalars that do not change in a loop out of it. */
 void thread_hoist(struct arena *a, struct thread_function *f);
+/* Reaches elements of memory by stepped pointers and constant distances. Requires that invariant scalars were hoisted. */
+void thread_reach(struct arena *a, struct thread_function *f);
+/* Combines loads of neighbouring elements of shared memory. */
+void thread_combine(struct arena *a, struct thread_function *f);
 /* Drops operations without effects whose results nothing needs, and what is passed to arguments of loops, and to results
  * of loops and branches, that nothing needs. thread_live.c */
 void thread_drop_unused(struct arena *a, struct thread_function *f);

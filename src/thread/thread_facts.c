@@ -109,9 +109,15 @@ static struct facts of_operation(const struct finding *g, const struct thread_op
     const enum dtype t = op->results.data[0]->type.dtype;
     enum facts_op rule;
     switch (op->op) {
-    case THREAD_TID_X: return facts_between(0, threads - 1);
+    case THREAD_TID_X:
     case THREAD_TID_Y:
-    case THREAD_TID_Z: return facts_between(0, MOST_THREADS - 1);
+    case THREAD_TID_Z: {
+        int64_t most = g->function->shape[op->op - THREAD_TID_X];
+        return facts_between(0, (most                     ? most
+                                 : op->op == THREAD_TID_X ? threads
+                                                          : MOST_THREADS) -
+                                    1);
+    }
     case THREAD_LANE: return facts_between(0, WARP_THREADS - 1);
     case THREAD_WARP: return facts_between(0, (threads - 1) / WARP_THREADS);
     case THREAD_CLUSTER_RANK: {
@@ -124,6 +130,7 @@ static struct facts of_operation(const struct finding *g, const struct thread_op
     case THREAD_CTAID_X:
     case THREAD_CTAID_Y:
     case THREAD_CTAID_Z: return facts_between(0, INT32_MAX - 1);
+    case THREAD_INDEX:
     case THREAD_CONVERT: {
         bool number = is_number((struct thread_type){.dtype = op->types[1], .count = 1});
         struct facts from = thread_facts_of(g->facts, &op->operands.data[0], op->types[1]);

@@ -60,7 +60,7 @@ static void mark_operation(struct liveness *l, const struct thread_operation *op
             mark_region(l, op->regions.data[i], loop, op);
         break;
     default:
-        if (thread_op_table[op->op].effects == THREAD_PURE && !any_live(l, op))
+        if (thread_op_table[op->op].effects <= THREAD_READS && !any_live(l, op))
             return;
         break;
     }
@@ -138,7 +138,7 @@ static bool keep(const struct liveness *l, struct thread_operation *op,
         if (op->op == THREAD_IF && op->results.count == 0)
             drop_arms(op);
         return true;
-    default: return thread_op_table[op->op].effects != THREAD_PURE || any_live(l, op);
+    default: return thread_op_table[op->op].effects > THREAD_READS || any_live(l, op);
     }
 }
 

@@ -182,8 +182,9 @@ static void forget(struct numbering *g, size_t from)
 /* Groups are left alone, because a product may take the registers of one of them. */
 static bool has_number(const struct thread_operation *op)
 {
-    return thread_op_table[op->op].effects == THREAD_PURE && op->results.count == 1 &&
-           op->results.data[0]->type.count == 1 && op->op != THREAD_UNDEFINED;
+    const bool pure = thread_op_table[op->op].effects == THREAD_PURE || op->op == THREAD_LOAD_CONST;
+    return pure && op->results.count == 1 && op->results.data[0]->type.count == 1 &&
+           op->op != THREAD_UNDEFINED;
 }
 
 /* Adds a constant to what another constant was added to: (a + 1) + 1 is a + 2. */

@@ -224,6 +224,7 @@ static const struct limit {
     {THREAD_PART, 3, 0, 255, 1},
     {THREAD_LOAD, 2, 0, (1 << 28) - 1, 1},
     {THREAD_LOAD_IF, 3, 0, (1 << 28) - 1, 1},
+    {THREAD_LOAD_CONST, 2, 0, (1 << 28) - 1, 1},
     {THREAD_LOAD_MATRIX, 1, 0, 1, 1},
     {THREAD_COPY_ASYNC, 3, 0, (1 << 28) - 1, 1},
     {THREAD_COPY_ASYNC_WAIT, 0, 0, 4095, 1},
@@ -278,7 +279,7 @@ static void check_woven(struct checks *c, const struct thread_operation *op)
 
 static bool is_conversion(enum thread_opcode op)
 {
-    return op == THREAD_CONVERT || op == THREAD_BITS;
+    return op == THREAD_CONVERT || op == THREAD_INDEX || op == THREAD_BITS;
 }
 
 /* Checks that groups of an elementwise operation are equally long. */
@@ -382,6 +383,7 @@ static void check_memory(struct checks *c, const struct thread_operation *op)
 {
     switch (op->op) {
     case THREAD_LOAD:
+    case THREAD_LOAD_CONST:
     case THREAD_STORE:
     case THREAD_LOAD_SHARED:
     case THREAD_STORE_SHARED:

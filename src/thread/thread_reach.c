@@ -1,0 +1,654 @@
+/* Reaches memory by few additions. An address is a polynomial of values: base + 4 row k + 4 p. Its constant goes into the
+ * instruction. The part that a loop does not change is computed before it. If the rest is linear in the loop's counters, a
+ * pointer is carried through the loop and stepped (Cocke & Kennedy, "An Algorithm for Reduction of Operator Strength",
+ * 1977). An address that differs from a known one of the same loop by a value that the loop does not change is one addition
+ * away from it.
+ *
+ * Elements of shared memory have numbers of 32 bits, which wrap; those of global memory 64 bits. Below the operation
+ * `index`, which says that nothing wrapped, 32-bit operations count as if they had 64 bits. */
+#include "thread/thread_build.h"
+
+#include <string.h>
+
+enum { MOST_LEAVES = 3, MOST_TERMS = 12 };
+
+/* factor * leaves */
+struct term {
+    int64_t factor;
+    uint32_t leaf[MOST_LEAVES]; /* numbers of values, sorted; those from `count` on are 0 */
+    uint32_t count;
+};
+
+/* Terms sorted by their leaves; a constant comes first. */
+struct sum {
+    struct term term[MOST_TERMS];
+    int count;
+    bool narrow; /* 32 bits */
+    bool failed; /* it has too many terms */
+};
+
+struct known {
+    struct sum sum;
+    struct thread_operand value;
+};
+
+struct induction {
+    bool is_one;
+    struct sum first, step;
+};
+
+struct pointer {
+    struct thread_value *value;
+    struct thread_operand step;
+    bool narrow;
+};
+
+/* A region under way. */
+struct frame {
+    struct frame *outer;
+    struct thread_region to;       /* its operations so far */
+    struct thread_operation *loop; /* whose region it is; NULL: another */
+    uint32_t depth;                /* loops around its operations */
+    struct induction *induction;   /* by argument of the loop */
+    VEC(struct known) known;
+    VEC(struct pointer) pointers; /* carried through the loop */
+};
+
+struct value_info {
+    const struct thread_operation *definition;
+    struct thread_value *value;
+    uint32_t depth;
+};
+
+struct reaching {
+    struct thread_builder build;
+    VEC(struct value_info) info; /* by number of a value */
+};
+
+/* --- what is known of values --- */
+
+static void note(struct reaching *g, struct thread_value *v, const struct thread_operation *op,
+                 uint32_t depth)
+{
+    while (g->info.count <= v->number)
+        vec_push(g->build.arena, &g->info, ((struct value_info){.definition = NULL}));
+    g->info.data[v->number] = (struct value_info){op, v, depth};
+}
+
+static void note_region(struct reaching *g, const struct thread_region *r, uint32_t depth)
+{
+    for (size_t i = 0; i < r->arguments.count; i++)
+        note(g, r->arguments.data[i], NULL, depth);
+    for (size_t i = 0; i < r->operations.count; i++) {
+        const struct thread_operation *op = r->operations.data[i];
+        for (size_t j = 0; j < op->results.count; j++)
+            note(g, op->results.data[j], op, depth);
+        for (size_t j = 0; j < op->regions.count; j++)
+            note_region(g, op->regions.data[j], depth + (op->op == THREAD_LOOP));
+    }
+}
+
+/* --- sums --- */
+
+static int compare_leaves(const struct term *a, const struct term *b)
+{
+    if (a->count != b->count)
+        return a->count < b->count ? -1 : 1;
+    return memcmp(a->leaf, b->leaf, sizeof a->leaf);
+}
+
+static int64_t wrapped(const struct sum *s, uint64_t v)
+{
+    return s->narrow ? (int32_t)(uint32_t)v : (int64_t)v;
+}
+
+static void add_term(struct sum *s, struct term t)
+{
+    int at = 0;
+    while (at < s->count && compare_leaves(&s->term[at], &t) < 0)
+        at++;
+    if (at < s->count && compare_leaves(&s->term[at], &t) == 0) {
+        s->term[at].factor = wrapped(s, (uint64_t)s->term[at].factor + (uint64_t)t.factor);
+        if (s->term[at].factor != 0)
+            return;
+        s->count--;
+        memmove(&s->term[at], &s->term[at + 1], (size_t)(s->count - at) * sizeof *s->term);
+        return;
+    }
+    t.factor = wrapped(s, (uint64_t)t.factor);
+    if (t.factor == 0)
+        return;
+    if (s->count == MOST_TERMS) {
+        s->failed = true;
+        return;
+    }
+    memmove(&s->term[at + 1], &s->term[at], (size_t)(s->count - at) * sizeof *s->term);
+    s->term[at] = t;
+    s->count++;
+}
+
+static void add_scaled(struct sum *to, const struct sum *from, int64_t factor)
+{
+    to->failed |= from->failed;
+    for (int i = 0; i < from->count; i++) {
+        struct term t = from->term[i];
+        t.factor = (int64_t)((uint64_t)t.factor * (uint64_t)factor);
+        add_term(to, t);
+    }
+}
+
+static struct sum constant_sum(int64_t v, bool narrow)
+{
+    struct sum s = {.narrow = narrow};
+    add_term(&s, (struct term){.factor = v});
+    return s;
+}
+
+static struct sum leaf_sum(const struct thread_value *v, bool narrow)
+{
+    struct sum s = {.narrow = narrow};
+    add_term(&s, (struct term){.factor = 1, .leaf = {v->number}, .count = 1});
+    return s;
+}
+
+static struct term times(const struct term *a, const struct term *b, bool *failed)
+{
+    struct term t = *a;
+    t.factor = (int64_t)((uint64_t)a->factor * (uint64_t)b->factor);
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (t.count == MOST_LEAVES) {
+            *failed = true;
+            break;
+        }
+        uint32_t at = t.count++;
+        for (; at > 0 && t.leaf[at - 1] > b->leaf[i]; at--)
+            t.leaf[at] = t.leaf[at - 1];
+        t.leaf[at] = b->leaf[i];
+    }
+    return t;
+}
+
+static struct sum product(const struct sum *a, const struct sum *b)
+{
+    struct sum s = {.narrow = a->narrow, .failed = a->failed || b->failed};
+    for (int i = 0; i < a->count; i++)
+        for (int j = 0; j < b->count; j++)
+            add_term(&s, times(&a->term[i], &b->term[j], &s.failed));
+    return s;
+}
+
+/* Removes the constant, and returns it. */
+static int64_t take_constant(struct sum *s)
+{
+    if (s->count == 0 || s->term[0].count > 0)
+        return 0;
+    int64_t constant = s->term[0].factor;
+    s->count--;
+    memmove(&s->term[0], &s->term[1], (size_t)s->count * sizeof *s->term);
+    return constant;
+}
+
+/* --- from values to sums --- */
+
+static bool is_word(enum dtype t)
+{
+    return t == DT_I32 || t == DT_U32;
+}
+
+static bool is_long(enum dtype t)
+{
+    return t == DT_I64 || t == DT_U64;
+}
+
+static uint32_t depth_of(const struct reaching *g, const struct term *t)
+{
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < t->count; i++)
+        if (g->info.data[t->leaf[i]].depth > depth)
+            depth = g->info.data[t->leaf[i]].depth;
+    return depth;
+}
+
+static struct sum sum_of(struct reaching *g, const struct thread_operand *o, bool narrow,
+                         bool words, int level);
+
+/* Returns a factor: a sum that no loop changes stays one value, so that its terms are not multiplied one by one. */
+static struct sum factor_of(struct reaching *g, const struct thread_operand *o, bool narrow,
+                            bool words, int level)
+{
+    struct sum s = sum_of(g, o, narrow, words, level);
+    const bool constant = s.count > 0 && s.term[0].count == 0;
+    if (o->kind != THREAD_VALUE || s.count < 2 || constant)
+        return s;
+    for (int i = 0; i < s.count; i++)
+        if (depth_of(g, &s.term[i]) > 0)
+            return s;
+    /* the value below conversions, whose bits it has */
+    struct thread_value *v = o->value;
+    const struct thread_operation *op = g->info.data[v->number].definition;
+    while (op && (op->op == THREAD_INDEX || (op->op == THREAD_CONVERT && (narrow || !words))) &&
+           op->operands.data[0].kind == THREAD_VALUE) {
+        v = op->operands.data[0].value;
+        op = g->info.data[v->number].definition;
+    }
+    return leaf_sum(v, narrow);
+}
+
+/* words: the value has 32 bits, and if the sum is not narrow it is an index. Returns false if the value is a leaf. */
+static bool sum_of_operation(struct reaching *g, const struct thread_operation *op, bool narrow,
+                             bool words, int level, struct sum *out)
+{
+    const struct thread_operand *o = op->operands.data;
+    const enum dtype t = op->types[0];
+    const bool same = words ? is_word(t) : is_long(t);
+    struct sum a, b;
+    if (op->op == THREAD_INDEX && !narrow && !words && is_word(op->types[1])) {
+        *out = sum_of(g, &o[0], narrow, true, level);
+        return true;
+    }
+    if (op->op == THREAD_CONVERT && narrow && is_word(t) && is_word(op->types[1])) {
+        *out = sum_of(g, &o[0], narrow, true, level);
+        return true;
+    }
+    if (op->op == THREAD_CONVERT && !words && is_long(t) && is_long(op->types[1])) {
+        *out = sum_of(g, &o[0], narrow, false, level);
+        return true;
+    }
+    if (!same)
+        return false;
+    switch (op->op) {
+    case THREAD_ADD:
+    case THREAD_SUB:
+        *out = sum_of(g, &o[0], narrow, words, level);
+        b = sum_of(g, &o[1], narrow, words, level);
+        add_scaled(out, &b, op->op == THREAD_ADD ? 1 : -1);
+        return true;
+    case THREAD_NEG:
+        a = sum_of(g, &o[0], narrow, words, level);
+        *out = constant_sum(0, narrow);
+        add_scaled(out, &a, -1);
+        return true;
+    case THREAD_MUL:
+        a = factor_of(g, &o[0], narrow, words, level);
+        b = factor_of(g, &o[1], narrow, words, level);
+        *out = product(&a, &b);
+        return true;
+    case THREAD_SHL:
+        if (o[1].kind != THREAD_INTEGER || o[1].integer < 0 || o[1].integer > 30)
+            return false;
+        a = sum_of(g, &o[0], narrow, words, level);
+        *out = constant_sum(0, narrow);
+        add_scaled(out, &a, (int64_t)1 << o[1].integer);
+        return true;
+    default: return false;
+    }
+}
+
+static struct sum sum_of(struct reaching *g, const struct thread_operand *o, bool narrow,
+                         bool words, int level)
+{
+    enum { MOST_LEVEL = 24 };
+    struct sum s;
+    if (o->kind == THREAD_INTEGER)
+        return constant_sum(o->integer, narrow);
+    const struct thread_operation *op = g->info.data[o->value->number].definition;
+    if (op && level < MOST_LEVEL && sum_of_operation(g, op, narrow, words, level + 1, &s) &&
+        !s.failed)
+        return s;
+    return leaf_sum(o->value, narrow);
+}
+
+/* --- from sums to values --- */
+
+static struct frame *loop_of(struct frame *f)
+{
+    while (f && !f->loop)
+        f = f->outer;
+    return f;
+}
+
+static struct thread_operand add_operation(struct reaching *g, struct frame *f,
+                                           enum thread_opcode op, enum dtype t, enum dtype from,
+                                           struct thread_operand a, struct thread_operand b,
+                                           size_t count)
+{
+    const struct thread_operand operands[] = {a, b};
+    g->build.region = &f->to;
+    struct thread_value *v = thread_add_counted(&g->build, op, t, from, 0, operands, count);
+    note(g, v, f->to.operations.data[f->to.operations.count - 1], f->depth);
+    return thread_use(v);
+}
+
+static enum dtype type_of(bool narrow)
+{
+    return narrow ? DT_U32 : DT_U64;
+}
+
+static struct thread_operand leaf_value(struct reaching *g, struct frame *f, uint32_t number,
+                                        bool narrow)
+{
+    struct thread_value *v = g->info.data[number].value;
+    const enum dtype t = v->type.dtype, to = type_of(narrow);
+    struct thread_operand o = thread_use(v);
+    if (!narrow && is_word(t)) {
+        o = add_operation(g, f, THREAD_INDEX, DT_I64, t, o, o, 1);
+        return add_operation(g, f, THREAD_CONVERT, to, DT_I64, o, o, 1);
+    }
+    return t == to ? o : add_operation(g, f, THREAD_CONVERT, to, t, o, o, 1);
+}
+
+static struct thread_operand term_value(struct reaching *g, struct frame *f, const struct term *t,
+                                        bool narrow)
+{
+    const enum dtype type = type_of(narrow);
+    if (t->count == 0)
+        return thread_integer(narrow ? (int64_t)(uint32_t)t->factor : t->factor);
+    struct thread_operand v;
+    uint32_t from = 1;
+    const struct thread_value *first = g->info.data[t->leaf[0]].value;
+    const struct thread_value *second = t->count > 1 ? g->info.data[t->leaf[1]].value : NULL;
+    if (!narrow && second && is_word(first->type.dtype) &&
+        second->type.dtype == first->type.dtype) {
+        v = add_operation(g, f, THREAD_MUL_WIDE, type, first->type.dtype,
+                          thread_use((struct thread_value *)first),
+                          thread_use((struct thread_value *)second), 2);
+        from = 2;
+    } else if (!narrow && t->count == 1 && t->factor != 1 && is_word(first->type.dtype) &&
+               t->factor == (int32_t)t->factor && (first->type.dtype == DT_I32 || t->factor > 0)) {
+        return add_operation(g, f, THREAD_MUL_WIDE, type, first->type.dtype,
+                             thread_use((struct thread_value *)first), thread_integer(t->factor),
+                             2);
+    } else {
+        v = leaf_value(g, f, t->leaf[0], narrow);
+    }
+    for (uint32_t i = from; i < t->count; i++)
+        v = add_operation(g, f, THREAD_MUL, type, DT_NONE, v, leaf_value(g, f, t->leaf[i], narrow),
+                          2);
+    if (t->factor == 1)
+        return v;
+    return add_operation(g, f, THREAD_MUL, type, DT_NONE, v,
+                         thread_integer(narrow ? (int64_t)(uint32_t)t->factor : t->factor), 2);
+}
+
+static struct thread_operand place(struct reaching *g, struct frame *f, const struct sum *s);
+
+static bool same_sum(const struct sum *a, const struct sum *b)
+{
+    if (a->count != b->count || a->narrow != b->narrow)
+        return false;
+    for (int i = 0; i < a->count; i++)
+        if (a->term[i].factor != b->term[i].factor || compare_leaves(&a->term[i], &b->term[i]) != 0)
+            return false;
+    return true;
+}
+
+static const struct known *find_known(const struct frame *f, const struct sum *s)
+{
+    for (; f; f = f->outer)
+        for (size_t i = 0; i < f->known.count; i++)
+            if (same_sum(&f->known.data[i].sum, s))
+                return &f->known.data[i];
+    return NULL;
+}
+
+static bool varies(const struct reaching *g, const struct frame *loop, const struct sum *s)
+{
+    for (int i = 0; i < s->count; i++)
+        if (depth_of(g, &s->term[i]) >= loop->depth)
+            return true;
+    return false;
+}
+
+/* Returns the argument of the loop that a leaf is; -1: none. */
+static int argument_of(const struct frame *loop, uint32_t leaf)
+{
+    const struct thread_region *r = loop->loop->regions.data[0];
+    for (size_t i = 0; i < r->arguments.count; i++)
+        if (r->arguments.data[i]->number == leaf)
+            return (int)i;
+    return -1;
+}
+
+/* Finds what the sum is in the first turn, and by how much it grows in each. Returns false if it does not grow so. */
+static bool grows(const struct reaching *g, const struct frame *loop, const struct sum *s,
+                  struct sum *first, struct sum *step)
+{
+    *first = *step = (struct sum){.narrow = s->narrow};
+    for (int i = 0; i < s->count; i++) {
+        const struct term *t = &s->term[i];
+        struct term rest = {.factor = t->factor};
+        int counter = -1;
+        for (uint32_t j = 0; j < t->count; j++) {
+            if (g->info.data[t->leaf[j]].depth < loop->depth) {
+                rest.leaf[rest.count++] = t->leaf[j];
+                continue;
+            }
+            int argument = argument_of(loop, t->leaf[j]);
+            if (argument < 0 || counter >= 0 || !loop->induction ||
+                !loop->induction[argument].is_one)
+                return false;
+            counter = argument;
+        }
+        struct sum part = {.narrow = s->narrow};
+        add_term(&part, rest);
+        if (counter < 0) {
+            add_scaled(first, &part, 1);
+            continue;
+        }
+        struct sum start = loop->induction[counter].first, more = loop->induction[counter].step;
+        start.narrow = more.narrow = s->narrow;
+        struct sum a = product(&part, &start), b = product(&part, &more);
+        add_scaled(first, &a, 1);
+        add_scaled(step, &b, 1);
+    }
+    return !first->failed && !step->failed;
+}
+
+static struct thread_operand remember(struct reaching *g, struct frame *f, const struct sum *s,
+                                      struct thread_operand v)
+{
+    struct known k = {*s, v};
+    vec_push(g->build.arena, &f->known, k);
+    return v;
+}
+
+/* Carries a pointer through the loop. */
+static struct thread_operand carry(struct reaching *g, struct frame *loop, const struct sum *s,
+                                   const struct sum *first, const struct sum *step)
+{
+    struct thread_operand from = place(g, loop->outer, first), by = place(g, loop->outer, step);
+    struct pointer p = {
+        thread_new_value(&g->build, (struct thread_type){.dtype = type_of(s->narrow), .count = 1}),
+        by, s->narrow};
+    note(g, p.value, NULL, loop->depth);
+    vec_push(g->build.arena, &loop->loop->regions.data[0]->arguments, p.value);
+    vec_push(g->build.arena, &loop->loop->operands, from);
+    vec_push(g->build.arena, &loop->pointers, p);
+    return remember(g, loop, s, thread_use(p.value));
+}
+
+/* Returns an address known in the loop that is a value of before the loop away; NULL: there is none. */
+static const struct known *near(const struct reaching *g, const struct frame *f,
+                                const struct frame *loop, const struct sum *s, struct sum *away)
+{
+    for (;; f = f->outer) {
+        for (size_t i = f->known.count; i-- > 0;) {
+            const struct known *k = &f->known.data[i];
+            *away = *s;
+            add_scaled(away, &k->sum, -1);
+            if (k->sum.narrow == s->narrow && !away->failed && away->count == 1 &&
+                varies(g, loop, &k->sum) && !varies(g, loop, away))
+                return k;
+        }
+        if (f == loop)
+            return NULL;
+    }
+}
+
+static struct thread_operand sum_terms(struct reaching *g, struct frame *f, const struct sum *s,
+                                       const struct frame *loop)
+{
+    struct sum before = {.narrow = s->narrow};
+    struct thread_operand v = thread_integer(0);
+    bool any = false;
+    for (int i = 0; loop && i < s->count; i++)
+        if (depth_of(g, &s->term[i]) < loop->depth)
+            add_term(&before, s->term[i]);
+    if (before.count > 0) {
+        v = place(g, loop->outer, &before);
+        any = true;
+    }
+    for (int i = s->count; i-- > 0;) {
+        if (loop && depth_of(g, &s->term[i]) < loop->depth)
+            continue;
+        struct thread_operand t = term_value(g, f, &s->term[i], s->narrow);
+        v = any ? add_operation(g, f, THREAD_ADD, type_of(s->narrow), DT_NONE, v, t, 2) : t;
+        any = true;
+    }
+    return v;
+}
+
+/* Returns the value of a sum at the present place of a frame. */
+static struct thread_operand place(struct reaching *g, struct frame *f, const struct sum *s)
+{
+    struct frame *loop = loop_of(f);
+    struct sum first, step, away;
+    if (s->count == 0)
+        return thread_integer(0);
+    if (s->count == 1 && s->term[0].count == 0)
+        return term_value(g, f, &s->term[0], s->narrow);
+    const struct known *k = find_known(f, s);
+    if (k)
+        return k->value;
+    if (loop && !varies(g, loop, s))
+        return place(g, loop->outer, s);
+    if (loop && (k = near(g, f, loop, s, &away))) {
+        struct thread_operand from = k->value, more = place(g, loop->outer, &away);
+        return remember(
+            g, f, s, add_operation(g, f, THREAD_ADD, type_of(s->narrow), DT_NONE, from, more, 2));
+    }
+    if (loop && grows(g, loop, s, &first, &step))
+        return carry(g, loop, s, &first, &step);
+    return remember(g, f, s, sum_terms(g, f, s, loop));
+}
+
+/* --- accesses --- */
+
+static void reach_global(struct reaching *g, struct frame *f, struct thread_operation *op)
+{
+    const int64_t bytes = (int64_t)dtype_size(op->types[0]);
+    struct thread_operand *o = op->operands.data;
+    if (o[0].kind != THREAD_VALUE ||
+        (o[1].kind == THREAD_VALUE && o[1].value->type.dtype != DT_I64))
+        return;
+    struct sum index = sum_of(g, &o[1], false, false, 0), at = sum_of(g, &o[0], false, false, 0);
+    int64_t more = take_constant(&index) + o[2].integer;
+    add_scaled(&at, &index, bytes);
+    if (at.failed || at.count == 0)
+        return;
+    if (more < 0 || more >= 1 << 20) {
+        add_term(&at, (struct term){.factor = more * bytes});
+        more = 0;
+    }
+    struct thread_operand v = place(g, f, &at);
+    if (v.kind != THREAD_VALUE)
+        return;
+    o[0].value = v.value;
+    o[1] = thread_integer(0);
+    o[2].integer = more;
+}
+
+static void reach_shared(struct reaching *g, struct frame *f, struct thread_operand *o)
+{
+    if (!o->value)
+        return;
+    struct thread_operand index = {.kind = THREAD_VALUE, .value = o->value};
+    struct sum at = sum_of(g, &index, true, true, 0);
+    int64_t more = take_constant(&at) + o->integer;
+    if (at.failed)
+        return;
+    if (more < 0 || more >= o->object->count) {
+        add_term(&at, (struct term){.factor = more});
+        more = 0;
+    }
+    struct thread_operand v = place(g, f, &at);
+    o->value = v.kind == THREAD_VALUE ? v.value : NULL;
+    o->integer = more + (v.kind == THREAD_INTEGER ? v.integer : 0);
+}
+
+static void reach(struct reaching *g, struct frame *f, struct thread_operation *op)
+{
+    g->build.where = op->where;
+    switch (op->op) {
+    case THREAD_LOAD:
+    case THREAD_LOAD_CONST:
+    case THREAD_STORE: reach_global(g, f, op); break;
+    case THREAD_LOAD_SHARED:
+    case THREAD_STORE_SHARED: reach_shared(g, f, &op->operands.data[0]); break;
+    default: break;
+    }
+}
+
+/* --- regions --- */
+
+static void find_inductions(struct reaching *g, struct frame *f)
+{
+    const struct thread_operation *last = thread_only_continue(f->loop);
+    const struct thread_region *r = f->loop->regions.data[0];
+    if (!last)
+        return;
+    f->induction = arena_array(g->build.arena, struct induction, r->arguments.count + 1);
+    for (size_t i = 0; i < r->arguments.count; i++) {
+        const struct thread_value *v = r->arguments.data[i];
+        struct induction *n = &f->induction[i];
+        if (v->type.count != 1 || !(is_word(v->type.dtype) || is_long(v->type.dtype)) ||
+            f->loop->operands.data[i].kind == THREAD_ELEMENT)
+            continue;
+        const bool words = is_word(v->type.dtype);
+        n->step = sum_of(g, &last->operands.data[i], false, words, 0);
+        struct sum own = leaf_sum(v, false);
+        add_scaled(&n->step, &own, -1);
+        n->first = sum_of(g, &f->loop->operands.data[i], false, words, 0);
+        n->is_one = !n->step.failed && !n->first.failed && !varies(g, f, &n->step);
+    }
+}
+
+static void step_pointers(struct reaching *g, struct frame *f, struct thread_operation *last)
+{
+    for (size_t i = 0; i < f->pointers.count; i++) {
+        const struct pointer *p = &f->pointers.data[i];
+        struct thread_operand next = add_operation(g, f, THREAD_ADD, type_of(p->narrow), DT_NONE,
+                                                   thread_use(p->value), p->step, 2);
+        vec_push(g->build.arena, &last->operands, next);
+    }
+}
+
+static void reach_region(struct reaching *g, struct thread_region *r, struct frame *outer,
+                         struct thread_operation *loop)
+{
+    struct frame f = {.outer = outer, .loop = loop};
+    f.depth = (outer ? outer->depth : 0) + (loop != NULL);
+    if (loop)
+        find_inductions(g, &f);
+    for (size_t i = 0; i < r->operations.count; i++) {
+        struct thread_operation *op = r->operations.data[i];
+        reach(g, &f, op);
+        for (size_t j = 0; j < op->regions.count; j++)
+            reach_region(g, op->regions.data[j], &f, op->op == THREAD_LOOP ? op : NULL);
+        if (op->op == THREAD_CONTINUE && loop)
+            step_pointers(g, &f, op);
+        vec_push(g->build.arena, &f.to.operations, op);
+    }
+    r->operations.data = f.to.operations.data;
+    r->operations.count = f.to.operations.count;
+    r->operations.capacity = f.to.operations.capacity;
+}
+
+void thread_reach(struct arena *a, struct thread_function *f)
+{
+    struct reaching g = {.build = {.arena = a, .function = f, .where = f->where}};
+    for (size_t i = 0; i < f->parameters.count; i++)
+        note(&g, f->parameters.data[i], NULL, 0);
+    note_region(&g, f->body, 0);
+    reach_region(&g, f->body, NULL, NULL);
+}
