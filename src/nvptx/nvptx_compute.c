@@ -276,7 +276,14 @@ void nvptx_compute(struct nvptx *n, const struct thread_operation *op)
     case THREAD_REDUCE_ADD:
     case THREAD_REDUCE_AND:
     case THREAD_REDUCE_OR: nvptx_reduce(n, op); break;
+    case THREAD_INDEX:
     case THREAD_CONVERT: convert(n, op); break;
+    case THREAD_MUL_WIDE:
+        ptx_emit(&n->build, op->types[1] == DT_I32 ? "mul.wide.s32" : "mul.wide.u32",
+                 nvptx_registers_of(n, op->results.data[0])->word[0],
+                 nvptx_scalar(n, &op->operands.data[0], op->types[1]),
+                 nvptx_scalar(n, &op->operands.data[1], op->types[1]));
+        break;
     case THREAD_BITS: bits(n, op); break;
     case THREAD_SHUFFLE:
     case THREAD_SHUFFLE_XOR: shuffle(n, op); break;

@@ -53,10 +53,49 @@ struct ptx_operand nvptx_element(struct nvptx *n, const struct thread_operand *o
                   offset = o->object->at + o->integer * bytes;
     if (!o->value)
         return ptx_at(n->memory, offset);
-    struct ptx_operand index = nvptx_registers_of(n, o->value)->word[0],
-                       at = ptx_reg(&n->build, MOD_U32);
+    struct ptx_operand index = nvptx_registers_of(n, o->value)->word[0], at;
+    if (n->places && n->places[o->value->number])
+        return ptx_at(n->places[o->value->number]->at[__builtin_ctz((unsigned)bytes)], offset);
+    at = ptx_reg(&n->build, MOD_U32);
     ptx_emit(&n->build, "mad.lo.u32", at, index, ptx_int(bytes), n->memory);
     return ptx_at(at, offset);
+}
+
+/* Finds the values that are indices of elements. */
+static void find_elements(struct nvptx *n, const struct thread_region *r)
+{
+    for (size_t i = 0; i < r->operations.count; i++) {
+        const struct thread_operation *op = r->operations.data[i];
+        for (size_t j = 0; j < op->operands.count; j++) {
+            const struct thread_operand *o = &op->operands.data[j];
+            if (o->kind != THREAD_ELEMENT || !o->value || !n->function->shape[0])
+                continue;
+            if (!n->places)
+                n->places = arena_array(n->arena, struct nvptx_places *, n->function->values + 1);
+            struct nvptx_places **p = &n->places[o->value->number];
+            if (!*p)
+                *p = arena_new(n->arena, struct nvptx_places);
+            (*p)->sizes |= 1u << __builtin_ctz(thread_element_bytes(o->object));
+        }
+        for (size_t j = 0; j < op->regions.count; j++)
+            find_elements(n, op->regions.data[j]);
+    }
+}
+
+/* Computes the addresses of the elements whose indices are these values. */
+static void reach_elements(struct nvptx *n, struct thread_value *const *values, size_t count)
+{
+    for (size_t i = 0; n->places && i < count; i++) {
+        struct nvptx_places *p = n->places[values[i]->number];
+        for (unsigned log = 0; p && log < 5; log++) {
+            if (!(p->sizes >> log & 1))
+                continue;
+            if (p->at[log].kind != PTX_REGISTER)
+                p->at[log] = ptx_reg(&n->build, MOD_U32);
+            ptx_emit(&n->build, "mad.lo.u32", p->at[log], nvptx_registers_of(n, values[i])->word[0],
+                     ptx_int(1 << log), n->memory);
+        }
+    }
 }
 
 void nvptx_guarded(struct nvptx *n, struct ptx_instruction *ins)
@@ -151,6 +190,7 @@ static bool can_guard(const struct thread_operation *op)
         case THREAD_STORE:
         case THREAD_STORE_SHARED:
         case THREAD_LOAD:
+        case THREAD_LOAD_CONST:
         case THREAD_LOAD_SHARED: break;
         case THREAD_MMA: return false; /* all lanes of a warp do it together */
         default: {
@@ -268,6 +308,7 @@ static void emit_loop(struct nvptx *n, const struct thread_operation *op)
     loop.test = find_test(n, op);
     region_from(n, r, 0, loop.test);
     ptx_place(&n->build, loop.again);
+    reach_elements(n, r->arguments.data, r->arguments.count);
     region_from(n, r, loop.test, r->operations.count);
     ptx_place(&n->build, loop.end);
     n->loop = loop.outer;
@@ -450,6 +491,37 @@ static void line(struct nvptx *n, struct loc where)
     ptx_source_line(&n->build, file->number, (uint32_t)number, (uint32_t)column);
 }
 
+static bool uses(const struct thread_operation *op, const struct thread_value *v)
+{
+    for (size_t i = 0; i < op->operands.count; i++)
+        if (op->operands.data[i].value == v)
+            return true;
+    for (size_t i = 0; i < op->regions.count; i++)
+        for (size_t j = 0; j < op->regions.data[i]->operations.count; j++)
+            if (uses(op->regions.data[i]->operations.data[j], v))
+                return true;
+    return false;
+}
+
+/* Returns whether operation i joins scalars that only the next one uses, which stores them: from their registers. */
+static bool is_stored_next(const struct thread_region *r, size_t i)
+{
+    const struct thread_operation *op = r->operations.data[i];
+    if (op->op != THREAD_JOIN || i + 1 >= r->operations.count ||
+        nvptx_per_word(op->types[0]) != 1 ||
+        op->operands.count != op->results.data[0]->type.count || op->types[0] == DT_BOOL)
+        return false;
+    const struct thread_operation *next = r->operations.data[i + 1];
+    const struct thread_value *v = op->results.data[0];
+    if ((next->op != THREAD_STORE_SHARED && next->op != THREAD_STORE) ||
+        next->operands.data[next->operands.count - 1].value != v)
+        return false;
+    for (size_t j = i + 2; j < r->operations.count; j++)
+        if (uses(r->operations.data[j], v))
+            return false;
+    return true;
+}
+
 static void region_from(struct nvptx *n, const struct thread_region *r, size_t from, size_t to)
 {
     for (size_t i = from; i < to && !n->failed; i++) {
@@ -459,10 +531,15 @@ static void region_from(struct nvptx *n, const struct thread_region *r, size_t f
             return;
         }
         line(n, op->where);
+        if (is_stored_next(r, i)) {
+            n->joined = op;
+            continue;
+        }
         if (thread_op_table[op->op].effects == THREAD_CONTROL)
             control(n, op);
         else
             nvptx_act(n, op);
+        reach_elements(n, op->results.data, op->results.count);
     }
 }
 
@@ -480,8 +557,20 @@ static void map_parameter(struct nvptx *n, const struct thread_value *v, struct 
     ptx_emit(&n->build, "cvta.param.u64", r, r);
 }
 
-/* A predicate is a byte. */
-static void parameter(struct nvptx *n, const struct thread_value *v)
+static void find_used(const struct thread_region *r, bool *used)
+{
+    for (size_t i = 0; i < r->operations.count; i++) {
+        const struct thread_operation *op = r->operations.data[i];
+        for (size_t j = 0; j < op->operands.count; j++)
+            if (op->operands.data[j].value)
+                used[op->operands.data[j].value->number] = true;
+        for (size_t j = 0; j < op->regions.count; j++)
+            find_used(op->regions.data[j], used);
+    }
+}
+
+/* A predicate is a byte. Parameters that nothing uses are not loaded. */
+static void parameter(struct nvptx *n, const struct thread_value *v, bool used)
 {
     const struct ptx_operand r = nvptx_registers_of(n, v)->word[0];
     const bool is_bool = v->type.dtype == DT_BOOL;
@@ -492,6 +581,8 @@ static void parameter(struct nvptx *n, const struct thread_value *v)
     const struct thread_type t = {.dtype = is_bool ? DT_U8 : v->type.dtype, .count = 1};
     const uint16_t type = (uint16_t)nvptx_moved_type(t);
     struct ptx_variable *p = ptx_parameter(&n->build, nvptx_moved_type(t), v->name);
+    if (!used)
+        return;
     const struct ptx_operand to = is_bool ? ptx_reg(&n->build, MOD_B32) : r;
     ptx_emit_for(&n->build, &type, "ld.param.*", to, ptx_at_variable(p, 0));
     if (is_bool)
@@ -520,7 +611,10 @@ struct ptx_module *nvptx_emit(struct arena *a, const struct thread_function *f, 
     nvptx_share(&n);
     ptx_build_start(&n.build, a, f->target);
     ptx_begin_kernel(&n.build, f->name);
-    ptx_limit(&n.build, PTX_MAXNTID, 1, f->threads, 1, 1);
+    if (f->shape[0])
+        ptx_limit(&n.build, PTX_REQNTID, 3, f->shape[0], f->shape[1], f->shape[2]);
+    else
+        ptx_limit(&n.build, PTX_MAXNTID, 1, f->threads, 1, 1);
     if (f->blocks)
         ptx_limit(&n.build, PTX_MINNCTAPERSM, 1, f->blocks, 0, 0);
     if (f->cluster[0])
@@ -528,10 +622,14 @@ struct ptx_module *nvptx_emit(struct arena *a, const struct thread_function *f, 
     struct ptx_variable *memory =
         ptx_dynamic_shared(&n.build, arena_printf(a, "%s_memory", f->name), MEMORY_ALIGNMENT);
     line(&n, f->where);
+    find_elements(&n, f->body);
+    bool *used = arena_array(a, bool, f->values + 1);
+    find_used(f->body, used);
     for (size_t i = 0; i < f->parameters.count; i++)
-        parameter(&n, f->parameters.data[i]);
+        parameter(&n, f->parameters.data[i], used[f->parameters.data[i]->number]);
     n.memory = ptx_reg(&n.build, MOD_U32);
     ptx_emit(&n.build, "mov.u32", n.memory, ptx_address_of(memory, 0));
+    reach_elements(&n, f->parameters.data, f->parameters.count);
     region(&n, f->body);
     ptx_emit_plain(&n.build, "ret");
     ptx_end(&n.build);

@@ -64,8 +64,11 @@ static struct ptx_operand *stored_words(struct nvptx *n, const struct thread_ope
         ptx_emit(&n->build, "selp.b32", byte, ptx_int(1), ptx_int(0), e[i]);
         e[i] = byte;
     }
+    const bool joined = n->joined && o->value == n->joined->results.data[0];
     for (uint16_t w = 0; w < words; w++)
-        if (is_bool)
+        if (joined)
+            word[w] = nvptx_scalar(n, &n->joined->operands.data[w], t.dtype);
+        else if (is_bool)
             word[w] = t.count == 1 ? e[0] : nvptx_packed(n, t, e, w);
         else
             word[w] = t.count == 1 ? nvptx_scalar(n, o, t.dtype) : nvptx_word(n, o, t.dtype, w);
@@ -132,17 +135,18 @@ static void load(struct nvptx *n, const struct thread_operation *op, const char 
 /* One instruction moves 1, 2 or 4 words, or a part of one. */
 static void load_or_store(struct nvptx *n, const struct thread_operation *op)
 {
-    static const char *const mnemonic[3][2][3] = {
+    static const char *const mnemonic[4][2][3] = {
         {{"ld.global.*", "ld.global.v2.*", "ld.global.v4.*"},
          {"st.global.*", "st.global.v2.*", "st.global.v4.*"}},
         {{"ld.shared.*", "ld.shared.v2.*", "ld.shared.v4.*"},
          {"st.shared.*", "st.shared.v2.*", "st.shared.v4.*"}},
         {{"ld.shared::cluster.*", "ld.shared::cluster.v2.*", "ld.shared::cluster.v4.*"},
-         {"st.shared::cluster.*", "st.shared::cluster.v2.*", "st.shared::cluster.v4.*"}}};
+         {"st.shared::cluster.*", "st.shared::cluster.v2.*", "st.shared::cluster.v4.*"}},
+        {{"ld.global.nc.*", "ld.global.nc.v2.*", "ld.global.nc.v4.*"}}};
     const bool peer = op->op == THREAD_LOAD_PEER || op->op == THREAD_STORE_PEER;
     const bool own = op->op == THREAD_LOAD_SHARED || op->op == THREAD_STORE_SHARED ||
                      op->op == THREAD_LOAD_SHARED_IF;
-    const int shared = peer ? 2 : own;
+    const int space = peer ? 2 : op->op == THREAD_LOAD_CONST ? 3 : own;
     const bool stores = op->results.count == 0;
     const struct thread_operand *from = op->operands.data + is_guarded(op->op);
     const struct thread_operand *last = &op->operands.data[op->operands.count - 1];
@@ -157,7 +161,7 @@ static void load_or_store(struct nvptx *n, const struct thread_operation *op)
         nvptx_fail(n, op);
         return;
     }
-    const char *text = mnemonic[shared][stores][words / 2];
+    const char *text = mnemonic[space][stores][words / 2];
     struct ptx_operand at = peer  ? ptx_at(peer_address(n, op), 0)
                             : own ? nvptx_element(n, from)
                                   : global(n, from, (int64_t)dtype_size(op->types[0]));
@@ -489,6 +493,7 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
     }
     switch (op->op) {
     case THREAD_LOAD:
+    case THREAD_LOAD_CONST:
     case THREAD_STORE:
     case THREAD_LOAD_SHARED:
     case THREAD_STORE_SHARED:

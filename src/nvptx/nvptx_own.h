@@ -11,6 +11,12 @@ struct nvptx_registers {
     struct ptx_operand *word;
 };
 
+/* Addresses of element `index` of an array at 0, by the logarithm of an element's bytes. */
+struct nvptx_places {
+    unsigned sizes; /* a bit each */
+    struct ptx_operand at[5];
+};
+
 /* A file of the program: its number in the PTX. */
 struct nvptx_file {
     const struct source *source;
@@ -32,8 +38,12 @@ struct nvptx {
     const struct thread_value **same; /* by number: the value that has the same bits; NULL: none */
     uint16_t *word_of_same;           /* by number: and the word of it at which they begin */
     struct ptx_operand memory;        /* address of shared memory */
-    struct ptx_operand guard;         /* of the effects of an `if`; kind PTX_NOTHING: none */
-    struct nvptx_loop *loop;          /* innermost */
+    const struct thread_operation
+        *joined; /* the operation before, if the next one stores its group as it is */
+    struct nvptx_places *
+        *places;              /* by number of a value that is an index: where its elements are */
+    struct ptx_operand guard; /* of the effects of an `if`; kind PTX_NOTHING: none */
+    struct nvptx_loop *loop;  /* innermost */
     const struct thread_operation *branch; /* the `if` of this region */
     /* lines of the program, of a function with `lines` */
     VEC(struct nvptx_file) files;
@@ -42,7 +52,7 @@ struct nvptx {
 
 static inline bool nvptx_is_load(enum thread_opcode op)
 {
-    return op == THREAD_LOAD || op == THREAD_LOAD_SHARED;
+    return op == THREAD_LOAD || op == THREAD_LOAD_CONST || op == THREAD_LOAD_SHARED;
 }
 /* Returns whether an `if` gives values that its first arm loads, and is done by predicates. */
 bool nvptx_guards_loads(const struct thread_operation *op);
