@@ -227,7 +227,7 @@ static void emit_roles(struct emit *m, const struct stmt *first)
 static bool check_target(struct emit *m)
 {
     const struct target *t = m->options->target;
-    if (t->ptx.number == 90 && t->ptx.suffix == 'a')
+    if ((t->ptx.number == 90 && t->ptx.suffix == 'a') || m->by_threads)
         return true;
     emit_error(m, m->kernel->loc,
                "`%s` has roles, mbarriers or tensor copies, which are for sm_90a%s; this is %s",
@@ -260,7 +260,10 @@ static void emit_body(struct emit *m)
 {
     const struct kernel *k = m->kernel;
     m->b.where = k->loc;
-    enter_place(m, 0, k->warps, 1);
+    if (m->by_threads)
+        m->place = (struct place){.lane = number(m, THREAD_LANE)};
+    else
+        enter_place(m, 0, k->warps, 1);
     m->place.role = -1;
     m->barriers = 1;
     prologue(m);
@@ -276,19 +279,20 @@ static void emit_body(struct emit *m)
     }
 }
 
-struct thread_function *emit_thread(struct arena *a, struct kernel *k,
-                                    const struct lower_options *options, struct diag *diag,
-                                    struct lowered *out)
+static struct thread_function *make_function(struct emit *m)
 {
-    struct emit *m = arena_new(a, struct emit);
-    *m = (struct emit){.arena = a, .kernel = k, .options = options, .diag = diag, .out = out};
-    thread_build_start(&m->b, a, k->name, options->target->ptx);
-    m->b.function->where = k->loc;
-    m->b.function->lines = options->lines;
-    m->b.function->threads = (uint32_t)kernel_block_threads(k);
-    for (int i = 0; i < 3; i++)
-        m->b.function->cluster[i] = (uint32_t)k->cluster[i];
-    m->b.function->blocks = k->resident > 0 ? (uint32_t)k->resident : 1;
+    const struct kernel *k = m->kernel;
+    struct thread_function *f;
+    thread_build_start(&m->b, m->arena, k->name, m->options->target->ptx);
+    f = m->b.function;
+    f->where = k->loc;
+    f->lines = m->options->lines;
+    f->threads = (uint32_t)kernel_block_threads(k);
+    f->blocks = k->resident > 0 ? (uint32_t)k->resident : !m->by_threads;
+    for (int i = 0; i < 3; i++) {
+        f->cluster[i] = (uint32_t)k->cluster[i];
+        f->shape[i] = m->by_threads ? (uint32_t)k->threads[i] : 0;
+    }
     m->shared_bytes = k->shared_bytes;
     if (!check_target(m) || !shared_fits(m))
         return NULL;
@@ -302,8 +306,53 @@ struct thread_function *emit_thread(struct arena *a, struct kernel *k,
     if (!m->failed)
         shared_fits(m);
     for (size_t i = 0; i < m->function_parameters.count; i++)
-        vec_push(a, &m->b.function->parameters, m->function_parameters.data[i]);
-    return m->failed ? NULL : m->b.function;
+        vec_push(m->arena, &f->parameters, m->function_parameters.data[i]);
+    return m->failed ? NULL : f;
+}
+
+struct thread_function *emit_thread(struct arena *a, struct kernel *k,
+                                    const struct lower_options *options, struct diag *diag,
+                                    struct lowered *out)
+{
+    struct emit *m = arena_new(a, struct emit);
+    *m = (struct emit){.arena = a, .kernel = k, .options = options, .diag = diag, .out = out};
+    return make_function(m);
+}
+
+/* Makes the module of thread IR after its passes. */
+static bool make_module(struct arena *a, const struct thread_function *f, struct diag *diag,
+                        struct lowered *out)
+{
+    out->thread = f;
+    out->module = nvptx_emit(a, f, diag);
+    if (!out->module)
+        return false;
+    out->function = ptx_find_function(out->module, f->name);
+    out->block[0] = (int)f->threads;
+    out->block[1] = out->block[2] = 1;
+    for (int i = 0; i < 3 && f->shape[0]; i++)
+        out->block[i] = (int)f->shape[i];
+    out->shared_bytes = nvptx_shared_bytes(f);
+    out->registers = (int)thread_launch_registers(f);
+    return true;
+}
+
+bool emit_thread_level(struct arena *a, struct kernel *k, const struct lower_options *options,
+                       struct diag *diag, struct lowered *out)
+{
+    struct emit *m = arena_new(a, struct emit);
+    *out = (struct lowered){0};
+    *m = (struct emit){.arena = a,
+                       .kernel = k,
+                       .options = options,
+                       .diag = diag,
+                       .out = out,
+                       .by_threads = &emit_by_threads};
+    struct thread_function *f = make_function(m);
+    if (!f || !thread_verify(a, f, diag))
+        return false;
+    thread_optimise_elements(a, f);
+    return make_module(a, f, diag, out);
 }
 
 bool emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
@@ -316,14 +365,5 @@ bool emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *
     if (!f || !thread_verify(a, f, diag))
         return false;
     thread_optimise(a, f);
-    out->thread = f;
-    out->module = nvptx_emit(a, f, diag);
-    if (!out->module)
-        return false;
-    out->function = ptx_find_function(out->module, f->name);
-    out->block[0] = (int)f->threads;
-    out->block[1] = out->block[2] = 1;
-    out->shared_bytes = nvptx_shared_bytes(f);
-    out->registers = (int)thread_launch_registers(f);
-    return true;
+    return make_module(a, f, diag, out);
 }

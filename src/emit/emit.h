@@ -14,6 +14,8 @@
  *   emit_view.c     views: loads and stores of register tiles, atomics
  *   emit_tensor.c   mbarriers, tensor copies
  *   emit_product.c  products of warpgroups
+ *   emit_element.c  thread-level kernels: elements that each thread has for itself
+ *   emit_turns.c    thread-level kernels: loops with several copies of their body
  *
  * Register tiles have the layout of the sums of products of warpgroups: each group of four warps has a part of the rows, 64 at
  * a time, as wgmma places them (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"). Other numbers of warps have 16 rows
@@ -28,6 +30,10 @@
 /* After all passes ran for the target. Reports what the target lacks, or has no code yet; false then. */
 bool emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
                  struct diag *diag, struct lowered *out);
+
+/* The same for a thread-level kernel (kernel_thread_level), by way of thread IR. emit_element.c has what it lacks. */
+bool emit_thread_level(struct arena *a, struct kernel *k, const struct lower_options *options,
+                       struct diag *diag, struct lowered *out);
 
 /* Returns the kernel's thread IR before its passes, and out's parameters. NULL: errors are reported. For a kernel
  * with Hopper's constructs (kernel_uses_roles). */

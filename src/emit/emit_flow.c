@@ -44,7 +44,7 @@ static void note_change(void *user, struct stmt *s)
 {
     struct changes *c = user;
     enum op op = s->kind == STMT_EFFECT ? s->value->op : OP_COUNT;
-    if (s->kind == STMT_ASSIGN && s->target->op == OP_REF)
+    if (s->kind == STMT_ASSIGN && (s->target->op == OP_REF || s->target->sym->storage == ST_ARRAY))
         add_variable(c, s->target->sym);
     if (op == OP_WAIT && s->value->count == 1)
         add_variable(c, s->value->args[0]->sym);
@@ -403,7 +403,11 @@ static bool test(struct emit *m, const struct stmt *s)
 {
     if (!s->condition)
         return true;
-    struct scalar c = emit_not(m, emit_as(m, emit_scalar(m, s->condition), DT_BOOL));
+    struct scalar holds = m->loop->copies > 1
+                              ? emit_op2(m, THREAD_LT, m->loop->limit.dtype,
+                                         emit_scalar(m, s->condition->args[0]), m->loop->limit)
+                              : emit_as(m, emit_scalar(m, s->condition), DT_BOOL);
+    struct scalar c = emit_not(m, holds);
     if (c.o.kind == THREAD_VALUE)
         leave_if(m, c);
     else if (c.o.integer) {
@@ -500,7 +504,22 @@ static void end_loop(struct emit *m, struct flow_loop *loop)
     give(m, &loop->variables, &after);
 }
 
-static void emit_turns(struct emit *m, struct flow_loop *loop)
+/* Emits the bodies of a turn. */
+static void emit_bodies(struct emit *m, struct flow_loop *loop)
+{
+    const struct stmt *s = loop->s;
+    if (!loop->first && !test(m, s))
+        return;
+    for (int i = 0; i < loop->bodies && !m->ended; i++) {
+        emit_list(m, s->body);
+        if (i + 1 < loop->bodies)
+            emit_list(m, s->step);
+        if (i + 1 < loop->bodies && loop->copies == 1)
+            test(m, s);
+    }
+}
+
+static void emit_loop_once(struct emit *m, struct flow_loop *loop)
 {
     const struct stmt *s = loop->s;
     struct thread_region *outer = m->b.region;
@@ -512,8 +531,7 @@ static void emit_turns(struct emit *m, struct flow_loop *loop)
     begin_loop(m, loop);
     m->loop = loop;
     m->ended = false;
-    if (loop->first || test(m, s))
-        emit_list(m, s->body);
+    emit_bodies(m, loop);
     if (!m->ended)
         end_turn(m);
     m->loop = loop->outer;
@@ -547,13 +565,29 @@ static bool begin_late(struct emit *m, struct flow_loop *loop, struct values *be
     return true;
 }
 
-void emit_loop(struct emit *m, const struct stmt *s)
+/* Leaves out the variables that have a constant in each copy of the body. */
+static void drop_cycles(struct variable_list *l, const struct turns *t)
 {
-    emit_list(m, s->init);
-    struct flow_loop loop = {.s = s, .outer = m->loop};
+    size_t left = 0;
+    for (size_t i = 0; i < l->list.count; i++) {
+        bool cycle = false;
+        for (size_t j = 0; j < t->cycles.count; j++)
+            cycle |= t->cycles.data[j] == l->list.data[i]->sym;
+        if (!cycle)
+            l->list.data[left++] = l->list.data[i];
+    }
+    l->list.count = left;
+}
+
+void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct turns *t, int copies,
+                         struct scalar limit)
+{
+    struct flow_loop loop = {.s = s, .outer = m->loop, .copies = copies, .limit = limit};
+    loop.bodies = copies > 1 ? copies : t->period;
     find_changes(m, s->body, &loop.variables);
     find_changes(m, s->step, &loop.variables);
-    loop.first = has_first_turn(m, s);
+    drop_cycles(&loop.variables, t);
+    loop.first = copies == 1 && has_first_turn(m, s);
     loop.slots = slots_of(&loop.variables);
     loop.exit_age = arena_array(m->arena, int, loop.variables.list.count + 1);
     loop.late = arena_array(m->arena, bool, loop.variables.list.count + 1);
@@ -564,7 +598,17 @@ void emit_loop(struct emit *m, const struct stmt *s)
     do {
         m->out->placed.count = placed;
         m->place.touched = touched;
-        emit_turns(m, &loop);
+        emit_loop_once(m, &loop);
     } while (begin_late(m, &loop, &before, operations, live));
     end_loop(m, &loop);
+}
+
+void emit_loop(struct emit *m, const struct stmt *s)
+{
+    static const struct turns one = {.copies = 1, .period = 1};
+    emit_list(m, s->init);
+    if (m->by_threads)
+        m->by_threads->loop(m, s);
+    else
+        emit_loop_of_copies(m, s, &one, 1, emit_constant(DT_I32, 0));
 }

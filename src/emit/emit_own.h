@@ -78,6 +78,9 @@ struct flow_loop {
     int exits, slots;
     bool *late; /* by variable: a turn leaves it in flight, and the loop does not begin so */
     bool first; /* the first turn is certain */
+    int copies; /* of the body in a turn, under one test */
+    int bodies; /* of the body in a turn */
+    struct scalar limit; /* of several copies: the counter is less at the start of a turn */
     struct flow_loop *outer;
 };
 
@@ -116,6 +119,7 @@ struct emit {
     const struct lower_options *options;
     struct diag *diag;
     struct lowered *out;
+    const struct by_threads *by_threads; /* NULL: not a thread-level kernel */
     struct thread_builder b;
     struct number_map variables; /* sym → struct variable */
     struct number_map fixed;     /* sym → struct scalar: parameters */
@@ -177,6 +181,8 @@ struct scalar emit_not(struct emit *m, struct scalar v);
  * if thread IR has none. */
 bool emit_apply(struct emit *m, enum op op, enum dtype t, const struct thread_operand *args,
                 int count, struct thread_operand *result);
+/* The elementwise operation of e on scalars, one for each argument. */
+struct scalar emit_apply_scalars(struct emit *m, const struct expr *e, struct scalar *args);
 struct thread_operand emit_cast(struct emit *m, enum dtype to, enum dtype from,
                                 struct thread_operand v);
 
@@ -192,6 +198,26 @@ void emit_loop(struct emit *m, const struct stmt *s);
 void emit_leave(struct emit *m, const struct stmt *s);
 /* Emits `body` for the role's one thread. */
 void emit_one_thread(struct emit *m, const struct stmt *body);
+
+/* --- emit_turns.c --- */
+
+/* How a thread-level kernel does a loop. */
+struct turns {
+    bool whole; /* all turns one after the other: its condition is constant in each */
+    int copies; /* of the body in a turn while as many are left, then one at a time; 1: no copies */
+    int64_t step;
+    const struct sym *counter;
+    const struct expr *bound;
+    bool even; /* no turn is left after these */
+    int period; /* of the loop's variables that go round among constants: a copy of the body for each */
+    VEC(const struct sym *) cycles; /* these variables */
+};
+/* Emits a loop of a thread-level kernel, after its `init`. */
+void emit_loop_of_threads(struct emit *m, const struct stmt *s);
+/* Emits a loop whose turns have `copies` of the body under one test, that the counter is less than the limit; or, if copies
+ * is 1, as many as the turns' period. emit_flow.c */
+void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct turns *t, int copies,
+                         struct scalar limit);
 
 /* --- emit_stmt.c --- */
 
@@ -346,6 +372,20 @@ void emit_view_store_element(struct emit *m, const struct expr *target, struct s
 struct scalar emit_view_atomic(struct emit *m, const struct expr *e);
 /* Emits an atomic of each element of a part. */
 void emit_view_atomics(struct emit *m, const struct expr *e);
+
+/* --- emit_element.c: of thread-level kernels --- */
+
+/* A table, because only emit_thread_level names it: a program that does not call that is linked without these. */
+struct by_threads {
+    /* Returns the element that an access reads. */
+    struct scalar (*element)(struct emit *m, const struct expr *e);
+    void (*store)(struct emit *m, const struct expr *target, const struct expr *value);
+    /* Declares, assigns to, a thread's own array. */
+    void (*declare)(struct emit *m, const struct stmt *s);
+    void (*assign)(struct emit *m, struct variable *v, const struct stmt *s);
+    void (*loop)(struct emit *m, const struct stmt *s);
+};
+extern const struct by_threads emit_by_threads;
 
 /* --- emit_tensor.c --- */
 

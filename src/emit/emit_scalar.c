@@ -236,6 +236,8 @@ static enum dtype joined_type(const struct expr *e)
     enum dtype t = e->args[0]->type.dtype;
     if (e->op == OP_SHL || e->op == OP_SHR)
         return e->type.dtype;
+    if (e->op == OP_LAND || e->op == OP_LOR)
+        return DT_BOOL;
     for (int i = 1; i < e->count; i++)
         t = dtype_join(t, e->args[i]->type.dtype);
     return t;
@@ -243,10 +245,7 @@ static enum dtype joined_type(const struct expr *e)
 
 static struct scalar apply(struct emit *m, const struct expr *e)
 {
-    enum dtype t = joined_type(e);
-    bool shift = e->op == OP_SHL || e->op == OP_SHR;
     struct scalar args[3] = {0};
-    struct thread_operand operands[3], result;
     if (e->count < 1 || e->count > 3) {
         emit_missing(m, e->loc, op_table[e->op].text, emit_way_out(e->op));
         return emit_constant(e->type.dtype, 0);
@@ -255,8 +254,27 @@ static struct scalar apply(struct emit *m, const struct expr *e)
     if ((both || e->op == OP_LOR) && reads_memory(e->args[1]))
         return branch(m, emit_as(m, emit_scalar(m, e->args[0]), DT_BOOL), both ? e->args[1] : NULL,
                       both ? NULL : e->args[1], DT_BOOL);
+    for (int i = 0; i < e->count; i++)
+        args[i] = emit_scalar(m, e->args[i]);
+    return emit_apply_scalars(m, e, args);
+}
+
+struct scalar emit_apply_scalars(struct emit *m, const struct expr *e, struct scalar *args)
+{
+    enum dtype t = joined_type(e);
+    bool shift = e->op == OP_SHL || e->op == OP_SHR;
+    struct thread_operand operands[3], result;
+    if (e->op == OP_WHERE || e->op == OP_SELECT) {
+        struct scalar c = emit_as(m, args[0], DT_BOOL);
+        if (c.o.kind != THREAD_VALUE)
+            return emit_as(m, args[c.o.integer ? 1 : 2], e->type.dtype);
+        return of_value(THREAD_ADD_OP(&m->b, THREAD_SELECT, e->type.dtype, DT_NONE, c.o,
+                                      emit_as(m, args[1], e->type.dtype).o,
+                                      emit_as(m, args[2], e->type.dtype).o),
+                        e->type.dtype);
+    }
     for (int i = 0; i < e->count; i++) {
-        args[i] = emit_as(m, emit_scalar(m, e->args[i]), shift && i == 1 ? DT_U32 : t);
+        args[i] = emit_as(m, args[i], shift && i == 1 ? DT_U32 : t);
         operands[i] = args[i].o;
     }
     if (e->op == OP_NOT)
@@ -334,7 +352,10 @@ struct scalar emit_scalar(struct emit *m, const struct expr *e)
     case OP_CAST: return emit_as(m, emit_scalar(m, e->args[0]), e->type.dtype);
     case OP_SELECT:
     case OP_WHERE: return choose(m, e);
+    case OP_THREAD: return special(m, THREAD_TID_X, e->axis);
     case OP_ACCESS:
+        if (m->by_threads)
+            return m->by_threads->element(m, e);
         if (e->sym->storage == ST_VIEW)
             return emit_view_element(m, e);
         if (e->sym->storage == ST_SHARED)

@@ -53,6 +53,10 @@ static void sync_earlier(struct emit *m, const struct stmt *s)
 static void store(struct emit *m, const struct expr *target, const struct expr *value)
 {
     bool of_view = target->sym->storage == ST_VIEW;
+    if (m->by_threads) {
+        m->by_threads->store(m, target, value);
+        return;
+    }
     if (target->type.rank == 0) {
         struct scalar v = emit_as(m, emit_scalar(m, value), target->type.dtype);
         if (of_view)
@@ -94,8 +98,11 @@ static void declare(struct emit *m, const struct stmt *s)
     case ST_VIEW:
     case ST_MBARRIER: break;
     default:
-        emit_missing(m, s->loc, "an array",
-                     "use scalars, or a shared tile, whose elements can be indexed");
+        if (m->by_threads && s->sym->storage == ST_ARRAY)
+            m->by_threads->declare(m, s);
+        else
+            emit_missing(m, s->loc, "an array",
+                         "use scalars, or a shared tile, whose elements can be indexed");
         break;
     }
 }
@@ -108,6 +115,8 @@ static void assign(struct emit *m, const struct stmt *s)
         emit_product(m, s);
     else if (v && to->storage == ST_SCALAR)
         v->slots[0].o = emit_as(m, emit_scalar(m, s->value), to->type.dtype).o;
+    else if (v && to->storage == ST_ARRAY)
+        m->by_threads->assign(m, v, s);
     else if (v)
         emit_tile_assign(m, v, s->value);
     else

@@ -163,6 +163,8 @@ uint32_t thread_launch_registers(const struct thread_function *f);
 
 /* Runs all passes, in their order. */
 void thread_optimise(struct arena *a, struct thread_function *f);
+/* Also reaches and combines elements: for programs whose order of loads is no schedule, such as thread-level kernels. */
+void thread_optimise_elements(struct arena *a, struct thread_function *f);
 
 /* Computes each scalar once in the regions that its first computation dominates; computes operations on constant
  * integers, and drops those that change nothing, such as an addition of 0. An argument of a loop that keeps the
@@ -176,9 +178,10 @@ void thread_unroll(struct arena *a, struct thread_function *f);
 const struct thread_operation *thread_only_continue(const struct thread_operation *loop);
 /* Moves scalars that do not change in a loop out of it. */
 void thread_hoist(struct arena *a, struct thread_function *f);
-/* Reaches elements of memory by stepped pointers and constant distances. Requires that invariant scalars were hoisted. */
+/* Reaches elements of memory by stepped pointers and constant distances. Requires that invariant scalars were hoisted;
+ * leaves scalars that thread_number and thread_drop_unused make fewer. thread_reach.c */
 void thread_reach(struct arena *a, struct thread_function *f);
-/* Combines loads of neighbouring elements of shared memory. */
+/* Combines loads, and stores, of neighbouring elements of shared memory: 8 or 16 bytes in one. thread_combine.c */
 void thread_combine(struct arena *a, struct thread_function *f);
 /* Drops operations without effects whose results nothing needs, and what is passed to arguments of loops, and to results
  * of loops and branches, that nothing needs. thread_live.c */

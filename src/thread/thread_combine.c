@@ -46,9 +46,12 @@ static void note_divisor(void *user, const struct thread_operation *op, const st
         (uintptr_t)divisor;
 }
 
-/* Returns the place of the load of the element `distance` after that of operation `from`; 0: there is none. */
-static size_t find_neighbour(const struct thread_region *r, size_t from, int64_t distance)
+/* Returns the place of the access to the element `distance` after that of operation `from`; 0: there is none. A store
+ * to one of the `count` elements that comes a second time is none, because it has to come last. */
+static size_t find_neighbour(const struct thread_region *r, size_t from, int64_t distance,
+                             size_t count, const bool *taken)
 {
+    uint32_t seen = 1;
     const struct thread_operation *first = r->operations.data[from];
     const struct thread_operand *o = &first->operands.data[0];
     for (size_t i = from + 1; i < r->operations.count; i++) {
@@ -60,21 +63,29 @@ static size_t find_neighbour(const struct thread_region *r, size_t from, int64_t
             stores && op->op == first->op && at->object == o->object && at->value == o->value;
         if (effects != THREAD_PURE && !sister && (stores || effects != THREAD_READS))
             return 0;
-        if (op->op == first->op && op->types[0] == first->types[0] && is_candidate(op)) {
-            const struct thread_operand *p = &op->operands.data[0];
-            if (p->object == o->object && p->value == o->value &&
-                p->integer == o->integer + distance)
-                return i;
-        }
+        if (op->op != first->op || at->object != o->object || at->value != o->value)
+            continue;
+        const int64_t away = at->integer - o->integer;
+        if (stores && !is_candidate(op))
+            return 0;
+        if (stores && (away < 0 || away >= (int64_t)count))
+            continue;
+        if (stores && (taken[i] || seen >> away & 1))
+            return 0;
+        if (away == distance && !taken[i] && op->types[0] == first->types[0] && is_candidate(op))
+            return i;
+        if (stores)
+            seen |= 1u << away;
     }
     return 0;
 }
 
-static bool find_neighbours(const struct thread_region *r, size_t from, size_t count, size_t *at)
+static bool find_neighbours(const struct thread_region *r, size_t from, size_t count,
+                            const bool *taken, size_t *at)
 {
     at[0] = from;
     for (size_t i = 1; i < count; i++) {
-        at[i] = find_neighbour(r, from, (int64_t)i);
+        at[i] = find_neighbour(r, from, (int64_t)i, count, taken);
         if (!at[i])
             return false;
     }
@@ -141,7 +152,7 @@ static void combine_region(struct combining *c, struct thread_region *r)
             continue;
         if (e && is_candidate(op))
             for (count = e->value / dtype_size(op->types[0]);
-                 count > 1 && !find_neighbours(r, i, count, at); count /= 2)
+                 count > 1 && !find_neighbours(r, i, count, taken, at); count /= 2)
                 ;
         if (count <= 1) {
             vec_push(c->build.arena, &to.operations, op);

@@ -1,20 +1,28 @@
 /* The order of the passes. */
 #include "thread/thread.h"
 
-void thread_optimise(struct arena *a, struct thread_function *f)
+static void make_scalars_few(struct arena *a, struct thread_function *f)
 {
-    thread_unroll(a, f);
     thread_number(a, f);
     thread_hoist(a, f);
     thread_number(a, f); /* values of several loops are now next to each other */
-    if (f->shape[0]) {
-        thread_reach(a, f);
-        thread_number(a, f);
-        thread_hoist(a, f);
-        thread_number(a, f);
-    }
+}
+
+void thread_optimise(struct arena *a, struct thread_function *f)
+{
+    thread_unroll(a, f);
+    make_scalars_few(a, f);
     thread_drop_unused(a, f);
-    if (f->shape[0])
-        thread_combine(a, f);
+    thread_add_fences(a, f);
+}
+
+void thread_optimise_elements(struct arena *a, struct thread_function *f)
+{
+    thread_unroll(a, f);
+    make_scalars_few(a, f);
+    thread_reach(a, f);
+    make_scalars_few(a, f);
+    thread_drop_unused(a, f);
+    thread_combine(a, f);
     thread_add_fences(a, f);
 }

@@ -15,6 +15,7 @@ import tempfile
 from tile_runner import fail
 
 INPUTS, OUTPUTS, DEPTH = 8, 32, 3
+RUNS = 3  # of each program, by thread_run
 BITS = {"u32": 32, "i32": 32, "u64": 64, "i64": 64, "u16": 16, "i16": 16, "u8": 8, "i8": 8}
 GROUPS = ["u32*2", "u32*3", "u32*6", "i16*3", "i16*6", "u8*3", "u8*6", "bool*3", "bool*6"]
 TYPES = ["u32"] * 4 + ["i32", "u64", "i64", "u16", "i8", "bool"] + GROUPS + ["u32*3", "u32*6"]
@@ -445,11 +446,11 @@ def main():
             file.write("".join(text for text, _ in programs))
         done = subprocess.run([os.environ["THREAD_RUN"], f"{folder}/programs"], capture_output=True, text=True)
     lines = done.stdout.splitlines()
-    for (text, wanted), line in zip((p for p in programs for _ in range(2)), lines):
+    for (text, wanted), line in zip((p for p in programs for _ in range(RUNS)), lines):
         if line != " ".join(map(str, wanted)):
             fail(f"{text}gives\n{line}, not\n{' '.join(map(str, wanted))}\n{done.stdout[-400:] if done.returncode else ''}")
-    if done.returncode or len(lines) != 2 * count:
-        fail(f"{done.returncode}: {len(lines)} of {2 * count} runs: {done.stderr}")
+    if done.returncode or len(lines) != RUNS * count:
+        fail(f"{done.returncode}: {len(lines)} of {RUNS * count} runs: {done.stderr}")
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
  *     thread_run FILE
  *
  * Each program in the file begins with a line of 8 words in a comment, its inputs. It is a kernel f(u64 %in, u64 %out).
- * Prints its 32 words of output in a line, once of the program as it is and once of the optimised one; or the messages
- * and status 1. */
+ * Prints its 32 words of output in a line: of the program as it is, of the optimised one, and of the one after
+ * thread_optimise_elements; or the messages and status 1. */
 #include "nvptx/nvptx.h"
 #include "ptx_thread.h"
 
@@ -34,7 +34,8 @@ static bool execute(struct arena *a, const struct ptx_module *m, const char *tex
 }
 
 /* Reads one program, and executes it. */
-static bool one(const char *text, size_t length, bool optimised)
+static bool one(const char *text, size_t length,
+                void (*optimise)(struct arena *a, struct thread_function *f))
 {
     static jmp_buf out_of_memory;
     struct arena arena;
@@ -48,8 +49,8 @@ static bool one(const char *text, size_t length, bool optimised)
     text_init(&messages, &arena);
     struct thread_function *f = thread_parse(&arena, &source, &diag);
     bool right = f && thread_verify(&arena, f, &diag);
-    if (right && optimised) {
-        thread_optimise(&arena, f);
+    if (right && optimise) {
+        optimise(&arena, f);
         right = thread_verify(&arena, f, &diag);
     }
     struct ptx_module *m = right ? nvptx_emit(&arena, f, &diag) : NULL;
@@ -74,7 +75,8 @@ int main(int count, char **words)
         char *next = strstr(at + 1, "\n//");
         end = next ? next + 1 : text + length;
         const size_t size = (size_t)(end - at);
-        if (!one(at, size, false) || !one(at, size, true))
+        if (!one(at, size, NULL) || !one(at, size, thread_optimise) ||
+            !one(at, size, thread_optimise_elements))
             return 1;
     }
     return 0;

@@ -1,8 +1,9 @@
 /* Reads thread IR, checks it, and prints it again, or its PTX.
  *
- *     thread_text [--ptx | --optimised | --plain] FILE.thread
+ *     thread_text [--ptx | --optimised | --elements | --plain | --pass=NAME] FILE.thread
  *
- * --ptx: of the optimised program; --plain: its PTX without optimisation; --optimised: the optimised program.
+ * --ptx: of the optimised program; --plain: its PTX without optimisation; --optimised: the optimised program; --elements:
+ * after thread_optimise_elements; --pass=reach: the program after this pass.
  *
  * Status 1: the text is wrong; the messages go to standard output. */
 #include "nvptx/nvptx.h"
@@ -31,10 +32,22 @@ static char *read_file(const char *path, size_t *length)
     return text;
 }
 
+static const struct {
+    const char *name;
+    void (*run)(struct arena *a, struct thread_function *f);
+} passes[] = {
+    {"--optimised", thread_optimise},         {"--ptx", thread_optimise},
+    {"--elements", thread_optimise_elements}, {"--plain", thread_add_fences},
+    {"--pass=unroll", thread_unroll},         {"--pass=number", thread_number},
+    {"--pass=hoist", thread_hoist},           {"--pass=reach", thread_reach},
+    {"--pass=combine", thread_combine},       {"--pass=drop_unused", thread_drop_unused},
+    {"--pass=add_fences", thread_add_fences},
+};
+
 /* Prints what `option` says. Returns whether the text is right. */
 static bool show(struct arena *a, const struct source *source, const char *option)
 {
-    bool plain = strcmp(option, "--plain") == 0, ptx = plain || strcmp(option, "--ptx") == 0;
+    const bool ptx = strcmp(option, "--plain") == 0 || strcmp(option, "--ptx") == 0;
     struct diag diag;
     struct text text;
     struct ptx_module *module = NULL;
@@ -42,12 +55,11 @@ static bool show(struct arena *a, const struct source *source, const char *optio
     text_init(&text, a);
     struct thread_function *f = thread_parse(a, source, &diag);
     bool ok = f && thread_verify(a, f, &diag);
-    if (ok && plain)
-        thread_add_fences(a, f);
-    else if (ok && *option) {
-        thread_optimise(a, f);
-        ok = thread_verify(a, f, &diag);
-    }
+    for (size_t i = 0; ok && i < sizeof passes / sizeof *passes; i++)
+        if (strcmp(passes[i].name, option) == 0) {
+            passes[i].run(a, f);
+            ok = thread_verify(a, f, &diag);
+        }
     if (ok && ptx)
         ok = (module = nvptx_emit(a, f, &diag)) != NULL;
     if (!ok)
@@ -67,7 +79,9 @@ int main(int count, char **words)
     struct source source = {.name = text_base_name(words[count - 1])};
     source.text = read_file(words[count - 1], &source.length);
     if (count < 2 || !source.text || setjmp(out_of_memory)) {
-        fprintf(stderr, "thread_text [--ptx | --optimised | --plain] FILE.thread\n");
+        fprintf(
+            stderr,
+            "thread_text [--ptx | --optimised | --elements | --plain | --pass=NAME] FILE.thread\n");
         return 2;
     }
     arena_init(&arena, &allocator_libc, &out_of_memory);

@@ -1,0 +1,371 @@
+/* Elements of views, of shared arrays and of a thread's own arrays, which one thread reads and writes for itself.
+ *
+ * An index is computed in the program's type and then widened by the operation `index`: no operation that makes an index
+ * may wrap (the language's rule for subscripts), so thread_reach may compute it in 64 bits from the start. A thread's own
+ * array is as many variables as it has elements: its indices are constants once loops are unrolled. */
+#include "emit/emit_own.h"
+
+static struct scalar times(struct emit *m, enum dtype t, struct scalar a, struct scalar b)
+{
+    return emit_op2(m, THREAD_MUL, t, a, b);
+}
+
+static struct scalar plus(struct emit *m, enum dtype t, struct scalar a, struct scalar b)
+{
+    return emit_op2(m, THREAD_ADD, t, a, b);
+}
+
+/* Returns an integer as an i64 that is an index. */
+static struct scalar index_of(struct emit *m, struct scalar v)
+{
+    if (v.dtype == DT_I64 || v.o.kind != THREAD_VALUE)
+        return emit_as(m, v, DT_I64);
+    return (struct scalar){thread_use(THREAD_ADD_OP(&m->b, THREAD_INDEX, DT_I64, v.dtype, v.o)),
+                           DT_I64};
+}
+
+static struct scalar index_at(struct emit *m, const struct expr *e, int axis)
+{
+    return emit_scalar(m, e->index[axis].value);
+}
+
+/* --- views --- */
+
+/* Returns the number of the element in memory, an i64. */
+static struct scalar view_at(struct emit *m, const struct sym *s, const struct scalar *indices)
+{
+    struct scalar at = emit_constant(DT_I64, 0), step = emit_constant(DT_I64, 1);
+    for (int i = s->type.rank - 1; i >= 0; i--) {
+        struct scalar index = index_of(m, indices[i]);
+        if (s->strides[0])
+            step = index_of(m, emit_scalar(m, s->strides[i]));
+        at = plus(m, DT_I64, times(m, DT_I64, index, step), at);
+        if (!s->strides[0] && i > 0)
+            step = times(m, DT_I64, step, index_of(m, emit_scalar(m, s->dims[i])));
+    }
+    return at;
+}
+
+/* --- shared arrays --- */
+
+static struct thread_operand shared_at(struct emit *m, const struct sym *s,
+                                       const struct scalar *indices)
+{
+    struct scalar at = emit_constant(DT_U32, 0);
+    int64_t step = 1;
+    for (int i = s->type.rank - 1; i >= 0; i--) {
+        struct scalar index = emit_as(m, indices[i], DT_U32);
+        at = plus(m, DT_U32, times(m, DT_U32, index, emit_constant(DT_U32, step)), at);
+        step *= s->type.extent[i];
+    }
+    return thread_element(emit_object(m, s), at.o, 0);
+}
+
+/* --- a thread's own arrays --- */
+
+static struct slot *own_slot(struct emit *m, const struct expr *e, const struct scalar *indices)
+{
+    struct variable *v = emit_variable(m, e->sym);
+    int64_t number = 0;
+    for (int i = 0; i < e->sym->type.rank; i++) {
+        struct scalar index = indices[i];
+        if (index.o.kind != THREAD_INTEGER || index.o.integer < 0 ||
+            index.o.integer >= e->sym->type.extent[i]) {
+            emit_missing(m, e->loc, "an element of a thread's array whose index is not constant",
+                         NULL);
+            return NULL;
+        }
+        number = number * e->sym->type.extent[i] + index.o.integer;
+    }
+    return &v->slots[number];
+}
+
+/* --- several elements --- */
+
+/* An access to a part of a view, a shared array or a thread's own array, element by element. */
+struct part_access {
+    const struct expr *e;
+    struct scalar start[MAX_RANK]; /* of each axis of the symbol */
+    struct scalar limit[MAX_RANK]; /* its extent, where elements may lie past the edge */
+    bool guarded[MAX_RANK];
+    int axis[MAX_RANK]; /* of the part; -1: an element */
+};
+
+static struct scalar extent_of(struct emit *m, const struct sym *s, int axis)
+{
+    return s->storage == ST_VIEW ? emit_scalar(m, s->dims[axis])
+                                 : emit_constant(DT_I32, s->type.extent[axis]);
+}
+
+static bool find_part(struct emit *m, const struct expr *e, struct part_access *p)
+{
+    int seen = 0;
+    *p = (struct part_access){.e = e};
+    for (int i = 0; i < e->sym->type.rank; i++) {
+        enum index_kind kind = i < e->indices ? e->index[i].kind : IX_ALL;
+        p->start[i] = kind == IX_ALL ? emit_constant(DT_I32, 0) : index_at(m, e, i);
+        p->axis[i] = kind == IX_ELEMENT ? -1 : seen++;
+        p->guarded[i] =
+            kind == IX_SLICE ? !e->index[i].inside : kind == IX_ELEMENT && e->otherwise != NULL;
+        if (p->guarded[i])
+            p->limit[i] = extent_of(m, e->sym, i);
+        if (kind == IX_GATHER)
+            emit_missing(m, e->loc, "a gather", NULL);
+    }
+    return !m->failed;
+}
+
+/* Returns the indices of element `number` of the part, and whether it lies inside. */
+static struct scalar element_of(struct emit *m, const struct part_access *p, int64_t number,
+                                struct scalar *index)
+{
+    const struct type *t = &p->e->type;
+    int64_t at[MAX_RANK] = {0};
+    struct scalar inside = emit_constant(DT_BOOL, 1);
+    for (int i = t->rank - 1; i >= 0; i--) {
+        at[i] = number % t->extent[i];
+        number /= t->extent[i];
+    }
+    for (int i = 0; i < p->e->sym->type.rank; i++) {
+        enum dtype type = p->start[i].dtype;
+        index[i] = p->axis[i] < 0 ? p->start[i]
+                                  : plus(m, type, p->start[i], emit_constant(type, at[p->axis[i]]));
+        if (!p->guarded[i])
+            continue;
+        struct scalar limit = p->limit[i];
+        bool wide = type == DT_I64 || type == DT_U64 || limit.dtype == DT_I64;
+        enum dtype as = wide ? DT_U64 : DT_U32;
+        inside =
+            emit_op2(m, THREAD_AND, DT_BOOL, inside,
+                     emit_op2(m, THREAD_LT, as, emit_as(m, index[i], as), emit_as(m, limit, as)));
+    }
+    return inside;
+}
+
+static struct scalar load_at(struct emit *m, const struct expr *e, const struct scalar *index)
+{
+    const struct sym *s = e->sym;
+    const enum dtype t = s->type.dtype;
+    struct thread_operand v;
+    if (s->storage == ST_ARRAY) {
+        struct slot *slot = own_slot(m, e, index);
+        return slot ? (struct scalar){slot->o, t} : emit_constant(t, 0);
+    }
+    if (s->storage == ST_SHARED) {
+        struct thread_operand from = shared_at(m, s, index);
+        v = thread_use(thread_add_counted(&m->b, THREAD_LOAD_SHARED, t, DT_NONE, 1, &from, 1));
+    } else {
+        const struct thread_operand from[] = {emit_base(m, s), view_at(m, s, index).o,
+                                              thread_integer(0)};
+        v = thread_use(thread_add_counted(&m->b, s->is_const ? THREAD_LOAD_CONST : THREAD_LOAD, t,
+                                          DT_NONE, 1, from, 3));
+    }
+    return (struct scalar){v, t};
+}
+
+static void store_at(struct emit *m, const struct expr *e, const struct scalar *index,
+                     struct scalar value)
+{
+    const struct sym *s = e->sym;
+    const enum dtype t = s->type.dtype;
+    if (s->storage == ST_ARRAY) {
+        struct slot *slot = own_slot(m, e, index);
+        if (slot)
+            slot->o = value.o;
+    } else if (s->storage == ST_SHARED) {
+        THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE, shared_at(m, s, index), value.o);
+    } else {
+        THREAD_ADD_OP(&m->b, THREAD_STORE, t, DT_NONE, emit_base(m, s), view_at(m, s, index).o,
+                      thread_integer(0), value.o);
+    }
+}
+
+/* Loads an element; `otherwise` if it lies outside. */
+static struct scalar load_if(struct emit *m, const struct expr *e, const struct scalar *index,
+                             struct scalar inside, struct scalar otherwise)
+{
+    if (inside.o.kind != THREAD_VALUE)
+        return inside.o.integer ? load_at(m, e, index) : otherwise;
+    struct thread_region *outer = m->b.region;
+    struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
+    vec_push(m->arena, &o->operands, inside.o);
+    for (int i = 0; i < 2; i++) {
+        m->b.region = arena_new(m->arena, struct thread_region);
+        vec_push(m->arena, &o->regions, m->b.region);
+        struct scalar v = i == 0 ? load_at(m, e, index) : otherwise;
+        v.o.where = m->b.where;
+        struct thread_operation *yield = thread_add_control(&m->b, THREAD_YIELD);
+        vec_push(m->arena, &yield->operands, v.o);
+    }
+    m->b.region = outer;
+    struct thread_value *v =
+        thread_new_value(&m->b, (struct thread_type){.dtype = e->sym->type.dtype, .count = 1});
+    vec_push(m->arena, &o->results, v);
+    return (struct scalar){thread_use(v), e->sym->type.dtype};
+}
+
+static void store_if(struct emit *m, const struct expr *e, const struct scalar *index,
+                     struct scalar inside, struct scalar value)
+{
+    struct thread_region *outer = m->b.region;
+    if (inside.o.kind != THREAD_VALUE) {
+        if (inside.o.integer)
+            store_at(m, e, index, value);
+        return;
+    }
+    struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
+    vec_push(m->arena, &o->operands, inside.o);
+    m->b.region = arena_new(m->arena, struct thread_region);
+    vec_push(m->arena, &o->regions, m->b.region);
+    store_at(m, e, index, value);
+    m->b.region = outer;
+}
+
+static struct scalar *load_part(struct emit *m, const struct expr *e)
+{
+    struct part_access p;
+    struct scalar index[MAX_RANK];
+    const int64_t count = type_elements(&e->type);
+    struct scalar *v = arena_array(m->arena, struct scalar, count + 1);
+    if (!find_part(m, e, &p))
+        return v;
+    struct scalar otherwise = e->otherwise ? emit_as(m, emit_scalar(m, e->otherwise), e->type.dtype)
+                                           : emit_constant(e->type.dtype, 0);
+    for (int64_t i = 0; i < count; i++) {
+        struct scalar inside = element_of(m, &p, i, index);
+        v[i] = load_if(m, e, index, inside, otherwise);
+    }
+    return v;
+}
+
+static void store_elements(struct emit *m, const struct expr *target, const struct scalar *v)
+{
+    struct part_access p;
+    struct scalar index[MAX_RANK];
+    const int64_t count = type_elements(&target->type);
+    if (!find_part(m, target, &p))
+        return;
+    for (int64_t i = 0; i < count; i++) {
+        struct scalar inside = element_of(m, &p, i, index);
+        store_if(m, target, index, inside, emit_as(m, v[i], target->sym->type.dtype));
+    }
+}
+
+static struct scalar element(struct emit *m, const struct expr *e)
+{
+    return load_part(m, e)[0];
+}
+
+/* Spreads elements over a shape that they are broadcast to. */
+static struct scalar *spread(struct emit *m, struct scalar *v, const struct type *from,
+                             const struct type *to)
+{
+    const int64_t count = type_elements(to);
+    struct scalar *all = arena_array(m->arena, struct scalar, count + 1);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t rest = i, at = 0, step = 1;
+        for (int a = to->rank - 1, b = from->rank - 1; b >= 0; a--, b--) {
+            at += (from->extent[b] == 1 ? 0 : rest % to->extent[a]) * step;
+            step *= from->extent[b];
+            rest /= to->extent[a];
+        }
+        all[i] = v[at];
+    }
+    return all;
+}
+
+/* Returns the elements of an expression that each thread has for itself, row-major. */
+static struct scalar *elements_of(struct emit *m, const struct expr *e)
+{
+    const int64_t count = type_elements(&e->type);
+    struct scalar *v = arena_array(m->arena, struct scalar, count + 1);
+    enum { MOST = 256, MOST_ARGS = 3 };
+    for (int64_t i = 0; i < count; i++)
+        v[i] = emit_constant(e->type.dtype, 0);
+    if (count > MOST) {
+        emit_missing(m, e->loc, "a large array", NULL);
+        return v;
+    }
+    if (e->type.rank == 0) {
+        v[0] = emit_scalar(m, e);
+        return v;
+    }
+    if (e->op == OP_ACCESS)
+        return load_part(m, e);
+    if (e->op == OP_REF) {
+        const struct variable *x = emit_variable(m, e->sym);
+        for (int64_t i = 0; x && i < count; i++)
+            v[i] = (struct scalar){x->slots[i].o, e->type.dtype};
+        if (!x)
+            emit_missing(m, e->loc, "this array", NULL);
+        return v;
+    }
+    bool shaped = e->op == OP_BROADCAST || e->op == OP_RESHAPE || e->op == OP_CAST;
+    if ((!shaped && !op_is_elementwise(e->op) && e->op != OP_WHERE) || e->count > MOST_ARGS ||
+        e->count < 1) {
+        emit_missing(m, e->loc, arena_printf(m->arena, "`%s` of arrays", op_table[e->op].text),
+                     NULL);
+        return v;
+    }
+    struct scalar *args[MOST_ARGS];
+    for (int i = 0; i < e->count; i++) {
+        args[i] = elements_of(m, e->args[i]);
+        if (e->op != OP_RESHAPE)
+            args[i] = spread(m, args[i], &e->args[i]->type, &e->type);
+    }
+    for (int64_t i = 0; i < count && !m->failed; i++) {
+        struct scalar one[MOST_ARGS];
+        for (int j = 0; j < e->count; j++)
+            one[j] = args[j][i];
+        v[i] = shaped ? emit_as(m, one[0], e->type.dtype) : emit_apply_scalars(m, e, one);
+    }
+    return v;
+}
+
+/* --- statements --- */
+
+static void store(struct emit *m, const struct expr *target, const struct expr *value)
+{
+    struct scalar one;
+    if (target->type.rank > 0 && !expr_is_per_thread(target) && target->sym->storage != ST_ARRAY) {
+        emit_missing(m, target->loc, "a copy by all threads", NULL);
+    } else if (target->type.rank == 0) {
+        one = emit_scalar(m, value);
+        store_elements(m, target, &one);
+    } else {
+        store_elements(m, target, elements_of(m, value));
+    }
+}
+
+/* Gives each element of an array of the thread its value; a single one serves all. */
+static void give_elements(struct emit *m, struct variable *v, const struct expr *value,
+                          enum dtype t)
+{
+    const struct scalar *x = elements_of(m, value);
+    const bool one = type_elements(&value->type) == 1;
+    for (int i = 0; i < v->count && !m->failed; i++)
+        v->slots[i] = (struct slot){emit_as(m, x[one ? 0 : i], t).o, {.dtype = t, .count = 1}};
+}
+
+static void declare(struct emit *m, const struct stmt *s)
+{
+    enum { MOST = 64 };
+    const int64_t count = type_elements(&s->sym->type);
+    const enum dtype t = s->sym->type.dtype;
+    if (count > MOST) {
+        emit_missing(m, s->loc, "a large array", NULL);
+        return;
+    }
+    struct variable *v = emit_declare(m, s->sym, (int)count);
+    for (int i = 0; i < count; i++)
+        v->slots[i] = (struct slot){emit_constant(t, 0).o, {.dtype = t, .count = 1}};
+    if (s->value)
+        give_elements(m, v, s->value, t);
+}
+
+static void assign(struct emit *m, struct variable *v, const struct stmt *s)
+{
+    give_elements(m, v, s->value, s->target->sym->type.dtype);
+}
+
+const struct by_threads emit_by_threads = {element, store, declare, assign, emit_loop_of_threads};

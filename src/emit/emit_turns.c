@@ -1,0 +1,263 @@
+/* How often the body of a loop is repeated in a thread-level kernel. Small innermost loops are repeated without being
+ * asked: a counter's step and its test then count for several turns, and the copies' accesses are neighbours. */
+#include "emit/emit_own.h"
+
+enum { OWN_BODY = 64, OWN_TURNS = 32, OWN_WHOLE = 512, MOST_WHOLE = 1 << 16 };
+
+/* --- what the body does --- */
+
+struct found {
+    const struct sym *sym;
+    int assignments; /* of sym */
+    bool loops, collective, escapes;
+    int64_t cost;
+};
+
+static void count_expr(void *user, struct expr **at)
+{
+    struct found *f = user;
+    f->cost += (*at)->op != OP_LITERAL && (*at)->op != OP_REF;
+}
+
+static void count(struct found *f, const struct expr *e)
+{
+    struct expr *root = (struct expr *)e;
+    if (e)
+        expr_walk(&root, count_expr, f);
+}
+
+static void look(void *user, struct stmt *s)
+{
+    struct found *f = user;
+    f->loops |= s->kind == STMT_FOR || s->kind == STMT_WHILE;
+    f->escapes |= s->kind == STMT_RETURN || s->kind == STMT_BREAK || s->kind == STMT_CONTINUE;
+    f->collective |= s->kind == STMT_EFFECT || s->kind == STMT_ASYNC_COPY;
+    f->assignments += s->kind == STMT_ASSIGN && s->target->sym == f->sym;
+    f->cost++;
+    count(f, s->value);
+    count(f, s->target);
+    count(f, s->condition);
+}
+
+static struct found look_at(const struct stmt *body, const struct sym *sym)
+{
+    struct found f = {.sym = sym};
+    stmt_walk((struct stmt *)body, look, &f);
+    return f;
+}
+
+/* --- counters --- */
+
+struct mentioned {
+    const struct stmt *loop;
+    bool changes;
+};
+
+static void note_mentioned(void *user, struct expr **at)
+{
+    struct mentioned *n = user;
+    const struct expr *e = *at;
+    n->changes |= !(op_table[e->op].flags & OP_PURE);
+    if (e->op == OP_REF && e->sym)
+        n->changes |= look_at(n->loop->body, e->sym).assignments > 0 ||
+                      look_at(n->loop->step, e->sym).assignments > 0;
+}
+
+static bool is_invariant(const struct stmt *s, const struct expr *e)
+{
+    struct mentioned n = {.loop = s};
+    struct expr *root = (struct expr *)e;
+    expr_walk(&root, note_mentioned, &n);
+    return !n.changes;
+}
+
+/* Finds v, b and c of `v < b`, or another comparison, and `v = v + c`. */
+static bool is_counted(const struct stmt *s, struct turns *t)
+{
+    const struct expr *c = s->condition;
+    if (s->kind != STMT_FOR || !c || c->op < OP_LT || c->op > OP_NE || c->args[0]->op != OP_REF ||
+        !s->step || s->step->next || s->step->kind != STMT_ASSIGN || s->step->target->op != OP_REF)
+        return false;
+    const struct expr *value = s->step->value;
+    t->counter = c->args[0]->sym;
+    t->bound = c->args[1];
+    if (s->step->target->sym != t->counter || (value->op != OP_ADD && value->op != OP_SUB) ||
+        value->args[0]->op != OP_REF || value->args[0]->sym != t->counter ||
+        !eval_int(value->args[1], NULL, &t->step))
+        return false;
+    t->step = value->op == OP_SUB ? -t->step : t->step;
+    return t->step != 0 && t->step < INT32_MAX / 64 && t->step > -(INT32_MAX / 64) &&
+           t->counter->type.dtype == DT_I32 && t->bound->type.dtype == DT_I32 &&
+           is_invariant(s, t->bound) && look_at(s->body, t->counter).assignments == 0;
+}
+
+static bool holds(enum op op, int64_t a, int64_t b)
+{
+    switch (op) {
+    case OP_LT: return a < b;
+    case OP_GT: return a > b;
+    case OP_LE: return a <= b;
+    case OP_GE: return a >= b;
+    case OP_EQ: return a == b;
+    default: return a != b;
+    }
+}
+
+/* Returns the turns of a loop whose counter begins with a constant; -1: they are not known. */
+static int64_t count_turns(const struct stmt *s, const struct turns *t, int64_t start)
+{
+    enum { MOST = 1 << 20 };
+    int64_t bound, turns = 0;
+    if (!eval_int(t->bound, NULL, &bound))
+        return -1;
+    for (int64_t v = start; holds(s->condition->op, v, bound); v += t->step)
+        if (++turns > MOST || v + t->step > INT32_MAX || v + t->step < INT32_MIN)
+            return -1;
+    return turns;
+}
+
+/* --- variables that go round --- */
+
+enum { MOST_PERIOD = 8, MOST_REPEATED = 2048 };
+
+static const struct stmt *only_step(const struct stmt *s, const struct sym *sym)
+{
+    const struct stmt *found = NULL;
+    for (const struct stmt *step = s->step; step; step = step->next) {
+        if (step->kind != STMT_ASSIGN || step->target->op != OP_REF)
+            return NULL;
+        if (step->target->sym == sym)
+            found = found ? NULL : step;
+    }
+    return found;
+}
+
+static void note_other(void *user, struct expr **at)
+{
+    const struct sym **own = user;
+    const struct expr *e = *at;
+    bool leaf = e->op == OP_LITERAL || (e->op == OP_REF && (e->sym == *own || e->sym->has_value));
+    if ((e->count == 0 && !leaf) || !(op_table[e->op].flags & OP_PURE))
+        *own = NULL;
+}
+
+/* Returns the number of steps after which the variable has its first value again; 0: it does not. */
+static int period_of(struct emit *m, const struct stmt *s, const struct sym *sym)
+{
+    const struct stmt *step = only_step(s, sym);
+    struct variable *v = emit_variable(m, sym);
+    const struct sym *own = sym;
+    if (!step || !v || v->count != 1 || v->slots[0].o.kind != THREAD_INTEGER ||
+        look_at(s->body, sym).assignments > 0)
+        return 0;
+    struct expr *value = step->value;
+    expr_walk(&value, note_other, &own);
+    if (!own)
+        return 0;
+    const int64_t start = v->slots[0].o.integer;
+    int period = 0;
+    for (int i = 1; i <= MOST_PERIOD && period == 0; i++) {
+        struct scalar next = emit_as(m, emit_scalar(m, step->value), sym->type.dtype);
+        if (next.o.kind != THREAD_INTEGER)
+            break;
+        v->slots[0].o = next.o;
+        if (next.o.integer == start)
+            period = i;
+    }
+    v->slots[0].o = thread_integer(start);
+    return period;
+}
+
+static void find_cycles(struct emit *m, const struct stmt *s, struct turns *t, struct found f)
+{
+    int period = 1;
+    for (const struct stmt *d = s->init; d; d = d->next) {
+        int own =
+            d->kind == STMT_DECL && d->sym->storage == ST_SCALAR && dtype_is_int(d->sym->type.dtype)
+                ? period_of(m, s, d->sym)
+                : 0;
+        if (own <= 1)
+            continue;
+        int common = period;
+        while (common % own != 0)
+            common += period;
+        if (common > MOST_PERIOD || common * f.cost > MOST_REPEATED)
+            continue;
+        period = common;
+        vec_push(m->arena, &t->cycles, d->sym);
+    }
+    t->period = period;
+}
+
+static struct turns find_turns(struct emit *m, const struct stmt *s)
+{
+    struct turns t = {.copies = 1, .period = 1};
+    bool counted = is_counted(s, &t);
+    t.whole = s->unroll == UNROLL_FULL;
+    struct found f = look_at(s->body, NULL);
+    if (!t.whole && s->unroll == UNROLL_NONE && s->kind == STMT_FOR && !f.escapes)
+        find_cycles(m, s, &t, f);
+    if (t.whole || !counted || t.period > 1)
+        return t;
+    const struct variable *v = emit_variable(m, t.counter);
+    bool known = v && v->slots[0].o.kind == THREAD_INTEGER;
+    int64_t start = known ? v->slots[0].o.integer : -1;
+    int64_t turns = known ? count_turns(s, &t, start) : -1;
+    bool small = !f.loops && !f.collective && !f.escapes;
+    if (s->unroll == UNROLL_NONE && small && turns >= 0 && turns <= OWN_TURNS &&
+        turns * f.cost <= OWN_WHOLE) {
+        t.whole = true;
+        return t;
+    }
+    if (start < 0 || t.step < 0 || s->condition->op != OP_LT)
+        return t;
+    if (s->unroll > 1)
+        t.copies = s->unroll;
+    else if (small && f.cost <= OWN_BODY)
+        t.copies = f.cost <= OWN_BODY / 8 ? 16 : f.cost <= OWN_BODY / 4 ? 8 : 4;
+    while (s->unroll <= 1 && t.copies > 4 && turns > 0 && turns % t.copies != 0)
+        t.copies /= 2;
+    if (turns >= 0 && turns < t.copies)
+        t.copies = 1;
+    t.even = turns > 0 && turns % t.copies == 0;
+    return t;
+}
+
+/* --- loops --- */
+
+/* Emits a loop turn by turn, whose conditions are constants. */
+static void unroll(struct emit *m, const struct stmt *s)
+{
+    while (!m->failed && !m->ended) {
+        struct scalar c = s->condition ? emit_as(m, emit_scalar(m, s->condition), DT_BOOL)
+                                       : emit_constant(DT_BOOL, 1);
+        if (c.o.kind == THREAD_VALUE) {
+            emit_missing(m, s->loc, "an unrolled loop whose turns are not counted", NULL);
+            return;
+        }
+        if (!c.o.integer)
+            return;
+        emit_list(m, s->body);
+        emit_list(m, s->step);
+    }
+}
+
+/* Emits several copies of the body in a turn while as many turns are left, then one at a time. */
+void emit_loop_of_threads(struct emit *m, const struct stmt *s)
+{
+    struct turns t = find_turns(m, s);
+    if (t.whole) {
+        unroll(m, s);
+        return;
+    }
+    if (t.copies > 1) {
+        enum dtype type = t.counter->type.dtype;
+        struct scalar ahead = emit_constant(type, (t.copies - 1) * t.step);
+        struct scalar bound = emit_as(m, emit_scalar(m, t.bound), type);
+        struct scalar limit =
+            emit_op2(m, THREAD_SUB, type, emit_op2(m, THREAD_MAX, type, bound, ahead), ahead);
+        emit_loop_of_copies(m, s, &t, t.copies, limit);
+    }
+    if (t.copies == 1 || !t.even)
+        emit_loop_of_copies(m, s, &t, 1, emit_constant(DT_I32, 0));
+}
