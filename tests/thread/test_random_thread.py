@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Random programs of thread IR, as they are and optimised, compute what this file computes: scalars, groups, loads, `if`, loops with their arguments and
-results.
+"""Random programs of thread IR, as they are and optimised, compute what this file computes: scalars, groups, loads, elements of global and shared memory
+whose indices are sums of products, `if`, loops with their arguments and results.
 
     test_random_thread.py TILEWRIGHT [PROGRAMS [SEED]]
 
@@ -15,6 +15,8 @@ import tempfile
 from tile_runner import fail
 
 INPUTS, OUTPUTS, DEPTH = 8, 32, 3
+WORDS = 64  # of %in, the inputs first; of the shared array
+SMALL = 8   # small values are less; two of them times 4, and another, are the number of a word
 RUNS = 3  # of each program, by thread_run
 BITS = {"u32": 32, "i32": 32, "u64": 64, "i64": 64, "u16": 16, "i16": 16, "u8": 8, "i8": 8}
 GROUPS = ["u32*2", "u32*3", "u32*6", "i16*3", "i16*6", "u8*3", "u8*6", "bool*3", "bool*6"]
@@ -69,7 +71,7 @@ class Program:
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.lines, self.names, self.outputs = [], 0, 0
-        self.visible = {t: [] for t in set(TYPES) | set(BITS)}
+        self.visible = {t: [] for t in set(TYPES) | set(BITS) | {"small", "u32*4"}}
         self.kinds = {}  # by name
 
     # --- pieces of text ---
@@ -238,6 +240,69 @@ class Program:
             return self.define(region, "u32", f"load.u32 %in, 0, {at}", lambda env: self.inputs[at])
         return self.define(region, "u32*2", f"load.u32 %in, 0, {2 * at} * 2", lambda env: self.inputs[2 * at:2 * at + 2])
 
+    # --- elements: their indices are what thread_reach takes apart ---
+
+    def small(self, region):
+        """Returns the name of a small value, such as a loop's counter."""
+        if not self.visible["small"] or self.random.random() < 0.2:
+            a = self.value("u32")
+            self.show("small", self.define(region, "u32", f"and.u32 {a}, {SMALL - 1}", lambda env: env[a] & (SMALL - 1)))
+        return self.value("small")
+
+    def index(self, region, most):
+        """Returns the name of a u32, at most that, and a bound of it."""
+        name, bound = self.small(region), SMALL - 1
+        if self.random.random() < 0.7 and bound * 4 <= most:
+            name, bound = self.scaled(region, name, self.random.randrange(5)), bound * 4
+        if self.random.random() < 0.6 and bound + (SMALL - 1) * 4 <= most:
+            other, before = self.scaled(region, self.small(region), self.random.randrange(5)), name
+            name = self.define(region, "u32", f"add.u32 {before}, {other}", lambda env: env[before] + env[other])
+            bound += (SMALL - 1) * 4
+        if self.random.random() < 0.4:
+            top, taken = self.random.randrange(bound, most + 1), name
+            return self.define(region, "u32", f"sub.u32 {top}, {taken}", lambda env: top - env[taken]), top
+        return name, bound
+
+    def scaled(self, region, name, factor):
+        if factor == 4 and self.random.random() < 0.5:
+            return self.define(region, "u32", f"shl.u32 {name}, 2", lambda env: env[name] << 2)
+        return self.define(region, "u32", f"mul.u32 {name}, {factor}", lambda env: env[name] * factor)
+
+    def load_element(self, region):
+        name, bound = self.index(region, WORDS - 1)
+        more = self.random.randrange(WORDS - bound)
+        operation = self.random.choice(["load", "load_const"])
+        if self.random.random() < 0.7:
+            at = self.define(region, "i64", f"index.i64.u32 {name}", lambda env: env[name])
+            if self.random.random() < 0.3:
+                by = self.define(region, "i64", f"add.i64 {at}, {more}", lambda env: env[at] + more)
+                return self.define(region, "u32", f"{operation}.u32 %in, {by}, 0", lambda env: self.inputs[env[by]])
+            return self.define(region, "u32", f"{operation}.u32 %in, {at}, {more}", lambda env: self.inputs[env[at] + more])
+        return self.define(region, "u32", f"{operation}.u32 %in, {name}, {more}", lambda env: self.inputs[env[name] + more])
+
+    def shared_elements(self, region):
+        """Loads or stores of neighbours in any order, which thread_combine makes one, unless an access comes between."""
+        if self.random.random() < 0.6:
+            a = self.small(region)
+            name, bound = self.scaled(region, a, 4), 4 * (SMALL - 1)
+        else:
+            name, bound = self.index(region, WORDS - 4)
+        first = min(self.random.choice([0, 0, 4, 8, 2, 1]), WORDS - 4 - bound)
+        stores = self.random.random() < 0.5
+        places = [first + p for p in self.random.choices(range(4), k=self.random.randrange(1, 9))]
+        if self.random.random() < 0.5:
+            places = [first + p for p in self.random.sample(range(4), 4)]
+        for at in places:
+            if stores != (self.random.random() < 0.1):
+                self.store_shared(region, name, at)
+            else:
+                self.define(region, "u32", f"load_shared.u32 s[{name} + {at}]", lambda env, at=at: env["shared"][env[name] + at])
+
+    def store_shared(self, region, name, at):
+        text, value = self.operand("u32")
+        self.put(f"store_shared.u32 s[{name} + {at}], {text}")
+        region.append(lambda env: env["shared"].__setitem__(env[name] + at, value(env)))
+
     def choose_load(self, region):
         """One arm gives values that it loads, and others; the other arm gives values of before."""
         p = self.value("bool")
@@ -264,9 +329,11 @@ class Program:
         self.results(region, kinds, f"if {p} {{", rest, act)
 
     def store(self, region):
-        if self.outputs == OUTPUTS:
-            return
-        name, at = self.value("u32"), self.outputs
+        if self.outputs < OUTPUTS - 1:
+            self.store_word(region, self.value("u32"))
+
+    def store_word(self, region, name):
+        at = self.outputs
         self.outputs += 1
         self.put(f"store.u32 %out, 0, {at}, {name}")
         region.append(lambda env: env["out"].__setitem__(at, env[name]))
@@ -343,6 +410,9 @@ class Program:
 
     def loop(self, region, depth):
         kinds = ["u32"] + self.random.choices(TYPES, k=self.random.randrange(6))
+        if self.random.random() < 0.5:
+            self.small(region)
+            kinds.append("small")
         results = self.random.choices(TYPES, k=self.random.randrange(4))
         names, turns = [self.new() for _ in kinds], self.random.randrange(1, 5)
         starts = [self.value(k) for k in kinds]
@@ -362,6 +432,7 @@ class Program:
                 if env[done]:
                     raise Leave("break", values(env))
             r.append(act)
+            self.visible["small"].append(names[0])
             self.operations(r, depth + 1, (kinds, results, names[0], not unroll))
             after = self.define(r, "u32", f"add.u32 {names[0]}, 1", lambda env: env[names[0]] + 1)
             self.leave(r, "continue", *self.passed(kinds, after))
@@ -383,7 +454,7 @@ class Program:
                     values = left.values
                     if left.how == "break":
                         return values
-        arguments = ", ".join(f"{n}: {k} = {s}" for n, k, s in zip(names, kinds, ["0"] + starts[1:]))
+        arguments = ", ".join(f"{n}: {k.replace('small', 'u32')} = {s}" for n, k, s in zip(names, kinds, ["0"] + starts[1:]))
         self.results(region, results, f"loop {unroll}({arguments}) {{", rest, run)
 
     def operations(self, region, depth, loop):
@@ -394,7 +465,8 @@ class Program:
             elif choice < 0.27 and depth < DEPTH:
                 self.loop(region, depth)
             else:
-                self.random.choice([self.arithmetic, self.comparison, self.conversion, self.on_group, self.on_group, self.store, self.load, self.choose_load])(region)
+                self.random.choice([self.arithmetic, self.comparison, self.conversion, self.on_group, self.on_group, self.store, self.load, self.choose_load,
+                                    self.load_element, self.shared_elements])(region)
 
     # --- the program ---
 
@@ -410,9 +482,10 @@ class Program:
 
     def write(self):
         """Returns its text, its inputs and the words that it writes."""
-        inputs = self.inputs = [self.random.choice([self.random.randrange(8), self.random.randrange(1 << 32)]) for _ in range(INPUTS)]
+        inputs = self.inputs = [self.random.choice([self.random.randrange(8), self.random.randrange(1 << 32)]) for _ in range(WORDS)]
         self.put("// " + " ".join(map(str, inputs)))
         self.put("kernel f(u64 %in, u64 %out) threads 1 target sm_90a {")
+        self.put(f"shared u32 s[{WORDS}] at 0")
         region = []
         for i in range(INPUTS):
             self.define(region, "u32", f"load.u32 %in, 0, {i}", lambda env, i=i: inputs[i])
@@ -431,8 +504,15 @@ class Program:
                 g = self.define(region, f"u32*{parts(kind)[1]}", f"convert.u32.{element} {g}", lambda env, g=g: [wrapped("u32", int(x)) for x in env[g]])
             self.define(region, "u32", f"reduce_add.u32 {g}", lambda env, g=g: wrapped("u32", sum(env[g])))
             self.store(region)
+        total = self.value("u32")
+        for i in range(0, WORDS, 4):
+            g = self.define(region, "u32*4", f"load_shared.u32 s[{i}] * 4", lambda env, i=i: env["shared"][i:i + 4])
+            more = self.define(region, "u32", f"reduce_add.u32 {g}", lambda env, g=g: wrapped("u32", sum(env[g])))
+            before = self.define(region, "u32", f"mul.u32 {total}, 3", lambda env, v=total: wrapped("u32", env[v] * 3))
+            total = self.define(region, "u32", f"xor.u32 {before}, {more}", lambda env, a=before, b=more: env[a] ^ env[b])
+        self.store_word(region, total)
         self.put("}")
-        env = {"out": [0] * OUTPUTS}
+        env = {"out": [0] * OUTPUTS, "shared": [0] * WORDS}
         for step in region:
             step(env)
         return "\n".join(self.lines) + "\n", env["out"]

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Thread IR as text: programs print and read back the same, faults are found, and ptxas takes the PTX without a message. A product of warps gives
-NumPy's values on the simulator, which finds no race in it.
+NumPy's values on the simulator, which finds no race in it. A pass makes of passes/PASS_NAME.thread the text of passes/PASS_NAME.after.
 
-    test_thread.py TILEWRIGHT
+    test_thread.py TILEWRIGHT [--bless]
+
+--bless writes these texts.
 
 $THREAD_TEXT is tests/thread/thread_text.c.
 """
@@ -347,6 +349,21 @@ def check_text(program, folder, path):
         fail(f"{path} does not read back as it was printed")
 
 
+def check_pass(program, folder, path, bless):
+    after = path.replace(".thread", ".after")
+    done = run(program, f"--pass={os.path.basename(path).split('_')[0]}", path)
+    if done.returncode == 0 and bless:
+        with open(after, "w") as file:
+            file.write(done.stdout)
+    if done.returncode or done.stdout != open(after).read():
+        fail(f"{path} does not become {after}:\n{done.stdout}{done.stderr}")
+    check_text(program, folder, path)
+    check_assembled(program, folder, path)
+    with open(f"{folder}/after.thread", "w") as file:
+        file.write(done.stdout)
+    check_assembled(program, folder, f"{folder}/after.thread")
+
+
 def check_assembled(program, folder, path):
     """A message of ptxas says that products wait for each other, or that the registers of roles are ignored."""
     done = run(program, "--ptx", path)
@@ -466,6 +483,8 @@ def main():
             check_product(program, tool, folder, name, product)
         check_attention(program, tool, folder)
         check_shuffles(program, tool, folder)
+        for path in sorted(glob.glob(f"{TESTS}/thread/passes/*.thread")):
+            check_pass(program, folder, path, "--bless" in sys.argv)
         files = sorted(glob.glob(f"{TESTS}/hopper/*.thread") + glob.glob(f"{TESTS}/thread/*.thread"))
         if not files:
             fail("there are no programs")

@@ -2,7 +2,7 @@
  *
  *     thread_run FILE
  *
- * Each program in the file begins with a line of 8 words in a comment, its inputs. It is a kernel f(u64 %in, u64 %out).
+ * Each program in the file begins with a line of 64 words in a comment, its inputs. It is a kernel f(u64 %in, u64 %out).
  * Prints its 32 words of output in a line: of the program as it is, of the optimised one, and of the one after
  * thread_optimise_elements; or the messages and status 1. */
 #include "nvptx/nvptx.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INPUTS = 8, OUTPUTS = 32 };
+enum { INPUTS = 64, OUTPUTS = 32 };
 
 static bool execute(struct arena *a, const struct ptx_module *m, const char *text)
 {

@@ -11,6 +11,7 @@ void ptx_thread_init(struct ptx_thread *t, struct arena *a, const struct ptx_fun
 {
     *t = (struct ptx_thread){.function = f};
     t->registers = arena_array(a, uint64_t, f->registers.count + 1);
+    t->shared = arena_array(a, uint8_t, PTX_THREAD_SHARED);
 }
 
 /* --- bits --- */
@@ -96,7 +97,8 @@ static uint64_t value_of(const struct ptx_thread *t, const struct ptx_operand *o
     switch (o->kind) {
     case PTX_REGISTER: return t->registers[o->reg] ^ (o->negated ? 1 : 0);
     case PTX_SPECIAL: return o->special == PTX_SREG_TID_X ? t->index : 0;
-    case PTX_SYMBOL: return (uint64_t)(uintptr_t)o->variable; /* read through read_constant */
+    case PTX_SYMBOL: /* read through read_constant; shared memory begins at 0 */
+        return o->variable->space == MOD_SHARED ? 0 : (uint64_t)(uintptr_t)o->variable;
     default: return o->bits;
     }
 }
@@ -448,7 +450,14 @@ static bool load_or_store(struct ptx_thread *t, const struct ptx_instruction *in
     const size_t bytes = ptx_mods[type].bits / 8, count = o->kind == PTX_VECTOR ? o->count : 1;
     for (size_t i = 0; i < count; i++) {
         const struct ptx_operand *each = o->kind == PTX_VECTOR ? &o->elements[i] : o;
-        const uint64_t address = t->registers[at->reg] + (uint64_t)ptx_offset(at) + i * bytes;
+        uint64_t address = t->registers[at->reg] + (uint64_t)ptx_offset(at) + i * bytes;
+        if (ptx_has(ins, MOD_SHARED)) {
+            address = cut(address, 32);
+            if (address % (bytes * count) != i * bytes % (bytes * count) ||
+                address + bytes > PTX_THREAD_SHARED)
+                return false;
+            address += (uint64_t)(uintptr_t)t->shared;
+        }
         uint64_t x = stores ? value_of(t, each) : 0;
         if (stores)
             memcpy((void *)(uintptr_t)address, &x, bytes);

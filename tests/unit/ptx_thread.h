@@ -1,6 +1,6 @@
 /* Executes one thread of a kernel, to test the code that the compiler emits: arithmetic,
- * conversions, branches, loads and stores. There are no other threads and there is no shared
- * memory.
+ * conversions, branches, loads and stores. There are no other threads. Shared memory has
+ * PTX_THREAD_SHARED bytes, 0 at first.
  *
  * Results of the special function unit are the correctly rounded ones, moved by up to `slip`
  * units in the last place. */
@@ -9,6 +9,8 @@
 
 #include "ptx/ptx.h"
 
+enum { PTX_THREAD_SHARED = 1024 };
+
 struct ptx_thread {
     const struct ptx_function *function;
     const uint64_t *arguments; /* by parameter; pointers are addresses of the host */
@@ -16,6 +18,7 @@ struct ptx_thread {
     int slip;
     /* the executor's own */
     uint64_t *registers;
+    uint8_t *shared;
     bool carry;
 };
 
