@@ -31,7 +31,7 @@
 bool emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
                  struct diag *diag, struct lowered *out);
 
-/* The same for a thread-level kernel (kernel_thread_level), by way of thread IR. emit_element.c has what it lacks. */
+/* The same for a thread-level kernel (kernel_thread_level), through thread IR. emit_element.c has what it lacks. */
 bool emit_thread_level(struct arena *a, struct kernel *k, const struct lower_options *options,
                        struct diag *diag, struct lowered *out);
 

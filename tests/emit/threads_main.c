@@ -1,4 +1,4 @@
-/* The tool, whose thread-level kernels go by way of thread IR: the linker gives calls of emit_kernel to this file. */
+/* The tool, whose thread-level kernels go through thread IR: the linker gives calls of emit_kernel to this file. */
 #include "emit/emit.h"
 
 bool __real_emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
