@@ -349,6 +349,25 @@ def check_text(program, folder, path):
         fail(f"{path} does not read back as it was printed")
 
 
+def undocumented(names, document):
+    """Returns the names that are in no code of the document; `_y` and `_z` are named with `_x`."""
+    code = " ".join(re.findall(r"`[^`\n]+`", document))
+    return [n for n in names if not re.search(rf"\b{re.sub('_[yz]$', '_x', n)}\b", code)]
+
+
+def check_documented():
+    """docs/thread-ir.md names each operation and each pass."""
+    root = os.path.dirname(TESTS)
+    names = re.findall(r'^THREAD_OP\(\w+, "(\w+)"', open(f"{root}/src/thread/thread_ops.def").read(), re.M)
+    passes = re.findall(r"\b(thread_\w+)\(a, f\)", open(f"{root}/src/thread/thread_passes.c").read())
+    document = open(f"{root}/docs/thread-ir.md").read()
+    missing = undocumented(names + passes, document)
+    if missing or len(names) < 100 or len(passes) < 8:
+        fail(f"docs/thread-ir.md lacks {missing}")
+    if undocumented(["load_const", "thread_reach"], document.replace("`load_const`", "").replace("`thread_reach`", "")) != ["load_const", "thread_reach"]:
+        fail("a missing name is not found")
+
+
 def check_pass(program, folder, path, bless):
     after = path.replace(".thread", ".after")
     done = run(program, f"--pass={os.path.basename(path).split('_')[0]}", path)
@@ -466,6 +485,7 @@ def products_of(a, b, total, elements):
 
 def main():
     program, tool = os.environ["THREAD_TEXT"], os.path.abspath(sys.argv[1])
+    check_documented()
     with tempfile.TemporaryDirectory() as folder:
         for case in CASES:
             check_case(program, folder, *case)
