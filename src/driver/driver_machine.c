@@ -163,6 +163,20 @@ static struct end_kind kind_of_end(enum sim_end end)
     return (struct end_kind){"stopped", DRIVER_LAUNCH_FAILED};
 }
 
+/* Returns the error of a GPU after the first bad access of a launch, which the checks let pass; success:
+ * it had none. */
+static int error_of_accesses(const struct sim_finding *before)
+{
+    const struct sim_finding *f = before ? before->next : machine.report.first;
+    for (; f; f = f->next) {
+        if (!f->suppressed && (f->kind == SIM_FOUND_OUTSIDE || f->kind == SIM_FOUND_READ_ONLY))
+            return DRIVER_ILLEGAL_ADDRESS;
+        if (!f->suppressed && f->kind == SIM_FOUND_MISALIGNED)
+            return DRIVER_MISALIGNED_ADDRESS;
+    }
+    return DRIVER_SUCCESS;
+}
+
 /* Reports what the launch found, and makes its failure permanent. */
 static int judge(const struct driver_launched *l, enum sim_end end,
                  const struct sim_finding *before)
@@ -172,14 +186,13 @@ static int judge(const struct driver_launched *l, enum sim_end end,
         sim_barrier_check_deadlock(machine.barriers, sim_standstill(machine.sim));
     bool explained = machine.report.last != before;
     driver_report_launch(&machine.report, before, l);
-    if (k.result == DRIVER_SUCCESS)
-        return DRIVER_SUCCESS;
-    if (!explained || end == SIM_UNKNOWN)
+    if (k.kind && (!explained || end == SIM_UNKNOWN))
         driver_report_end(k.kind, sim_why(machine.sim), l);
-    if (machine.report.last != before && machine.report.last->kind == SIM_FOUND_OUTSIDE)
-        k.result = DRIVER_ILLEGAL_ADDRESS;
-    driver_fail(k.result);
-    return k.result;
+    int accesses = error_of_accesses(before);
+    int result = accesses != DRIVER_SUCCESS ? accesses : k.result;
+    if (result != DRIVER_SUCCESS)
+        driver_fail(result);
+    return result;
 }
 
 static void print_output(void)

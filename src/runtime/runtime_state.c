@@ -122,12 +122,15 @@ static void note_unseen(int result, const char *call, void *kernel)
     pthread_mutex_unlock(&unseen.lock);
 }
 
-/* Returns true for errors that say how things are: programs expect them. */
+/* Returns true for errors that say how things are, which programs expect, and for those of a fault in a
+ * kernel, which is a finding of its own. */
 static bool is_expected(int result)
 {
     return result == DRIVER_SUCCESS || result == DRIVER_NOT_READY ||
            result == DRIVER_PEER_ENABLED || result == DRIVER_PEER_NOT_ENABLED ||
-           result == DRIVER_ALREADY_REGISTERED || result == DRIVER_NOT_REGISTERED;
+           result == DRIVER_ALREADY_REGISTERED || result == DRIVER_NOT_REGISTERED ||
+           result == DRIVER_ILLEGAL_ADDRESS || result == DRIVER_MISALIGNED_ADDRESS ||
+           result == DRIVER_LAUNCH_FAILED || result == DRIVER_LAUNCH_TIMEOUT;
 }
 
 int runtime_done(int result)
@@ -142,7 +145,7 @@ int runtime_done(int result)
 
 int runtime_launched(int result, void *kernel)
 {
-    if (result != DRIVER_SUCCESS && private_table)
+    if (!is_expected(result) && private_table)
         note_unseen(result, NULL, kernel);
     if (result != DRIVER_SUCCESS)
         last_error = result;

@@ -85,6 +85,19 @@ def check_notes(tool, folder):
     expect(clean.status == 0 and "leak" not in clean.err and "api-error" not in clean.err, clean)
 
 
+def check_errors(tool, folder):
+    """Bad accesses of a kernel are errors of the program's next calls, as on a GPU, unless they are let pass; they are no findings of calls."""
+    program = build(folder, "bad_access.cu", *ptx_alone())
+    for what, kind, error in (("outside", "out-of-bounds", "cudaErrorIllegalAddress"), ("misaligned", "misaligned", "cudaErrorMisalignedAddress")):
+        done = call([tool, "check", "--", program, what])
+        expect(done.status == 1 and f"error: {kind}: " in done.err and "api-error" not in done.err, done)
+        expect(done.out == f"{error} {error} {error}\n", done)
+    with open(f"{folder}/accesses", "w") as f:
+        f.write("out-of-bounds\n")
+    done = call([tool, "check", "--suppress", f"{folder}/accesses", "--", program, "outside"])
+    expect(done.status == 0 and done.out == "cudaSuccess cudaSuccess cudaSuccess\n" and done.err == "", done)
+
+
 def check_counts(tool, folder):
     """`run`: the counters of each kernel; its faults; no checks."""
     streams = call([tool, "run", "--json", "--", os.path.join(folder, "stream_race"), "broken"])
@@ -171,6 +184,7 @@ def main():
                 done.result()
         check_options(tool, folder)
         check_notes(tool, folder)
+        check_errors(tool, folder)
         check_counts(tool, folder)
         check_sample(tool, folder)
         check_trace(tool, folder)
