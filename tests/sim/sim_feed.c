@@ -31,13 +31,18 @@ void feed_start(struct feed *f, struct sim_observer *o, struct sim_report *repor
     }
 }
 
+void feed_end_block(struct feed *f, int block)
+{
+    struct sim_block_event e = {block, f->warps, f->threads, FEED_SHARED, 0, block, 1, 0};
+    if (f->observer->block_ends && !f->ended[block])
+        tell(f->observer->block_ends(f->observer->user, &e));
+    f->ended[block] = true;
+}
+
 void feed_end(struct feed *f)
 {
-    for (int b = 0; b < f->blocks; b++) {
-        struct sim_block_event e = {b, f->warps, f->threads, FEED_SHARED, 0, b, 1, 0};
-        if (f->observer->block_ends)
-            tell(f->observer->block_ends(f->observer->user, &e));
-    }
+    for (int b = 0; b < f->blocks; b++)
+        feed_end_block(f, b);
     if (f->observer->ended)
         tell(f->observer->ended(f->observer->user));
 }

@@ -16,12 +16,15 @@ struct feed {
     uint8_t shared[FEED_MOST_BLOCKS][FEED_SHARED], global[FEED_GLOBAL];
     uint32_t line; /* the next event's place: its line */
     int64_t generation[FEED_MOST_BLOCKS];
+    bool ended[FEED_MOST_BLOCKS];
     struct sim_access access; /* the last */
 };
 
 /* Starts a launch of `blocks` blocks, all begun. */
 void feed_start(struct feed *f, struct sim_observer *o, struct sim_report *report, int blocks,
                 int threads);
+/* Ends a block; ends the launch. */
+void feed_end_block(struct feed *f, int block);
 void feed_end(struct feed *f);
 /* Returns the number of findings so far, repetitions included. */
 int64_t feed_found(const struct feed *f);

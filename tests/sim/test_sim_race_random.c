@@ -14,14 +14,14 @@
 #include <stdlib.h>
 
 enum {
-    BLOCKS = 2,
+    BLOCKS = 3,
     WARPS = 2,
     THREADS = 40, /* of a block: its second warp has 8 lanes */
     SLOTS = BLOCKS * WARPS * 32,
     COPIES = 64, /* most lanes' copies in one program */
     AGENTS = SLOTS + COPIES,
     SHARED = 64,
-    GLOBAL = 64, /* around the end of a page of the shadow memory */
+    GLOBAL = 1088, /* around the end of a page of the shadow memory */
     BYTES = BLOCKS * SHARED + GLOBAL,
     MBARRIER = SHARED - 8, /* offset of a block's mbarrier */
     EVENTS = 300
@@ -67,6 +67,17 @@ static struct model {
 static struct arena arena;
 static jmp_buf failed;
 static uint64_t random_state;
+/* Programs differ in kind, so that each shortcut of the check is taken by some of them. */
+static struct style {
+    bool copies; /* asynchronous copies, mbarriers */
+    bool ends;   /* blocks end early */
+    bool few;    /* few instructions, so most accesses are by the same ones */
+    bool rows;   /* accesses of global memory are rows of whole warps */
+    bool weak;   /* no strong accesses, no fences */
+    bool reads;  /* mostly reads and barriers of blocks */
+    bool near;   /* few lanes; accesses of global memory are near each other */
+} style;
+static bool ended[BLOCKS];
 
 static uint32_t random_next(void)
 {
@@ -78,6 +89,14 @@ static uint32_t random_next(void)
 static int below(int n)
 {
     return (int)(random_next() % (uint32_t)n);
+}
+
+static int live_block(void)
+{
+    int block = below(BLOCKS);
+    while (ended[block])
+        block = (block + 1) % BLOCKS;
+    return block;
 }
 
 static int slot(int block, int warp, int lane)
@@ -306,14 +325,19 @@ static void pass_values(const struct request *q)
 static void random_request(struct request *q)
 {
     static const int sizes[] = {1, 2, 4, 4, 4, 8, 16};
-    int bytes = sizes[below(7)], global = below(3) == 0, room = global ? GLOBAL : SHARED;
+    int bytes = sizes[below(7)], global = below(3) < 1 + style.near,
+        room = !global      ? SHARED
+               : style.near ? GLOBAL / 17
+                            : GLOBAL;
     int pattern = below(6), first = below(room / bytes);
-    *q = (struct request){.block = below(BLOCKS), .warp = below(WARPS), .bytes = bytes};
-    q->mask = below(3) ? 1u << below(32) : below(2) ? UINT32_MAX : random_next() & random_next();
+    *q = (struct request){.block = live_block(), .warp = below(WARPS), .bytes = bytes};
+    q->mask = below(3)   ? 1u << below(style.near ? 2 : 32)
+              : below(2) ? UINT32_MAX
+                         : random_next() & random_next();
     q->mask &= lanes_of(q->warp);
-    q->kind = below(2) ? SIM_READ : SIM_WRITE;
+    q->kind = below(style.reads ? 6 : 2) ? SIM_READ : SIM_WRITE;
     q->value = below(3) + 1;
-    if (below(4) == 0) {
+    if (!style.weak && below(4) == 0) {
         static const enum sim_order orders[] = {SIM_RELAXED, SIM_ACQUIRE, SIM_RELEASE, SIM_ACQ_REL,
                                                 SIM_VOLATILE};
         static const int strong_sizes[] = {4, 4, 4, 2, 8};
@@ -327,11 +351,22 @@ static void random_request(struct request *q)
         q->scope = below(4) && global ? SIM_GPU : SIM_CTA;
         pattern = 0;
     }
+    if (style.rows && global && q->order == SIM_WEAK) {
+        static const int wide[] = {4, 8, 16};
+        q->bytes = bytes = wide[below(3)];
+        q->warp = 0;
+        q->mask = below(30) ? UINT32_MAX : q->mask;
+        pattern = below(4) ? 2 : 6;
+        first = below(room / 16) * 16 / bytes;
+    } else if (style.rows && global) {
+        first = below(room / bytes);
+    }
     for (int l = 0; l < SIM_LANES; l++) {
         int at = pattern == 0   ? first
                  : pattern == 1 ? l
                  : pattern == 2 ? first + l
                  : pattern == 3 ? l / 16 * 3 + first
+                 : pattern == 6 ? l % 16 + l / 16 * 32 + first
                                 : l ^ first;
         q->address[l] = (global ? GLOBAL_BASE : 0) + (uint64_t)(at * bytes % room);
         q->agent[l] = slot(q->block, q->warp, l);
@@ -570,24 +605,40 @@ static void commit_or_wait(struct feed *f, int block, int warp)
         feed_async(f, block, warp, mask, SIM_ASYNC_WAIT, 0, pending);
 }
 
+/* Ends a block, unless it is the last one. */
+static void end_block(struct feed *f, int block)
+{
+    int live = 0;
+    for (int b = 0; b < BLOCKS; b++)
+        live += !ended[b];
+    if (live == 1)
+        return;
+    ended[block] = true;
+    feed_end_block(f, block);
+}
+
 static enum verdict random_event(struct feed *f)
 {
-    int kind = below(100), block = below(BLOCKS), warp = below(WARPS);
+    int kind = below(100), block = live_block(), warp = below(WARPS);
     enum verdict races = NO_RACE;
-    bool avoid = below(40) > 0;
-    if (kind < 4) {
+    bool avoid = below(20) > 0;
+    if (style.few)
+        f->line = 100 + (uint32_t)below(4);
+    if (style.ends && below(60) == 0)
+        end_block(f, block);
+    else if (kind < (style.reads ? 12 : 4)) {
         whole_barrier(f, block);
     } else if (kind < 7) {
         warp_barrier(f, block);
     } else if (kind < 12) {
         warp_sync(f, block, warp);
-    } else if (kind < 17) {
+    } else if (kind < 17 && !style.weak) {
         fence(f, block, warp);
-    } else if (kind < 22) {
+    } else if (kind < 22 && style.copies) {
         commit_or_wait(f, block, warp);
-    } else if (kind < 30) {
+    } else if (kind < 30 && style.copies) {
         copy(f, avoid, &races);
-    } else if (kind < 38) {
+    } else if (kind < 38 && style.copies) {
         mbarrier(f, block, warp, avoid, &races);
     } else {
         struct request q;
@@ -620,6 +671,8 @@ static void one_program(uint64_t seed, int64_t *events, int *raced)
     struct sim_races *races = sim_races_new(&arena, &report);
     random_state = seed * 0x9e3779b97f4a7c15ULL + 1;
     m = arena_new(&arena, struct model);
+    memset(ended, 0, sizeof ended);
+    style = (struct style){below(2), below(2), below(2), below(2), below(2), below(2), below(2)};
     for (int i = 0; i < SLOTS; i++)
         step(i);
     feed_start(&f, sim_races_observer(races), &report, BLOCKS, THREADS);
