@@ -117,6 +117,7 @@ static const struct distance {
                  {TWO_TO(35), 0},
                  {TWO_TO(36), -1},
                  {TWO_TO(36), 0},
+                 {TWO_TO(46), 0},
                  {TWO_TO(62), 0},
                  {INT64_MAX - 15, 0}};
 enum { DISTANCES = sizeof distances / sizeof *distances };
@@ -302,6 +303,8 @@ static void go_through(struct machine *m, struct run *r, struct text *text, uint
                           (uint64_t)((int64_t)distances[d].widths * r->family->bytes));
             if (draw(one_of) || !may_be(r->family, r->way, lanes))
                 continue;
+            if (r->way == BOUNDS_IMMEDIATE && distance >= TWO_TO(47))
+                continue; /* the parser refuses it */
             place_lanes(r, distance, lanes);
             if (r->way == BOUNDS_IMMEDIATE)
                 r->immediate = distance;
