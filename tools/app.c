@@ -1,5 +1,6 @@
 #include "app.h"
 
+#include "device_asked.h"
 #include "leftovers.h"
 #include "toolchain.h"
 
@@ -42,14 +43,39 @@ static bool is_app_option(const char *name)
     return false;
 }
 
+/* Returns whether the word names a GPU of the model's table, or the capability of one. */
+static bool is_gpu(const char *word)
+{
+    tw_gpu g = tw_gpu_init();
+    bool found = tw_gpu_find(word, &g);
+    for (int i = 0; !found && tw_gpu_at(i, &g); i++) {
+        size_t length = strlen(g.target);
+        found = strncmp(word, g.target, length) == 0 &&
+                strspn(word + length, "af") == strlen(word + length);
+    }
+    return found;
+}
+
 static bool options_suit(const struct command *self, const struct options *given)
 {
     int64_t number = 1;
+    const char *suppress = options_value(given, "suppress");
+    struct device_asked device;
     for (int i = 0; i < given->use_count; i++)
         if (!is_app_option(given->uses[i].spec->name)) {
             usage_error(NULL, self, "--%s is not for programs", given->uses[i].spec->name);
             return false;
         }
+    if (device_asked_read(&device, given) != STATUS_OK)
+        return false;
+    if (device.text && !is_gpu(device.text)) {
+        device_refuse(&device, given, "a GPU by name (h100), or the target of one (sm_90)");
+        return false;
+    }
+    if (suppress && access(suppress, R_OK) != 0) {
+        complain(NULL, "--suppress %s: %s", suppress, strerror(errno));
+        return false;
+    }
     return options_integer(given, "launch", 1, INT64_MAX, &number) &&
            options_integer(given, "limit", 0, INT64_MAX, &number) &&
            options_integer(given, "seed", 0, INT64_MAX, &number) &&
@@ -182,7 +208,10 @@ static int run_in(const char *folder, const char *libraries, const struct option
     fflush(stdout);
     int error = start(arguments, &e, report.to_json, &child);
     if (error) {
-        complain(NULL, "%s cannot be started: %s", given->words[0], strerror(error));
+        bool here =
+            error == ENOENT && !strchr(arguments[0], '/') && access(arguments[0], X_OK) == 0;
+        complain(NULL, "%s cannot be started: %s", arguments[0],
+                 here ? "write ./ before a program of this folder" : strerror(error));
     } else {
         report.end = wait_for(child);
         char *lines = folder_read(folder, "findings", NULL);

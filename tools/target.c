@@ -71,6 +71,11 @@ static int take_text(struct program *p)
         complain(c, "%s is empty, there is no program in it", p->path);
         return STATUS_USAGE;
     }
+    if (k->length > 4 && memcmp(k->text, "\177ELF", 4) == 0) {
+        complain(c, "%s is machine code; `tilewright check -- %s%s` runs and checks such a program",
+                 p->path, strchr(p->path, '/') ? "" : "./", p->path);
+        return STATUS_USAGE;
+    }
     if (!is_text(k)) {
         complain(c, "%s is not a program: it holds bytes that are not text", p->path);
         return STATUS_USAGE;

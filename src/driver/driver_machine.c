@@ -111,8 +111,9 @@ const char *driver_machine_unwatched(void)
         text_printf(&text, "number %lld%s", (long long)s->launch, s->kernel ? " and " : "");
     if (s->kernel)
         text_printf(&text, "of the kernel %s", s->kernel);
-    text_printf(&text, ", so nothing was checked; the program made %lld launches%s",
-                (long long)driver.launches, names.count ? ", of " : "");
+    text_printf(&text, ", so nothing was checked; the program made %lld launch%s%s",
+                (long long)driver.launches, driver.launches == 1 ? "" : "es",
+                names.count ? ", of " : "");
     for (size_t i = 0; i < names.count && i < SHOWN; i++)
         text_printf(&text, "%s%s", i ? ", " : "", names.data[i]);
     if (names.count > SHOWN)

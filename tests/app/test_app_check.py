@@ -68,9 +68,14 @@ def check_options(tool, folder):
     expect(verbose.status == 0 and "stream_race: ok (2 launches)" in verbose.err, verbose)
     for words, said in ((["--grid", "2", "--", race], "--grid is not for programs"),
                         (["--", f"{folder}/none"], "none cannot be started: No such file or directory"),
+                        (["--device", "nosuch", "--", race], "--device nosuch: a GPU by name"),
+                        (["--device", "sm_70", "--", race], "--device sm_70: a GPU by name"),
+                        (["--suppress", f"{folder}/none", "--", race], "none: No such file or directory"),
                         (["--", "/bin/true"], "never opened the CUDA libraries")):
         refused = run(*words)
         expect(refused.status == 2 and said in refused.err, refused)
+    here = call([os.path.abspath(tool), "check", "--", "block_race"], cwd=folder)
+    expect(here.status == 2 and "write ./ before a program of this folder" in here.err, here)
     older = run("--device", "sm_80", "--", race, "clean")
     expect(older.status == 0, older)
 

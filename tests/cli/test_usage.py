@@ -266,6 +266,7 @@ def test_pipes(tool, folder):
     expect(tool, ["run", "-"], 2, out="", err="run /dev/stdin:three", given=TWO)
     expect(tool, ["check", "-:one", "-:two"], 1, err="/dev/stdin:3:77: error: C[0] is 2, expected 3", given=TWO)
     expect(tool, ["check", "/dev/stdin"], 2, out="", err="/dev/stdin:2:1: error: expected a declaration", given="\nx")
+    expect(tool, ["check", "-"], 2, out="", err="/dev/stdin is machine code; `tilewright check -- /dev/stdin` runs", given="\x7fELF\x02\x01")
     expect(tool, ["check", "-"], 2, out="", err="/dev/stdin is not a program: it holds bytes that are not text", given="\0")
     expect(tool, ["show", "-:three", "--set", "n=8"], 0, out="kernel three", given=TWO)
     with open("kernels/sgemm/tiled.tile") as tiled:
