@@ -79,10 +79,11 @@ bool launch_find_grid(const tw_launch *l, int64_t grid[3], char why[CUDA_WHY])
     for (int i = 0; i < 3; i++) {
         int along = l->variant ? l->variant->ir->cluster[i] : 0;
         if (along > 0 && grid[i] % along != 0) {
-            snprintf(why, CUDA_WHY,
-                     "a grid of %lld blocks along %c, and its clusters have %d: round the extent "
-                     "up, cdiv(…, %d) * %d",
-                     (long long)grid[i], "xyz"[i], along, along, along);
+            snprintf(
+                why, CUDA_WHY,
+                "its grid has %lld blocks along %c, and its clusters have %d: round the extent "
+                "up, cdiv(…, %d) * %d",
+                (long long)grid[i], "xyz"[i], along, along, along);
             return false;
         }
         if (grid[i] > grid_limits[i]) {

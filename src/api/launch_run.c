@@ -195,8 +195,8 @@ static void report_size(void *user, const struct size_fault *fault)
     tw_launch *l = user;
     if (fault->error == SIZE_NEGATIVE && fault->step->op == SIZE_GRID)
         diag_error(&l->ctx->diag, l->variant->ir->grid[fault->step->index]->loc,
-                   "the grid of %s has %lld blocks along axis %d", l->kernel->info->name,
-                   (long long)fault->a, fault->step->index);
+                   "the grid of %s has %lld blocks along %c", l->kernel->info->name,
+                   (long long)fault->a, "xyz"[fault->step->index]);
     const struct expr *e = size_fault_place(&l->variant->sizes, fault);
     if (!e || fault->error == SIZE_NEGATIVE || fault->error == SIZE_TOO_MANY)
         return;

@@ -274,15 +274,15 @@ static bool set_grid(struct binder *b, struct launch_state *l)
     for (int i = 0; i < 3; i++) {
         if (l->grid[i] < 0 || l->grid[i] > INT32_MAX) {
             refuse(b->fault, CPU_BAD_ARGUMENT, k->grid[i]->loc,
-                   "the grid of %s has %" PRId64 " blocks along axis %d", k->name, l->grid[i], i);
+                   "the grid of %s has %" PRId64 " blocks along %c", k->name, l->grid[i], "xyz"[i]);
             return false;
         }
         int along = k->cluster[i];
         if (along > 0 && l->grid[i] % along != 0) {
             refuse(b->fault, CPU_BAD_ARGUMENT, k->grid[i] ? k->grid[i]->loc : k->loc,
-                   "the grid of %s has %" PRId64 " blocks along axis %d, and its clusters %d: "
+                   "the grid of %s has %" PRId64 " blocks along %c, and its clusters have %d: "
                    "round the extent up, cdiv(…, %d) * %d",
-                   k->name, l->grid[i], i, along, along, along);
+                   k->name, l->grid[i], "xyz"[i], along, along, along);
             return false;
         }
         if (__builtin_mul_overflow(l->blocks, l->grid[i], &l->blocks)) {

@@ -229,11 +229,13 @@ static bool check_target(struct emit *m)
     const struct target *t = m->options->target;
     if ((t->ptx.number == 90 && t->ptx.suffix == 'a') || m->by_threads)
         return true;
-    emit_error(m, m->kernel->loc,
-               "`%s` has roles, mbarriers or tensor copies, which are for sm_90a%s; this is %s",
-               m->kernel->name,
-               m->kernel->target ? "" : " and need `target(sm_90a)` in the kernel's head", t->name);
-    diag_note(m->diag, m->kernel->loc, "choose `--device sm_90a`");
+    bool named = m->kernel->target && strcmp(m->kernel->target, "sm_90a") == 0;
+    emit_error(
+        m, m->kernel->loc,
+        "`%s` has roles, clusters, mbarriers or tensor copies, which are for sm_90a%s; this is %s",
+        m->kernel->name, named ? "" : " and need `target(sm_90a)` in the kernel's head", t->name);
+    if (named)
+        diag_note(m->diag, m->kernel->loc, "choose `--device sm_90a`");
     return false;
 }
 

@@ -12,6 +12,9 @@ void check_cluster(struct checker *c, const struct node *cluster)
 {
     int64_t v, total = 1, size[3] = {1, 1, 1};
     int axis = 0;
+    /* If the extents are refused, the kernel has clusters nevertheless: it may use their constructs. */
+    for (int i = 0; i < 3 && cluster; i++)
+        c->kernel->cluster[i] = i ? 1 : MOST_BLOCKS;
     for (const struct node *n = cluster ? cluster->list : NULL; n; n = n->next, axis++) {
         if (axis == 3) {
             diag_error(c->diag, n->loc, "a cluster has up to three extents");

@@ -259,7 +259,7 @@ def test_sizes(run):
         run("run", "parts.tile", "--device", device, "--set", "n=8,by=0", "--fill", "rand", status=2, err="`cdiv(n, by)` divides by zero with n = 8, by = 0\n")
         run("run", "parts.tile", "--device", device, "--set", "n=8,by=4", "--fill", "rand", status=2, err="`n / (by - 4)` divides by zero with n = 8, by = 4\n")
         run("run", "negative.tile", "--device", device, "--set", "n=3", "--fill", "rand", status=2,
-            err=["negative.tile:2:", "the grid of negative has -7 blocks along axis 0"])
+            err=["negative.tile:2:", "the grid of negative has -7 blocks along x"])
 
 
 def test_files(run):

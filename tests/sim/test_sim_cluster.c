@@ -141,7 +141,7 @@ static void refuses(void **state)
 {
     (void)state;
     ends("mapa.shared::cluster.u32 %r10, %r1, 6;", SIM_FAULT,
-         "the cluster has no block 6: it has 6 blocks, 0 and up");
+         "the cluster has no block 6: its last one is 5");
     ends("barrier.cluster.wait;", SIM_STOPPED, "at which it has not arrived");
     ends("barrier.cluster.arrive; barrier.cluster.arrive;", SIM_STOPPED, "arrives twice");
     ends("setp.eq.u32 %p0, %r2, 5; @%p0 bra PASSED; " BARRIER "PASSED: bar.sync 1, 64;",

@@ -108,7 +108,7 @@ static void faults(void **state)
 {
     (void)state;
     expect_fault(HEAD("3") "}\n", CPU_BAD_ARGUMENT,
-                 "has 3 blocks along axis 0, and its clusters 2");
+                 "has 3 blocks along x, and its clusters have 2");
     expect_fault(HEAD("2") "C[0][:] = peer(s[0], 1 - cluster.rank);\n}\n", CPU_MBARRIER,
                  "may not have begun; cluster_sync() must come first");
     expect_fault(HEAD("2") SYNC "C[0][:] = peer(s[0], cluster.rank + 1);\n" SYNC "}\n", CPU_BOUNDS,

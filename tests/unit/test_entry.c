@@ -249,7 +249,7 @@ static void a_grid_is_too_large_or_negative(void **state)
     started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error));
     args[2] = tw_int(-1);
     not_started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error), TW_BAD_ARGUMENT,
-                "the grid of columns has -1 blocks along axis 2");
+                "the grid of columns has -1 blocks along z");
     args[2] = tw_int(1); /* `a` is not used if `more` is false */
     started(&x, tw_entry_start(x.entry, args, 5, NULL, &x.error));
     args[0] = tw_int(1);
