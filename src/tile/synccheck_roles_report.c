@@ -337,8 +337,8 @@ static void report_stuck(struct roles_check *r, const struct role_finding *f)
         note_waiting(r, &f->waits[i]);
     if (!single && nothing_began(f))
         diag_note(d, f->late.loc,
-                  "no role can begin: a role does not wait for the first phase of an mbarrier that "
-                  "is declared `ready`");
+                  "no role can begin: the first wait for an mbarrier that is declared `ready` "
+                  "returns at once");
     bool sync = f->waits[0].barrier < 0 && r->blocks > 1;
     diag_note(d, f->late.loc,
               sync ? "all blocks of a cluster come to `cluster_sync()` equally often"

@@ -199,8 +199,8 @@ static void waits_without_end(void **state)
          "3: error: roles wait for each other forever"
          " | 3: warps 0 to 3 wait here for `full[0]`, whose phase has 0 of 1 arrival"
          " | 6: warp 4 waits here for `full[1]`, whose phase has 0 of 1 arrival"
-         " | 3: no role can begin: a role does not wait for the first phase of an mbarrier that is "
-         "declared `ready`"
+         " | 3: no role can begin: the first wait for an mbarrier that is declared `ready` "
+         "returns at once"
          " | 3: each `wait` takes one phase: a role waits as often as phases complete, and each "
          "phase gets all of its arrivals\n");
 }
