@@ -288,6 +288,24 @@ static bool may_wrap(struct sync_check *k, const struct state *s, enum op op, en
     return op == OP_NEG;
 }
 
+/* Computes x / d or x % d if x is a multiple of d plus a number, as block.x is in a cluster of d blocks.
+ * Returns -1 if it is not. */
+static int divide_place(struct sync_check *k, enum op op, int v, int64_t d)
+{
+    const struct value x = *value_at(k, v);
+    if (x.kind != VALUE_SUM || x.c < 0 || d < 1 || (op != OP_DIV && op != OP_REM))
+        return -1;
+    for (int i = 0; i < x.terms; i++)
+        if (atom_at(k, x.atom[i])->kind != ATOM_BLOCK || x.factor[i] < 0 || x.factor[i] % d)
+            return -1;
+    int out = sync_value_int(k, op == OP_DIV ? x.c / d : x.c % d);
+    for (int i = 0; i < x.terms && op == OP_DIV; i++) {
+        struct atom a = *atom_at(k, x.atom[i]);
+        out = sync_value_add(k, out, value_atom(k, &a), x.factor[i] / d);
+    }
+    return out;
+}
+
 static int eval_plain_op(struct sync_check *k, struct state *s, const struct expr *e)
 {
     int args[3];
@@ -298,6 +316,11 @@ static int eval_plain_op(struct sync_check *k, struct state *s, const struct exp
             return eval_fresh(k, s, e);
     for (int i = 0; i < e->count; i++)
         args[i] = eval_value(k, s, e->args[i]);
+    int64_t d;
+    int place =
+        e->count == 2 && value_number(k, args[1], &d) ? divide_place(k, e->op, args[0], d) : -1;
+    if (place >= 0)
+        return place;
     bool divides = e->op == OP_DIV || e->op == OP_REM || e->op == OP_SHR || e->op == OP_AND;
     if (divides)
         args[0] = counter_modular(k, s, args[0]);
