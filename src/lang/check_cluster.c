@@ -20,7 +20,7 @@ void check_cluster(struct checker *c, const struct node *cluster)
             diag_error(c->diag, n->loc, "a cluster has up to three extents");
             return;
         }
-        if (!constant_in(c, n, "the blocks of a cluster", 1, MOST_BLOCKS, &v))
+        if (!constant_in(c, n, "the number of blocks of a cluster", 1, MOST_BLOCKS, &v))
             return;
         size[axis] = v;
         total *= v;

@@ -187,7 +187,7 @@ static void check_free(struct checker *c, const struct node *n)
     if (!check_arguments(c, n, 1, 1, NULL, "free(tile)"))
         return;
     const struct node *a = call_argument(n, 0);
-    struct expr *e = check_operand(c, a);
+    struct expr *e = is_own_place(c, a, "the tile of `free`") ? check_operand(c, a) : NULL;
     if (!e)
         return;
     if (e->op != OP_ACCESS || e->sym->storage != ST_SHARED || e->indices > 0) {
