@@ -85,7 +85,8 @@ struct sim_options {
      * not run had made the change. */
     bool waits_end;
     bool any_threads; /* allows blocks of more threads than any GPU allows */
-    /* Numbers of the blocks of the grid that run, in this order; NULL: all blocks. */
+    /* Numbers of the blocks of the grid that run, in this order; NULL: all blocks. The other blocks of
+     * their clusters run with them, and no observer hears of those. */
     const int64_t *chosen;
     int64_t chosen_count;
     /* Observers hear of the instructions of blocks that begin within `watch_steps` instructions of

@@ -177,15 +177,28 @@ bool sim_cluster_suits(struct sim *sim, const struct sim_launch *l, struct diag 
             return false;
         }
     }
-    if (blocks > GPU_CLUSTER_MOST || (blocks > 1 && l->options.chosen)) {
-        diag_error(diag, f->where,
-                   blocks > GPU_CLUSTER_MOST ? "a cluster has 1 to %d blocks"
-                                             : "clusters of up to %d blocks run whole: no single "
-                                               "blocks can be chosen",
-                   GPU_CLUSTER_MOST);
+    if (blocks > GPU_CLUSTER_MOST) {
+        diag_error(diag, f->where, "a cluster has 1 to %d blocks", GPU_CLUSTER_MOST);
         return false;
     }
     return true;
+}
+
+int sim_cluster_blocks(const struct sim *sim)
+{
+    return (int)(sim->cluster[0] * sim->cluster[1] * sim->cluster[2]);
+}
+
+int64_t sim_cluster_of(const struct sim *sim, int64_t block)
+{
+    const unsigned *size = sim->cluster, *grid = sim->launch->grid;
+    int64_t cluster = 0, along = 1;
+    for (int k = 0; k < 3; k++) {
+        cluster += block % grid[k] / size[k] * along;
+        along *= grid[k] / size[k];
+        block /= grid[k];
+    }
+    return cluster;
 }
 
 /* Gives the place in the grid of the n-th block that begins: cluster by cluster, each in the order

@@ -209,7 +209,8 @@ struct sim_block {
     struct sim_bulks *bulks;          /* copies of its threads under way; NULL: none so far */
     struct sim_warpgroup *warpgroups; /* by number; NULL: no products so far */
     struct sim_barrier barriers[16];
-    bool unwatched; /* struct sim_options, watch_steps */
+    bool unwatched; /* struct sim_options, watch_steps; or unchosen */
+    bool unchosen;  /* it runs because another block of its cluster was chosen */
     struct sim_block *next;
 };
 
@@ -378,6 +379,10 @@ struct sim_block *sim_shared_block(const struct sim_warp *w, uint64_t address);
 sim_handler sim_in_cluster;
 /* Takes the launch's cluster size, or that of the kernel. */
 bool sim_cluster_suits(struct sim *sim, const struct sim_launch *l, struct diag *diag);
+/* Returns the number of blocks of a cluster. */
+int sim_cluster_blocks(const struct sim *sim);
+/* Returns the number of the cluster that has the block of that number. */
+int64_t sim_cluster_of(const struct sim *sim, int64_t block);
 /* Sets rank, id and number of the n-th block that begins. */
 void sim_cluster_place(const struct sim *sim, int64_t n, struct sim_block *b);
 /* Lets it join its cluster; leave it, after copies to its memory have landed. */

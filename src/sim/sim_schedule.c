@@ -52,6 +52,8 @@ static struct sim_block *new_block(struct sim *sim)
 
 static bool tell_block(struct sim *sim, const struct sim_block *b, bool begins)
 {
+    if (b->unchosen)
+        return true;
     struct sim_block_event event = {b->number,
                                     b->warp_count,
                                     b->threads,
@@ -77,16 +79,20 @@ static bool tell_block(struct sim *sim, const struct sim_block *b, bool begins)
 static void begin_block(struct sim *sim)
 {
     struct sim_block *b = new_block(sim), **end = &sim->resident;
-    const int64_t *chosen = sim->launch->options.chosen;
-    int64_t n = chosen ? chosen[sim->next_block] : sim->next_block;
+    const struct sim_options *o = &sim->launch->options;
+    int64_t n = sim->next_block, count = sim_cluster_blocks(sim);
+    int64_t chosen = o->chosen ? o->chosen[n / count] : -1;
+    if (o->chosen)
+        n = sim_cluster_of(sim, chosen) * count + n % count;
     sim_cluster_place(sim, n, b);
     sim_cluster_join(sim, n, b);
     sim->next_block++;
-    const struct sim_options *o = &sim->launch->options;
     if (o->progress)
         o->progress(o->progress_user, "simulating", sim->next_block, sim->blocks);
     b->alive = b->warp_count;
     b->unwatched = o->watch_steps && sim->steps >= o->watch_steps && b->number % o->watch_every;
+    b->unchosen = o->chosen && b->number != chosen;
+    b->unwatched |= b->unchosen;
     sim->unwatched += b->unwatched;
     b->next = NULL;
     sim_bulks_forget(b);
@@ -110,7 +116,7 @@ static void begin_block(struct sim *sim)
 /* Begins the blocks of the next cluster. */
 static void begin_cluster(struct sim *sim)
 {
-    int count = (int)(sim->cluster[0] * sim->cluster[1] * sim->cluster[2]);
+    int count = sim_cluster_blocks(sim);
     for (int i = 0; i < count && !sim->over; i++)
         begin_block(sim);
 }
@@ -364,7 +370,7 @@ void sim_run_blocks(struct sim *sim)
     const unsigned *grid = sim->launch->grid;
     sim->blocks = (int64_t)grid[0] * grid[1] * grid[2];
     if (sim->launch->options.chosen)
-        sim->blocks = sim->launch->options.chosen_count;
+        sim->blocks = sim->launch->options.chosen_count * sim_cluster_blocks(sim);
     sim->next_block = 0;
     if (memcmp(sim->unused_shape, sim->launch->block, sizeof sim->unused_shape) != 0 ||
         sim->unused_shared != sim->shared_bytes) /* blocks of another launch have other sizes */

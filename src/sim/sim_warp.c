@@ -283,6 +283,11 @@ static enum sim_pause after_turn(struct sim_warp *w)
     return w->sim->steps >= w->sim->turn_end ? SIM_PAUSE_TURN : SIM_PAUSE_NONE;
 }
 
+static bool is_counted(const struct sim_warp *w)
+{
+    return w->sim->counted && !w->block->unchosen;
+}
+
 /* Counts a path with these lanes at the ops from `from` to before `to`. */
 static inline void count_ops(struct sim_code *code, const struct sim_op *from,
                              const struct sim_op *to, uint32_t lanes)
@@ -363,7 +368,7 @@ static inline enum sim_pause run_ops(struct sim_warp *w, const bool counted)
 
 static enum sim_pause run_path(struct sim_warp *w)
 {
-    return w->sim->counted ? run_ops(w, true) : run_ops(w, false);
+    return is_counted(w) ? run_ops(w, true) : run_ops(w, false);
 }
 
 static bool hears_steps(const struct sim_observer *o, const struct sim_warp *w)
@@ -394,7 +399,7 @@ static enum sim_pause step_path(struct sim_warp *w)
     w->path_mask = path->mask;
     uint32_t mask = guarded(w->file, op, w->path_mask);
     sim->steps++;
-    if (sim->counted)
+    if (is_counted(w))
         count_ops(w->frame->code, op, op + 1, mask);
     if (w->stepped && op->ins && !tell_step(w, op, mask))
         return SIM_PAUSE_NONE;
