@@ -454,11 +454,13 @@ static void begin(struct nvptx *n, const struct thread_operation *op)
         nvptx_set(n, nvptx_word_type(op->types[0]), to->word[w], from->word[w]);
 }
 
-static const char *plain(enum thread_opcode op)
+static const char *plain(const struct nvptx *n, enum thread_opcode op)
 {
     switch (op) {
     case THREAD_FENCE_MBARRIER_INIT: return "fence.mbarrier_init.release.cluster";
-    case THREAD_FENCE_ASYNC: return "fence.proxy.async.shared::cta";
+    case THREAD_FENCE_ASYNC: /* of a cluster: stores to another block's memory, too */
+        return n->function->cluster[0] ? "fence.proxy.async.shared::cluster"
+                                       : "fence.proxy.async.shared::cta";
     case THREAD_COPY_OUT_COMMIT: return "cp.async.bulk.commit_group";
     case THREAD_COPY_ASYNC_COMMIT: return "cp.async.commit_group";
     case THREAD_PRODUCT_FENCE: return "wgmma.fence.sync.aligned";
@@ -482,8 +484,8 @@ static const char *counted(enum thread_opcode op)
 void nvptx_act(struct nvptx *n, const struct thread_operation *op)
 {
     const struct thread_operand *o = op->operands.data;
-    if (plain(op->op)) {
-        nvptx_guarded(n, ptx_emit_plain(&n->build, plain(op->op)));
+    if (plain(n, op->op)) {
+        nvptx_guarded(n, ptx_emit_plain(&n->build, plain(n, op->op)));
         return;
     }
     if (counted(op->op)) {

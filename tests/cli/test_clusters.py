@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Clusters that the static check refuses, tests/errors/clusters_races.tile: the simulator finds a fault of each in some order of
 warps. And the CPU engine's and the simulator's `device.clusters`, and a grid of no whole clusters."""
+import json
 import os
 import re
 import sys
@@ -56,10 +57,46 @@ def check_launches(tool, folder):
         expect(refused.status != 0 and "round the extent up, cdiv(…, 2) * 2" in refused.err, refused)
 
 
+FENCED = """kernel fenced(i32 n, const f16 *a, f16 *c) grid(2 * n) warps(4) cluster(2) target(sm_90a)
+{
+    global f16 A[2 * n][64][64] = a, C[2 * n][64][64] = c;
+    shared f16 s[64][64];
+    cluster_sync();
+    peer(s, 1 - cluster.rank) = A[block.x][:][:];
+    cluster_sync();
+    async C[block.x][:][:] = s;
+    store_wait(0);
+    cluster_sync();
+}
+"""
+
+
+def check_fence(tool, folder):
+    """A background store reads what the peer has stored: its fence is for the memory of all blocks."""
+    with open(f"{folder}/fenced.tile", "w") as out:
+        out.write(FENCED)
+    done = call([tool, "show", "fenced.tile", "--device", "sm_90a", "--stage", "ptx"], cwd=folder)
+    expect(re.search(r"st\.shared::cluster.*fence\.proxy\.async\.shared::cluster;.*barrier\.cluster\.arrive.*cp\.async\.bulk", done.out, re.S), done)
+
+
+def check_explained(tool):
+    """The rest of a cluster runs with a block that is sampled, and is not counted. With clusters and without,
+    each block has two tiles."""
+    counts = []
+    for name in ("roles", "cluster"):
+        done = call([tool, "explain", f"{ROOT}/kernels/hopper/matmul_{name}.tile", "--device", "h100", "--set", "m=3072,n=1408,k=64",
+                     "--tune", "BM=128,BN=128", "--json"])
+        expect(done.status == 0, done)
+        counts.append(json.loads(done.out)["kernels"][0]["flops_executed"])
+    expect(counts[0] == counts[1] == 2 * 3072 * 1408 * 64, counts)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_broken(sys.argv[1], folder)
         check_launches(sys.argv[1], folder)
+        check_fence(sys.argv[1], folder)
+    check_explained(sys.argv[1])
     print("ok")
 
 
