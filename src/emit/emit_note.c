@@ -147,7 +147,7 @@ void emit_note_moved(struct emit *m, const struct expr *e, const struct shared_p
     struct access found;
     enum dtype t = p->sym->type.dtype;
     int bits = dtype_table[t].bits;
-    bool halves = size_of(t) == 2;
+    bool pairs = size_of(t) == 2, halves = pairs && !p->of_peer;
     register_layout(m, &e->type, blocks, &registers);
     if (!part_layout(p, &memory))
         return;
@@ -155,8 +155,12 @@ void emit_note_moved(struct emit *m, const struct expr *e, const struct shared_p
         layout_access_lanes(&registers, &memory, bits, 2 * size_of(t), &found);
     else if (!layout_access_matrix(&registers, &memory, bits, false, &found))
         return;
-    const char *how = halves ? (store ? "stmatrix.x4" : "ldmatrix.x4")
-                             : (store ? "st.shared.v2.b32" : "ld.shared.v2.b32");
+    const char *how = halves           ? (store ? "stmatrix.x4" : "ldmatrix.x4")
+                      : !p->of_peer    ? (store ? "st.shared.v2.b32" : "ld.shared.v2.b32")
+                      : pairs && store ? "st.shared::cluster.b32"
+                      : pairs          ? "ld.shared::cluster.b32"
+                      : store          ? "st.shared::cluster.v2.b32"
+                                       : "ld.shared::cluster.v2.b32";
     int replicas = m->place.replicas;
     add_access(m, (struct lower_access){.loc = e->loc,
                                         .sym = p->sym,

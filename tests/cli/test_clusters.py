@@ -77,6 +77,8 @@ def check_fence(tool, folder):
         out.write(FENCED)
     done = call([tool, "show", "fenced.tile", "--device", "sm_90a", "--stage", "ptx"], cwd=folder)
     expect(re.search(r"st\.shared::cluster.*fence\.proxy\.async\.shared::cluster;.*barrier\.cluster\.arrive.*cp\.async\.bulk", done.out, re.S), done)
+    done = call([tool, "show", "fenced.tile", "--device", "sm_90a", "--stage", "layout"], cwd=folder)
+    expect(re.search(r" s +st\.shared::cluster\.b32 +64 ", done.out), done)
 
 
 def check_explained(tool):
