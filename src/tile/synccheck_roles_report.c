@@ -421,9 +421,14 @@ static void report_peer(struct roles_check *r, const struct role_finding *f)
                                 : "not have initialised it yet");
     diag_code(d, f->barrier >= 0 ? CODE_MBARRIER : CODE_RACE);
     note_calls(r, &f->late);
-    diag_note(d, f->late.loc,
-              begins ? "put `cluster_sync()` before the roles, after the mbarriers' declarations"
-                     : "put `cluster_sync()` at the end of the kernel, after the roles");
+    bool roles = r->traces.data[0].role;
+    diag_note(d, f->late.loc, "put `cluster_sync()` %s%s",
+              !begins ? "at the end of the kernel"
+              : roles ? "before the roles"
+                      : "before this",
+              !begins             ? (roles ? ", after the roles" : "")
+              : r->barriers.count ? ", after the mbarriers' declarations"
+                                  : "");
 }
 
 /* --- findings that are reported --- */
