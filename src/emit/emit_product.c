@@ -102,7 +102,9 @@ static bool find_shared(struct emit *m, const struct expr *e, struct factor *f)
     emit_error(m, e->loc, "`%s` has rows of %lld bytes, which no product of warpgroups reads",
                e->sym->name,
                (long long)(f->part.columns * (int64_t)dtype_size(e->sym->type.dtype)));
-    diag_note(m->diag, e->sym->loc, "its rows are a multiple of %d bytes", EMIT_PANEL);
+    diag_note(m->diag, e->sym->loc,
+              "its rows are a multiple of %d bytes, and their number one of %d", EMIT_PANEL,
+              EMIT_SWIZZLED_ROWS);
     return false;
 }
 

@@ -10,10 +10,14 @@ static int size_of(const struct sym *s)
     return (int)dtype_size(s->type.dtype);
 }
 
+/* Copies exchange pieces by their addresses. So each panel begins at row 0 of an exchange, a multiple of 1024 bytes. */
 bool emit_is_swizzled(const struct sym *s)
 {
     const struct type *t = &s->type;
-    return t->rank >= 2 && t->extent[t->rank - 1] * size_of(s) % EMIT_PANEL == 0;
+    if (t->rank < 2 || t->extent[t->rank - 1] * size_of(s) % EMIT_PANEL != 0)
+        return false;
+    int64_t rows = t->extent[t->rank - 2];
+    return rows % EMIT_SWIZZLED_ROWS == 0 || type_elements(t) * size_of(s) == rows * EMIT_PANEL;
 }
 
 /* The rows of a part that begins at a scalar. It must be known that they are rows of the tile, and begin
