@@ -14,7 +14,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "
 import public_headers  # noqa: E402
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-MOST_BYTES = 2_595_000  # stripped
+MOST_BYTES = 2_660_000  # stripped
 MOST_CPU_BYTES = 600_000  # of libtilewright_cpu.a in a program that uses all of it, stripped
 LAUNCH_LIMIT = 5.0  # microseconds, of a product of 16 x 16 x 16
 # What the first call of a small kernel compiled ahead of time takes: the time of a page fault is about that of 10,000 instructions. Both together

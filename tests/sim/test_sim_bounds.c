@@ -303,7 +303,7 @@ static void go_through(struct machine *m, struct run *r, struct text *text, uint
                           (uint64_t)((int64_t)distances[d].widths * r->family->bytes));
             if (draw(one_of) || !may_be(r->family, r->way, lanes))
                 continue;
-            if (r->way == BOUNDS_IMMEDIATE && distance >= TWO_TO(47))
+            if (r->way == BOUNDS_IMMEDIATE && (distance >= TWO_TO(47) || distance < -TWO_TO(47)))
                 continue; /* the parser refuses it */
             place_lanes(r, distance, lanes);
             if (r->way == BOUNDS_IMMEDIATE)
