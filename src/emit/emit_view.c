@@ -227,10 +227,11 @@ void emit_view_store(struct emit *m, const struct expr *target, const struct til
         from = emit_spread(m, value, &target->type, target->loc);
     int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
     for (int i = 0; i < parts; i++)
-        for (int j = 0; j < elements; j++)
-            store(m, t.dtype,
-                  element_at(m, &p, t.form, emit_held(m, &t, &target->type, i, j), i, j),
-                  emit_element(m, &from, i, j));
+        for (int j = 0; j < elements; j++) {
+            struct thread_operand element = emit_element(m, &from, i, j);
+            struct held held = emit_held(m, &t, &target->type, i, j);
+            store(m, t.dtype, element_at(m, &p, t.form, held, i, j), element);
+        }
 }
 
 /* --- elements --- */
