@@ -25,7 +25,7 @@ struct contained {
     uintptr_t base; /* where the program is loaded */
     uint64_t low, high;
     int count;
-    void *library; /* that has the functions of its version */
+    void *opened; /* the library that has the functions of its version */
     unsigned char *trampolines;
 };
 
@@ -103,7 +103,7 @@ static void replace(const struct contained *c)
         const char *name = name_of(c, s);
         if (!name || s->st_value < c->low || s->st_value > c->high)
             continue;
-        void *target = dlsym(c->library, name);
+        void *target = dlsym(c->opened, name);
         const void *report_missing = (const void *)(uintptr_t)runtime_missing;
         write_trampoline(next, target ? target : report_missing, target ? NULL : strdup(name));
         write_jump((unsigned char *)(c->base + s->st_value), next);
@@ -119,7 +119,7 @@ static void find_range(struct contained *c)
     for (size_t i = 0; i < c->file.count; i++) {
         const Elf64_Sym *s = &c->file.symbols[i];
         const char *name = name_of(c, s);
-        if (!name || !dlsym(c->library, name))
+        if (!name || !dlsym(c->opened, name))
             continue;
         if (!c->low || s->st_value < c->low)
             c->low = s->st_value;
@@ -171,8 +171,8 @@ __attribute__((constructor)) static void replace_contained_runtime(void)
         return;
     dl_iterate_phdr(take_base, &c.base);
     if (c.file.symbols && has(&c, "__cudaRegisterFatBinary"))
-        c.library = open_version(&c);
-    if (c.library)
+        c.opened = open_version(&c);
+    if (c.opened)
         find_range(&c);
     if (c.count && map_near(&c) && protect(&c, PROT_READ | PROT_WRITE | PROT_EXEC)) {
         replace(&c);
