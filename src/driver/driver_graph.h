@@ -72,6 +72,8 @@ struct driver_node *driver_graph_find(const struct driver_graph *g,
 
 /* Sorts the nodes and gives them lanes. Returns DRIVER_INVALID_VALUE if the edges have a cycle. */
 int driver_graph_prepare(struct driver_graph *g);
+/* Replaces a node's task by a copy of this one; a child graph is prepared if the node's graph is. */
+int driver_node_replace(struct driver_node *n, const struct driver_task *t);
 int driver_graph_run(struct driver_graph *g, struct driver_stream *s);
 
 /* --- captures --- */

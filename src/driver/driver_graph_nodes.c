@@ -50,24 +50,16 @@ static void copy_attributes(struct driver_launched *to, const struct driver_laun
     memcpy(to->launch.cluster, from->launch.cluster, sizeof to->launch.cluster);
 }
 
-/* Replaces the task of a node, which keeps its attributes. */
+/* Replaces the task of a node, which keeps its attributes. `result`: of reading the task. */
 static int set(struct driver_node *n, struct driver_task *t, int result)
 {
     if (!n || (result == DRIVER_SUCCESS && n->task.kind != t->kind))
         return DRIVER_INVALID_VALUE;
-    if (result != DRIVER_SUCCESS)
-        return result;
-    if (t->kind == TASK_KERNEL) {
+    if (result == DRIVER_SUCCESS && t->kind == TASK_KERNEL) {
         copy_attributes(&t->launched, &n->task.launched);
         result = driver_launch_check(&t->launched);
     }
-    if (result != DRIVER_SUCCESS)
-        return result;
-    if (!driver_task_keep(t))
-        return DRIVER_OUT_OF_MEMORY;
-    driver_task_drop(&n->task);
-    n->task = *t;
-    return DRIVER_SUCCESS;
+    return result == DRIVER_SUCCESS ? driver_node_replace(n, t) : result;
 }
 
 /* Returns the node of a graph that can be launched, for a node of the graph it was made of. */
@@ -78,10 +70,20 @@ static struct driver_node *in_ready(void *ready, void *node)
     return g && g->ready && n ? driver_graph_find(g, n) : NULL;
 }
 
-#define ASKED                                                                                      \
-    {                                                                                              \
-        node, graph, before, count                                                                 \
-    }
+/* The bodies of the entry points that add a node, set its task, and set its task in a graph that can be
+ * launched. `read` reads the caller's parameters into the task `t`. */
+#define ADD(read)                                                                                  \
+    IN_CONTEXT;                                                                                    \
+    struct driver_task t;                                                                          \
+    int result = read;                                                                             \
+    return add(&(struct asked){node, graph, before, count}, &t, result)
+#define SET_IN(which, read)                                                                        \
+    IN_CONTEXT;                                                                                    \
+    struct driver_task t;                                                                          \
+    int result = read;                                                                             \
+    return set(which, &t, result)
+#define SET(read) SET_IN(driver_node_of(node), read)
+#define SET_READY(read) SET_IN(in_ready(ready, node), read)
 
 /* --- kernels --- */
 
@@ -120,51 +122,33 @@ static int read_kernel(const struct driver_kernel_node *p, int version, struct d
 int cuGraphAddKernelNode_v2(void **node, void *graph, void *const *before, size_t count,
                             const struct driver_kernel_node *p)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_kernel(p, 2, &t);
-    return add(&(struct asked)ASKED, &t, result);
+    ADD(read_kernel(p, 2, &t));
 }
 
 int cuGraphAddKernelNode(void **node, void *graph, void *const *before, size_t count,
                          const struct driver_kernel_node *p)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_kernel(p, 1, &t);
-    return add(&(struct asked)ASKED, &t, result);
+    ADD(read_kernel(p, 1, &t));
 }
 
 int cuGraphKernelNodeSetParams_v2(void *node, const struct driver_kernel_node *p)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_kernel(p, 2, &t);
-    return set(driver_node_of(node), &t, result);
+    SET(read_kernel(p, 2, &t));
 }
 
 int cuGraphKernelNodeSetParams(void *node, const struct driver_kernel_node *p)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_kernel(p, 1, &t);
-    return set(driver_node_of(node), &t, result);
+    SET(read_kernel(p, 1, &t));
 }
 
 int cuGraphExecKernelNodeSetParams_v2(void *ready, void *node, const struct driver_kernel_node *p)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_kernel(p, 2, &t);
-    return set(in_ready(ready, node), &t, result);
+    SET_READY(read_kernel(p, 2, &t));
 }
 
 int cuGraphExecKernelNodeSetParams(void *ready, void *node, const struct driver_kernel_node *p)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_kernel(p, 1, &t);
-    return set(in_ready(ready, node), &t, result);
+    SET_READY(read_kernel(p, 1, &t));
 }
 
 int cuGraphKernelNodeGetParams(void *node, struct driver_kernel_node *p)
@@ -245,29 +229,20 @@ static int read_copy(const struct driver_copy_3d *p, struct driver_task *t)
 int cuGraphAddMemcpyNode(void **node, void *graph, void *const *before, size_t count,
                          const struct driver_copy_3d *p, void *context)
 {
-    IN_CONTEXT;
     (void)context;
-    struct driver_task t;
-    int result = read_copy(p, &t);
-    return add(&(struct asked)ASKED, &t, result);
+    ADD(read_copy(p, &t));
 }
 
 int cuGraphMemcpyNodeSetParams(void *node, const struct driver_copy_3d *p)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_copy(p, &t);
-    return set(driver_node_of(node), &t, result);
+    SET(read_copy(p, &t));
 }
 
 int cuGraphExecMemcpyNodeSetParams(void *ready, void *node, const struct driver_copy_3d *p,
                                    void *context)
 {
-    IN_CONTEXT;
     (void)context;
-    struct driver_task t;
-    int result = read_copy(p, &t);
-    return set(in_ready(ready, node), &t, result);
+    SET_READY(read_copy(p, &t));
 }
 
 static int read_fill(const struct driver_fill_node *p, struct driver_task *t)
@@ -287,29 +262,20 @@ static int read_fill(const struct driver_fill_node *p, struct driver_task *t)
 int cuGraphAddMemsetNode(void **node, void *graph, void *const *before, size_t count,
                          const struct driver_fill_node *p, void *context)
 {
-    IN_CONTEXT;
     (void)context;
-    struct driver_task t;
-    int result = read_fill(p, &t);
-    return add(&(struct asked)ASKED, &t, result);
+    ADD(read_fill(p, &t));
 }
 
 int cuGraphMemsetNodeSetParams(void *node, const struct driver_fill_node *p)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_fill(p, &t);
-    return set(driver_node_of(node), &t, result);
+    SET(read_fill(p, &t));
 }
 
 int cuGraphExecMemsetNodeSetParams(void *ready, void *node, const struct driver_fill_node *p,
                                    void *context)
 {
-    IN_CONTEXT;
     (void)context;
-    struct driver_task t;
-    int result = read_fill(p, &t);
-    return set(in_ready(ready, node), &t, result);
+    SET_READY(read_fill(p, &t));
 }
 
 int cuGraphMemsetNodeGetParams(void *node, struct driver_fill_node *p)
@@ -339,26 +305,17 @@ static int read_host(const struct driver_host_node *p, struct driver_task *t)
 int cuGraphAddHostNode(void **node, void *graph, void *const *before, size_t count,
                        const struct driver_host_node *p)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_host(p, &t);
-    return add(&(struct asked)ASKED, &t, result);
+    ADD(read_host(p, &t));
 }
 
 int cuGraphHostNodeSetParams(void *node, const struct driver_host_node *p)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_host(p, &t);
-    return set(driver_node_of(node), &t, result);
+    SET(read_host(p, &t));
 }
 
 int cuGraphExecHostNodeSetParams(void *ready, void *node, const struct driver_host_node *p)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_host(p, &t);
-    return set(in_ready(ready, node), &t, result);
+    SET_READY(read_host(p, &t));
 }
 
 int cuGraphHostNodeGetParams(void *node, struct driver_host_node *p)
@@ -373,11 +330,15 @@ int cuGraphHostNodeGetParams(void *node, struct driver_host_node *p)
 
 /* --- empty nodes, other graphs, events --- */
 
+static int read_empty(struct driver_task *t)
+{
+    *t = (struct driver_task){.kind = TASK_EMPTY};
+    return DRIVER_SUCCESS;
+}
+
 int cuGraphAddEmptyNode(void **node, void *graph, void *const *before, size_t count)
 {
-    IN_CONTEXT;
-    struct driver_task t = {.kind = TASK_EMPTY};
-    return add(&(struct asked)ASKED, &t, DRIVER_SUCCESS);
+    ADD(read_empty(&t));
 }
 
 static int read_graph(void *graph, struct driver_task *t)
@@ -389,10 +350,7 @@ static int read_graph(void *graph, struct driver_task *t)
 int cuGraphAddChildGraphNode(void **node, void *graph, void *const *before, size_t count,
                              void *child)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_graph(child, &t);
-    return add(&(struct asked)ASKED, &t, result);
+    ADD(read_graph(child, &t));
 }
 
 int cuGraphChildGraphNodeGetGraph(void *node, void **child)
@@ -407,11 +365,7 @@ int cuGraphChildGraphNodeGetGraph(void *node, void **child)
 
 int cuGraphExecChildGraphNodeSetParams(void *ready, void *node, void *child)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    struct driver_node *n = in_ready(ready, node);
-    int result = set(n, &t, read_graph(child, &t));
-    return result == DRIVER_SUCCESS ? driver_graph_prepare(n->task.graph) : result;
+    SET_READY(read_graph(child, &t));
 }
 
 static int read_event(void *event, enum driver_task_kind kind, struct driver_task *t)
@@ -423,19 +377,13 @@ static int read_event(void *event, enum driver_task_kind kind, struct driver_tas
 int cuGraphAddEventRecordNode(void **node, void *graph, void *const *before, size_t count,
                               void *event)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_event(event, TASK_RECORD, &t);
-    return add(&(struct asked)ASKED, &t, result);
+    ADD(read_event(event, TASK_RECORD, &t));
 }
 
 int cuGraphAddEventWaitNode(void **node, void *graph, void *const *before, size_t count,
                             void *event)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_event(event, TASK_WAIT, &t);
-    return add(&(struct asked)ASKED, &t, result);
+    ADD(read_event(event, TASK_WAIT, &t));
 }
 
 static int get_event(void *node, enum driver_task_kind kind, void **event)
@@ -461,34 +409,22 @@ int cuGraphEventWaitNodeGetEvent(void *node, void **event)
 
 int cuGraphEventRecordNodeSetEvent(void *node, void *event)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_event(event, TASK_RECORD, &t);
-    return set(driver_node_of(node), &t, result);
+    SET(read_event(event, TASK_RECORD, &t));
 }
 
 int cuGraphEventWaitNodeSetEvent(void *node, void *event)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_event(event, TASK_WAIT, &t);
-    return set(driver_node_of(node), &t, result);
+    SET(read_event(event, TASK_WAIT, &t));
 }
 
 int cuGraphExecEventRecordNodeSetEvent(void *ready, void *node, void *event)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_event(event, TASK_RECORD, &t);
-    return set(in_ready(ready, node), &t, result);
+    SET_READY(read_event(event, TASK_RECORD, &t));
 }
 
 int cuGraphExecEventWaitNodeSetEvent(void *ready, void *node, void *event)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_event(event, TASK_WAIT, &t);
-    return set(in_ready(ready, node), &t, result);
+    SET_READY(read_event(event, TASK_WAIT, &t));
 }
 
 /* --- nodes of any kind --- */
@@ -508,7 +444,7 @@ static int read_any(const struct driver_any_node *p, struct driver_task *t)
     case TASK_GRAPH: return read_graph(p->of.handle, t);
     case TASK_WAIT:
     case TASK_RECORD: return read_event(p->of.handle, (enum driver_task_kind)p->kind, t);
-    case TASK_EMPTY: return DRIVER_SUCCESS;
+    case TASK_EMPTY: return read_empty(t);
     case TASK_STUB: break;
     }
     driver_refuse("not-supported", NULL,
@@ -520,11 +456,7 @@ static int read_any(const struct driver_any_node *p, struct driver_task *t)
 int cuGraphAddNode_v2(void **node, void *graph, void *const *before, const void *data, size_t count,
                       struct driver_any_node *parameters)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result =
-        driver_edges_are_plain(data, count) ? read_any(parameters, &t) : DRIVER_NOT_SUPPORTED;
-    return add(&(struct asked)ASKED, &t, result);
+    ADD(driver_edges_are_plain(data, count) ? read_any(parameters, &t) : DRIVER_NOT_SUPPORTED);
 }
 
 int cuGraphAddNode(void **node, void *graph, void *const *before, size_t count,
@@ -536,20 +468,12 @@ int cuGraphAddNode(void **node, void *graph, void *const *before, size_t count,
 
 int cuGraphNodeSetParams(void *node, struct driver_any_node *parameters)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_any(parameters, &t);
-    return set(driver_node_of(node), &t, result);
+    SET(read_any(parameters, &t));
 }
 
 int cuGraphExecNodeSetParams(void *ready, void *node, struct driver_any_node *parameters)
 {
-    IN_CONTEXT;
-    struct driver_task t;
-    int result = read_any(parameters, &t);
-    if (result == DRIVER_SUCCESS && t.kind == TASK_GRAPH)
-        return cuGraphExecChildGraphNodeSetParams(ready, node, parameters->of.handle);
-    return set(in_ready(ready, node), &t, result);
+    SET_READY(read_any(parameters, &t));
 }
 
 /* --- nodes that are left out --- */

@@ -53,6 +53,17 @@ int driver_graph_prepare(struct driver_graph *g)
     return DRIVER_SUCCESS;
 }
 
+int driver_node_replace(struct driver_node *n, const struct driver_task *t)
+{
+    struct driver_task kept = *t;
+    if (!driver_task_keep(&kept))
+        return DRIVER_OUT_OF_MEMORY;
+    driver_task_drop(&n->task);
+    n->task = kept;
+    return n->graph->ready && kept.kind == TASK_GRAPH ? driver_graph_prepare(kept.graph)
+                                                      : DRIVER_SUCCESS;
+}
+
 /* --- launching --- */
 
 static int run_node(struct driver_node *n, const struct driver_clock *start,
@@ -224,16 +235,6 @@ static int compare(const struct driver_graph *a, const struct driver_graph *b,
     return UPDATED;
 }
 
-static bool replace(struct driver_node *to, const struct driver_node *from)
-{
-    struct driver_task t = from->task;
-    if (!driver_task_keep(&t))
-        return false;
-    driver_task_drop(&to->task);
-    to->task = t;
-    return t.kind != TASK_GRAPH || driver_graph_prepare(t.graph) == DRIVER_SUCCESS;
-}
-
 int cuGraphExecUpdate_v2(void *ready, void *graph, struct driver_update *result)
 {
     IN_CONTEXT;
@@ -247,7 +248,7 @@ int cuGraphExecUpdate_v2(void *ready, void *graph, struct driver_update *result)
     if (result->result != UPDATED)
         return DRIVER_GRAPH_UPDATE_FAILURE;
     for (int i = 0; i < a->nodes.count; i++)
-        if (!replace(a->nodes.list[i], b->nodes.list[i]))
+        if (driver_node_replace(a->nodes.list[i], &b->nodes.list[i]->task) != DRIVER_SUCCESS)
             return DRIVER_OUT_OF_MEMORY;
     return DRIVER_SUCCESS;
 }
