@@ -270,6 +270,8 @@ int driver_findings(void);
 void driver_report_fault(const struct driver_fault *fault);
 /* Reports that the call in progress fails; m NULL: it is not about memory. */
 void driver_refuse(const char *kind, const struct driver_memory *m, const char *message);
+/* Reports that what the call asks for is not supported. Returns DRIVER_NOT_SUPPORTED. */
+int driver_unsupported(const char *message);
 struct sim_finding;
 /* driver_suppress.c: reads the file of findings to let pass; tells whether it names a finding of a
  * call at a place ("main+0x2c in app"). */

@@ -232,11 +232,9 @@ static bool rows_of(const struct described *d, struct driver_rows *out)
 static int copy_of(const struct described *to, const struct described *from,
                    struct driver_copy *out)
 {
-    if (!rows_of(from, &out->from) || !rows_of(to, &out->to)) {
-        driver_refuse("not-supported", NULL,
-                      "a copy of an array of textures is not supported; use memory of cudaMalloc");
-        return DRIVER_NOT_SUPPORTED;
-    }
+    if (!rows_of(from, &out->from) || !rows_of(to, &out->to))
+        return driver_unsupported(
+            "a copy of an array of textures is not supported; use memory of cudaMalloc");
     bool narrow = from->pitch < out->width || to->pitch < out->width;
     bool low = from->height < out->height || to->height < out->height;
     return (out->height > 1 && narrow) || (out->depth > 1 && low) ? DRIVER_INVALID_VALUE

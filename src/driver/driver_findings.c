@@ -126,6 +126,12 @@ void driver_refuse(const char *kind, const struct driver_memory *m, const char *
     driver_report_fault(&fault);
 }
 
+int driver_unsupported(const char *message)
+{
+    driver_refuse("not-supported", NULL, message);
+    return DRIVER_NOT_SUPPORTED;
+}
+
 /* --- findings of launches --- */
 
 const char *driver_stream_text(struct arena *a, int number, int node)

@@ -255,8 +255,8 @@ bool driver_edges_are_plain(const unsigned char *data, size_t count)
     enum { EDGE_BYTES = 8 };
     for (size_t i = 0; data && i < count * EDGE_BYTES; i++)
         if (data[i]) {
-            driver_refuse("not-supported", NULL,
-                          "edges of graphs with ports are not supported; use edges without data");
+            driver_unsupported(
+                "edges of graphs with ports are not supported; use edges without data");
             return false;
         }
     return true;

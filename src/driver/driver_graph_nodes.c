@@ -185,9 +185,7 @@ int cuGraphKernelNodeSetAttribute(void *node, int id, const union driver_launch_
     const struct driver_launch_attribute a = {.id = id, .value = *value};
     struct driver_launched changed = n->task.launched;
     const char *why = driver_launch_attributes(&a, 1, &changed);
-    if (why)
-        driver_refuse("not-supported", NULL, why);
-    int result = why ? DRIVER_NOT_SUPPORTED : driver_launch_check(&changed);
+    int result = why ? driver_unsupported(why) : driver_launch_check(&changed);
     if (result == DRIVER_SUCCESS)
         n->task.launched = changed;
     return result;
@@ -447,10 +445,8 @@ static int read_any(const struct driver_any_node *p, struct driver_task *t)
     case TASK_EMPTY: return read_empty(t);
     case TASK_STUB: break;
     }
-    driver_refuse("not-supported", NULL,
-                  "a graph's node that allocates, branches or uses semaphores is not supported; "
-                  "allocate before the launch, and let the host decide");
-    return DRIVER_NOT_SUPPORTED;
+    return driver_unsupported("a graph's node that allocates, branches or uses semaphores is not "
+                              "supported; allocate before the launch, and let the host decide");
 }
 
 int cuGraphAddNode_v2(void **node, void *graph, void *const *before, const void *data, size_t count,

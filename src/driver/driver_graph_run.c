@@ -143,11 +143,9 @@ int cuGraphInstantiateWithFlags(void **ready, void *graph, uint64_t flags)
     const struct driver_graph *g = driver_graph_of(graph);
     if (!ready || !g || flags > ALL)
         return DRIVER_INVALID_VALUE;
-    if (flags & DEVICE_LAUNCH) {
-        driver_refuse("not-supported", NULL,
-                      "graphs that kernels launch are not supported; launch them from the host");
-        return DRIVER_NOT_SUPPORTED;
-    }
+    if (flags & DEVICE_LAUNCH)
+        return driver_unsupported(
+            "graphs that kernels launch are not supported; launch them from the host");
     struct driver_graph *made = driver_graph_copy(g);
     int result = made ? driver_graph_prepare(made) : DRIVER_OUT_OF_MEMORY;
     if (result != DRIVER_SUCCESS) {

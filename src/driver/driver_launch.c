@@ -221,11 +221,8 @@ int cuLaunchKernelEx(const struct driver_launch_config *config, void *function, 
     struct driver_launched asked = {
         .launch = driver_launch_shape(config->grid, config->block, config->shared)};
     const char *why = driver_launch_attributes(config->attributes, config->count, &asked);
-    if (why) {
-        driver_refuse("not-supported", NULL, why);
-        return DRIVER_NOT_SUPPORTED;
-    }
-    return launch(function, &asked, config->stream, arguments, extra);
+    return why ? driver_unsupported(why)
+               : launch(function, &asked, config->stream, arguments, extra);
 }
 
 /* --- clusters --- */

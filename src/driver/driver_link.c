@@ -26,12 +26,11 @@ struct link_call {
 
 static int refuse(const char *why)
 {
-    driver_refuse("not-supported", NULL,
-                  arena_printf(&driver.arena,
-                               "the input of a link cannot be simulated: %s; give PTX, or a fat "
-                               "binary that has PTX",
-                               why));
-    return DRIVER_NOT_SUPPORTED;
+    return driver_unsupported(
+        arena_printf(&driver.arena,
+                     "the input of a link cannot be simulated: %s; give PTX, or a fat "
+                     "binary that has PTX",
+                     why));
 }
 
 static int add(void *user)

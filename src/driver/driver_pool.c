@@ -42,12 +42,9 @@ static void touch_all(struct driver_stream *s, const struct driver_memory *m, co
 /* Returns an error for streams that are captured. */
 static int refuse_capture(const struct driver_stream *s)
 {
-    if (!s->capture)
-        return DRIVER_SUCCESS;
-    driver_refuse("not-supported", NULL,
-                  "allocations and frees in a captured stream are not supported; allocate before "
-                  "the capture");
-    return DRIVER_NOT_SUPPORTED;
+    return s->capture ? driver_unsupported("allocations and frees in a captured stream are not "
+                                           "supported; allocate before the capture")
+                      : DRIVER_SUCCESS;
 }
 
 static void count(struct pool *p, struct driver_memory *m)
@@ -109,13 +106,10 @@ int cuMemPoolCreate(void **pool, const struct driver_pool_properties *properties
     IN_CONTEXT;
     if (!pool || !properties)
         return DRIVER_INVALID_VALUE;
-    if (properties->handles || properties->location != LOCATION_DEVICE) {
-        driver_refuse(
-            "not-supported", NULL,
+    if (properties->handles || properties->location != LOCATION_DEVICE)
+        return driver_unsupported(
             "pools that processes share, or outside of the device, are not supported; use "
             "a pool of the device without handles");
-        return DRIVER_NOT_SUPPORTED;
-    }
     struct pool *p = driver_new(DRIVER_POOL, sizeof *p);
     if (!p)
         return DRIVER_OUT_OF_MEMORY;

@@ -11,13 +11,6 @@ static const enum dtype types[] = {DT_U8,  DT_U16, DT_U32, DT_I32, DT_U64,
                                    DT_I64, DT_F16, DT_F32, DT_F64, DT_BF16};
 enum { TYPES = sizeof types / sizeof types[0] };
 
-static int refuse(const char *message)
-{
-    const struct driver_fault fault = {.kind = "not-supported", .fails = true, .message = message};
-    driver_report_fault(&fault);
-    return DRIVER_NOT_SUPPORTED;
-}
-
 /* Returns the first thing of a map that the simulator does not have; NULL: it has all. */
 static const char *not_modelled(int type, int interleave, int swizzle, int fill)
 {
@@ -44,11 +37,11 @@ static int encode(void *user)
 {
     const struct encode_call *call = user;
     char why[TENSOR_MAP_MESSAGE];
-    if ((uintptr_t)call->to % TENSOR_MAP_ALIGNMENT || !tensor_map_check(&call->map, why)) {
+    bool misaligned = (uintptr_t)call->to % TENSOR_MAP_ALIGNMENT;
+    if (misaligned || !tensor_map_check(&call->map, why)) {
         driver_refuse("bad-tensor-map", driver_memory_at(call->map.address),
-                      (uintptr_t)call->to % TENSOR_MAP_ALIGNMENT
-                          ? "a tensor map has to be aligned to 64 bytes"
-                          : arena_string(&driver.arena, why, strlen(why)));
+                      misaligned ? "a tensor map has to be aligned to 64 bytes"
+                                 : arena_string(&driver.arena, why, strlen(why)));
         return DRIVER_INVALID_VALUE;
     }
     tensor_map_encode(&call->map, call->to);
@@ -68,7 +61,7 @@ int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *address,
     int result = driver_prepare();
     const char *why = not_modelled(type, interleave, swizzle, fill);
     if (result != DRIVER_SUCCESS || why)
-        return why ? refuse(why) : result;
+        return why ? driver_unsupported(why) : result;
     struct encode_call call = {.to = map,
                                .map = {.address = (uintptr_t)address,
                                        .type = types[type],
