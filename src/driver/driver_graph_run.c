@@ -97,32 +97,16 @@ int driver_graph_run(struct driver_graph *g, struct driver_stream *s)
     return result;
 }
 
-struct launch_call {
-    struct driver_graph *graph;
-    struct driver_stream *stream;
-};
-
-static int launch(void *user)
-{
-    const struct launch_call *call = user;
-    return driver_graph_run(call->graph, call->stream);
-}
-
 int cuGraphLaunch(void *ready, void *stream)
 {
     IN_CONTEXT;
-    struct launch_call call = {driver_graph_of(ready), driver_stream_of(stream)};
-    if (!call.graph || !call.graph->ready)
+    struct driver_task t = {.kind = TASK_GRAPH, .graph = driver_graph_of(ready)};
+    const struct driver_stream *s = driver_stream_of(stream);
+    if (!t.graph || !t.graph->ready)
         return DRIVER_INVALID_VALUE;
-    if (!call.stream)
-        return DRIVER_INVALID_HANDLE;
-    if (call.stream->capture) {
-        const struct driver_task t = {.kind = TASK_GRAPH, .graph = call.graph};
-        return driver_capture_add(call.stream, &t);
-    }
-    driver_trace("stream %d", call.stream->number);
-    int result = driver_capture_forbids(call.stream);
-    return result == DRIVER_SUCCESS ? driver_guard(launch, &call) : result;
+    if (s && !s->capture)
+        driver_trace("stream %d", s->number);
+    return driver_enqueue(stream, &t);
 }
 
 int cuGraphUpload(void *ready, void *stream)
