@@ -249,10 +249,11 @@ int cuGraphGetRootNodes(void *graph, void **nodes, size_t *count)
 
 /* --- edges --- */
 
+enum { EDGE_BYTES = 8 }; /* CUgraphEdgeData */
+
 /* Edges of other kinds than "when all is done" have bytes that are not 0. */
 bool driver_edges_are_plain(const unsigned char *data, size_t count)
 {
-    enum { EDGE_BYTES = 8 };
     for (size_t i = 0; data && i < count * EDGE_BYTES; i++)
         if (data[i]) {
             driver_unsupported(
@@ -310,7 +311,6 @@ int cuGraphRemoveDependencies(void *graph, void *const *from, void *const *to, s
 
 int cuGraphGetEdges_v2(void *graph, void **from, void **to, void *data, size_t *count)
 {
-    enum { EDGE_BYTES = 8 };
     IN_CONTEXT;
     const struct driver_graph *g = driver_graph_of(graph);
     size_t found = 0, room = count ? *count : 0;
@@ -338,7 +338,6 @@ int cuGraphGetEdges(void *graph, void **from, void **to, size_t *count)
 
 int cuGraphNodeGetDependencies_v2(void *node, void **nodes, void *data, size_t *count)
 {
-    enum { EDGE_BYTES = 8 };
     IN_CONTEXT;
     const struct driver_node *n = driver_node_of(node);
     int result = n ? give(&n->before, nodes, count) : DRIVER_INVALID_VALUE;
@@ -355,7 +354,6 @@ int cuGraphNodeGetDependencies(void *node, void **nodes, size_t *count)
 
 int cuGraphNodeGetDependentNodes_v2(void *node, void **nodes, void *data, size_t *count)
 {
-    enum { EDGE_BYTES = 8 };
     IN_CONTEXT;
     const struct driver_node *n = driver_node_of(node);
     struct driver_nodes after = {.list = NULL};
