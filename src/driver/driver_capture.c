@@ -65,15 +65,6 @@ int cuThreadExchangeStreamCaptureMode(int *mode)
 
 /* --- nodes --- */
 
-static bool set_tips(struct driver_stream *s, struct driver_node *const *list, int count)
-{
-    bool good = true;
-    s->tips->count = 0;
-    for (int i = 0; i < count && good; i++)
-        good = driver_nodes_add(s->tips, list[i]);
-    return good;
-}
-
 int driver_capture_add(struct driver_stream *s, const struct driver_task *t)
 {
     struct driver_capture *c = s->capture;
@@ -84,7 +75,10 @@ int driver_capture_add(struct driver_stream *s, const struct driver_task *t)
         return DRIVER_CAPTURE_UNSUPPORTED;
     }
     struct driver_node *n = driver_graph_add(c->graph, t, s->tips);
-    return n && set_tips(s, &n, 1) ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
+    if (!n)
+        return DRIVER_OUT_OF_MEMORY;
+    s->tips->count = 0;
+    return driver_nodes_add(s->tips, n) ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
 }
 
 static struct driver_capture *capture_of(uint64_t number)
@@ -189,7 +183,8 @@ int cuStreamBeginCapture(void *stream)
     return begin(stream, MODE_GLOBAL, NULL);
 }
 
-static int update(struct driver_stream *s, void *const *list, size_t count, bool replaces)
+/* Adds nodes to the stream's tips. replaces: they become its only ones. */
+static int add_tips(struct driver_stream *s, void *const *list, size_t count, bool replaces)
 {
     for (size_t i = 0; i < count; i++) {
         const struct driver_node *n = driver_node_of(list[i]);
@@ -217,7 +212,7 @@ int cuStreamBeginCaptureToGraph(void *stream, void *graph, void *const *before, 
     int result = begin(stream, mode, g);
     if (result != DRIVER_SUCCESS)
         return result;
-    result = update(s, before, count, true);
+    result = add_tips(s, before, count, true);
     if (result != DRIVER_SUCCESS)
         driver_capture_leave(s);
     return result;
@@ -267,7 +262,6 @@ static void end(struct driver_capture *c, bool keeps)
     free(c);
 }
 
-/* A capture ends with the stream that began it. */
 void driver_capture_leave(struct driver_stream *s)
 {
     if (s->capture && s->capture->first == s)
@@ -365,7 +359,7 @@ int cuStreamUpdateCaptureDependencies_v2(void *stream, void *const *before, cons
     struct driver_stream *s = driver_stream_of(stream);
     if (!s || flags > 1 || (count && !before))
         return s ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
-    return s->capture ? update(s, before, count, flags == 1) : DRIVER_INVALID_VALUE;
+    return s->capture ? add_tips(s, before, count, flags == 1) : DRIVER_INVALID_VALUE;
 }
 
 int cuStreamUpdateCaptureDependencies(void *stream, void *const *before, size_t count,

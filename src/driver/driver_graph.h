@@ -83,10 +83,11 @@ int driver_capture_add(struct driver_stream *s, const struct driver_task *t);
 /* Returns the error of work in a stream that is not allowed during captures of others, and makes
  * them invalid. NULL: of a call that waits for the device, or allocates. */
 int driver_capture_forbids(const struct driver_stream *s);
-/* Forget a node or a stream that is destroyed: with its first stream, a capture ends. Record an event in a stream, or wait for one: return true if
- * that was part of a capture. */
+/* Forgets a node that is destroyed. */
 void driver_capture_forget(const struct driver_node *n);
+/* Takes a stream out of its capture, which ends if the stream began it. */
 void driver_capture_leave(struct driver_stream *s);
+/* Record an event in a stream, or wait for one. They return true if that was part of a capture. */
 bool driver_capture_record(struct driver_event *e, struct driver_stream *s);
 bool driver_capture_wait(struct driver_stream *s, const struct driver_event *e, int *result);
 

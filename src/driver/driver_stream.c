@@ -275,13 +275,13 @@ int cuEventQuery(void *event)
 int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
 {
     IN_CONTEXT;
-    const struct driver_event *e = driver_object(event, DRIVER_EVENT);
+    struct driver_event *e = driver_object(event, DRIVER_EVENT);
     struct driver_stream *s = driver_stream_of(stream);
-    if (!e || !s || flags > 1)
-        return flags > 1 ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
+    if (!e || !s || flags > EVENT_EXTERNAL)
+        return flags > EVENT_EXTERNAL ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
     driver_trace("event %p, stream %d", event, s->number);
     if (flags == EVENT_EXTERNAL && s->capture) {
-        struct driver_task t = {.kind = TASK_WAIT, .event = driver_object(event, DRIVER_EVENT)};
+        const struct driver_task t = {.kind = TASK_WAIT, .event = e};
         return driver_capture_add(s, &t);
     }
     int result;
