@@ -3,22 +3,22 @@
  * counts alone. */
 #include "driver/driver_graph.h"
 
+/* CUmemPool_attribute: 1 to POOL_FLAGS are flags, the others bytes. */
 enum {
-    POOL_ATTRIBUTES = 9,
-    FLAGS = 3
-}; /* CUmemPool_attribute: 1 to 3 are flags, the others bytes */
-enum pool_attribute {
+    POOL_FLAGS = 3,
     POOL_THRESHOLD = 4,
     POOL_RESERVED = 5,
     POOL_RESERVED_MOST = 6,
     POOL_USED = 7,
-    POOL_USED_MOST = 8
+    POOL_USED_MOST = 8,
+    POOL_ATTRIBUTES
 };
 struct pool {
     uint64_t values[POOL_ATTRIBUTES];
     uint64_t most; /* bytes; 0: no limit */
 };
-static struct pool usual = {.values = {0, 1, 1, 1}};
+#define NEW_POOL .values = {0, 1, 1, 1} /* all flags are set */
+static struct pool usual = {NEW_POOL};
 static struct pool *current = &usual;
 
 /* Returns the pool of a handle, which may be the device's own; NULL: it is invalid. */
@@ -113,7 +113,7 @@ int cuMemPoolCreate(void **pool, const struct driver_pool_properties *properties
     struct pool *p = driver_new(DRIVER_POOL, sizeof *p);
     if (!p)
         return DRIVER_OUT_OF_MEMORY;
-    *p = (struct pool){.values = {0, 1, 1, 1}, .most = properties->most};
+    *p = (struct pool){NEW_POOL, .most = properties->most};
     *pool = p;
     return DRIVER_SUCCESS;
 }
@@ -136,7 +136,7 @@ int cuMemPoolGetAttribute(void *pool, int attribute, void *value)
     const struct pool *p = pool_of(pool);
     if (!p || !value || attribute < 1 || attribute >= POOL_ATTRIBUTES)
         return DRIVER_INVALID_VALUE;
-    if (attribute <= FLAGS)
+    if (attribute <= POOL_FLAGS)
         *(int *)value = (int)p->values[attribute];
     else
         *(uint64_t *)value = p->values[attribute];
@@ -151,7 +151,7 @@ int cuMemPoolSetAttribute(void *pool, int attribute, const void *value)
         attribute == POOL_RESERVED || attribute == POOL_USED)
         return DRIVER_INVALID_VALUE;
     uint64_t asked =
-        attribute <= FLAGS ? (uint64_t) * (const int *)value : *(const uint64_t *)value;
+        attribute <= POOL_FLAGS ? (uint64_t) * (const int *)value : *(const uint64_t *)value;
     if (attribute > POOL_THRESHOLD && asked) /* a highest value is only set back */
         return DRIVER_INVALID_VALUE;
     if (attribute > POOL_THRESHOLD)
