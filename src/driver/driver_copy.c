@@ -11,11 +11,17 @@
 
 static const char *const reads = "a copy reads", *const writes = "a copy writes";
 
+/* Returns true if the machine knows the memory; other memory is the host's alone. */
+static bool is_known(uint64_t address)
+{
+    return sim_bytes(driver_machine(), address, 0);
+}
+
 static bool is_on_device(uint64_t address)
 {
     const struct driver_memory *m = driver_memory_at(address);
     return (m && m->type != DRIVER_PINNED_MEMORY) || !driver_is_shared(address) ||
-           sim_bytes(driver_machine(), address, 0);
+           is_known(address);
 }
 
 /* Reports an address of the device that was given as the host's. */
@@ -66,12 +72,6 @@ static void note_written(uint64_t address, size_t bytes)
 {
     if (bytes && sim_bytes(driver_machine(), address, bytes))
         sim_wrote(driver_machine(), address, bytes);
-}
-
-/* Returns true if the machine knows the memory; other memory is the host's alone. */
-static bool is_known(uint64_t address)
-{
-    return sim_bytes(driver_machine(), address, 0);
 }
 
 /* Notes the rows of one side. */
@@ -346,13 +346,18 @@ int driver_fill_run(const struct driver_fill *f, struct driver_stream *s)
     return DRIVER_SUCCESS;
 }
 
+static int fill_rows(uint64_t to, size_t pitch, unsigned value, int bytes, size_t width,
+                     size_t height, void *stream, bool waits)
+{
+    struct driver_task t = {.kind = TASK_FILL,
+                            .fill = {to, pitch, width, height, value, bytes, waits}};
+    return height > 1 && pitch < width * (size_t)bytes ? DRIVER_INVALID_VALUE
+                                                       : driver_enqueue(stream, &t);
+}
+
 static int fill(uint64_t to, unsigned value, int bytes, size_t count, void *stream, bool waits)
 {
-    struct driver_task t = {
-        .kind = TASK_FILL,
-        .fill = {
-            .to = to, .width = count, .height = 1, .value = value, .bytes = bytes, .waits = waits}};
-    return driver_enqueue(stream, &t);
+    return fill_rows(to, 0, value, bytes, count, 1, stream, waits);
 }
 
 int cuMemsetD8_v2(uint64_t to, unsigned char value, size_t count)
@@ -389,15 +394,6 @@ int cuMemsetD32Async(uint64_t to, unsigned value, size_t count, void *stream)
 {
     IN_CONTEXT;
     return fill(to, value, 4, count, stream, false);
-}
-
-static int fill_rows(uint64_t to, size_t pitch, unsigned value, int bytes, size_t width,
-                     size_t height, void *stream, bool waits)
-{
-    struct driver_task t = {.kind = TASK_FILL,
-                            .fill = {to, pitch, width, height, value, bytes, waits}};
-    return height > 1 && pitch < width * (size_t)bytes ? DRIVER_INVALID_VALUE
-                                                       : driver_enqueue(stream, &t);
 }
 
 int cuMemsetD2D8_v2(uint64_t to, size_t pitch, unsigned char value, size_t width, size_t height)
