@@ -225,7 +225,7 @@ int cuLaunchKernelEx(const struct driver_launch_config *config, void *function, 
                : launch(function, &asked, config->stream, arguments, extra);
 }
 
-/* --- clusters --- */
+/* --- how many clusters fit --- */
 
 int cuOccupancyMaxPotentialClusterSize(int *blocks, void *function,
                                        const struct driver_launch_config *config)

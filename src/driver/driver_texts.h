@@ -4,8 +4,8 @@
 
 struct driver_texts {
     int number;
-    const char *driver_name,
-        *runtime_name; /* "CUDA_ERROR_INVALID_VALUE", "cudaErrorInvalidValue" */
+    const char *driver_name;  /* "CUDA_ERROR_INVALID_VALUE" */
+    const char *runtime_name; /* "cudaErrorInvalidValue" */
     const char *text;
 };
 /* Returns the texts of an error code; NULL: there is no such code. */
