@@ -23,13 +23,16 @@ struct item {
     size_t module;
     bool left_out;
 };
+/* A name that a module has for itself. */
+struct own_name {
+    struct word name;
+    size_t module;
+};
 struct linker {
     struct arena *arena;
     VEC(struct item) items;
-    size_t count;             /* modules */
-    unsigned *files;          /* for each module: what its numbers of files grow by */
-    VEC(struct word) renamed; /* names that a module has for itself, */
-    VEC(size_t) renamed_in;   /* and the module */
+    unsigned *files; /* for each module: what its numbers of files grow by */
+    VEC(struct own_name) renamed;
     const char *why;
 };
 
@@ -94,12 +97,21 @@ static bool next_word(const char **at, struct word *w)
 
 /* --- items --- */
 
+/* Returns the kind of a directive that ends with its line; other items: VARIABLE. */
 static enum kind line_kind(struct word w)
 {
-    return is(w, ".version")  ? VERSION
-           : is(w, ".target") ? TARGET
-           : is(w, ".file")   ? FILE_LINE
-                              : OTHER_LINE;
+    static const struct {
+        const char *directive;
+        enum kind kind;
+    } lines[] = {{".version", VERSION},
+                 {".target", TARGET},
+                 {".address_size", OTHER_LINE},
+                 {".file", FILE_LINE},
+                 {".loc", OTHER_LINE}};
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        if (is(w, lines[i].directive))
+            return lines[i].kind;
+    return VARIABLE;
 }
 
 static void take_linkage(struct item *i, struct word w)
@@ -139,19 +151,13 @@ static void take_to_end(struct item *i, const char **at, struct word w)
 
 static void cut(struct linker *l, const char *text, size_t module)
 {
-    static const char *const lines[] = {".version", ".target", ".address_size", ".file", ".loc"};
     struct word w;
     for (const char *at = text; next_word(&at, &w);) {
-        struct item i = {.kind = VARIABLE, .begin = w.text, .module = module};
-        bool line = false;
-        for (size_t k = 0; k < sizeof lines / sizeof lines[0]; k++)
-            line = line || is(w, lines[k]);
-        if (line) {
-            i.kind = line_kind(w);
-            at = w.text + strcspn(w.text, "\n");
-        } else {
+        struct item i = {.kind = line_kind(w), .begin = w.text, .module = module};
+        if (i.kind == VARIABLE)
             take_to_end(&i, &at, w);
-        }
+        else
+            at = w.text + strcspn(w.text, "\n");
         i.end = at;
         if (i.kind == FILE_LINE) {
             unsigned number = (unsigned)strtoul(i.begin + strlen(".file"), NULL, 10);
@@ -165,14 +171,14 @@ static void cut(struct linker *l, const char *text, size_t module)
 
 static void rename_in(struct linker *l, struct word name, size_t module)
 {
-    vec_push(l->arena, &l->renamed, name);
-    vec_push(l->arena, &l->renamed_in, module);
+    const struct own_name own = {name, module};
+    vec_push(l->arena, &l->renamed, own);
 }
 
 static bool is_renamed(const struct linker *l, struct word name, size_t module)
 {
     for (size_t i = 0; i < l->renamed.count; i++)
-        if (l->renamed_in.data[i] == module && same(l->renamed.data[i], name))
+        if (l->renamed.data[i].module == module && same(l->renamed.data[i].name, name))
             return true;
     return false;
 }
@@ -316,11 +322,10 @@ static void write_kind(const struct linker *l, struct text *out, enum kind kind)
 char *ptx_link(struct arena *a, const char *const *texts, size_t count, const char **why)
 {
     static const enum kind order[] = {PROTOTYPE, VARIABLE, FUNCTION, FILE_LINE, SECTION};
-    struct linker l = {.arena = a, .count = count, .files = arena_array(a, unsigned, count + 1)};
+    struct linker l = {.arena = a, .files = arena_array(a, unsigned, count + 1)};
     struct text out;
     memset(l.files, 0, (count + 1) * sizeof *l.files);
     for (size_t i = 0; i < count; i++) {
-        l.files[i + 1] = 0;
         cut(&l, texts[i], i);
         l.files[i + 1] += l.files[i];
     }
