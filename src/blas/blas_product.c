@@ -21,15 +21,18 @@ int blas_size(int type)
     return 0;
 }
 
+/* A number of any type that products take. */
+union number {
+    float f;
+    double d;
+    int32_t i;
+    uint16_t h;
+    int8_t c;
+};
+
 static double load(const void *at, int type)
 {
-    union {
-        float f;
-        double d;
-        int32_t i;
-        uint16_t h;
-        int8_t c;
-    } v = {.d = 0};
+    union number v = {.d = 0};
     memcpy(&v, at, (size_t)blas_size(type));
     switch ((enum blas_type)type) {
     case BLAS_F32: return (double)v.f;
@@ -44,13 +47,7 @@ static double load(const void *at, int type)
 
 static void store(void *at, int type, double value)
 {
-    union {
-        float f;
-        double d;
-        int32_t i;
-        uint16_t h;
-        int8_t c;
-    } v = {.d = value};
+    union number v = {.d = value};
     switch ((enum blas_type)type) {
     case BLAS_F32: v.f = (float)value; break;
     case BLAS_F64: break;
