@@ -200,15 +200,14 @@ void race_ranges(struct race_try *t)
     }
     uint64_t start = 0, end = 0;
     for (uint32_t m = a->mask; m; m &= m - 1) {
-        uint64_t address = a->address[__builtin_ctz(m)];
-        if (t->self.kind == SIM_READ && address - start < end - start)
-            continue;
-        if (address != end || !end) {
+        uint64_t address = a->address[__builtin_ctz(m)], after = address + t->self.bytes;
+        bool reaches = t->self.kind == SIM_READ && address - start < end - start;
+        if (!reaches && (address != end || !end)) {
             if (end > start)
                 range(t, start, end - start);
-            start = address;
+            start = end = address;
         }
-        end = address + t->self.bytes;
+        end = after > end ? after : end;
     }
     range(t, start, end - start);
 }

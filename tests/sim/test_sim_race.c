@@ -513,10 +513,16 @@ static void halves_are_at_one_place(void **state)
     expect(2);
 }
 
-static void end_block(int64_t block)
+/* The parts that lanes read may overlap, if they are not aligned. */
+static void reads_that_overlap(void **state)
 {
-    const struct sim_block_event e = {.block = block, .warps = f.warps, .threads = f.threads};
-    f.observer->block_ends(f.observer->user, &e);
+    (void)state;
+    start(1, 64);
+    feed_access(&f, 0, 0, 3, R, 0, 2, 4, 0);
+    feed_access(&f, 0, 1, 1, W, 6, 0, 1, 1);
+    expect(0);
+    feed_access(&f, 0, 1, 1, W, 5, 0, 1, 1);
+    expect_kind(SIM_FOUND_RACE);
 }
 
 /* One of the reads by one instruction is kept, if nothing orders their blocks. */
@@ -527,7 +533,7 @@ static void readers_of_many_blocks(void **state)
     for (int block = 0; block < 3; block++) {
         f.line = 1;
         feed_access(&f, block, 0, LANES, R, G, 4, 4, 0);
-        end_block(block);
+        feed_end_block(&f, block);
     }
     f.line = 7;
     feed_access(&f, 3, 0, 1, W, G, 4, 4, 1);
@@ -542,7 +548,7 @@ static void instructions_of_many_blocks(void **state)
     for (int block = 0; block < 3; block++) {
         f.line = 1 + (uint32_t)block % 2;
         feed_access(&f, block, 0, LANES, R, G, 4, 4, 0);
-        end_block(block);
+        feed_end_block(&f, block);
     }
     f.line = 7;
     feed_access(&f, 3, 0, 1, W, G, 4, 4, 1);
@@ -554,7 +560,7 @@ static void release_flag(const uint64_t *flag)
 {
     feed_sync(&f, 0, 0, 1, SIM_FENCE, SIM_ACQ_REL, SIM_GPU);
     feed_full(&f, 0, 0, 1, SIM_UPDATE, flag, 4, 1, SIM_RELAXED, SIM_GPU, 0);
-    end_block(0);
+    feed_end_block(&f, 0);
 }
 
 static void a_reader_releases(bool before)
@@ -567,7 +573,7 @@ static void a_reader_releases(bool before)
         if (before == !block)
             release_flag(flag);
     }
-    end_block(1);
+    feed_end_block(&f, 1);
     f.line = 7;
     feed_full(&f, 2, 0, 1, R, flag, 4, 1, SIM_RELAXED, SIM_GPU, 0);
     feed_sync(&f, 2, 0, 1, SIM_FENCE, SIM_ACQ_REL, SIM_GPU);
@@ -768,6 +774,7 @@ int main(void)
         TEST(copies_begin_when_issued),
         TEST(copies_know_no_later_read),
         TEST(bulk_copies_know_no_later_read),
+        TEST(reads_that_overlap),
         TEST(readers_of_many_blocks),
         TEST(instructions_of_many_blocks),
         TEST(a_reader_that_released),
