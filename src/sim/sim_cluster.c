@@ -220,7 +220,7 @@ void sim_cluster_place(const struct sim *sim, int64_t n, struct sim_block *b)
 
 void sim_cluster_join(struct sim *sim, int64_t n, struct sim_block *b)
 {
-    int count = (int)(sim->cluster[0] * sim->cluster[1] * sim->cluster[2]);
+    int count = sim_cluster_blocks(sim);
     if (b->rank == 0) {
         struct sim_cluster *c = sim->unused_clusters;
         if (c)

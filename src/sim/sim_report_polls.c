@@ -152,14 +152,13 @@ bool sim_report_mbarriers(struct sim_report *r, const struct sim_standstill *s)
             continue;
         while (last + 1 < s->wait_count && waits_alike(w, &s->waits[last + 1]))
             last++;
-        if (!f.access_count++)
-            f.access[0] = (struct sim_finding_access){
+        if (!f.access_count)
+            f.access[f.access_count++] = (struct sim_finding_access){
                 .at = w->at, .lane = __builtin_ctz(w->mask), .does = "wait"};
         f.steps[f.step_count++] = mbarrier_wait_text(r, w, &s->waits[last]);
     }
     if (!f.access_count)
         return false;
-    f.access_count = 1;
     if (!sim_report_again(r, SIM_FOUND_DEADLOCK, &f.access[0].at, NULL))
         sim_report_add(r, &f);
     return true;
