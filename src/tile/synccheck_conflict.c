@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-static const struct access *access_at(const struct sync_check *k, int a)
-{
-    return k->accesses.item.data[a];
-}
-
 /* --- making --- */
 
 /* Computes the part along one axis. Returns false if all of it is outside. */
@@ -403,8 +398,7 @@ static enum meeting block_meets_threads(struct sync_check *k, const struct acces
 
 /* --- whether two accesses meet --- */
 
-/* Returns true if a thread may touch another part than the others. Finds it once for each access. */
-static bool has_lanes(struct sync_check *k, int access)
+bool access_has_lanes(struct sync_check *k, int access)
 {
     while (k->access_lanes.count <= (size_t)access) {
         const struct access *a = access_at(k, (int)k->access_lanes.count);
@@ -451,7 +445,7 @@ enum meeting access_meet(struct sync_check *k, const struct state *s, int a, int
     *out = (struct meeting_at){.thread = {-1, -1}};
     bool collective = k->code.touches.data[x->site].collective ||
                       k->code.touches.data[y->site].collective || in_flight;
-    if (collective && !has_lanes(k, a) && !has_lanes(k, b))
+    if (collective && !access_has_lanes(k, a) && !access_has_lanes(k, b))
         return k->threads == 1 && !in_flight ? MEET_NEVER : boxes_meet(k, s, x, y, out);
     return threads_meet_once(k, a, b, collective, out);
 }

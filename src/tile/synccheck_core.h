@@ -310,6 +310,11 @@ struct sync_check {
 void sync_values_init(struct sync_check *k);
 const struct value *value_at(const struct sync_check *k, int v);
 const struct atom *atom_at(const struct sync_check *k, int a);
+/* Returns true if the atom is made of other values, its `arg`. */
+static inline bool atom_is_made(const struct atom *a)
+{
+    return a->kind == ATOM_OP || a->kind == ATOM_LOAD;
+}
 const int64_t *value_lanes_at(const struct sync_check *k, const struct value *v); /* NULL: none */
 uint64_t value_leaves(const struct sync_check *k, int v);
 uint64_t expr_leaves(const struct sync_check *k, const struct expr *e); /* the leaves of e */
@@ -391,6 +396,12 @@ void state_land(const struct sync_check *k, struct state *s, int tile);
 
 /* --- synccheck_conflict.c --- */
 int access_make(struct sync_check *k, struct state *s, int site); /* -1: it touches nothing */
+static inline const struct access *access_at(const struct sync_check *k, int a)
+{
+    return k->accesses.item.data[a];
+}
+/* Returns true if a thread may touch another part than the others. Finds it once for each access. */
+bool access_has_lanes(struct sync_check *k, int a);
 /* Returns whether a and b, in this order, meet. in_flight: in any threads; otherwise in two
  * different ones. */
 enum meeting access_meet(struct sync_check *k, const struct state *s, int a, int b, bool in_flight,

@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-static const struct access *access_at(const struct sync_check *k, int a)
-{
-    return k->accesses.item.data[a];
-}
-
 /* --- findings --- */
 
 struct finding_key {

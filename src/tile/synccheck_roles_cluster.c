@@ -43,9 +43,7 @@ void cluster_remote(struct roles_run *u, const struct role_group *g, const struc
         return;
     const struct sync_check *k = u->r->k;
     const struct touch *touch =
-        s->access >= 0
-            ? &k->code.touches.data[((const struct access *)k->accesses.item.data[s->access])->site]
-            : NULL;
+        s->access >= 0 ? &k->code.touches.data[access_at(k, s->access)->site] : NULL;
     struct begun begun = s->barrier >= 0 ? u->barriers[s->barrier].begun : u->begun[s->block];
     struct role_place place = role_place_of(u->r, g->trace, s, touch);
     if (!begun.time || clock[begun.component] < begun.time)

@@ -18,11 +18,6 @@ void clock_join(const struct roles_run *u, int *to, const int *from)
     }
 }
 
-static const struct access *access_at(const struct sync_check *k, int a)
-{
-    return k->accesses.item.data[a];
-}
-
 struct role_place role_place_of(const struct roles_check *r, int trace, const struct role_step *s,
                                 const struct touch *touch)
 {
@@ -488,10 +483,8 @@ static void make_boxes(struct roles_run *u)
     for (size_t a = 0; a < k->accesses.item.count; a++) {
         const struct access *from = access_at(k, (int)a);
         struct role_box *box = &u->boxes[a];
-        bool threads = value_at(k, from->mask)->kind != VALUE_SUM;
+        bool threads = access_has_lanes(k, (int)a);
         box->rank = from->rank;
-        for (int i = 0; i < from->rank; i++)
-            threads |= value_at(k, from->start[i])->kind == VALUE_LANES;
         for (int i = 0; i < from->rank; i++) {
             int64_t low;
             bool known =

@@ -29,7 +29,7 @@ static bool is_own(const struct sync_check *k, int v, int fresh)
         const struct atom *a = atom_at(k, x->atom[i]);
         if (a->kind == ATOM_FRESH && a->count >= fresh)
             return true;
-        for (int j = 0; (a->kind == ATOM_OP || a->kind == ATOM_LOAD) && j < a->count; j++)
+        for (int j = 0; atom_is_made(a) && j < a->count; j++)
             if (is_own(k, a->arg[j], fresh))
                 return true;
     }

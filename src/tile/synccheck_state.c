@@ -182,7 +182,7 @@ static void mark_held(struct sync_check *k, int v)
     const struct value *x = value_at(k, v);
     for (int i = 0; i < x->terms; i++) {
         const struct atom *a = atom_at(k, x->atom[i]);
-        bool made = a->kind == ATOM_OP || a->kind == ATOM_LOAD;
+        bool made = atom_is_made(a);
         if (k->returns.data[x->atom[i]] == RETURNS)
             continue;
         k->returns.data[x->atom[i]] = RETURNS;
@@ -200,7 +200,7 @@ static bool may_return(struct sync_check *k, int v, int earliest)
     for (int i = 0; i < x->terms && all; i++) {
         const struct atom *a = atom_at(k, x->atom[i]);
         int *known = &k->returns.data[x->atom[i]];
-        bool made = a->kind == ATOM_OP || a->kind == ATOM_LOAD;
+        bool made = atom_is_made(a);
         if (!*known) {
             bool again = !made || k->made_at.data[x->atom[i]] >= earliest;
             for (int j = 0; made && again && j < a->count; j++)

@@ -193,7 +193,7 @@ int value_atom(struct sync_check *k, struct atom *a)
                 : a->kind == ATOM_BLOCK ? block_leaf(k->kernel, a->axis)
                 : a->kind == ATOM_LOAD  ? view_leaf(a->sym)
                                         : 0;
-    for (int i = 0; (a->kind == ATOM_OP || a->kind == ATOM_LOAD) && i < a->count; i++) {
+    for (int i = 0; atom_is_made(a) && i < a->count; i++) {
         a->sites |= value_at(k, a->arg[i])->sites;
         a->leaves |= value_leaves(k, a->arg[i]);
     }
