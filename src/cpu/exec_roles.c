@@ -70,7 +70,6 @@ static int line_of(struct loc loc)
 /* An mbarrier that an instruction names. */
 struct named {
     const struct mbarrier_detail *detail;
-    struct frame *frame; /* that has it */
     struct mbarrier *barrier;
     uint32_t element;
     char text[96]; /* "full[2]"; a long name is cut */
@@ -91,7 +90,6 @@ static bool find(struct frame *f, const struct mbarrier_detail *d, struct loc lo
         add(&w, "[%" PRId64 "]", box.start[i]);
     }
     snprintf(to->text, sizeof to->text, "%.90s", w.text);
-    to->frame = of;
     to->barrier = (struct mbarrier *)frame_at(of, d->at) + to->element;
     return true;
 }

@@ -214,8 +214,8 @@ struct access {
     int64_t extent[MAX_RANK], stride[MAX_RANK]; /* of shared and local memory, in elements */
     uint32_t local_lanes;                       /* SPACE_LOCAL: lanes of the memory itself */
     struct access_axis axis[MAX_RANK];
-    uint32_t
-        peer; /* SPACE_SHARED: i32, the rank of the block whose memory it is; NO_SLOT: its own */
+    /* SPACE_SHARED: i32, the rank of the block whose memory it is; NO_SLOT: its own */
+    uint32_t peer;
     uint32_t lanes;   /* 1: uniform */
     int64_t elements; /* of the result, for one lane */
     size_t size;      /* bytes of an element */

@@ -69,7 +69,7 @@ static int slots_of(const struct variable_list *l)
     return count;
 }
 
-/* What a place of the program knows of a list's variables: their slots, one after the other, and the products under way. */
+/* The values of a list's variables at one place of the program: their slots, one after the other, and which products are under way. */
 struct values {
     struct slot *slots;
     int *flights, *since;

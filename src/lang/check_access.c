@@ -623,8 +623,7 @@ struct expr *check_member(struct checker *c, const struct node *n)
     }
     bool rank = op == OP_CLUSTER && strcmp(n->text, "rank") == 0;
     int axis = rank ? CLUSTER_RANK : n->text[0] - 'x';
-    if (rank) {
-    } else if (axis < 0 || axis > 2 || n->text[1]) {
+    if (!rank && (axis < 0 || axis > 2 || n->text[1])) {
         diag_error(c->diag, n->loc, "`%s` has %sx, y and z, no `%s`", n->a->text,
                    op == OP_CLUSTER ? "rank, " : "", n->text);
         return NULL;

@@ -4,18 +4,19 @@
 
 #include <string.h>
 
-enum {
-    MOST_BLOCKS = 8
-}; /* of a cluster that every GPU with clusters can run (target/targets.def) */
+/* Blocks of a cluster that every GPU with clusters can run (target/targets.def). */
+enum { MOST_BLOCKS = 8 };
 
 void check_cluster(struct checker *c, const struct node *cluster)
 {
     int64_t v, total = 1, size[3] = {1, 1, 1};
     int axis = 0;
+    if (!cluster)
+        return;
     /* If the extents are refused, the kernel has clusters nevertheless: it may use their constructs. */
-    for (int i = 0; i < 3 && cluster; i++)
+    for (int i = 0; i < 3; i++)
         c->kernel->cluster[i] = i ? 1 : MOST_BLOCKS;
-    for (const struct node *n = cluster ? cluster->list : NULL; n; n = n->next, axis++) {
+    for (const struct node *n = cluster->list; n; n = n->next, axis++) {
         if (axis == 3) {
             diag_error(c->diag, n->loc, "a cluster has up to three extents");
             return;
@@ -30,7 +31,7 @@ void check_cluster(struct checker *c, const struct node *cluster)
                    (long long)total, MOST_BLOCKS);
         return;
     }
-    for (int i = 0; i < 3 && cluster; i++)
+    for (int i = 0; i < 3; i++)
         c->kernel->cluster[i] = (int)size[i];
 }
 

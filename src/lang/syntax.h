@@ -100,8 +100,8 @@ struct node {
     struct node *unroll; /* N_FOR: factor; has_unroll with NULL: unroll fully */
     struct node *stages; /* N_FOR: pipeline(n) */
     struct node *over;   /* N_ENSURES: list of N_DECL, init = bound */
-    struct node
-        *peer; /* N_NAME N_ACCESS in peer(…, rank): the rank; N_ASYNC: the mask of multicast(…) */
+    /* N_NAME N_ACCESS in peer(…, rank): the rank; N_ASYNC: the mask of multicast(…) */
+    struct node *peer;
     const struct by *by; /* N_CALL N_NAME N_ACCESS */
     uint32_t start;      /* statements in a body: offset of the first byte */
     int height; /* levels of the expression below; the parser limits it so that recursion is safe */

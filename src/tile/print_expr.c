@@ -358,6 +358,7 @@ static void print_select(struct text *t, const struct expr *e, int want)
 
 static void print_leaf_or_other(struct text *t, const struct expr *e, int want)
 {
+    static const char *const parts[] = {"x", "y", "z", [CLUSTER_RANK] = "rank"};
     switch (e->op) {
     case OP_LITERAL: print_literal(t, e, want); break;
     case OP_REF:
@@ -375,10 +376,7 @@ static void print_leaf_or_other(struct text *t, const struct expr *e, int want)
         print_operands(t, e, WANT_DEFAULT);
         text_add_char(t, ')');
         break;
-    default:
-        text_printf(t, "%s.%.*s", op_table[e->op].text, e->axis == CLUSTER_RANK ? 4 : 1,
-                    &"xyzrank"[e->axis]);
-        break;
+    default: text_printf(t, "%s.%s", op_table[e->op].text, parts[e->axis]); break;
     }
 }
 

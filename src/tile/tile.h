@@ -228,9 +228,9 @@ struct stmt {
                                 * (barriers.c); NULL: none */
     const char *hint;              /* ASYNC_COPY: hint(evict_first), …; NULL: none */
     struct expr *barrier;          /* ASYNC_COPY: the mbarrier, an ACCESS; NULL: none */
-    struct expr
-        *multicast; /* ASYNC_COPY with `barrier`: an i32, a bit for each block of the cluster that
-                             * gets the copy; NULL: this block alone */
+    /* ASYNC_COPY with `barrier`: an i32, a bit for each block of the cluster that gets the copy; NULL:
+     * this block alone */
+    struct expr *multicast;
     const struct role *role; /* ROLE */
     bool in_background;      /* ASSIGN c = dot(a, b, c) that is written dot_async(c, a, b) */
     int promoted; /* in_background, of 8-bit floats: the elements of k after which the unit's sums are added to c;
