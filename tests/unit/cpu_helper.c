@@ -196,6 +196,28 @@ uint32_t cpu_draw(uint32_t *seed, uint32_t below)
     return (*seed >> 8) % below;
 }
 
+void cpu_check_orders(const char *text, int n,
+                      void (*check)(const int32_t *a, const int32_t *c, int n))
+{
+    enum { MOST_ROLES = 8 };
+    const struct given given[] = {{"n", n}, {NULL, 0}};
+    size_t bytes = (size_t)(n + 1) * ORDER_WIDTH * sizeof(int32_t);
+    for (int plain = 0; plain <= 1; plain++)
+        for (int first = 0; first < MOST_ROLES; first++) {
+            struct cpu_run r;
+            cpu_open_plain(&r, text, given, NULL, plain);
+            int32_t *a = cpu_array(&r, "a", bytes);
+            const int32_t *c = cpu_array(&r, "c", bytes);
+            for (int i = 0; i < n * ORDER_WIDTH; i++)
+                a[i] = i * 37 % 101;
+            r.options.first_role = first;
+            if (cpu_go(&r, 2) != CPU_OK)
+                fail_msg("role %d first: %s", first, r.fault.message);
+            check(a, c, n);
+            cpu_close(&r);
+        }
+}
+
 void cpu_keep_outcome(const struct cpu_run *r, size_t bytes, struct cpu_outcome *out)
 {
     memset(out, 0, sizeof *out);

@@ -56,6 +56,12 @@ void *cpu_array(struct cpu_run *r, const char *name, size_t bytes);
 /* Launches on `threads` workers. */
 enum cpu_fault_kind cpu_go(struct cpu_run *r, int threads);
 
+/* Runs the text with n rows of `a` and `c`, each role first in turn, with the short cuts and without
+ * them, and calls `check` on the rows. */
+enum { ORDER_WIDTH = 16 }; /* elements of a row */
+void cpu_check_orders(const char *text, int n,
+                      void (*check)(const int32_t *a, const int32_t *c, int n));
+
 /* The outcome of a run: its fault, and the arrays that the kernel may write, by parameter. */
 enum { OUTCOME_BYTES = 1 << 18 };
 struct cpu_outcome {

@@ -13,7 +13,6 @@
 #include <cmocka.h>
 
 #define GIVEN(...) ((const struct given[]){__VA_ARGS__, {NULL, 0}})
-enum { WIDTH = 16 };
 
 #define HEAD(grid)                                                                                 \
     "kernel k(i32 n, const i32 *a, i32 *c) grid(" grid ") warps(8) cluster(2) target(sm_90a)\n{\n" \
@@ -21,40 +20,24 @@ enum { WIDTH = 16 };
 
 /* --- right programs --- */
 
-static void run(const char *text, int n, void (*check)(const int32_t *a, const int32_t *c, int n))
-{
-    for (int plain = 0; plain <= 1; plain++)
-        for (int first = 0; first < 3; first++) {
-            struct cpu_run r;
-            cpu_open_plain(&r, text, GIVEN({"n", n}), NULL, plain);
-            int32_t *a = cpu_array(&r, "a", (size_t)(n + 1) * WIDTH * sizeof *a);
-            const int32_t *c = cpu_array(&r, "c", (size_t)(n + 1) * WIDTH * sizeof *c);
-            for (int i = 0; i < n * WIDTH; i++)
-                a[i] = i * 37 % 101;
-            r.options.first_role = first;
-            if (cpu_go(&r, 2) != CPU_OK)
-                fail_msg("role %d first: %s", first, r.fault.message);
-            check(a, c, n);
-            cpu_close(&r);
-        }
-}
-
 static void row_of_peer(const int32_t *a, const int32_t *c, int n)
 {
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < WIDTH; j++)
-            assert_int_equal(c[i * WIDTH + j], a[(i ^ 1) * WIDTH + j] + i / 2 * 1000);
+        for (int j = 0; j < ORDER_WIDTH; j++)
+            assert_int_equal(c[i * ORDER_WIDTH + j], a[(i ^ 1) * ORDER_WIDTH + j] + i / 2 * 1000);
 }
 
 static void blocks_read_and_write_their_peers(void **state)
 {
     (void)state;
     for (int n = 0; n <= 8; n += 2) {
-        run(HEAD("n") "s[0] = A[block.x][:];\ncluster_sync();\n"
+        cpu_check_orders(
+            HEAD("n") "s[0] = A[block.x][:];\ncluster_sync();\n"
                       "C[block.x][:] = peer(s[0], 1 - cluster.rank) + cluster.x * 1000;\n"
                       "cluster_sync();\n}\n",
             n, row_of_peer);
-        run(HEAD("n") "cluster_sync();\npeer(s[1], 1 - cluster.rank) = A[block.x][:];\n"
+        cpu_check_orders(
+            HEAD("n") "cluster_sync();\npeer(s[1], 1 - cluster.rank) = A[block.x][:];\n"
                       "cluster_sync();\nC[block.x][:] = s[1] + cluster.x * 1000;\n}\n",
             n, row_of_peer);
     }
@@ -62,7 +45,7 @@ static void blocks_read_and_write_their_peers(void **state)
 
 static void row_for_both(const int32_t *a, const int32_t *c, int n)
 {
-    for (int i = 0; i < n * WIDTH; i++)
+    for (int i = 0; i < n * ORDER_WIDTH; i++)
         assert_int_equal(c[i], a[i] * 2);
 }
 
@@ -86,7 +69,7 @@ static void copies_reach_both_blocks(void **state)
 {
     (void)state;
     for (int n = 0; n <= 9; n++)
-        run(RING(SYNC, "multicast(3)", BOTH, SYNC), n, row_for_both);
+        cpu_check_orders(RING(SYNC, "multicast(3)", BOTH, SYNC), n, row_for_both);
 }
 
 /* --- faults --- */

@@ -13,31 +13,7 @@
 
 #define GIVEN(...) ((const struct given[]){__VA_ARGS__, {NULL, 0}})
 
-enum { WIDTH = 16, MOST_ROLES = 8 };
-
 /* --- helpers --- */
-
-/* Runs the text with n rows, each role first in turn, with the short cuts and without them, and
- * calls `check` on the rows. */
-static void run_orders(const char *text, int n,
-                       void (*check)(const int32_t *a, const int32_t *c, int n))
-{
-    for (int plain = 0; plain <= 1; plain++)
-        for (int first = 0; first < MOST_ROLES; first++) {
-            struct cpu_run r;
-            cpu_open_plain(&r, text, GIVEN({"n", n}), NULL, plain);
-            int32_t *a = cpu_array(&r, "a", (size_t)(n + 1) * WIDTH * sizeof *a);
-            const int32_t *c = cpu_array(&r, "c", (size_t)(n + 1) * WIDTH * sizeof *c);
-            for (int i = 0; i < n * WIDTH; i++)
-                a[i] = i * 37 % 101;
-            r.options.first_role = first;
-            enum cpu_fault_kind kind = cpu_go(&r, 2);
-            if (kind != CPU_OK)
-                fail_msg("role %d first: %s", first, r.fault.message);
-            check(a, c, n);
-            cpu_close(&r);
-        }
-}
 
 /* Runs the text with n = 4, and expects the fault for every order of roles from `from` to `to`. */
 static void expect_fault(const char *text, int from, int to, enum cpu_fault_kind kind, int line,
@@ -66,7 +42,7 @@ static void expect_fault(const char *text, int from, int to, enum cpu_fault_kind
 
 static void adds_one(const int32_t *a, const int32_t *c, int n)
 {
-    for (int i = 0; i < n * WIDTH; i++)
+    for (int i = 0; i < n * ORDER_WIDTH; i++)
         assert_int_equal(c[i], a[i] + 1);
 }
 
@@ -74,23 +50,24 @@ static void rows_pass_through_stages_in_any_order_of_roles(void **state)
 {
     (void)state;
     for (int n = 0; n <= 8; n++)
-        run_orders(HEAD "    mbarrier full[3](1), empty[3](2) ready;\n"
-                        "    warps(0 +: 4) { one_thread {\n        i32 p = 0;\n"
-                        "        for (i32 t = block.x; t < n; t += grid.x, p = (p + 1) % 3) {\n"
-                        "            wait(empty[p]);\n            expect(full[p], bytes(s[p]));\n"
-                        "            async(full[p]) s[p] = A[t][0 +: 16];\n        }\n    } }\n"
-                        "    warps(4 +: 8) {\n        i32 p = 0;\n"
-                        "        for (i32 t = block.x; t < n; t += grid.x, p = (p + 1) % 3) {\n"
-                        "            wait(full[p]);\n            reg i32 v[16] = s[p];\n"
-                        "            arrive(empty[p]);\n            C[t][0 +: 16] = v + 1;\n"
-                        "        }\n    }\n}\n",
-                   n, adds_one);
+        cpu_check_orders(HEAD
+                         "    mbarrier full[3](1), empty[3](2) ready;\n"
+                         "    warps(0 +: 4) { one_thread {\n        i32 p = 0;\n"
+                         "        for (i32 t = block.x; t < n; t += grid.x, p = (p + 1) % 3) {\n"
+                         "            wait(empty[p]);\n            expect(full[p], bytes(s[p]));\n"
+                         "            async(full[p]) s[p] = A[t][0 +: 16];\n        }\n    } }\n"
+                         "    warps(4 +: 8) {\n        i32 p = 0;\n"
+                         "        for (i32 t = block.x; t < n; t += grid.x, p = (p + 1) % 3) {\n"
+                         "            wait(full[p]);\n            reg i32 v[16] = s[p];\n"
+                         "            arrive(empty[p]);\n            C[t][0 +: 16] = v + 1;\n"
+                         "        }\n    }\n}\n",
+                         n, adds_one);
 }
 
 static void replicas_have_their_own_variables(void **state)
 {
     (void)state;
-    run_orders(
+    cpu_check_orders(
         HEAD
         "    mbarrier full[2](1), done[2](2) ready;\n    i32 base = block.x * 2;\n"
         "    warps(0 +: 4) for (i32 g < 2) {\n"
@@ -110,7 +87,7 @@ static void replicas_have_their_own_variables(void **state)
 static void phases_can_be_counted_by_hand(void **state)
 {
     (void)state;
-    run_orders(
+    cpu_check_orders(
         HEAD
         "    mbarrier full[2](1), empty[2](1);\n"
         "    warps(0 +: 4) { one_thread {\n        for (i32 q = 0; q * 2 + block.x < n; q++) {\n"
@@ -139,7 +116,7 @@ static void waits_before_roles(const char *wait, const char *use)
                   "        async(full) s[1] = A[t + 1][0 +: 16];\n    } }\n"
                   "%s}\n",
              wait, strstr(use, "warps(0") ? 4 : 0, use);
-    run_orders(text, 4, adds_one);
+    cpu_check_orders(text, 4, adds_one);
 }
 
 static void waits_before_the_roles_are_waits_of_every_role(void **state)
@@ -157,16 +134,17 @@ static void waits_before_the_roles_are_waits_of_every_role(void **state)
 static void stores_in_the_background_keep_within_the_view(void **state)
 {
     (void)state;
-    run_orders("kernel k(i32 n, const i32 *a, i32 *c) grid(1) warps(4) target(sm_90a)\n{\n"
-               "    global i32 A[n][16] = a, C[n][16] = c;\n    shared i32 s[4][24];\n"
-               "    mbarrier full(1);\n"
-               "    for (i32 t = -1; t < n; t += 4) {\n"
-               "        one_thread {\n            expect(full, bytes(s));\n"
-               "            async(full) s = A[t +: 4][-4 +: 24];\n        }\n"
-               "        wait(full);\n        s = s + 1;\n        fence_async();\n        sync();\n"
-               "        one_thread {\n            async C[t +: 4][-4 +: 24] = s;\n"
-               "            store_wait(0);\n        }\n        sync();\n    }\n}\n",
-               6, adds_one);
+    cpu_check_orders(
+        "kernel k(i32 n, const i32 *a, i32 *c) grid(1) warps(4) target(sm_90a)\n{\n"
+        "    global i32 A[n][16] = a, C[n][16] = c;\n    shared i32 s[4][24];\n"
+        "    mbarrier full(1);\n"
+        "    for (i32 t = -1; t < n; t += 4) {\n"
+        "        one_thread {\n            expect(full, bytes(s));\n"
+        "            async(full) s = A[t +: 4][-4 +: 24];\n        }\n"
+        "        wait(full);\n        s = s + 1;\n        fence_async();\n        sync();\n"
+        "        one_thread {\n            async C[t +: 4][-4 +: 24] = s;\n"
+        "            store_wait(0);\n        }\n        sync();\n    }\n}\n",
+        6, adds_one);
 }
 
 static void a_role_takes_a_lock_while_others_go_on(void **state)

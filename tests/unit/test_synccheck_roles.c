@@ -36,35 +36,24 @@ static void a_ring_of_stages(void **state)
          " | 6: the copy begins here"
          " | 11: the copy completes a phase of `full[p / 64 % 2]`: let `wait(full[p / 64 % 2])` "
          "for that phase come before this\n");
-    race(HEAD,
-         PRODUCER(FILL) CONSUMER("for (i32 p = 0; p < m; p += 64) {\n"
-                                 "wait(full[(p / 64 + 1) % 2]);\n"
-                                 "x = s[p / 64 % 2];\n"
-                                 "arrive(empty[p / 64 % 2]);\n"
-                                 "}\n"),
-         "12: error: `s` is read here while the copy into it may still be under way"
-         " | 6: the copy begins here"
-         " | 12: the copy completes a phase of `full[p / 64 % 2]`: let `wait(full[p / 64 % 2])` "
-         "for that phase come before this\n"
-         "11: error: this waits forever"
-         " | 11: warps 4 to 7 wait here for `full[1]`, whose phase has 0 of 1 arrival"
-         " | 11: each `wait` takes one phase: a role waits as often as phases complete, and each "
-         "phase gets all of its arrivals\n");
-    /* a launch with such sizes adds this fact: inputs must still be found */
-    race(HEAD "assume(m % 16 == 0 && n % 16 == 0);",
-         PRODUCER(FILL) CONSUMER("for (i32 p = 0; p < m; p += 64) {\n"
-                                 "wait(full[(p / 64 + 1) % 2]);\n"
-                                 "x = s[p / 64 % 2];\n"
-                                 "arrive(empty[p / 64 % 2]);\n"
-                                 "}\n"),
-         "12: error: `s` is read here while the copy into it may still be under way"
-         " | 6: the copy begins here"
-         " | 12: the copy completes a phase of `full[p / 64 % 2]`: let `wait(full[p / 64 % 2])` "
-         "for that phase come before this\n"
-         "11: error: this waits forever"
-         " | 11: warps 4 to 7 wait here for `full[1]`, whose phase has 0 of 1 arrival"
-         " | 11: each `wait` takes one phase: a role waits as often as phases complete, and each "
-         "phase gets all of its arrivals\n");
+    /* a launch with such sizes adds the second head's fact: inputs must still be found */
+    static const char *const heads[] = {HEAD, HEAD "assume(m % 16 == 0 && n % 16 == 0);"};
+    for (int i = 0; i < 2; i++)
+        race(
+            heads[i],
+            PRODUCER(FILL) CONSUMER("for (i32 p = 0; p < m; p += 64) {\n"
+                                    "wait(full[(p / 64 + 1) % 2]);\n"
+                                    "x = s[p / 64 % 2];\n"
+                                    "arrive(empty[p / 64 % 2]);\n"
+                                    "}\n"),
+            "12: error: `s` is read here while the copy into it may still be under way"
+            " | 6: the copy begins here"
+            " | 12: the copy completes a phase of `full[p / 64 % 2]`: let `wait(full[p / 64 % 2])` "
+            "for that phase come before this\n"
+            "11: error: this waits forever"
+            " | 11: warps 4 to 7 wait here for `full[1]`, whose phase has 0 of 1 arrival"
+            " | 11: each `wait` takes one phase: a role waits as often as phases complete, and "
+            "each phase gets all of its arrivals\n");
     race(HEAD "assume(m % 16 == 0);\n",
          PRODUCER(FILL) CONSUMER("for (i32 p = 0; p < m; p += 64) {\n"
                                  "wait(full[p / 64 % 2]);\n"
