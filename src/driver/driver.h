@@ -3,6 +3,7 @@
  *   driver.c             the lock, the settings, objects and their handles
  *   driver_results.c     error codes (driver_results.def); driver_texts.c has their names and texts
  *   driver_lookup.c      entry points by name (driver_calls.def)
+ *   driver_private.c     the calls of this project's other libraries (driver_private.h)
  *   driver_device.c      the device and its attributes
  *   driver_context.c     contexts
  *   driver_machine.c     the simulator with its checks

@@ -246,3 +246,17 @@ int cuCtxDisablePeerAccess(void *context)
     return driver_object(context, DRIVER_CONTEXT) ? DRIVER_PEER_NOT_ENABLED
                                                   : DRIVER_INVALID_CONTEXT;
 }
+
+/* --- profilers, which have nothing to do here --- */
+
+int cuProfilerStart(void)
+{
+    IN_CONTEXT;
+    return DRIVER_SUCCESS;
+}
+
+int cuProfilerStop(void)
+{
+    IN_CONTEXT;
+    return DRIVER_SUCCESS;
+}

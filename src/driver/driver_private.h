@@ -1,5 +1,5 @@
-/* The agreement between the driver library and the runtime library of this project: a table that
- * cuGetExportTable returns for an id of its own. */
+/* The agreement between the driver library and the other libraries of this project, the runtime and
+ * cuBLAS: a table that cuGetExportTable returns for an id of its own. */
 #ifndef TW_DRIVER_PRIVATE_H
 #define TW_DRIVER_PRIVATE_H
 

@@ -1,0 +1,113 @@
+/* The private table, by which the runtime and cuBLAS of this project call the driver. */
+#include "driver/driver_private.h"
+
+#include "driver/driver_task.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static _Thread_local struct driver_entered held[8];
+static _Thread_local int held_count;
+
+static void enter(const char *name)
+{
+    struct driver_entered entered = driver_enter(name);
+    if (held_count < (int)(sizeof held / sizeof held[0]))
+        held[held_count] = entered;
+    held_count++;
+}
+
+static void leave(void)
+{
+    struct driver_entered none = {.outer = false};
+    held_count--;
+    driver_leave(held_count < (int)(sizeof held / sizeof held[0]) ? &held[held_count] : &none);
+}
+
+static void unseen(const char *what, const char *error, const char *site, const char *next)
+{
+    ENTER;
+    char message[256], after[96] = "";
+    if (next)
+        snprintf(after, sizeof after, " went on with %s and", next);
+    snprintf(message, sizeof message,
+             "%s failed (%s), and the program%s never called cudaGetLastError", what, error, after);
+    const struct driver_fault fault = {.kind = "api-error",
+                                       .fails = !next,
+                                       .warns = next,
+                                       .message = message,
+                                       .call = what,
+                                       .site = site};
+    driver_report_fault(&fault);
+}
+
+static void missing(const char *name)
+{
+    driver_missing(name);
+}
+
+static char *site(void *kernel)
+{
+    ENTER;
+    const struct driver_kernel *k = driver_kernel_of(kernel);
+    struct driver_site here;
+    driver_site_here(&here);
+    return strdup(driver_site_text(&driver.arena, &here, k ? k->function->name : NULL));
+}
+
+static bool has_stubs(void)
+{
+    return driver.settings.stub;
+}
+
+static int stub(void *stream, const struct driver_stub *s)
+{
+    IN_CONTEXT;
+    struct driver_task t = {.kind = TASK_STUB, .stub = *s};
+    return driver_enqueue(stream, &t);
+}
+
+static const void *bytes_at(uint64_t address, size_t bytes, const char *what)
+{
+    ENTER;
+    return driver_bytes(address, bytes, what);
+}
+
+static void fault(const char *kind, const char *message)
+{
+    ENTER;
+    driver_refuse(kind, NULL, message);
+}
+
+static const struct driver_private private_table = {.enter = enter,
+                                                    .leave = leave,
+                                                    .skip = driver_site_skip,
+                                                    .unseen = unseen,
+                                                    .findings = driver_findings,
+                                                    .missing = missing,
+                                                    .site = site,
+                                                    .has_stubs = has_stubs,
+                                                    .stub = stub,
+                                                    .bytes = bytes_at,
+                                                    .fault = fault};
+
+/* A runtime that is linked into the program asks for tables whose layout NVIDIA does not publish. */
+int cuGetExportTable(const void **table, const unsigned char *id)
+{
+    ENTER;
+    if (!table || !id)
+        return DRIVER_INVALID_VALUE;
+    static bool told;
+    *table = memcmp(id, driver_private_id, sizeof driver_private_id) == 0 ? &private_table : NULL;
+    if (*table)
+        return DRIVER_SUCCESS;
+    if (!told && driver_prepare() == DRIVER_SUCCESS)
+        driver_refuse(
+            "static-runtime", NULL,
+            "the program, or a library that it uses, contains the CUDA runtime itself, "
+            "which asks the driver for interfaces that are not published; build it with "
+            "`nvcc -cudart shared`, or do not strip it of its symbols. cuBLAS is the only library "
+            "that is supported");
+    told = true;
+    return DRIVER_NOT_FOUND;
+}
