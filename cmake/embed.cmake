@@ -1,6 +1,9 @@
 # Makes C arrays of files, for texts that the program writes at run time. CMake makes them when it runs; it runs again if a file
 # changes.
-function(bytes_of hex out)
+function(bytes_of hex out length_out)
+    string(LENGTH "${hex}" length)
+    math(EXPR length "${length} / 2")
+    set(${length_out} ${length} PARENT_SCOPE)
     string(REGEX REPLACE "(................................)" "\\1\n" bytes "${hex}")
     string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1, " bytes "${bytes}")
     set(${out} "${bytes}" PARENT_SCOPE)
@@ -9,19 +12,22 @@ endfunction()
 function(read_bytes file out length_out)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
     file(READ ${file} hex HEX)
-    string(LENGTH "${hex}" length)
-    math(EXPR length "${length} / 2")
-    bytes_of("${hex}" bytes)
+    bytes_of("${hex}" bytes length)
     set(${out} "${bytes}" PARENT_SCOPE)
     set(${length_out} ${length} PARENT_SCOPE)
+endfunction()
+
+# Writes an array of bytes, and its length.
+function(write_array bytes length file name out)
+    set(text "/* ${file} */\n#include <stddef.h>\nextern const unsigned char ${name}[];\nextern const size_t ${name}_length;\n")
+    string(APPEND text "const unsigned char ${name}[] = {\n${bytes}\n};\nconst size_t ${name}_length = ${length};\n")
+    file(CONFIGURE OUTPUT ${out} CONTENT "${text}" @ONLY)
 endfunction()
 
 # One array.
 function(embed_file file name out)
     read_bytes(${file} bytes length)
-    set(text "/* ${file} */\n#include <stddef.h>\nextern const unsigned char ${name}[];\nextern const size_t ${name}_length;\n")
-    string(APPEND text "const unsigned char ${name}[] = {\n${bytes}\n};\nconst size_t ${name}_length = ${length};\n")
-    file(CONFIGURE OUTPUT ${out} CONTENT "${text}" @ONLY)
+    write_array("${bytes}" ${length} ${file} ${name} ${out})
 endfunction()
 
 # One array of a text in ASCII, packed: byte 128 + i means the i-th of the words.
@@ -38,12 +44,8 @@ function(embed_packed file name words out)
         math(EXPR code "${code} + 1")
     endforeach()
     string(HEX "${packed}" hex)
-    string(LENGTH "${hex}" length)
-    math(EXPR length "${length} / 2")
-    bytes_of("${hex}" bytes)
-    set(text "/* ${file} */\n#include <stddef.h>\nextern const unsigned char ${name}[];\nextern const size_t ${name}_length;\n")
-    string(APPEND text "const unsigned char ${name}[] = {\n${bytes}\n};\nconst size_t ${name}_length = ${length};\n")
-    file(CONFIGURE OUTPUT ${out} CONTENT "${text}" @ONLY)
+    bytes_of("${hex}" bytes length)
+    write_array("${bytes}" ${length} ${file} ${name} ${out})
 endfunction()
 
 # One array of words, each with a 0 at its end, and one more 0.
@@ -53,7 +55,7 @@ function(embed_words words name out)
         string(HEX "${word}" hex)
         string(APPEND all "${hex}00")
     endforeach()
-    bytes_of("${all}00" bytes)
+    bytes_of("${all}00" bytes length)
     file(CONFIGURE OUTPUT ${out} CONTENT "extern const char ${name}[];\nconst char ${name}[] = {\n${bytes}\n};\n" @ONLY)
 endfunction()
 
