@@ -1,14 +1,11 @@
 // Compares what the calls of graphs and captures give; prints how many comparisons failed.
-#include <cstdio>
-#include <cstring>
+#include "programs/app_check.h"
+
 #include <initializer_list>
-#include <vector>
 
 #if CUDART_VERSION >= 13000
-#define EDGE_DATA NULL,
 #define CAPTURE_INFO cudaStreamGetCaptureInfo
-#else // without data of edges
-#define EDGE_DATA
+#else
 #define CAPTURE_INFO cudaStreamGetCaptureInfo_v2
 #endif
 

@@ -146,7 +146,7 @@ def check_trace(tool, folder):
 
 def check_linked(tool, folder):
     """Modules that are linked on the device: their static functions of one name are told apart."""
-    for name, options in (("linked", [*ptx_alone()]), ("linked_static", ["-arch=sm_90"])):
+    for name, options in (("linked", ptx_alone()), ("linked_static", ["-arch=sm_90"])):
         program = build(folder, "linked_main.cu", "linked_part.cu", "-rdc=true", *options, name=name)
         clean = call([tool, "check", "--strict", "--", program, "clean"])
         expect(clean.status == 0 and clean.out == "1808\n" and clean.err == "", clean)
