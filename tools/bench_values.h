@@ -51,8 +51,7 @@ struct value_norms values_norms(const struct gemm *g, const struct factor *a,
                                 const struct factor *b);
 void values_norms_free(struct value_norms *x);
 /* Compares two results, both of which may be rounded, element by element. Those of `other` are
- * sums in full precision. only: NULL, or both
- * have the rows of these samples only. */
+ * sums in full precision. only: NULL, or both have the rows of these samples only. */
 struct value_check values_compare(const struct gemm *g, const struct value_norms *n,
                                   const struct value_samples *only, const void *c,
                                   const void *other);
