@@ -1,9 +1,6 @@
 /* Graphs and captures. */
 #include "runtime/runtime.h"
 
-#include <stddef.h>
-#include <string.h>
-
 int cudaGraphCreate(void **graph, unsigned flags)
 {
     ENTER;
@@ -56,28 +53,17 @@ int cudaGraphGetRootNodes(void *graph, void **nodes, size_t *count)
 
 /* Version 13 has data of edges in the calls that version 12 names _v2. */
 
-static int add_edges(void *graph, void *const *from, void *const *to, const void *data,
-                     size_t count)
-{
-    return runtime_done(cuGraphAddDependencies_v2(graph, from, to, data, count));
-}
-
-static int remove_edges(void *graph, void *const *from, void *const *to, size_t count)
-{
-    return runtime_done(cuGraphRemoveDependencies(graph, from, to, count));
-}
-
 #if RUNTIME_VERSION < 13
 int cudaGraphAddDependencies(void *graph, void *const *from, void *const *to, size_t count)
 {
     ENTER;
-    return add_edges(graph, from, to, NULL, count);
+    return runtime_done(cuGraphAddDependencies(graph, from, to, count));
 }
 
 int cudaGraphRemoveDependencies(void *graph, void *const *from, void *const *to, size_t count)
 {
     ENTER;
-    return remove_edges(graph, from, to, count);
+    return runtime_done(cuGraphRemoveDependencies(graph, from, to, count));
 }
 
 int cudaGraphGetEdges(void *graph, void **from, void **to, size_t *count)
@@ -122,15 +108,14 @@ int WITH_DATA(cudaGraphAddDependencies)(void *graph, void *const *from, void *co
                                         const void *data, size_t count)
 {
     ENTER;
-    return add_edges(graph, from, to, data, count);
+    return runtime_done(cuGraphAddDependencies_v2(graph, from, to, data, count));
 }
 
 int WITH_DATA(cudaGraphRemoveDependencies)(void *graph, void *const *from, void *const *to,
                                            const void *data, size_t count)
 {
     ENTER;
-    (void)data;
-    return remove_edges(graph, from, to, count);
+    return runtime_done(cuGraphRemoveDependencies_v2(graph, from, to, data, count));
 }
 
 int WITH_DATA(cudaGraphGetEdges)(void *graph, void **from, void **to, void *data, size_t *count)
@@ -165,6 +150,7 @@ int WITH_DATA(cudaStreamUpdateCaptureDependencies)(void *stream, void *const *be
     ENTER;
     return runtime_done(cuStreamUpdateCaptureDependencies_v2(stream, before, data, count, flags));
 }
+
 /* --- launching --- */
 
 int cudaGraphInstantiate(void **ready, void *graph, uint64_t flags)
