@@ -115,7 +115,7 @@ int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes)
 
 /* --- texts --- */
 
-static const struct {
+static const struct status_text {
     int status;
     const char *name, *text;
 } texts[] = {
@@ -130,18 +130,22 @@ static const struct {
      "the functionality requested is not supported"},
 };
 
-const char *cublasGetStatusName(int status)
+static const struct status_text *texts_of(int status)
 {
+    static const struct status_text unknown = {-1, "unknown cublas status",
+                                               "unknown cublas status"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (texts[i].status == status)
-            return texts[i].name;
-    return "unknown cublas status";
+            return &texts[i];
+    return &unknown;
+}
+
+const char *cublasGetStatusName(int status)
+{
+    return texts_of(status)->name;
 }
 
 const char *cublasGetStatusString(int status)
 {
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (texts[i].status == status)
-            return texts[i].text;
-    return "unknown cublas status";
+    return texts_of(status)->text;
 }
