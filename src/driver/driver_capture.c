@@ -106,15 +106,10 @@ static void leave(struct driver_stream *s)
 
 bool driver_capture_record(struct driver_event *e, struct driver_stream *s)
 {
-    struct driver_nodes copy = {.list = NULL};
-    free(e->before);
-    e->before = NULL;
-    e->before_count = 0;
+    driver_nodes_clear(&e->before);
     e->capture = s->capture ? s->capture->number : 0;
     for (int i = 0; s->capture && i < s->tips->count; i++)
-        driver_nodes_add(&copy, s->tips->list[i]);
-    e->before = copy.list;
-    e->before_count = copy.count;
+        driver_nodes_add(&e->before, s->tips->list[i]);
     return s->capture;
 }
 
@@ -132,8 +127,8 @@ bool driver_capture_wait(struct driver_stream *s, const struct driver_event *e, 
         *result = DRIVER_OUT_OF_MEMORY;
     if (*result != DRIVER_SUCCESS && s->capture)
         s->capture->invalid = true;
-    for (int i = 0; *result == DRIVER_SUCCESS && i < e->before_count; i++)
-        if (driver_node_of(e->before[i]) && !driver_nodes_add(s->tips, e->before[i]))
+    for (int i = 0; *result == DRIVER_SUCCESS && i < e->before.count; i++)
+        if (driver_node_of(e->before.list[i]) && !driver_nodes_add(s->tips, e->before.list[i]))
             *result = DRIVER_OUT_OF_MEMORY;
     return true;
 }

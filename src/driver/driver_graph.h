@@ -13,10 +13,6 @@
 
 #include "driver/driver_task.h"
 
-struct driver_nodes {
-    struct driver_node **list;
-    int count, room;
-};
 /* Adds a node unless the list has it. Returns false without memory. */
 bool driver_nodes_add(struct driver_nodes *nodes, struct driver_node *n);
 /* Removes a node. Returns false if the list does not have it. */

@@ -217,7 +217,7 @@ int cuEventDestroy_v2(void *event)
     if (!e)
         return DRIVER_INVALID_HANDLE;
     free(e->clock.times);
-    free(e->before);
+    driver_nodes_clear(&e->before);
     driver_delete(e);
     return DRIVER_SUCCESS;
 }

@@ -81,6 +81,12 @@ struct driver_copy_3d;
 /* Reads the caller's parameters. Returns an error for arrays of textures. */
 int driver_copy_of(const struct driver_copy_3d *p, struct driver_copy *out);
 
+/* A list of nodes of graphs (driver_graph.h). */
+struct driver_nodes {
+    struct driver_node **list;
+    int count, room;
+};
+
 /* driver_stream.c */
 struct driver_event {
     unsigned flags;
@@ -90,8 +96,7 @@ struct driver_event {
     /* Recorded in a stream that was being captured: the capture's number, and the nodes that come
      * before the event. */
     uint64_t capture;
-    struct driver_node **before;
-    int before_count;
+    struct driver_nodes before;
 };
 void driver_event_record(struct driver_event *e, const struct driver_stream *s);
 
