@@ -18,13 +18,13 @@ struct pool {
     uint64_t most; /* bytes; 0: no limit */
 };
 #define NEW_POOL .values = {0, 1, 1, 1} /* all flags are set */
-static struct pool usual = {NEW_POOL};
-static struct pool *current = &usual;
+static struct pool default_pool = {NEW_POOL};
+static struct pool *current = &default_pool;
 
 /* Returns the pool of a handle, which may be the device's own; NULL: it is invalid. */
 static struct pool *pool_of(void *handle)
 {
-    return handle == &usual ? &usual : driver_object(handle, DRIVER_POOL);
+    return handle == &default_pool ? &default_pool : driver_object(handle, DRIVER_POOL);
 }
 
 /* --- allocations --- */
@@ -125,7 +125,7 @@ int cuMemPoolDestroy(void *pool)
     if (!driver_object(pool, DRIVER_POOL))
         return DRIVER_INVALID_VALUE;
     if (current == pool)
-        current = &usual;
+        current = &default_pool;
     driver_retire(pool);
     return DRIVER_SUCCESS;
 }
@@ -199,7 +199,7 @@ static int give(void **to, struct pool *p, int device)
 int cuDeviceGetDefaultMemPool(void **pool, int device)
 {
     ENTER;
-    return give(pool, &usual, device);
+    return give(pool, &default_pool, device);
 }
 
 int cuDeviceGetMemPool(void **pool, int device)

@@ -12,7 +12,7 @@ static int streams;                                       /* so far */
 enum { EVENT_NO_TIME = 2 };
 
 /* Returns a stream that exists from the start; it takes part in the order from its first use on. */
-static struct driver_stream *usual(struct driver_stream *s)
+static struct driver_stream *in_order(struct driver_stream *s)
 {
     if (s->slot < 0)
         driver_order_stream(s);
@@ -28,7 +28,7 @@ static struct driver_stream *of_thread(void)
     if (!thread_stream)
         return NULL;
     thread_stream->number = -1;
-    usual(&default_stream);
+    in_order(&default_stream);
     driver_order_stream(thread_stream);
     return thread_stream;
 }
@@ -37,7 +37,7 @@ struct driver_stream *driver_stream_of(void *handle)
 {
     enum { LEGACY = 1, PER_THREAD = 2 }; /* CU_STREAM_LEGACY, CU_STREAM_PER_THREAD */
     if ((uintptr_t)handle <= LEGACY)
-        return usual(&default_stream);
+        return in_order(&default_stream);
     if ((uintptr_t)handle == PER_THREAD)
         return of_thread();
     return driver_object(handle, DRIVER_STREAM);
@@ -64,7 +64,7 @@ struct driver_stream *driver_lane_take(void)
     if (!lane)
         return NULL;
     lane->flags = NON_BLOCKING;
-    usual(&default_stream);
+    in_order(&default_stream);
     driver_order_stream(lane);
     return lane;
 }
@@ -90,7 +90,7 @@ int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority)
     if (!s)
         return DRIVER_OUT_OF_MEMORY;
     *s = (struct driver_stream){.number = ++streams, .flags = flags, .priority = priority};
-    usual(&default_stream);
+    in_order(&default_stream);
     driver_order_stream(s);
     driver_trace("stream %d", s->number);
     *stream = s;
