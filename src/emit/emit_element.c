@@ -135,9 +135,9 @@ static struct scalar element_of(struct emit *m, const struct part_access *p, int
         struct scalar limit = p->limit[i];
         bool wide = type == DT_I64 || type == DT_U64 || limit.dtype == DT_I64;
         enum dtype as = wide ? DT_U64 : DT_U32;
-        inside =
-            emit_op2(m, THREAD_AND, DT_BOOL, inside,
-                     emit_op2(m, THREAD_LT, as, emit_as(m, index[i], as), emit_as(m, limit, as)));
+        limit = emit_as(m, limit, as);
+        inside = emit_op2(m, THREAD_AND, DT_BOOL, inside,
+                          emit_op2(m, THREAD_LT, as, emit_as(m, index[i], as), limit));
     }
     return inside;
 }
@@ -155,8 +155,8 @@ static struct scalar load_at(struct emit *m, const struct expr *e, const struct 
         struct thread_operand from = shared_at(m, s, index);
         v = thread_use(thread_add_counted(&m->b, THREAD_LOAD_SHARED, t, DT_NONE, 1, &from, 1));
     } else {
-        const struct thread_operand from[] = {emit_base(m, s), view_at(m, s, index).o,
-                                              thread_integer(0)};
+        const struct thread_operand base = emit_base(m, s);
+        const struct thread_operand from[] = {base, view_at(m, s, index).o, thread_integer(0)};
         v = thread_use(thread_add_counted(&m->b, s->is_const ? THREAD_LOAD_CONST : THREAD_LOAD, t,
                                           DT_NONE, 1, from, 3));
     }
@@ -175,7 +175,8 @@ static void store_at(struct emit *m, const struct expr *e, const struct scalar *
     } else if (s->storage == ST_SHARED) {
         THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE, shared_at(m, s, index), value.o);
     } else {
-        THREAD_ADD_OP(&m->b, THREAD_STORE, t, DT_NONE, emit_base(m, s), view_at(m, s, index).o,
+        const struct thread_operand base = emit_base(m, s);
+        THREAD_ADD_OP(&m->b, THREAD_STORE, t, DT_NONE, base, view_at(m, s, index).o,
                       thread_integer(0), value.o);
     }
 }

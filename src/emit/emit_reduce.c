@@ -110,10 +110,10 @@ static void along_rows(struct emit *m, const struct reduction *r, const struct t
     }
     for (int b = 0; b < from->blocks; b++)
         for (int i = 0; i < 2; i++) {
-            struct thread_operand v =
-                combine(m, r, fold(m, r, emit_strand(m, from, b, 2 * i, from->columns)),
-                        fold(m, r, emit_strand(m, from, b, 2 * i + 1, from->columns)));
-            out->part[2 * b + i] = over_lanes(m, r, v, 1, 2);
+            struct thread_operand odd =
+                fold(m, r, emit_strand(m, from, b, 2 * i + 1, from->columns));
+            struct thread_operand even = fold(m, r, emit_strand(m, from, b, 2 * i, from->columns));
+            out->part[2 * b + i] = over_lanes(m, r, combine(m, r, even, odd), 1, 2);
         }
 }
 

@@ -268,10 +268,11 @@ struct scalar emit_apply_scalars(struct emit *m, const struct expr *e, struct sc
         struct scalar c = emit_as(m, args[0], DT_BOOL);
         if (c.o.kind != THREAD_VALUE)
             return emit_as(m, args[c.o.integer ? 1 : 2], e->type.dtype);
-        return of_value(THREAD_ADD_OP(&m->b, THREAD_SELECT, e->type.dtype, DT_NONE, c.o,
-                                      emit_as(m, args[1], e->type.dtype).o,
-                                      emit_as(m, args[2], e->type.dtype).o),
-                        e->type.dtype);
+        struct scalar yes = emit_as(m, args[1], e->type.dtype);
+        struct scalar no = emit_as(m, args[2], e->type.dtype);
+        return of_value(
+            THREAD_ADD_OP(&m->b, THREAD_SELECT, e->type.dtype, DT_NONE, c.o, yes.o, no.o),
+            e->type.dtype);
     }
     for (int i = 0; i < e->count; i++) {
         args[i] = emit_as(m, args[i], shift && i == 1 ? DT_U32 : t);

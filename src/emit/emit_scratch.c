@@ -86,8 +86,9 @@ void emit_to_scratch(struct emit *m, const struct scratch *s, const struct tile 
             h.real = emit_op2(m, THREAD_AND, DT_BOOL, h.real, inside);
             struct scalar index = emit_op2(m, THREAD_MUL, DT_U32, h.row, columns);
             index = emit_op2(m, THREAD_ADD, DT_U32, index, h.column);
-            store_if(m, emit_op2(m, THREAD_AND, DT_BOOL, h.real, first), t->dtype,
-                     emit_scratch_at(m, s, index), emit_element(m, t, p, i));
+            struct thread_operand element = emit_element(m, t, p, i);
+            struct thread_operand to = emit_scratch_at(m, s, index);
+            store_if(m, emit_op2(m, THREAD_AND, DT_BOOL, h.real, first), t->dtype, to, element);
         }
 }
 
@@ -117,9 +118,9 @@ struct scratch emit_warps_to_scratch(struct emit *m, enum dtype t, struct thread
     struct scalar base = emit_by(m, THREAD_MUL, m->place.warp, columns);
     for (int i = 0; i < elements; i++) {
         struct held h = emit_held(m, &of_warp, &type, 0, i);
-        store_if(m, first, t,
-                 emit_scratch_at(m, &s, emit_op2(m, THREAD_ADD, DT_U32, base, h.column)),
-                 emit_element(m, &of_warp, 0, i));
+        struct thread_operand element = emit_element(m, &of_warp, 0, i);
+        struct scalar at = emit_op2(m, THREAD_ADD, DT_U32, base, h.column);
+        store_if(m, first, t, emit_scratch_at(m, &s, at), element);
     }
     return s;
 }

@@ -325,8 +325,8 @@ static struct scalar place_of(struct emit *m, const struct shared_place *a, stru
                               emit_op2(m, THREAD_MUL, DT_U32, matrix, extent), at);
     }
     int64_t size = t->extent[t->rank - 1] * (t->rank > 1 ? t->extent[t->rank - 2] : 1);
-    return emit_op2(m, THREAD_ADD, DT_U32, in_matrix(m, a->e->sym, index[0], index[1]),
-                    emit_by(m, THREAD_MUL, matrix, size));
+    struct scalar start = emit_by(m, THREAD_MUL, matrix, size);
+    return emit_op2(m, THREAD_ADD, DT_U32, in_matrix(m, a->e->sym, index[0], index[1]), start);
 }
 
 /* Loads an element of a peer's tile. Threads without a real one load the first, and keep `otherwise`. */

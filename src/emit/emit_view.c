@@ -51,7 +51,8 @@ static void find_steps(struct emit *m, const struct sym *s, struct scalar *steps
 /* Is index in [0, extent)? Negative numbers are large without a sign. */
 static struct scalar within(struct emit *m, struct scalar index, struct scalar extent)
 {
-    return emit_op2(m, THREAD_LT, DT_U64, emit_as(m, index, DT_U64), emit_as(m, extent, DT_U64));
+    struct scalar limit = emit_as(m, extent, DT_U64);
+    return emit_op2(m, THREAD_LT, DT_U64, emit_as(m, index, DT_U64), limit);
 }
 
 /* Returns the indices of a gather: of rows, as a tile of one column has them. */
