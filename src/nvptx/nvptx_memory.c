@@ -493,6 +493,10 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
             n, ptx_emit(&n->build, counted(op->op), ptx_int(o[op->operands.count - 1].integer)));
         return;
     }
+    if (thread_is_atomic(op->op)) {
+        atomic(n, op);
+        return;
+    }
     switch (op->op) {
     case THREAD_LOAD:
     case THREAD_LOAD_CONST:
@@ -508,15 +512,6 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
         ptx_emit_plain(&n->build, "barrier.cluster.wait.acquire");
         break;
     case THREAD_MBARRIER_ARRIVE_PEER: arrive_at_peer(n, op); break;
-    case THREAD_ATOMIC_ADD:
-    case THREAD_ATOMIC_ARRIVE:
-    case THREAD_ATOMIC_MIN:
-    case THREAD_ATOMIC_MAX:
-    case THREAD_ATOMIC_AND:
-    case THREAD_ATOMIC_OR:
-    case THREAD_ATOMIC_XOR:
-    case THREAD_ATOMIC_EXCHANGE:
-    case THREAD_ATOMIC_CAS: atomic(n, op); break;
     case THREAD_LOAD_MATRIX: load_matrix(n, op); break;
     case THREAD_COPY_ASYNC: copy_async(n, op); break;
     case THREAD_MMA: mma(n, op); break;

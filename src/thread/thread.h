@@ -146,6 +146,11 @@ static inline bool thread_states_count(enum thread_opcode op)
            op == THREAD_LOAD_SHARED || op == THREAD_LOAD_MATRIX;
 }
 
+static inline bool thread_is_atomic(enum thread_opcode op)
+{
+    return op >= THREAD_ATOMIC_ADD && op <= THREAD_ATOMIC_CAS;
+}
+
 /* --- text, checks --- */
 
 /* Reads a function. NULL: the text is wrong, and d has the errors. */

@@ -381,6 +381,8 @@ static void check_copy(struct checks *c, const struct thread_operation *op)
 
 static void check_memory(struct checks *c, const struct thread_operation *op)
 {
+    if (thread_is_atomic(op->op) && op->results.data[0]->type.count > 1)
+        fault(c, op->where, "an atomic has one element");
     switch (op->op) {
     case THREAD_LOAD:
     case THREAD_LOAD_CONST:
@@ -395,18 +397,6 @@ static void check_memory(struct checks *c, const struct thread_operation *op)
     case THREAD_LOAD_SHARED_IF:
         if (op->results.data[0]->type.count > 1)
             fault(c, op->where, "a load under a predicate has one element");
-        break;
-    case THREAD_ATOMIC_ADD:
-    case THREAD_ATOMIC_ARRIVE:
-    case THREAD_ATOMIC_MIN:
-    case THREAD_ATOMIC_MAX:
-    case THREAD_ATOMIC_AND:
-    case THREAD_ATOMIC_OR:
-    case THREAD_ATOMIC_XOR:
-    case THREAD_ATOMIC_EXCHANGE:
-    case THREAD_ATOMIC_CAS:
-        if (op->results.data[0]->type.count > 1)
-            fault(c, op->where, "an atomic has one element");
         break;
     case THREAD_COPY_ASYNC: check_copy(c, op); break;
     default: break;
