@@ -25,8 +25,10 @@ void emit_missing(struct emit *m, struct loc loc, const char *what, const char *
 {
     if (m->failed)
         return;
-    emit_error(m, loc, "%s is not compiled for GPUs in a kernel with roles or mbarriers", what);
-    diag_note(m->diag, loc, "%s", way_out);
+    emit_error(m, loc, "%s is not compiled for GPUs in a kernel with %s", what,
+               m->by_threads ? "`threads(…)`" : "roles or mbarriers");
+    if (way_out)
+        diag_note(m->diag, loc, "%s", way_out);
 }
 
 /* --- parameters --- */

@@ -145,7 +145,7 @@ struct emit {
 
 /* Reports an error of the user's program, and fails. */
 void emit_error(struct emit *m, struct loc loc, const char *format, ...) DIAG_FORMAT(3, 4);
-/* Reports that `what` in a kernel with roles has no code for GPUs, and the way out. */
+/* Reports that `what` has no code for GPUs in such a kernel, and the way out; NULL: there is none. */
 void emit_missing(struct emit *m, struct loc loc, const char *what, const char *way_out);
 
 /* --- emit.c --- */
