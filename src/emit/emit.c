@@ -249,11 +249,8 @@ static void prologue(struct emit *m)
         any |= s->storage == ST_MBARRIER;
     if (!any)
         return;
-    struct thread_region *outer = m->b.region;
-    struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
-    vec_push(m->arena, &o->operands, thread_use(m->place.elected));
-    m->b.region = arena_new(m->arena, struct thread_region);
-    vec_push(m->arena, &o->regions, m->b.region);
+    struct thread_region *outer =
+        emit_open_if(m, (struct scalar){thread_use(m->place.elected), DT_BOOL});
     emit_init_mbarriers(m);
     thread_add_counted(&m->b, THREAD_FENCE_MBARRIER_INIT, DT_NONE, DT_NONE, 0, NULL, 0);
     m->b.region = outer;

@@ -208,16 +208,9 @@ static struct scalar load_if(struct emit *m, const struct expr *e, const struct 
 static void store_if(struct emit *m, const struct expr *e, const struct scalar *index,
                      struct scalar inside, struct scalar value)
 {
-    struct thread_region *outer = m->b.region;
-    if (inside.o.kind != THREAD_VALUE) {
-        if (inside.o.integer)
-            store_at(m, e, index, value);
+    if (inside.o.kind != THREAD_VALUE && !inside.o.integer)
         return;
-    }
-    struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
-    vec_push(m->arena, &o->operands, inside.o);
-    m->b.region = arena_new(m->arena, struct thread_region);
-    vec_push(m->arena, &o->regions, m->b.region);
+    struct thread_region *outer = emit_open_if(m, inside);
     store_at(m, e, index, value);
     m->b.region = outer;
 }

@@ -62,12 +62,6 @@ void emit_note_shared(struct emit *m)
 
 /* --- register tiles --- */
 
-/* The warps that have a block of rows together: those of a warpgroup, or all of a role of other numbers. */
-static int warps_of_group(const struct emit *m)
-{
-    return m->place.warps % EMIT_WARPGROUP == 0 ? EMIT_WARPGROUP : m->place.warps;
-}
-
 /* Adds the rows: 8 lanes of a group of 4, then 8 further, then the warps of a group; then the
  * blocks of the group's rows, and the groups of the role. */
 static void add_rows(struct layout *l, int blocks, int warps, int groups, enum layout_axis rows)
@@ -81,7 +75,7 @@ static void add_rows(struct layout *l, int blocks, int warps, int groups, enum l
 static void register_layout(struct emit *m, const struct type *t, int blocks, struct layout *out)
 {
     int columns = (int)t->extent[t->rank - 1], rows = t->rank > 1 ? (int)t->extent[t->rank - 2] : 1;
-    int each = warps_of_group(m), groups = m->place.warps / each;
+    int each = emit_group_warps(m), groups = m->place.warps / each;
     enum layout_axis down = AXIS_D0, along = t->rank > 1 ? AXIS_D1 : AXIS_D0;
     layout_init(out);
     if (t->rank > 1)

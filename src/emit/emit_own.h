@@ -231,6 +231,8 @@ void emit_statement(struct emit *m, const struct stmt *s);
 enum tile_form emit_form(const struct type *t);
 /* The columns of a tile, rounded up. */
 int emit_columns(const struct type *t);
+/* The warps that have a block of rows together: those of a warpgroup, or all of a role of other numbers. */
+int emit_group_warps(const struct emit *m);
 /* The blocks of rows that a group of the role has of such a tile; 0: they are too many, which is reported. */
 int emit_blocks(struct emit *m, const struct type *t, struct loc loc);
 /* Returns true if no thread has elements beyond the tile's extents. */

@@ -26,14 +26,14 @@ int emit_columns(const struct type *t)
     return columns > 1 ? (int)((columns + EACH_COLUMNS - 1) / EACH_COLUMNS * EACH_COLUMNS) : 1;
 }
 
-static int group_warps(const struct emit *m)
+int emit_group_warps(const struct emit *m)
 {
     return m->place.warps % EMIT_WARPGROUP == 0 ? EMIT_WARPGROUP : m->place.warps;
 }
 
 static int block_rows(const struct emit *m)
 {
-    return WARP_ROWS * group_warps(m);
+    return WARP_ROWS * emit_group_warps(m);
 }
 
 int emit_blocks(struct emit *m, const struct type *t, struct loc loc)
@@ -76,7 +76,7 @@ struct scalar emit_row(struct emit *m, int block, int blocks)
     int rows = block_rows(m);
     struct scalar row = emit_by(m, THREAD_MUL, m->place.group, (int64_t)blocks * rows);
     struct scalar warp = m->place.warp;
-    if (group_warps(m) == EMIT_WARPGROUP)
+    if (emit_group_warps(m) == EMIT_WARPGROUP)
         warp = emit_by(m, THREAD_AND, warp, EMIT_WARPGROUP - 1);
     struct scalar in_warp = emit_by(m, THREAD_SHR, m->place.lane, 2);
     row = emit_op2(m, THREAD_ADD, DT_U32, row, emit_by(m, THREAD_MUL, warp, WARP_ROWS));
