@@ -140,19 +140,6 @@ void image_clear_padding(enum image_struct of, const void *from, unsigned char *
 
 static void write_fields(struct writer *w, enum image_struct of, const void *from, size_t at);
 
-/* Refuses structs just written that still have an address of the program's memory: a word whose
- * upper half is that of the struct's own address. */
-static void check_words(struct writer *w, const void *from, size_t at, size_t bytes)
-{
-    uintptr_t like = (uintptr_t)from >> 16 >> 16;
-    for (size_t i = 0; i + sizeof(uintptr_t) <= bytes && like != 0; i += sizeof(uintptr_t)) {
-        uintptr_t word;
-        memcpy(&word, w->bytes.data + at + i, sizeof word);
-        if (word >> 16 >> 16 == like)
-            w->why = "a struct has a pointer that image.def does not name";
-    }
-}
-
 /* Writes `count` structs; those that are written already are not written again. Returns the
  * offset of the first. */
 static size_t write_structs(struct writer *w, enum image_struct type, const void *from,
@@ -173,7 +160,6 @@ static size_t write_structs(struct writer *w, enum image_struct type, const void
         image_clear_padding(type, first + i * bytes, w->bytes.data + at + i * bytes);
         write_fields(w, type, first + i * bytes, at + i * bytes);
     }
-    check_words(w, from, at, bytes * count);
     return at;
 }
 
