@@ -93,8 +93,8 @@ image_fn *image_function(const struct routine_set *set, uint32_t number);
 /* Sets the padding of a struct to 0, in `to`; from: the struct. */
 void image_clear_padding(enum image_struct of, const void *from, unsigned char *to);
 
-/* Writes the program as words in the arena. Returns words NULL if a step calls a function that no
- * routine set has; *why then says so. */
+/* Writes the program as words in the arena. Returns words NULL and the reason in *why if a step calls
+ * a function that no routine set has. */
 struct image image_write(struct arena *a, const struct cpu_program *p, const char **why);
 
 #endif
