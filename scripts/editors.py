@@ -54,7 +54,7 @@ def words():
         "declares": [*(w for w in known if w in DECLARES), *re.findall(r'at_word\(p, "(\w+)"\)', source("lang/parse_family.c"))],
         "constant": [w for w in known if w in CONSTANTS],
         "type": re.findall(r'^DTYPE\(\w+, "(\w+)"', source("base/dtype.def"), re.M),
-        "attribute": strings_of("lang/parse_decl.c", r"attribute_names\[\] = \{"),
+        "attribute": strings_of("lang/parse_kernel.c", r"attribute_names\[\] = \{"),
         "modifier": strings_of("lang/parse_expr.c", r'words\[\] = \{(?="inside)'),
         "hint": strings_of("lang/check_stmt.c", r"hints\[\] = \{"),
         "argument": strings_of("lang/check_call.c", r"names\[\] = \{(?=\"axis\", \"exclusive)"),

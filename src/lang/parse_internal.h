@@ -132,12 +132,41 @@ struct node *node_int(struct parser *p, int64_t i, struct loc loc);
 struct node *node_name(struct parser *p, const char *text, struct loc loc);
 /* Records in parent that child is below it. */
 void node_below(struct parser *p, struct node *parent, const struct node *child);
+/* Makes a node with one operand, of the text from token `first` on. */
+static inline struct node *node_unary(struct parser *p, enum node_kind kind, uint32_t first,
+                                      struct node *a)
+{
+    struct node *n = node_new(p, kind, range_from(p, first));
+    n->a = a;
+    node_below(p, n, a);
+    return n;
+}
+/* Makes a node in place of text that could not be parsed. */
+static inline struct node *node_hole(struct parser *p)
+{
+    return node_int(p, 0, here(p));
+}
+/* Appends `more` at *tail. Returns the new end of the list. */
+static inline struct node **append_nodes(struct node **tail, struct node *more)
+{
+    *tail = more;
+    while (*tail)
+        tail = &(*tail)->next;
+    return tail;
+}
+
+/* --- parse_operator.c --- */
+
+struct node *parse_expr(struct parser *p);
+struct node *parse_unary(struct parser *p); /* an operand of the operators between two values */
+/* Parses the condition of if, while, for, require …. It reads `=` as `==`, and reports it. */
+struct node *parse_condition(struct parser *p);
 
 /* --- parse_expr.c --- */
 
-struct node *parse_expr(struct parser *p);
-/* Parses the condition of if, while, for, require …. It reads `=` as `==`, and reports it. */
-struct node *parse_condition(struct parser *p);
+struct node *parse_postfix(struct parser *p); /* a value, with what follows it */
+struct node *parse_literal(struct parser *p);
+bool at_cast(const struct parser *p);               /* true at `(TYPE)` before a value */
 struct node *parse_tuple_or_expr(struct parser *p); /* (a, b) where several values are allowed */
 struct node *parse_call(struct parser *p);          /* NAME ( … ) */
 /* parse_by.c */
@@ -159,6 +188,23 @@ struct node *parse_type(struct parser *p);
 struct node *parse_toplevel(struct parser *p); /* one or several linked nodes, or NULL */
 struct node *parse_require(struct parser *p);
 struct node *parse_static_assert(struct parser *p);
+enum decl_storage parse_storage(struct parser *p); /* DECL_PLAIN: no word of storage is here */
+
+/* --- parse_kernel.c --- */
+
+struct node *parse_fn(struct parser *p);
+struct node *parse_kernel(struct parser *p);
+/* Counts the tokens before the name of a kernel of CUDA C: [ "extern" STRING | "static" ]
+ * "__global__" "void" [ "__launch_bounds__" "(" … ")" ], the last three in any order. 0: no such
+ * kernel is here. */
+uint32_t cuda_words(const struct parser *p);
+/* Reports a kernel of CUDA C and reads it as a kernel. */
+struct node *slip_cuda_kernel(struct parser *p);
+/* Returns the `>` that ends the list of a kernel's template, counted from the current token; 0: no
+ * such template is here. */
+uint32_t template_close(struct parser *p);
+/* Reports the template whose list ends there, and passes it. */
+struct node *slip_template(struct parser *p, uint32_t close);
 
 /* --- parse_foreign.c: text of other languages --- */
 
