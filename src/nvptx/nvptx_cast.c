@@ -156,7 +156,9 @@ static enum ptx_mod two_bytes(enum dtype t)
 static struct ptx_operand byte_to_f32(struct nvptx_scalars *out, enum dtype from,
                                       struct ptx_operand x)
 {
-    struct ptx_operand half[2] = {ptx_reg(out->build, MOD_B16), ptx_reg(out->build, MOD_B16)};
+    struct ptx_operand half[2];
+    for (int i = 0; i < 2; i++)
+        half[i] = ptx_reg(out->build, MOD_B16);
     struct ptx_operand byte = NEW(out, MOD_B16, "cvt.u16.u32", x);
     struct ptx_operand pair = NEW_OF(out, MOD_B32, two_bytes(from), "cvt.rn.f16x2.*", byte);
     ptx_emit(out->build, "mov.b32", ptx_vector(out->build, half, 2), pair);
@@ -255,7 +257,9 @@ struct ptx_operand nvptx_cast_four(struct nvptx_scalars *out, enum dtype to,
 void nvptx_halves(struct nvptx_scalars *out, enum dtype from, struct ptx_operand word,
                   struct ptx_operand *halves)
 {
-    struct ptx_operand half[2] = {ptx_reg(out->build, MOD_B16), ptx_reg(out->build, MOD_B16)};
+    struct ptx_operand half[2];
+    for (int i = 0; i < 2; i++)
+        half[i] = ptx_reg(out->build, MOD_B16);
     ptx_emit(out->build, "mov.b32", ptx_vector(out->build, half, 2), word);
     for (int i = 0; i < 2; i++)
         halves[i] = NEW_OF(out, MOD_B32, two_bytes(from), "cvt.rn.f16x2.*", half[i]);

@@ -14,8 +14,8 @@ static struct turn turn_of(struct nvptx_scalars *out, struct ptx_operand quadran
         quadrant = NEW(out, MOD_B32, "add.s32", quadrant, ptx_int(1));
     struct ptx_operand last = NEW(out, MOD_B32, "and.b32", quadrant, ptx_int(1));
     struct ptx_operand high = NEW(out, MOD_B32, "shl.b32", quadrant, ptx_int(30));
-    return (struct turn){NEW(out, MOD_PRED, "setp.ne.b32", last, ptx_int(0)),
-                         NEW(out, MOD_B32, "and.b32", high, ptx_int(0x80000000))};
+    struct ptx_operand odd = NEW(out, MOD_PRED, "setp.ne.b32", last, ptx_int(0));
+    return (struct turn){odd, NEW(out, MOD_B32, "and.b32", high, ptx_int(0x80000000))};
 }
 
 /* Returns cos r where `odd`, else sin r: sin r = r + r^3 P(r^2), cos r = 1 - r^2 / 2 + r^4 P(r^2). Each

@@ -126,8 +126,9 @@ static struct ptx_operand compare_emit(struct nvptx_scalars *out, enum thread_op
     default: mnemonic = dtype_is_float(t) ? "setp.neu.*" : "setp.ne.*"; break;
     }
     if (t == DT_BF16 && !nvptx_has(out, TARGET_BF16_ARITHMETIC)) {
-        struct ptx_operand x[2] = {nvptx_cast(out, DT_F32, t, a[0]),
-                                   nvptx_cast(out, DT_F32, t, a[1])};
+        struct ptx_operand x[2];
+        for (int i = 0; i < 2; i++)
+            x[i] = nvptx_cast(out, DT_F32, t, a[i]);
         return compare_emit(out, op, DT_F32, x);
     }
     return NEW_OF(out, MOD_PRED, nvptx_type_of(t), mnemonic, a[0], a[1]);

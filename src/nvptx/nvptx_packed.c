@@ -127,8 +127,9 @@ static struct ptx_operand shuffle_long(struct nvptx_scalars *out, enum dtype t,
                                        struct ptx_operand x, enum thread_opcode how,
                                        struct ptx_operand lane)
 {
-    struct ptx_operand half[2] = {ptx_reg(out->build, PTX_B32), ptx_reg(out->build, PTX_B32)},
-                       moved[2];
+    struct ptx_operand half[2], moved[2];
+    for (int i = 0; i < 2; i++)
+        half[i] = ptx_reg(out->build, PTX_B32);
     ptx_emit(out->build, "mov.b64", ptx_vector(out->build, half, 2), x);
     for (int i = 0; i < 2; i++)
         moved[i] = shuffle_word(out, ptx_reg(out->build, PTX_B32), half[i], how, lane);
