@@ -240,6 +240,18 @@ static void emit_guarded_loads(struct nvptx *n, const struct thread_operation *o
     n->branch = outer;
 }
 
+/* Returns whether the other arm is any instructions: it may yield values that are where the results are. */
+static bool has_second_arm(struct nvptx *n, const struct thread_operation *op)
+{
+    if (op->regions.count < 2)
+        return false;
+    const struct thread_operation *only = op->regions.data[1]->operations.data[0];
+    bool any = only->op != THREAD_YIELD;
+    for (size_t i = 0; i < only->operands.count && !any; i++)
+        any = !has_registers_of(n, &only->operands.data[i], op->results.data[i]);
+    return any;
+}
+
 static void emit_if(struct nvptx *n, const struct thread_operation *op)
 {
     struct ptx_operand condition = nvptx_scalar(n, &op->operands.data[0], DT_BOOL);
@@ -255,11 +267,11 @@ static void emit_if(struct nvptx *n, const struct thread_operation *op)
     }
     const struct thread_operation *outer = n->branch;
     struct ptx_label *end = ptx_new_label(&n->build, "end");
-    struct ptx_label *other = op->regions.count == 2 ? ptx_new_label(&n->build, "else") : end;
+    struct ptx_label *other = has_second_arm(n, op) ? ptx_new_label(&n->build, "else") : end;
     n->branch = op;
     ptx_when(ptx_branch(&n->build, other), ptx_not(condition));
     region(n, op->regions.data[0]);
-    if (op->regions.count == 2) {
+    if (other != end) {
         ptx_branch(&n->build, end);
         ptx_place(&n->build, other);
         region(n, op->regions.data[1]);
@@ -299,10 +311,9 @@ static size_t find_test(struct nvptx *n, const struct thread_operation *loop)
 static void emit_loop(struct nvptx *n, const struct thread_operation *op)
 {
     const struct thread_region *r = op->regions.data[0];
-    struct nvptx_loop loop = {.operation = op,
-                              .again = ptx_new_label(&n->build, "loop"),
-                              .end = ptx_new_label(&n->build, "end"),
-                              .outer = n->loop};
+    struct nvptx_loop loop = {.operation = op, .outer = n->loop};
+    loop.again = ptx_new_label(&n->build, "loop");
+    loop.end = ptx_new_label(&n->build, "end");
     pass(n, op->operands.data, r->arguments.data, r->arguments.count);
     n->loop = &loop;
     loop.test = find_test(n, op);
@@ -357,6 +368,30 @@ static void emit_break_if(struct nvptx *n, const struct thread_operation *op)
     pass(n, op->operands.data + 1, to, op->operands.count - 1);
     ptx_branch(&n->build, n->loop->end);
     ptx_place(&n->build, stays);
+}
+
+/* Returns whether `continue` may pass its values before the test in front of it: it overwrites none that the test takes. */
+static bool passes_first(struct nvptx *n, const struct thread_operation *test,
+                         const struct thread_operation *again)
+{
+    const struct thread_region *r = n->loop->operation->regions.data[0];
+    for (size_t i = 0; i < again->operands.count; i++)
+        for (size_t j = 0; j < test->operands.count; j++)
+            if (has_registers_of(n, &test->operands.data[j], r->arguments.data[i]) &&
+                !has_registers_of(n, &again->operands.data[i], r->arguments.data[i]))
+                return false;
+    return true;
+}
+
+/* Emits the end of a turn that tests whether it is the last: one jump, back. */
+static void end_with_test(struct nvptx *n, const struct thread_operation *test,
+                          const struct thread_operation *again)
+{
+    const struct thread_operation *loop = n->loop->operation;
+    pass(n, again->operands.data, loop->regions.data[0]->arguments.data, again->operands.count);
+    ptx_when(ptx_branch(&n->build, n->loop->again),
+             ptx_not(nvptx_scalar(n, &test->operands.data[0], DT_BOOL)));
+    pass(n, test->operands.data + 1, loop->results.data, test->operands.count - 1);
 }
 
 /* Emits the test at the end of a turn, or goes to the next turn, which begins with it. */
@@ -522,6 +557,14 @@ static bool is_stored_next(const struct thread_region *r, size_t i)
     return true;
 }
 
+/* Returns whether the loop ends with operation i, a test, and `continue`. */
+static bool ends_loop(struct nvptx *n, const struct thread_region *r, size_t i)
+{
+    return r == n->loop->operation->regions.data[0] && i + 2 == r->operations.count &&
+           r->operations.data[i + 1]->op == THREAD_CONTINUE && n->loop->test == 0 &&
+           passes_first(n, r->operations.data[i], r->operations.data[i + 1]);
+}
+
 static void region_from(struct nvptx *n, const struct thread_region *r, size_t from, size_t to)
 {
     for (size_t i = from; i < to && !n->failed; i++) {
@@ -534,6 +577,10 @@ static void region_from(struct nvptx *n, const struct thread_region *r, size_t f
         if (is_stored_next(r, i)) {
             n->joined = op;
             continue;
+        }
+        if (op->op == THREAD_BREAK_IF && ends_loop(n, r, i)) {
+            end_with_test(n, op, r->operations.data[i + 1]);
+            return;
         }
         if (thread_op_table[op->op].effects == THREAD_CONTROL)
             control(n, op);
