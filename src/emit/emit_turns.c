@@ -189,6 +189,14 @@ static void find_cycles(struct emit *m, const struct stmt *s, struct turns *t, s
     t->period = period;
 }
 
+/* Returns a number that the counter, which `init` declares, certainly does not begin below. */
+static int64_t least_start(struct emit *m, const struct stmt *s)
+{
+    if (!s->init || s->init->next || s->init->kind != STMT_DECL || !s->init->value)
+        return INT64_MIN;
+    return emit_facts_of(m, s->init->value).least;
+}
+
 static struct turns find_turns(struct emit *m, const struct stmt *s)
 {
     struct turns t = {.copies = 1, .period = 1};
@@ -201,15 +209,17 @@ static struct turns find_turns(struct emit *m, const struct stmt *s)
         return t;
     const struct variable *v = emit_variable(m, t.counter);
     bool known = v && v->slots[0].o.kind == THREAD_INTEGER;
-    int64_t start = known ? v->slots[0].o.integer : -1;
-    int64_t turns = known ? count_turns(s, &t, start) : -1;
+    const int64_t start = known ? v->slots[0].o.integer : -1;
+    const int64_t turns = known ? count_turns(s, &t, start) : -1;
     bool small = !f.loops && !f.collective && !f.escapes;
     if (s->unroll == UNROLL_NONE && small && turns >= 0 && turns <= OWN_TURNS &&
         turns * f.cost <= OWN_WHOLE) {
         t.whole = true;
         return t;
     }
-    if (start < 0 || t.step < 0 || s->condition->op != OP_LT)
+    const int64_t least = known ? start : least_start(m, s);
+    int64_t bound;
+    if (least < 0 || t.step < 0 || s->condition->op != OP_LT)
         return t;
     if (s->unroll > 1)
         t.copies = s->unroll;
@@ -217,6 +227,9 @@ static struct turns find_turns(struct emit *m, const struct stmt *s)
         t.copies = f.cost <= OWN_BODY / 8 ? 16 : f.cost <= OWN_BODY / 4 ? 8 : 4;
     while (s->unroll <= 1 && t.copies > 4 && turns > 0 && turns % t.copies != 0)
         t.copies /= 2;
+    if (turns < 0 && eval_int(t.bound, NULL, &bound)) /* else no turn has as many copies */
+        while (t.copies > 1 && least + (t.copies - 1) * t.step >= bound)
+            t.copies /= 2;
     if (turns >= 0 && turns < t.copies)
         t.copies = 1;
     t.even = turns > 0 && turns % t.copies == 0;

@@ -197,6 +197,17 @@ static void convert(struct nvptx *n, const struct thread_operation *op)
     }
 }
 
+static void multiply_wide(struct nvptx *n, const struct thread_operation *op)
+{
+    static const char *const mnemonic[2][2] = {{"mul.wide.u32", "mul.wide.s32"},
+                                               {"mad.wide.u32", "mad.wide.s32"}};
+    struct ptx_operand all[4] = {nvptx_registers_of(n, op->results.data[0])->word[0]};
+    const size_t count = op->operands.count;
+    for (size_t i = 0; i < count; i++)
+        all[i + 1] = nvptx_scalar(n, &op->operands.data[i], op->types[i < 2]);
+    ptx_emit_list(&n->build, mnemonic[count - 2][op->types[1] == DT_I32], NULL, all, count + 1);
+}
+
 /* Words keep their bits, however many elements they have. */
 static void bits(struct nvptx *n, const struct thread_operation *op)
 {
@@ -279,11 +290,7 @@ void nvptx_compute(struct nvptx *n, const struct thread_operation *op)
     case THREAD_INDEX:
     case THREAD_CONVERT: convert(n, op); break;
     case THREAD_MUL_WIDE:
-        ptx_emit(&n->build, op->types[1] == DT_I32 ? "mul.wide.s32" : "mul.wide.u32",
-                 nvptx_registers_of(n, op->results.data[0])->word[0],
-                 nvptx_scalar(n, &op->operands.data[0], op->types[1]),
-                 nvptx_scalar(n, &op->operands.data[1], op->types[1]));
-        break;
+    case THREAD_MAD_WIDE: multiply_wide(n, op); break;
     case THREAD_BITS: bits(n, op); break;
     case THREAD_SHUFFLE:
     case THREAD_SHUFFLE_XOR: shuffle(n, op); break;

@@ -32,23 +32,8 @@ NOT_TAKEN = {
 }
 # At most this number of instructions for one that src/lower makes.
 MORE = {
-    "kernels/sgemm/double_buffered.tile": 1.01,
-    "puzzles/08_shared_memory/solution.tile": 1.04,
-    "puzzles/10_dot/right/register_sum.tile": 1.09,
-    "puzzles/10_dot/right/two_barriers.tile": 1.04,
-    "puzzles/11_convolution_1d/right/backwards.tile": 1.02,
-    "puzzles/11_convolution_1d/right/halo_by_last.tile": 1.02,
-    "puzzles/11_convolution_1d/right/written_out.tile": 1.02,
-    "puzzles/11_convolution_1d/solution.tile": 1.02,
-    "puzzles/12_prefix_sum/right/in_register.tile": 1.13,
-    "puzzles/12_prefix_sum/right/two_arrays.tile": 1.35,
-    "puzzles/12_prefix_sum/right/up_and_down.tile": 1.23,
-    "puzzles/12_prefix_sum/solution.tile": 1.09,
-    "puzzles/17_coalescing/right/padded.tile": 1.16,
-    "puzzles/17_coalescing/solution.tile": 1.16,
-    "puzzles/28_occupancy/right/pieces_of_1024.tile": 1.06,
-    "puzzles/29_slow_kernel/right/turned_when_stored.tile": 1.14,
-    "puzzles/29_slow_kernel/solution.tile": 1.14,
+    "puzzles/12_prefix_sum/right/two_arrays.tile": 1.15,  # both arms of `?:` load: a branch
+    "puzzles/12_prefix_sum/right/up_and_down.tile": 1.01,  # an index is a sum of products, which the program has as one value
 }
 
 

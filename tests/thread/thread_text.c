@@ -41,7 +41,7 @@ static const struct {
     {"--pass=unroll", thread_unroll},         {"--pass=number", thread_number},
     {"--pass=hoist", thread_hoist},           {"--pass=reach", thread_reach},
     {"--pass=combine", thread_combine},       {"--pass=drop_unused", thread_drop_unused},
-    {"--pass=add_fences", thread_add_fences},
+    {"--pass=add_fences", thread_add_fences}, {"--pass=fuse", thread_fuse},
 };
 
 /* Prints what `option` says. Returns whether the text is right. */
