@@ -161,10 +161,21 @@ struct driver_memory {
     uint64_t low, high;   /* the addresses from `low` to `high` */
     const char *freed_by; /* name of the call; NULL: not freed */
     uint64_t *pool_used;  /* bytes in use of its pool; NULL: of no pool */
+    /* A node of a graph allocates it at each launch, always at the same address; before the first
+     * one it counts as freed, at no place. */
+    bool of_graph;
+    const struct driver_graph *owner; /* that graph; NULL: destroyed */
+    bool freed_inside, freed_outside; /* a node of that graph frees it; a node of another */
 };
 /* Allocates; `host`: the caller's memory, for DRIVER_REGISTERED_MEMORY. */
 int driver_memory_make(enum driver_memory_type type, size_t bytes, void *host,
                        struct driver_memory **out);
+/* Makes memory of a graph, which no launch has allocated so far. */
+int driver_memory_reserve(size_t bytes, struct driver_memory **out);
+/* Allocates memory of a graph, whose bytes then are not initialised. */
+int driver_memory_renew(struct driver_memory *m);
+/* Frees memory. Returns an error, after a report, if it is not allocated. */
+int driver_memory_end(struct driver_memory *m);
 /* Frees memory of one of two types at its first byte. */
 int driver_memory_release(uint64_t address, enum driver_memory_type type,
                           enum driver_memory_type other);
@@ -239,6 +250,9 @@ struct driver_launched {
 };
 /* Runs a launch with the checks; reports what they find. Returns the launch's result. */
 int driver_machine_run(struct driver_launched *l);
+/* Gives memory that was freed new bytes, which count as never written, at its address. Returns false
+ * if the machine has no such address. */
+bool driver_machine_renew(const struct driver_memory *m);
 
 /* Returns why no launch was watched: --kernel or --launch named none; NULL: some was. */
 const char *driver_machine_unwatched(void);

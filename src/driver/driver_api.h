@@ -100,6 +100,23 @@ struct driver_host_node {
     void *user;
 };
 
+/* CUmemPoolProps */
+struct driver_pool_properties {
+    int type, handles, location, device;
+    void *security;
+    size_t most; /* bytes; 0: no limit */
+    unsigned short usage;
+    char reserved[54];
+};
+
+/* CUDA_MEM_ALLOC_NODE_PARAMS */
+struct driver_allocation_node {
+    struct driver_pool_properties properties;
+    const void *access; /* of other devices */
+    size_t access_count, bytes;
+    uint64_t address; /* set by the call */
+};
+
 /* CUgraphNodeParams */
 struct driver_any_node {
     int kind, reserved[3]; /* CUgraphNodeType */
@@ -113,10 +130,19 @@ struct driver_any_node {
         } copy;
         struct driver_fill_node fill;
         struct driver_host_node host;
-        void *handle; /* of a graph or an event */
+        struct {
+            void *graph;
+            int ownership; /* enum driver_ownership */
+        } graph;
+        struct driver_allocation_node allocation;
+        uint64_t freed;
+        void *event;
     } of;
     int64_t reserved_at_end;
 };
+
+/* CUgraphChildGraphNodeOwnership */
+enum driver_ownership { DRIVER_OWNERSHIP_COPY, DRIVER_OWNERSHIP_MOVE };
 
 /* CUDA_GRAPH_INSTANTIATE_PARAMS, CUgraphExecUpdateResultInfo */
 struct driver_instantiate {
@@ -127,15 +153,6 @@ struct driver_instantiate {
 struct driver_update {
     int result; /* 0: success; 2: other edges; 3: a node of another type */
     void *error_node, *error_from;
-};
-
-/* CUmemPoolProps */
-struct driver_pool_properties {
-    int type, handles, location, device;
-    void *security;
-    size_t most; /* bytes; 0: no limit */
-    unsigned short usage;
-    char reserved[54];
 };
 
 #define DRIVER_EXPORT __attribute__((visibility("default")))

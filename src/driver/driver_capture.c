@@ -65,6 +65,13 @@ int cuThreadExchangeStreamCaptureMode(int *mode)
 
 /* --- nodes --- */
 
+/* Makes a new node the stream's only tip. */
+static int tip(struct driver_stream *s, struct driver_node *n)
+{
+    s->tips->count = 0;
+    return driver_nodes_add(s->tips, n) ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
+}
+
 int driver_capture_add(struct driver_stream *s, const struct driver_task *t)
 {
     struct driver_capture *c = s->capture;
@@ -75,10 +82,38 @@ int driver_capture_add(struct driver_stream *s, const struct driver_task *t)
         return DRIVER_CAPTURE_UNSUPPORTED;
     }
     struct driver_node *n = driver_graph_add(c->graph, t, s->tips);
-    if (!n)
-        return DRIVER_OUT_OF_MEMORY;
-    s->tips->count = 0;
-    return driver_nodes_add(s->tips, n) ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
+    return n ? tip(s, n) : DRIVER_OUT_OF_MEMORY;
+}
+
+/* Asks for a node after the stream's tips. */
+static struct driver_asked asked_after_tips(const struct driver_stream *s, void **node)
+{
+    return (struct driver_asked){node, s->capture->graph, (void *const *)s->tips->list,
+                                 (size_t)s->tips->count};
+}
+
+int driver_capture_allocate(struct driver_stream *s, size_t bytes, uint64_t *address)
+{
+    void *node = NULL;
+    const struct driver_asked asked = asked_after_tips(s, &node);
+    struct driver_allocation_node p = {.properties = {.type = 1, .location = 1}, .bytes = bytes};
+    if (s->capture->invalid)
+        return DRIVER_CAPTURE_INVALIDATED;
+    int result = driver_graph_add_allocation(&asked, &p);
+    if (result != DRIVER_SUCCESS)
+        return result;
+    *address = p.address;
+    return tip(s, node);
+}
+
+int driver_capture_free(struct driver_stream *s, uint64_t address)
+{
+    void *node = NULL;
+    const struct driver_asked asked = asked_after_tips(s, &node);
+    if (s->capture->invalid)
+        return DRIVER_CAPTURE_INVALIDATED;
+    int result = driver_graph_add_free(&asked, address);
+    return result == DRIVER_SUCCESS ? tip(s, node) : result;
 }
 
 static struct driver_capture *capture_of(uint64_t number)

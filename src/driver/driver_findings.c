@@ -60,9 +60,11 @@ void driver_finding_memory(struct text *text, const struct driver_memory *m)
     struct arena *a = &driver.arena;
     text_printf(text, "    note: %s is %zu bytes by %s at %s\n", m->name, m->bytes, m->call,
                 driver_site_text(a, &m->made, NULL));
-    if (m->freed_by)
+    if (m->freed_by && m->freed.count)
         text_printf(text, "    note: it was freed by %s at %s\n", m->freed_by,
                     driver_site_text(a, &m->freed, NULL));
+    else if (m->freed_by)
+        text_add(text, "    note: no launch of its graph has allocated it so far\n");
 }
 
 /* --- faults of the host's calls --- */

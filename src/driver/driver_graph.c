@@ -92,10 +92,16 @@ static void free_node(struct driver_node *n)
 
 void driver_graph_free(struct driver_graph *g)
 {
-    for (int i = 0; g && i < g->nodes.count; i++)
-        free_node(g->nodes.list[i]);
     if (!g)
         return;
+    if (g->has_memory)
+        driver_graph_forget_memory(g);
+    if (g->instance)
+        g->instance->source = NULL;
+    if (g->source)
+        g->source->instance = NULL;
+    for (int i = 0; i < g->nodes.count; i++)
+        free_node(g->nodes.list[i]);
     driver_nodes_clear(&g->nodes);
     driver_nodes_clear(&g->sorted);
     free(g->clock.times);
@@ -116,7 +122,7 @@ struct driver_node *driver_graph_add(struct driver_graph *g, const struct driver
         good = driver_nodes_add(&n->before, before->list[i]);
     if (good && push(&g->nodes, n))
         return n;
-    if (!kept)
+    if (!kept || t->moves) /* what the task points to is still the caller's */
         n->task.kind = TASK_EMPTY;
     free_node(n);
     return NULL;
@@ -126,6 +132,8 @@ struct driver_graph *driver_graph_copy(const struct driver_graph *from)
 {
     struct driver_graph *g = driver_graph_new();
     bool good = g;
+    if (g)
+        g->has_memory = from->has_memory;
     for (int i = 0; good && i < from->nodes.count; i++) {
         const struct driver_node *n = from->nodes.list[i];
         struct driver_node *made = driver_graph_add(g, &n->task, NULL);
@@ -188,6 +196,8 @@ int cuGraphClone(void **clone, void *graph)
     const struct driver_graph *g = driver_graph_of(graph);
     if (!clone || !g)
         return DRIVER_INVALID_VALUE;
+    if (g->has_memory)
+        return DRIVER_NOT_SUPPORTED;
     *clone = driver_graph_copy(g);
     return *clone ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
 }
@@ -209,6 +219,8 @@ int cuGraphDestroyNode(void *node)
     struct driver_node *n = driver_node_of(node);
     if (!n || n->graph->ready)
         return DRIVER_INVALID_VALUE;
+    if (n->graph->has_memory)
+        return DRIVER_NOT_SUPPORTED;
     for (int i = 0; i < n->graph->nodes.count; i++)
         driver_nodes_take(&n->graph->nodes.list[i]->before, n);
     driver_nodes_take(&n->graph->nodes, n);
@@ -293,8 +305,11 @@ int cuGraphRemoveDependencies_v2(void *graph, void *const *from, void *const *to
 {
     IN_CONTEXT;
     (void)data;
-    if (!driver_graph_of(graph) || (count && (!from || !to)))
+    const struct driver_graph *g = driver_graph_of(graph);
+    if (!g || (count && (!from || !to)))
         return DRIVER_INVALID_VALUE;
+    if (g->has_memory && count)
+        return DRIVER_NOT_SUPPORTED;
     for (size_t i = 0; i < count; i++) {
         struct driver_node *a = driver_node_of(from[i]), *b = driver_node_of(to[i]);
         if (!a || !b || !driver_nodes_take(&b->before, a))

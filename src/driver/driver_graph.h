@@ -2,6 +2,7 @@
  *
  *   driver_graph.c        graphs, nodes, edges
  *   driver_graph_nodes.c  nodes of each kind, their parameters
+ *   driver_graph_memory.c nodes that allocate and free memory
  *   driver_graph_run.c    graphs that can be launched
  *   driver_capture.c      streams whose tasks become nodes
  *
@@ -36,6 +37,11 @@ struct driver_graph {
     struct driver_nodes nodes; /* in the order of their making */
     int made;                  /* nodes so far */
     bool owned;                /* by a node, or by a capture in progress */
+    bool moved;                /* into a node, which took it instead of a copy */
+    bool has_memory;           /* a node of it, or of a graph inside, allocates or frees */
+    /* With memory: the one graph that can be launched and was made of this one, and that graph's own
+     * source; NULL: none. */
+    struct driver_graph *instance, *source;
     /* Can be launched: */
     bool ready;
     struct driver_nodes sorted; /* each after those before it */
@@ -60,6 +66,14 @@ void driver_graph_free(struct driver_graph *g);
 /* Adds a node that keeps a copy of the task; NULL: no memory. */
 struct driver_node *driver_graph_add(struct driver_graph *g, const struct driver_task *t,
                                      const struct driver_nodes *before);
+/* A new node, as the caller asks for it. */
+struct driver_asked {
+    void **node, *graph;
+    void *const *before;
+    size_t count;
+};
+/* Adds the node if `result`, of reading the task, is a success. Returns the call's result. */
+int driver_graph_add_asked(const struct driver_asked *a, const struct driver_task *t, int result);
 /* Returns false, after a report, if edges do more than order whole nodes. data: NULL or 8 bytes each. */
 bool driver_edges_are_plain(const unsigned char *data, size_t count);
 /* Returns the node of a copy that was made of `origin`, also inside of child graphs. */
@@ -72,10 +86,27 @@ int driver_graph_prepare(struct driver_graph *g);
 int driver_node_replace(struct driver_node *n, const struct driver_task *t);
 int driver_graph_run(struct driver_graph *g, struct driver_stream *s);
 
+/* --- memory of graphs --- */
+
+/* Add nodes that allocate and free. The first gives the address in *p. */
+int driver_graph_add_allocation(const struct driver_asked *a, struct driver_allocation_node *p);
+int driver_graph_add_free(const struct driver_asked *a, uint64_t address);
+/* Run such nodes. */
+int driver_graph_allocate(struct driver_memory *m, struct driver_stream *s);
+int driver_graph_release(struct driver_memory *m, struct driver_stream *s);
+/* Prepares a launch: allocations of an earlier one that are not freed are freed in the order of the
+ * stream, or make it fail. */
+int driver_graph_begin_memory(const struct driver_graph *g, struct driver_stream *s);
+/* Forgets a graph that is destroyed; its memory stays. */
+void driver_graph_forget_memory(const struct driver_graph *g);
+
 /* --- captures --- */
 
 /* Adds a task to the capture of the stream. */
 int driver_capture_add(struct driver_stream *s, const struct driver_task *t);
+/* Allocate and free in a stream that is captured: nodes of the graph. */
+int driver_capture_allocate(struct driver_stream *s, size_t bytes, uint64_t *address);
+int driver_capture_free(struct driver_stream *s, uint64_t address);
 /* Returns the error of work in a stream that is not allowed during captures of others, and makes
  * them invalid. NULL: of a call that waits for the device, or allocates. */
 int driver_capture_forbids(const struct driver_stream *s);

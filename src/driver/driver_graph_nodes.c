@@ -22,15 +22,7 @@ static int read_before(const struct driver_graph *g, void *const *from, size_t c
     return DRIVER_SUCCESS;
 }
 
-/* A new node, as the caller asks for it. */
-struct asked {
-    void **node, *graph;
-    void *const *before;
-    size_t count;
-};
-
-/* `result`: of reading the task. */
-static int add(const struct asked *a, const struct driver_task *t, int result)
+int driver_graph_add_asked(const struct driver_asked *a, const struct driver_task *t, int result)
 {
     struct driver_graph *g = driver_graph_of(a->graph);
     struct driver_nodes before = {.list = NULL};
@@ -76,7 +68,7 @@ static struct driver_node *in_ready(void *ready, void *node)
     IN_CONTEXT;                                                                                    \
     struct driver_task t;                                                                          \
     int result = read;                                                                             \
-    return add(&(struct asked){node, graph, before, count}, &t, result)
+    return driver_graph_add_asked(&(struct driver_asked){node, graph, before, count}, &t, result)
 #define SET_IN(which, read)                                                                        \
     IN_CONTEXT;                                                                                    \
     struct driver_task t;                                                                          \
@@ -339,16 +331,33 @@ int cuGraphAddEmptyNode(void **node, void *graph, void *const *before, size_t co
     ADD(read_empty(&t));
 }
 
-static int read_graph(void *graph, struct driver_task *t)
+/* moves: the node takes the graph itself. A graph with memory has no copies for nodes. */
+static int read_graph(void *graph, bool moves, struct driver_task *t)
 {
-    *t = (struct driver_task){.kind = TASK_GRAPH, .graph = driver_graph_of(graph)};
-    return t->graph ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
+    *t = (struct driver_task){.kind = TASK_GRAPH, .graph = driver_graph_of(graph), .moves = moves};
+    if (!t->graph || (moves && (t->graph->owned || t->graph->ready)))
+        return DRIVER_INVALID_VALUE;
+    return t->graph->has_memory && !moves ? DRIVER_NOT_SUPPORTED : DRIVER_SUCCESS;
+}
+
+/* Adds a node that takes its graph. */
+static int add_moved(const struct driver_asked *a, void *graph)
+{
+    struct driver_task t;
+    struct driver_graph *to = driver_graph_of(a->graph);
+    int result = graph == a->graph ? DRIVER_INVALID_VALUE : read_graph(graph, true, &t);
+    result = driver_graph_add_asked(a, &t, result);
+    if (result != DRIVER_SUCCESS)
+        return result;
+    t.graph->moved = true;
+    to->has_memory = to->has_memory || t.graph->has_memory;
+    return result;
 }
 
 int cuGraphAddChildGraphNode(void **node, void *graph, void *const *before, size_t count,
                              void *child)
 {
-    ADD(read_graph(child, &t));
+    ADD(read_graph(child, false, &t));
 }
 
 int cuGraphChildGraphNodeGetGraph(void *node, void **child)
@@ -363,7 +372,7 @@ int cuGraphChildGraphNodeGetGraph(void *node, void **child)
 
 int cuGraphExecChildGraphNodeSetParams(void *ready, void *node, void *child)
 {
-    SET_READY(read_graph(child, &t));
+    SET_READY(read_graph(child, false, &t));
 }
 
 static int read_event(void *event, enum driver_task_kind kind, struct driver_task *t)
@@ -439,20 +448,36 @@ static int read_any(const struct driver_any_node *p, struct driver_task *t)
     case TASK_COPY: return read_copy(&p->of.copy.parameters, t);
     case TASK_FILL: return read_fill(&p->of.fill, t);
     case TASK_HOST: return read_host(&p->of.host, t);
-    case TASK_GRAPH: return read_graph(p->of.handle, t);
+    case TASK_GRAPH: return read_graph(p->of.graph.graph, false, t);
     case TASK_WAIT:
-    case TASK_RECORD: return read_event(p->of.handle, (enum driver_task_kind)p->kind, t);
+    case TASK_RECORD: return read_event(p->of.event, (enum driver_task_kind)p->kind, t);
     case TASK_EMPTY: return read_empty(t);
+    case TASK_ALLOCATE:
+    case TASK_FREE: return DRIVER_INVALID_VALUE; /* their parameters do not change */
     case TASK_STUB: break;
     }
-    return driver_unsupported("a graph's node that allocates, branches or uses semaphores is not "
-                              "supported; allocate before the launch, and let the host decide");
+    return driver_unsupported("a graph's node that branches or uses semaphores is not supported; "
+                              "let the host decide");
 }
 
 int cuGraphAddNode_v2(void **node, void *graph, void *const *before, const void *data, size_t count,
                       struct driver_any_node *parameters)
 {
-    ADD(driver_edges_are_plain(data, count) ? read_any(parameters, &t) : DRIVER_NOT_SUPPORTED);
+    IN_CONTEXT;
+    const struct driver_asked a = {node, graph, before, count};
+    struct driver_task t;
+    if (!driver_edges_are_plain(data, count))
+        return DRIVER_NOT_SUPPORTED;
+    switch (parameters ? (enum driver_task_kind)parameters->kind : TASK_EMPTY) {
+    case TASK_ALLOCATE: return driver_graph_add_allocation(&a, &parameters->of.allocation);
+    case TASK_FREE: return driver_graph_add_free(&a, parameters->of.freed);
+    case TASK_GRAPH:
+        if (parameters->of.graph.ownership == DRIVER_OWNERSHIP_MOVE)
+            return add_moved(&a, parameters->of.graph.graph);
+        break;
+    default: break;
+    }
+    return driver_graph_add_asked(&a, &t, read_any(parameters, &t));
 }
 
 int cuGraphAddNode(void **node, void *graph, void *const *before, size_t count,

@@ -35,11 +35,27 @@ static bool choose_lane(struct driver_node *n)
     return n->lane;
 }
 
+/* Of nodes that no edges order, those that allocate come first and those that free last: then a
+ * missing edge is a race of the work that uses the memory, and not also a bad access of it. */
+static bool sort(struct driver_graph *g)
+{
+    enum { ALLOCATE, USE, FREE, TURNS };
+    for (int turn = ALLOCATE; turn < TURNS; turn++)
+        for (int i = 0; i < g->nodes.count; i++) {
+            struct driver_node *n = g->nodes.list[i];
+            bool now = turn == ALLOCATE ? n->task.kind == TASK_ALLOCATE
+                       : turn == USE    ? n->task.kind != TASK_FREE
+                                        : true;
+            if (now && !sort_from(g, n))
+                return false;
+        }
+    return true;
+}
+
 int driver_graph_prepare(struct driver_graph *g)
 {
-    for (int i = 0; i < g->nodes.count; i++)
-        if (!sort_from(g, g->nodes.list[i]))
-            return DRIVER_INVALID_VALUE;
+    if (!sort(g))
+        return DRIVER_INVALID_VALUE;
     for (int i = 0; i < g->sorted.count; i++) {
         struct driver_node *n = g->sorted.list[i];
         if (!choose_lane(n))
@@ -58,10 +74,15 @@ int driver_node_replace(struct driver_node *n, const struct driver_task *t)
     struct driver_task kept = *t;
     if (!driver_task_keep(&kept))
         return DRIVER_OUT_OF_MEMORY;
+    int result = n->graph->ready && kept.kind == TASK_GRAPH ? driver_graph_prepare(kept.graph)
+                                                            : DRIVER_SUCCESS;
+    if (result != DRIVER_SUCCESS) {
+        driver_task_drop(&kept);
+        return result;
+    }
     driver_task_drop(&n->task);
     n->task = kept;
-    return n->graph->ready && kept.kind == TASK_GRAPH ? driver_graph_prepare(kept.graph)
-                                                      : DRIVER_SUCCESS;
+    return DRIVER_SUCCESS;
 }
 
 /* --- launching --- */
@@ -101,10 +122,19 @@ int cuGraphLaunch(void *ready, void *stream)
 {
     IN_CONTEXT;
     struct driver_task t = {.kind = TASK_GRAPH, .graph = driver_graph_of(ready)};
-    const struct driver_stream *s = driver_stream_of(stream);
+    struct driver_stream *s = driver_stream_of(stream);
     if (!t.graph || !t.graph->ready)
         return DRIVER_INVALID_VALUE;
-    if (s && !s->capture)
+    if (!s)
+        return DRIVER_INVALID_HANDLE;
+    if (s->capture && t.graph->has_memory) /* it would become a node with a copy */
+        return DRIVER_NOT_SUPPORTED;
+    int result = s->capture ? DRIVER_SUCCESS : driver_capture_forbids(s);
+    if (result == DRIVER_SUCCESS && t.graph->has_memory)
+        result = driver_graph_begin_memory(t.graph, s);
+    if (result != DRIVER_SUCCESS)
+        return result;
+    if (!s->capture)
         driver_trace("stream %d", s->number);
     return driver_enqueue(stream, &t);
 }
@@ -124,9 +154,11 @@ int cuGraphInstantiateWithFlags(void **ready, void *graph, uint64_t flags)
 {
     enum { DEVICE_LAUNCH = 4, ALL = 15 };
     IN_CONTEXT;
-    const struct driver_graph *g = driver_graph_of(graph);
-    if (!ready || !g || flags > ALL)
+    struct driver_graph *g = driver_graph_of(graph);
+    if (!ready || !g || g->moved || flags > ALL)
         return DRIVER_INVALID_VALUE;
+    if (g->instance)
+        return DRIVER_NOT_SUPPORTED;
     if (flags & DEVICE_LAUNCH)
         return driver_unsupported(
             "graphs that kernels launch are not supported; launch them from the host");
@@ -137,6 +169,10 @@ int cuGraphInstantiateWithFlags(void **ready, void *graph, uint64_t flags)
         return result;
     }
     made->flags = flags;
+    if (g->has_memory) {
+        g->instance = made;
+        made->source = g;
+    }
     *ready = made;
     return DRIVER_SUCCESS;
 }
@@ -185,7 +221,7 @@ int cuGraphExecDestroy(void *ready)
 
 /* --- updates --- */
 
-enum { UPDATED, UPDATE_ERROR, OTHER_EDGES, OTHER_KIND };
+enum { UPDATED, UPDATE_ERROR, OTHER_EDGES, OTHER_KIND, OTHER_PARAMETERS = 5 };
 
 static int place_of(const struct driver_node *n)
 {
@@ -212,6 +248,8 @@ static int compare(const struct driver_graph *a, const struct driver_graph *b,
                 return OTHER_EDGES;
         if (m->task.kind != n->task.kind)
             return OTHER_KIND;
+        if (m->task.memory != n->task.memory)
+            return OTHER_PARAMETERS;
     }
     *where = NULL;
     return UPDATED;
@@ -223,15 +261,19 @@ int cuGraphExecUpdate_v2(void *ready, void *graph, struct driver_update *result)
     struct driver_graph *a = driver_graph_of(ready);
     const struct driver_graph *b = driver_graph_of(graph);
     struct driver_node *where;
-    if (!a || !a->ready || !b || !result)
+    if (!a || !a->ready || !b || b->moved || !result)
         return DRIVER_INVALID_VALUE;
     *result = (struct driver_update){.result = compare(a, b, &where)};
     result->error_node = where;
     if (result->result != UPDATED)
         return DRIVER_GRAPH_UPDATE_FAILURE;
-    for (int i = 0; i < a->nodes.count; i++)
-        if (driver_node_replace(a->nodes.list[i], &b->nodes.list[i]->task) != DRIVER_SUCCESS)
-            return DRIVER_OUT_OF_MEMORY;
+    for (int i = 0; i < a->nodes.count; i++) {
+        int failed = driver_node_replace(a->nodes.list[i], &b->nodes.list[i]->task);
+        if (failed != DRIVER_SUCCESS) {
+            result->result = UPDATE_ERROR;
+            return failed;
+        }
+    }
     return DRIVER_SUCCESS;
 }
 

@@ -14,7 +14,8 @@ static struct {
     struct sim *sim;
     const struct driver_module *loaded;
     struct sim_report report;
-    struct sim_barrier_check *barriers; /* NULL: nothing is checked */
+    struct sim_barrier_check *barriers; /* NULL: nothing is checked, */
+    struct sim_observer *memcheck;      /* and neither is this */
     int64_t watched;    /* -1: all blocks of the launch are watched; INT64_MAX: none */
     uint64_t workspace; /* of cooperative launches; 0: none so far */
 } machine;
@@ -29,7 +30,8 @@ static void add_checks(struct arena *a)
 {
     machine.barriers = sim_barrier_check_new(a, &machine.report);
     watch(sim_races_observer(sim_races_new(a, &machine.report)));
-    watch(sim_memcheck_observer(sim_memcheck_new(a, &machine.report)));
+    machine.memcheck = sim_memcheck_observer(sim_memcheck_new(a, &machine.report));
+    watch(machine.memcheck);
     watch(sim_barrier_check_observer(machine.barriers));
     watch(driver_work_observer());
 }
@@ -72,6 +74,24 @@ bool driver_machine_load(struct driver_module *m)
         sim_report_add_source(&machine.report, m->sources.data[i]);
     m->sources.count = 0;
     machine.loaded = m;
+    return true;
+}
+
+bool driver_machine_renew(const struct driver_memory *m)
+{
+    struct sim *sim = driver_machine();
+    /* What the check knows of bytes that were written belongs to the memory that was freed. */
+    const struct sim_allocation_event forgotten = {.space = SIM_GLOBAL,
+                                                   .address = m->address,
+                                                   .bytes = m->bytes,
+                                                   .name = m->name,
+                                                   .initialised = true};
+    if (!sim_attach_at(sim, m->address, m->host, m->bytes, m->name))
+        return false;
+    if (machine.memcheck)
+        machine.memcheck->allocated(machine.memcheck->user, &forgotten);
+    sim_forget(sim, m->address);
+    sim_hold_structs(sim, m->address); /* its type is not known */
     return true;
 }
 

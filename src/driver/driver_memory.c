@@ -60,7 +60,9 @@ static void *explain_bytes(uint64_t address, size_t bytes, const char *what)
                                    (unsigned long long)address));
     else if (m->freed_by)
         driver_refuse("use-after-free", m,
-                      arena_printf(a, "%s %s, which was freed", what, m->name));
+                      arena_printf(a, "%s %s, which %s", what, m->name,
+                                   m->freed.count ? "was freed"
+                                                  : "no launch of its graph has allocated so far"));
     else
         driver_refuse("outside-copy", m,
                       arena_printf(a, "%s bytes %llu to %llu of %s, which has %zu bytes", what,
@@ -125,7 +127,9 @@ static uint64_t place(struct driver_memory *m)
     if (m->bytes > driver_total_memory() - memory.used)
         return 0;
     uint64_t address = sim_allocate(sim, m->bytes, NULL, m->name);
-    if (address)
+    if (address && m->of_graph)
+        sim_release(sim, address); /* the address stays its own */
+    else if (address)
         sim_hold_structs(sim, address); /* its type is not known */
     return address;
 }
@@ -145,7 +149,9 @@ static int allocate(void *user)
     driver_site_here(&m->made);
     m->call = driver_call_name();
     memory.list[memory.count++] = m;
-    if (m->type == DRIVER_DEVICE_MEMORY)
+    if (m->of_graph)
+        m->freed_by = m->call;
+    else if (m->type == DRIVER_DEVICE_MEMORY)
         memory.used += m->bytes;
     number_map_entry(&driver.arena, &memory.by_number, m->address >> SIM_OFFSET_BITS, &added)
         ->value = (uint64_t)memory.count;
@@ -165,15 +171,46 @@ bool driver_place_managed(const struct ptx_variable *v)
     return m.address;
 }
 
+static int make(struct allocate_call *call, struct driver_memory **out)
+{
+    if (!call->asked.bytes)
+        return DRIVER_INVALID_VALUE;
+    int result =
+        call->asked.bytes < SIM_MOST_BYTES ? driver_guard(allocate, call) : DRIVER_OUT_OF_MEMORY;
+    *out = call->made;
+    return result;
+}
+
 int driver_memory_make(enum driver_memory_type type, size_t bytes, void *host,
                        struct driver_memory **out)
 {
     struct allocate_call call = {.asked = {.bytes = bytes, .type = type, .host = host}};
-    if (!bytes)
-        return DRIVER_INVALID_VALUE;
-    int result = bytes < SIM_MOST_BYTES ? driver_guard(allocate, &call) : DRIVER_OUT_OF_MEMORY;
-    *out = call.made;
-    return result;
+    return make(&call, out);
+}
+
+int driver_memory_reserve(size_t bytes, struct driver_memory **out)
+{
+    struct allocate_call call = {
+        .asked = {.bytes = bytes, .type = DRIVER_DEVICE_MEMORY, .of_graph = true}};
+    return make(&call, out);
+}
+
+int driver_memory_renew(struct driver_memory *m)
+{
+    enum { BEYOND = 32 }; /* a wide read of the last element stays inside */
+    if (m->bytes > driver_total_memory() - memory.used)
+        return DRIVER_OUT_OF_MEMORY;
+    m->host = calloc(1, m->bytes + BEYOND);
+    if (!m->host)
+        return DRIVER_OUT_OF_MEMORY;
+    if (!driver_machine_renew(m)) {
+        free(m->host);
+        return DRIVER_OUT_OF_MEMORY;
+    }
+    memory.used += m->bytes;
+    m->freed_by = NULL;
+    driver_trace("%s, %zu bytes at 0x%llx", m->name, m->bytes, (unsigned long long)m->address);
+    return DRIVER_SUCCESS;
 }
 
 /* Gives the address of new memory. */
@@ -188,6 +225,33 @@ static int make_at(enum driver_memory_type type, size_t bytes, uint64_t *address
     return result;
 }
 
+int driver_memory_end(struct driver_memory *m)
+{
+    bool again = m->freed_by && m->freed.count;
+    if (m->freed_by) {
+        driver_refuse(again ? "double-free" : "invalid-free", m,
+                      arena_printf(&driver.arena,
+                                   again ? "%s is freed again"
+                                         : "%s is freed before a launch of its graph allocates it",
+                                   m->name));
+        return DRIVER_INVALID_VALUE;
+    }
+    driver_trace("%s", m->name);
+    driver_guard_forget(m);
+    sim_release(driver_machine(), m->address);
+    if (m->type == DRIVER_PINNED_MEMORY || m->type == DRIVER_MANAGED_MEMORY)
+        munmap(m->host, m->bytes);
+    if (m->of_graph)
+        free(m->host);
+    if (m->type == DRIVER_DEVICE_MEMORY)
+        memory.used -= m->bytes;
+    if (m->pool_used)
+        *m->pool_used -= m->bytes;
+    m->freed_by = driver_call_name();
+    driver_site_here(&m->freed);
+    return DRIVER_SUCCESS;
+}
+
 int driver_memory_release(uint64_t address, enum driver_memory_type type,
                           enum driver_memory_type other)
 {
@@ -198,22 +262,15 @@ int driver_memory_release(uint64_t address, enum driver_memory_type type,
                                    (unsigned long long)address));
         return DRIVER_INVALID_VALUE;
     }
-    if (m->freed_by) {
-        driver_refuse("double-free", m, arena_printf(&driver.arena, "%s is freed again", m->name));
+    if (m->freed_inside) {
+        driver_refuse(
+            "invalid-free", m,
+            arena_printf(&driver.arena,
+                         "%s is freed outside of its graph, which has a node that frees it",
+                         m->name));
         return DRIVER_INVALID_VALUE;
     }
-    driver_trace("%s", m->name);
-    driver_guard_forget(m);
-    sim_release(driver_machine(), m->address);
-    if (m->type == DRIVER_PINNED_MEMORY || m->type == DRIVER_MANAGED_MEMORY)
-        munmap(m->host, m->bytes);
-    if (m->type == DRIVER_DEVICE_MEMORY)
-        memory.used -= m->bytes;
-    if (m->pool_used)
-        *m->pool_used -= m->bytes;
-    m->freed_by = driver_call_name();
-    driver_site_here(&m->freed);
-    return DRIVER_SUCCESS;
+    return driver_memory_end(m);
 }
 
 /* --- calls --- */

@@ -27,8 +27,6 @@ static const struct {
     {"MemCreate", "allocate by cuMemAlloc"},
     {"MemMap", "allocate by cuMemAlloc"},
     {"MemAddress", "allocate by cuMemAlloc"},
-    {"MemAllocNode", "allocate before the graph is launched"},
-    {"MemFreeNode", "free after the graph is launched"},
     {"MemPoolExport", "use one process"},
     {"MemPoolImport", "use one process"},
     {"Conditional", "let the host decide, and launch one of several graphs"},

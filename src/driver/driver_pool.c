@@ -29,7 +29,7 @@ static struct pool *pool_of(void *handle)
 
 /* --- allocations --- */
 
-static void touch_all(struct driver_stream *s, const struct driver_memory *m, const char *verb)
+void driver_touch_memory(struct driver_stream *s, const struct driver_memory *m, const char *verb)
 {
     struct driver_work *w = driver_work_begin(s, NULL);
     if (!w)
@@ -37,14 +37,6 @@ static void touch_all(struct driver_stream *s, const struct driver_memory *m, co
     w->verb = verb;
     driver_work_touches(w, m->address, m->bytes, DRIVER_WRITES);
     driver_work_end(w);
-}
-
-/* Returns an error for streams that are captured. */
-static int refuse_capture(const struct driver_stream *s)
-{
-    return s->capture ? driver_unsupported("allocations and frees in a captured stream are not "
-                                           "supported; allocate before the capture")
-                      : DRIVER_SUCCESS;
 }
 
 static void count(struct pool *p, struct driver_memory *m)
@@ -64,16 +56,16 @@ int cuMemAllocFromPoolAsync(uint64_t *address, size_t bytes, void *pool, void *s
     struct driver_memory *m;
     if (!s || !p || !address)
         return s ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
+    if (s->capture)
+        return driver_capture_allocate(s, bytes, address);
     if (p->most && bytes > p->most - p->values[POOL_USED])
         return DRIVER_OUT_OF_MEMORY;
-    int result = refuse_capture(s);
-    if (result == DRIVER_SUCCESS)
-        result = driver_memory_make(DRIVER_DEVICE_MEMORY, bytes, NULL, &m);
+    int result = driver_memory_make(DRIVER_DEVICE_MEMORY, bytes, NULL, &m);
     if (result != DRIVER_SUCCESS)
         return result;
     *address = m->address;
     count(p, m);
-    touch_all(s, m, "allocates");
+    driver_touch_memory(s, m, "allocates");
     return DRIVER_SUCCESS;
 }
 
@@ -89,12 +81,11 @@ int cuMemFreeAsync(uint64_t address, void *stream)
     struct driver_stream *s = driver_stream_of(stream);
     if (!s || !address)
         return s ? DRIVER_SUCCESS : DRIVER_INVALID_HANDLE;
-    int result = refuse_capture(s);
-    if (result != DRIVER_SUCCESS)
-        return result;
+    if (s->capture)
+        return driver_capture_free(s, address);
     const struct driver_memory *m = driver_memory_at(address);
-    if (m && m->address == address && !m->freed_by)
-        touch_all(s, m, "frees");
+    if (m && m->address == address && !m->freed_by && !m->freed_inside)
+        driver_touch_memory(s, m, "frees");
     return driver_memory_release(address, DRIVER_DEVICE_MEMORY, DRIVER_DEVICE_MEMORY);
 }
 

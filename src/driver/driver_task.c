@@ -71,6 +71,8 @@ static int run_kind(struct driver_task *t, struct driver_stream *s)
     case TASK_HOST: return run_host(t);
     case TASK_GRAPH: return driver_graph_run(t->graph, s);
     case TASK_STUB: return run_stub(&t->stub, s);
+    case TASK_ALLOCATE: return driver_graph_allocate(t->memory, s);
+    case TASK_FREE: return driver_graph_release(t->memory, s);
     case TASK_EMPTY: break;
     case TASK_WAIT:
     case TASK_RECORD:
@@ -151,9 +153,11 @@ bool driver_task_keep(struct driver_task *t)
         return keep_stub(&t->stub);
     if (t->kind != TASK_GRAPH)
         return true;
-    t->graph = driver_graph_copy(t->graph);
+    if (!t->moves)
+        t->graph = driver_graph_copy(t->graph);
     if (t->graph)
         t->graph->owned = true;
+    t->moves = false; /* copies of the node have copies of the graph */
     return t->graph;
 }
 

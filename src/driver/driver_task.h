@@ -42,7 +42,9 @@ enum driver_task_kind {
     TASK_EMPTY,
     TASK_WAIT,
     TASK_RECORD,
-    TASK_STUB /* counts as a kernel */
+    TASK_ALLOCATE = 10,
+    TASK_FREE = 11,
+    TASK_STUB = 14 /* none of CUDA's: counts as a kernel */
 };
 struct driver_task {
     enum driver_task_kind kind;
@@ -54,7 +56,9 @@ struct driver_task {
     void (*function)(void *user); /* of the host */
     void *user;
     struct driver_event *event;
+    struct driver_memory *memory; /* that is allocated or freed */
     struct driver_graph *graph;
+    bool moves; /* a node takes the graph itself, not a copy */
     struct driver_stub stub;
 };
 
@@ -80,6 +84,9 @@ int driver_fill_run(const struct driver_fill *f, struct driver_stream *s);
 struct driver_copy_3d;
 /* Reads the caller's parameters. Returns an error for arrays of textures. */
 int driver_copy_of(const struct driver_copy_3d *p, struct driver_copy *out);
+
+/* driver_pool.c: notes that work of the stream uses all bytes of the memory; verb: "frees". */
+void driver_touch_memory(struct driver_stream *s, const struct driver_memory *m, const char *verb);
 
 /* A list of nodes of graphs (driver_graph.h). */
 struct driver_nodes {

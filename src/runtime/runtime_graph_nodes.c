@@ -300,6 +300,54 @@ int cudaGraphExecEventWaitNodeSetEvent(void *ready, void *node, void *event)
     return runtime_done(cuGraphExecEventWaitNodeSetEvent(ready, node, event));
 }
 
+/* --- memory --- */
+
+int cudaGraphAddMemAllocNode(void **node, void *graph, void *const *before, size_t count,
+                             struct driver_allocation_node *parameters)
+{
+    ENTER;
+    return runtime_done(cuGraphAddMemAllocNode(node, graph, before, count, parameters));
+}
+
+int cudaGraphMemAllocNodeGetParams(void *node, struct driver_allocation_node *parameters)
+{
+    ENTER;
+    return runtime_done(cuGraphMemAllocNodeGetParams(node, parameters));
+}
+
+int cudaGraphAddMemFreeNode(void **node, void *graph, void *const *before, size_t count,
+                            void *memory)
+{
+    ENTER;
+    return runtime_done(cuGraphAddMemFreeNode(node, graph, before, count, (uintptr_t)memory));
+}
+
+int cudaGraphMemFreeNodeGetParams(void *node, void *memory)
+{
+    ENTER;
+    return runtime_done(cuGraphMemFreeNodeGetParams(node, memory));
+}
+
+int cudaDeviceGraphMemTrim(int device)
+{
+    ENTER;
+    return runtime_done(cuDeviceGraphMemTrim(device));
+}
+
+int cudaDeviceGetGraphMemAttribute(int device, int attribute, void *value)
+{
+    ENTER;
+    return runtime_done(cuDeviceGetGraphMemAttribute(device, attribute, value));
+}
+
+int cudaDeviceSetGraphMemAttribute(int device, int attribute, void *value)
+{
+    ENTER;
+    return runtime_done(cuDeviceSetGraphMemAttribute(device, attribute, value));
+}
+
+/* --- nodes that are left out --- */
+
 int cudaGraphNodeSetEnabled(void *ready, void *node, unsigned enabled)
 {
     ENTER;
@@ -330,12 +378,15 @@ static int take_any(const struct runtime_any_node *from, struct driver_any_node 
 }
 
 static int add_any(void **node, void *graph, void *const *before, const void *data, size_t count,
-                   const struct runtime_any_node *parameters)
+                   struct runtime_any_node *parameters)
 {
+    enum { ALLOCATION = 10 }; /* cudaGraphNodeType */
     struct driver_any_node p;
     int result = take_any(parameters, &p);
     if (result == DRIVER_SUCCESS)
         result = cuGraphAddNode_v2(node, graph, before, data, count, &p);
+    if (result == DRIVER_SUCCESS && parameters->kind == ALLOCATION)
+        memcpy(parameters->of.room, p.of.room, sizeof p.of.room); /* it has the address */
     return runtime_done(result);
 }
 

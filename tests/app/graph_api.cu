@@ -1,5 +1,5 @@
 // Compares what the calls of graphs and captures give; prints how many comparisons failed.
-#include "programs/app_check.h"
+#include "app_same.h"
 
 #include <initializer_list>
 
@@ -8,20 +8,6 @@
 #else
 #define CAPTURE_INFO cudaStreamGetCaptureInfo_v2
 #endif
-
-static int failed, compared;
-
-#define SAME(call, wanted)                                                                         \
-    do {                                                                                           \
-        auto got_ = (call);                                                                        \
-        compared++;                                                                                \
-        if (got_ != (wanted)) {                                                                    \
-            failed++;                                                                              \
-            printf("line %d: %s gives %lld\n", __LINE__, #call, (long long)got_);                  \
-        }                                                                                          \
-        cudaGetLastError();                                                                        \
-    } while (0)
-#define GOOD(call) SAME(call, cudaSuccess)
 
 enum { N = 32 };
 

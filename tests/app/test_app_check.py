@@ -1,48 +1,13 @@
 #!/usr/bin/env python3
-"""`tilewright check -- PROGRAM`: each program of programs/ has a fault of the kinds that its first line names, which is found with its place and
-its launch; its clean twin is silent. Options for programs; the status of the program itself."""
-import concurrent.futures
-import glob
+"""`tilewright check -- PROGRAM`: the programs of programs/ that are not about graphs; options for programs; the status of the program itself."""
 import json
 import os
 import re
 import sys
 import tempfile
 
-from app_runner import HERE, build, libraries, nvcc
+from app_runner import build, check_programs, libraries, nvcc, ptx_alone
 from tile_runner import call, expect
-
-OF_HOST = {"double-free", "outside-copy", "wrong-direction", "bad-tensor-map", "invalid-free", "not-device-memory", "not-host-memory"}  # found in calls, not in launches
-
-
-def ptx_alone(compute="compute_80"):
-    """Returns the options of nvcc that leave the program no machine code."""
-    return ["-cudart", "shared", "-gencode", f"arch={compute},code={compute}"]
-
-
-def read_head(source):
-    """Returns the kinds of findings, and the options to build with, of the first line: "// race, leak (compute_90): what is wrong"."""
-    with open(source) as f:
-        kinds, compute = re.match(r"// ([a-z, -]+?)(?: \((compute_\d+)\))?: ", f.readline()).groups()
-    return kinds.split(", "), ptx_alone(*[compute] if compute else [])
-
-
-def check_twins(tool, folder, source):
-    name = os.path.splitext(os.path.basename(source))[0]
-    kinds, options = read_head(source)
-    program = build(folder, os.path.relpath(source, HERE), *options, name=name)
-    clean = call([tool, "check", "--strict", "--", program, "clean"])
-    expect(clean.status == 0 and clean.err == "", f"{name}: {clean}")
-    broken = call([tool, "check", "--json", "--", program, "broken"])
-    report = json.loads(broken.out)
-    found = {f["kind"]: f for f in report["findings"] if f["fails"]}
-    expect(broken.status == 1 and not report["ok"] and report["ended"], f"{name}: {broken}")
-    for kind in kinds:
-        expect(kind in found, f"{name}: no {kind} in {sorted(found)}")
-        text = found[kind]["text"]
-        expect(f"at main+0x" in text and f" in {name}" in text, f"{name}: {text}")
-        expect(kind in OF_HOST or re.search(rf"{name}[.]cu:\d+:\d+: |cudaMemcpyAsync|cudaGraphAdd", text), f"{name}: {text}")
-
 
 def check_options(tool, folder):
     race = os.path.join(folder, "block_race")
@@ -181,12 +146,8 @@ def main():
     tool = os.path.abspath(sys.argv[1])
     libraries(tool, "libcudart.so.13")
     nvcc()
-    sources = sorted(glob.glob(os.path.join(HERE, "programs", "*.cu")))
-    expect(len(sources) >= 12, sources)
     with tempfile.TemporaryDirectory() as folder:
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for done in [pool.submit(check_twins, tool, folder, source) for source in sources]:
-                done.result()
+        check_programs(tool, folder, lambda name: "graph" not in name)
         check_options(tool, folder)
         check_notes(tool, folder)
         check_errors(tool, folder)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Graphs and captures: what each call gives, also with NVIDIA's runtime linked in, and with the checks, which find nothing."""
+"""Graphs and captures: what each call gives, also with NVIDIA's runtime linked in, and with the checks, which find nothing; the programs of programs/
+that are about graphs."""
 import os
 import sys
 import tempfile
 
-from app_runner import build, libraries, nvcc
+from app_runner import build, check_programs, libraries, nvcc
 from tile_runner import call, expect
 
 
@@ -13,9 +14,11 @@ def main():
     libraries(tool, "libcudart.so.13")
     nvcc()
     with tempfile.TemporaryDirectory() as folder:
-        program = build(folder, "graph_api.cu", "-arch=sm_80")
-        done = call([tool, "check", "--strict", "--", program])
-        expect(done.status == 0 and done.out == "0 of 225 failed\n" and done.err == "", done)
+        check_programs(tool, folder, lambda name: "graph" in name)
+        for name, compared in (("graph_api.cu", 225), ("graph_memory_api.cu", 169)):
+            program = build(folder, name, "-arch=sm_80")
+            done = call([tool, "check", "--strict", "--", program])
+            expect(done.status == 0 and done.out == f"0 of {compared} failed\n" and done.err == "", done)
 
 
 if __name__ == "__main__":
