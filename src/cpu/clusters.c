@@ -173,6 +173,7 @@ static void work(void *user, int index)
         int64_t cluster = atomic_fetch_add(&p->next, 1);
         if (cluster >= p->clusters)
             break;
+        launch_tell_progress(l, p->blocks);
         for (int i = 0; i < p->blocks; i++)
             begin_block(p, &frames[i], cluster, i);
         const struct frame *faulted = run_cluster(p, frames);

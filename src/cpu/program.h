@@ -801,6 +801,8 @@ enum cpu_fault_kind workers_run(struct arena *a, struct launch_state *l,
 /* Returns the number of workers for the launch. */
 int worker_count(const struct launch_state *l);
 bool launch_was_cancelled(const struct launch_state *l);
+/* Tells the launch's progress callback that `blocks` more blocks have begun. */
+void launch_tell_progress(const struct launch_state *l, int64_t blocks);
 
 /* exec_shared.c: takes part in a product of another worker. profile: of this one, or NULL. false:
  * there is nothing left to do. */

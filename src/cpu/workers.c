@@ -46,7 +46,7 @@ bool launch_was_cancelled(const struct launch_state *l)
     return atomic_load(l->cancelled);
 }
 
-static void tell_progress(const struct launch_state *l, int64_t blocks)
+void launch_tell_progress(const struct launch_state *l, int64_t blocks)
 {
     const struct cpu_options *o = l->options;
     if (o->progress)
@@ -211,7 +211,7 @@ static void work(void *user, int index)
     int64_t turn;
     while (!launch_was_cancelled(pool->launch) && !needs_others(pool, w) &&
            take_turn(pool, w, &turn)) {
-        tell_progress(pool->launch, w->frame.row_blocks ? w->end - turn : 1);
+        launch_tell_progress(pool->launch, w->frame.row_blocks ? w->end - turn : 1);
         if (w->frame.row_blocks) {
             row_blocks_run(&w->frame, w->frame.row_blocks, turn, w->end);
             w->first = w->end;

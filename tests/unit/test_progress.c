@@ -43,7 +43,15 @@ static const char text[] = "kernel k(const f32 *a, f32 *c) grid(24) warps(1)\n{\
                            "    C[32 * block.x +: 32] = where(max(t) < inf, t, 0);\n"
                            "    ensures C == A;\n}\n"; /* its blocks are not joined */
 
-static tw_launch *open(tw_context **ctx, struct told *told, const char *target, float *a, float *c)
+static const char of_clusters[] =
+    "kernel k(const f32 *a, f32 *c) grid(12, 2) warps(1) cluster(3, 2) target(sm_90a)\n{\n"
+    "    global f32 A[24 * 32] = a, C[24 * 32] = c;\n"
+    "    i32 i = 32 * (block.x + 12 * block.y);\n"
+    "    C[i +: 32] = A[i +: 32];\n"
+    "    ensures C == A;\n}\n";
+
+static tw_launch *open(tw_context **ctx, struct told *told, const char *source, const char *target,
+                       float *a, float *c)
 {
     tw_config config = {
         .size = sizeof config, .threads = 1, .progress = tell, .progress_user = told};
@@ -52,7 +60,7 @@ static tw_launch *open(tw_context **ctx, struct told *told, const char *target, 
     tw_launch *l;
     *told = (struct told){0};
     assert_int_equal(tw_context_new(&config, ctx), TW_OK);
-    assert_int_equal(tw_module_from_text(*ctx, "k.tile", text, strlen(text), &m), TW_OK);
+    assert_int_equal(tw_module_from_text(*ctx, "k.tile", source, strlen(source), &m), TW_OK);
     assert_int_equal(tw_kernel_for_target(tw_module_kernel_at(m, 0), target, &k), TW_OK);
     assert_int_equal(tw_launch_new(k, &l), TW_OK);
     tw_array in = tw_host_array(a, TW_F32, BLOCKS * EACH);
@@ -62,13 +70,12 @@ static tw_launch *open(tw_context **ctx, struct told *told, const char *target, 
     return l;
 }
 
-static void each_block_of_a_run_is_told(void **state)
+static void each_block_is_told(const char *source)
 {
     static float a[BLOCKS * EACH], c[BLOCKS * EACH];
     struct told told;
     tw_context *ctx;
-    (void)state;
-    tw_launch *l = open(&ctx, &told, "cpu", a, c);
+    tw_launch *l = open(&ctx, &told, source, "cpu", a, c);
     assert_non_null(strstr(told.list, "reading the program;"));
     assert_int_equal(tw_launch_run(l), TW_OK);
     assert_non_null(strstr(told.list, "compiling a kernel;"));
@@ -79,13 +86,25 @@ static void each_block_of_a_run_is_told(void **state)
     tw_context_free(ctx);
 }
 
+static void each_block_of_a_run_is_told(void **state)
+{
+    (void)state;
+    each_block_is_told(text);
+}
+
+static void each_block_of_clusters_is_told(void **state)
+{
+    (void)state;
+    each_block_is_told(of_clusters);
+}
+
 static void each_block_of_a_simulation_is_told(void **state)
 {
     static float a[BLOCKS * EACH], c[BLOCKS * EACH];
     struct told told;
     tw_context *ctx;
     (void)state;
-    tw_launch *l = open(&ctx, &told, "sm_90", a, c);
+    tw_launch *l = open(&ctx, &told, text, "sm_90", a, c);
     assert_int_equal(tw_launch_simulate(l, NULL, NULL), TW_OK);
     assert_non_null(strstr(told.list, "simulating;"));
     assert_int_equal(told.counts, BLOCKS);
@@ -97,6 +116,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_block_of_a_run_is_told),
+        cmocka_unit_test(each_block_of_clusters_is_told),
         cmocka_unit_test(each_block_of_a_simulation_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
