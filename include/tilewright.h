@@ -451,7 +451,8 @@ TW_API const char *tw_context_messages(const tw_context *ctx);
     X(TW_CODE_STOPPED, "stopped", "a launch that something else has ended")                        \
     X(TW_CODE_WARPS_APART, "warps-apart", "warps that meet at different barriers")                 \
     X(TW_CODE_PRODUCT, "product", "registers of a warpgroup's product, used against its rules")    \
-    X(TW_CODE_PROXY, "proxy", "no fence between a write and an access of the async proxy")
+    X(TW_CODE_PROXY, "proxy", "no fence between a write and an access of the async proxy")         \
+    X(TW_CODE_PEER, "peer", "memory of a block that may not have begun, or may have ended")
 
 typedef enum tw_code {
 #define TW_CODE_ENUM(name, text, about) name,

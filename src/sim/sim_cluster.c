@@ -37,8 +37,7 @@ static bool translate(struct sim_warp *w, const struct sim_op *op, int lane, uin
                         (unsigned long long)*address))
         return false;
     if (rank >= (uint32_t)c->count &&
-        !sim_no_address(w, op, lane, "the cluster has no block %d: its last one is %d",
-                        (int32_t)rank, c->count - 1))
+        !sim_no_address(w, op, lane, SIM_NO_PEER, (int32_t)rank, c->count - 1))
         return false;
     if (asks)
         *address = b ? (uint64_t)b->rank : 0;

@@ -372,6 +372,8 @@ void sim_describe_registers(struct text *out, const struct sim_warp *w, const st
 enum { SIM_RANK_AT = 24 };
 /* Returns the block with a rank in the cluster of b; NULL: there is none, or it has ended. */
 struct sim_block *sim_cluster_block(struct sim_block *b, uint32_t rank);
+#define SIM_NO_PEER "the cluster has no block %d: its last one is %d"
+#define SIM_PEER_ENDED "block %d of the cluster has ended, and this uses its memory"
 /* Returns the block whose shared memory an address names, generic or not; NULL: there is none. */
 struct sim_block *sim_shared_block(const struct sim_warp *w, uint64_t address);
 /* Handles mapa and getctarank. op->small: generic addresses; op->slot[2]: the rank, SIM_NO_SLOT

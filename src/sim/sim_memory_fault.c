@@ -92,6 +92,10 @@ static void end_with(struct sim_warp *w, const struct sim_op *op, int lane, stru
 
 bool sim_fault_at(struct sim_warp *w, const struct sim_op *op, struct sim_fault *fault)
 {
+    uint64_t rank = fault->space == SIM_SHARED ? fault->address >> SIM_RANK_AT : 0;
+    if (rank && rank <= (uint64_t)w->block->cluster->count &&
+        !sim_cluster_block(w->block, (uint32_t)rank - 1))
+        return sim_no_address(w, op, fault->lane, SIM_PEER_ENDED, (int)rank - 1);
     sim_place_of(w, op, &fault->at);
     if (fault->space == SIM_GLOBAL || fault->space == SIM_CONST)
         name_allocation(w->sim, fault);

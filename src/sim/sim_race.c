@@ -125,6 +125,7 @@ static void forget_block(void *user, void *block)
             race_vc_drop(r, warp->view.vc[l]);
     }
     race_agents_free(r, b);
+    race_uses_free(r, b);
     race_resize(r, b->warp, (size_t)b->warps * sizeof *b->warp, 0);
     race_block_sync_free(r, b);
     race_pool_leave(r, &b->pool);
@@ -159,6 +160,15 @@ static bool begin_block(void *user, const struct sim_block_event *e)
         b->warp[w].view.plain = true;
     }
     return true;
+}
+
+static bool end_block(void *user, const struct sim_block_event *e)
+{
+    struct sim_races *r = user;
+    const struct race_block *b = sim_blocks_find(&r->blocks, e->block);
+    if (b && b->uses)
+        race_peer_ends(r, b);
+    return sim_blocks_ended(user, e);
 }
 
 /* Forgets all state: a launch is ordered after everything before it. */
@@ -201,7 +211,7 @@ struct sim_races *sim_races_new(struct arena *arena, struct sim_report *report)
     r->observer = (struct sim_observer){.user = r,
                                         .launch = launch,
                                         .block_begins = begin_block,
-                                        .block_ends = sim_blocks_ended,
+                                        .block_ends = end_block,
                                         .access = race_access,
                                         .sync = race_sync,
                                         .async = race_async,

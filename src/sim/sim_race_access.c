@@ -408,6 +408,8 @@ bool race_access(void *user, const struct sim_access *a)
     if (a->space == SIM_SHARED && a->order == SIM_WEAK &&
         a->address[__builtin_ctz(a->mask)] < block->reserved)
         return true;
+    if (a->space == SIM_SHARED && a->away)
+        race_peer_used(r, block, a);
     if (a->space == SIM_SHARED && race_defers(r, block, a))
         return true;
     check_access(r, block, a);

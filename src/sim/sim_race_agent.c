@@ -80,6 +80,7 @@ static void inform(struct sim_races *r, struct race_block *b, struct race_agent 
     for (int l = 0; l < SIM_LANES; l++)
         a->view[i].vc[l] = known;
     a->epoch = w->epoch;
+    a->met = (w->met & e->mask) != 0;
 }
 
 static void issue(struct sim_races *r, struct race_block *b, const struct sim_async_event *e)
@@ -215,17 +216,21 @@ void race_proxy_fence(struct sim_races *r, struct race_warp *w, const struct sim
     p->fence[p->count++] = (struct race_proxy){.time = w->epoch,
                                                .mask = e->mask,
                                                .init = init,
+                                               .own = space == MOD_SHARED_CTA,
                                                .global = !init && space != MOD_SHARED_CTA &&
                                                          space != MOD_SHARED_CLUSTER,
                                                .shared = !init && space != MOD_GLOBAL};
 }
 
 /* Returns true if a fence makes such a write visible. */
-static bool serves(const struct race_proxy *f, const struct race_record *old, enum sim_space space)
+static bool serves(const struct race_try *t, const struct race_proxy *f,
+                   const struct race_record *old)
 {
     if (f->init)
         return old->site->ins && old->site->ins->op == PTX_MBARRIER_INIT;
-    return space == SIM_SHARED ? f->shared : f->global;
+    if (t->a->space != SIM_SHARED)
+        return f->global;
+    return f->shared && !(f->own && (int64_t)(old->id >> 6) != t->home->of.number);
 }
 
 bool race_is_fenced(const struct race_try *t, const struct race_record *old, uint32_t lanes)
@@ -240,7 +245,7 @@ bool race_is_fenced(const struct race_try *t, const struct race_record *old, uin
     uint32_t left = lanes;
     for (int i = 0; p && i < p->count && left; i++) {
         const struct race_proxy *f = &p->fence[i];
-        if (f->time <= old->epoch || !serves(f, old, t->a->space))
+        if (f->time <= old->epoch || !serves(t, f, old))
             continue;
         uint32_t by = left & f->mask;
         if (by && !race_vc_covers(t->view->vc[0], old->id, by, f->time))

@@ -135,6 +135,12 @@ static uint32_t find(const struct race_vc *vc, uint64_t id)
     return low;
 }
 
+bool race_vc_knows(const struct race_vc *vc, int64_t block)
+{
+    uint32_t i = vc ? find(vc, (uint64_t)block << 6) : 0;
+    return vc && i < vc->count && vc->entry[i].id >> 6 == (uint64_t)block;
+}
+
 bool race_vc_covers(const struct race_vc *vc, uint64_t id, uint32_t lanes, race_time epoch)
 {
     if (!vc || epoch == RACE_NEVER)

@@ -1,4 +1,9 @@
-/* The barrier of a cluster: what its threads know when they arrive, all of them know after it. */
+/* The barrier of a cluster: what its threads know when they arrive, all of them know after it.
+ *
+ * Blocks of a cluster begin and end at their own times (PTX ISA, cluster of cooperative thread
+ * arrays; CUDA C++ Programming Guide, distributed shared memory). A use of another block's shared
+ * memory has to come after something that this block did, and before something that it does. The
+ * barrier of the cluster is such an order, with .relaxed, too. */
 #include "sim/sim_race_own.h"
 
 static struct race_cluster *cluster_of(struct sim_races *r, int64_t number)
@@ -32,11 +37,114 @@ void race_cluster_told(struct sim_races *r, struct race_block *b, const struct s
 {
     struct race_cluster *c = cluster_of(r, e->cluster);
     struct race_warp *w = &b->warp[e->at.warp];
+    for (uint32_t m = e->mask; m; m &= m - 1) {
+        uint32_t *phases = &w->phases[__builtin_ctz(m)];
+        if (e->kind == SIM_CLUSTER_ARRIVE)
+            ++*phases;
+        else if (*phases > b->phases)
+            b->phases = *phases;
+    }
     if (e->kind == SIM_CLUSTER_ARRIVE) {
         race_vc_add(r, &c->clock, known);
         return;
     }
+    w->met |= e->mask;
     race_learn(r, w, e->mask, c->clock);
     w->passed++;
     w->barrier = race_site_of(r, &e->at);
+}
+
+/* --- memory of other blocks --- */
+
+static void found(struct sim_races *r, const struct sim_finding_access *a, const char *message,
+                  const char *step)
+{
+    if (sim_report_again(r->report, SIM_FOUND_PEER, &a->at, NULL))
+        return;
+    struct sim_finding f = {.kind = SIM_FOUND_PEER,
+                            .message = message,
+                            .access = {*a},
+                            .access_count = 1,
+                            .steps = {step},
+                            .step_count = 1};
+    f.access[0].memory_name = sim_report_memory_name(r->report, SIM_SHARED, a->address);
+    sim_report_add(r->report, &f);
+}
+
+static struct race_use *use_of(struct sim_races *r, struct race_block *home, uint64_t id)
+{
+    struct race_use *u = home->uses;
+    while (u && u->id != id)
+        u = u->next;
+    if (u)
+        return u;
+    u = race_resize(r, NULL, 0, sizeof *u);
+    u->id = id;
+    u->next = home->uses;
+    return home->uses = u;
+}
+
+void race_uses_free(struct sim_races *r, struct race_block *b)
+{
+    for (struct race_use *u = b->uses, *next; u; u = next) {
+        next = u->next;
+        race_resize(r, u, sizeof *u, 0);
+    }
+}
+
+void race_peer_used(struct sim_races *r, struct race_block *b, const struct sim_access *a)
+{
+    struct race_block *home = sim_blocks_find(&r->blocks, sim_home(a));
+    const struct race_warp *w = &b->warp[a->at.warp];
+    struct race_agent *agent = a->group ? race_agent_of(b, a->group) : NULL;
+    if (!home || home == b)
+        return;
+    if (agent)
+        race_agent_begins(r, agent);
+    struct race_use *u = use_of(r, home, agent ? agent->id[0] : race_id(b->of.number, a->at.warp));
+    uint32_t met = !agent ? w->met : agent->met ? UINT32_MAX : 0, early = a->mask & ~met;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        if (early >> l & 1 &&
+            race_vc_knows(agent ? agent->known[0] : w->view.vc[l], home->of.number))
+            early &= ~(UINT32_C(1) << l);
+        u->epoch[l] = agent ? agent->epoch : w->epoch;
+        u->phase[l] = agent ? UINT32_MAX : w->phases[l];
+    }
+    u->mask |= a->mask;
+    int lane = __builtin_ctz(early ? early : a->mask);
+    u->access = (struct sim_finding_access){.at = a->at,
+                                            .lane = lane,
+                                            .does = a->kind == SIM_READ    ? "read"
+                                                    : a->kind == SIM_WRITE ? "write"
+                                                                           : "update",
+                                            .memory = true,
+                                            .space = SIM_SHARED,
+                                            .address = a->address[lane],
+                                            .bytes = a->bytes};
+    if (early)
+        found(r, &u->access, "shared memory of a block of the cluster that may not have begun",
+              "the barrier of the cluster (cluster.sync()) has to come before the first use");
+}
+
+void race_peer_ends(struct sim_races *r, const struct race_block *b)
+{
+    struct race_vc *known = NULL, *previous = NULL;
+    for (int i = 0; i < b->warps * SIM_LANES; i++) {
+        struct race_vc *vc = b->warp[i / SIM_LANES].view.vc[i % SIM_LANES];
+        if (vc != previous)
+            race_vc_add(r, &known, vc);
+        previous = vc;
+    }
+    for (const struct race_use *u = b->uses; u; u = u->next)
+        for (uint32_t m = u->mask; m; m &= m - 1) {
+            int l = __builtin_ctz(m);
+            if (u->phase[l] < b->phases || race_vc_covers(known, u->id, m & -m, u->epoch[l]))
+                continue;
+            found(r, &u->access, "shared memory of a block of the cluster that may have ended",
+                  "that block has to wait, as at the barrier of the cluster (cluster.sync()), "
+                  "before it ends");
+            break;
+        }
+    race_vc_drop(r, known);
 }

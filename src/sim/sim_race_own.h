@@ -58,6 +58,8 @@ void race_vc_drop(struct sim_races *r, struct race_vc *vc);
 void race_vc_add(struct sim_races *r, struct race_vc **a, struct race_vc *b);
 /* Returns the knowledge without the part about a block. */
 struct race_vc *race_vc_without(struct sim_races *r, struct race_vc *vc, int64_t block);
+/* Returns true if anything that the block did is known. */
+bool race_vc_knows(const struct race_vc *vc, int64_t block);
 bool race_vc_covers(const struct race_vc *vc, uint64_t id, uint32_t lanes, race_time epoch);
 /* Makes knowledge from up to four entries, sorted by id. */
 struct race_vc *race_vc_of(struct sim_races *r, const struct race_entry *entries, int count);
@@ -209,13 +211,14 @@ struct race_agent {
     struct race_view view[RACE_ISSUERS]; /* the same */
     uint32_t index;                      /* copies to global memory: their group */
     bool lands, landed;                  /* it has begun to land; it has landed */
+    bool met;                            /* its thread had passed the barrier of the cluster */
     uint8_t waited;                      /* products: warps that have waited */
 };
 /* fence.proxy.async and fence.mbarrier_init of a warp. */
 struct race_proxy {
     race_time time;
     uint32_t mask;
-    bool init, global, shared;
+    bool init, global, shared, own; /* own: of the block's shared memory alone */
 };
 enum { RACE_PROXIES = 128 };
 struct race_proxies {
@@ -240,6 +243,8 @@ struct race_warp {
      * epochs below arrived at an mbarrier (RACE_COPIES). */
     race_time waited[SIM_LANES], arrived[SIM_LANES];
     uint32_t bulk_commits[SIM_LANES];
+    uint32_t met;                 /* lanes that have passed the barrier of the cluster */
+    uint32_t phases[SIM_LANES];   /* how often the lane has arrived there */
     struct race_proxies *proxies; /* NULL: no fence so far */
 };
 
@@ -280,12 +285,24 @@ struct race_block {
     struct race_barrier barrier[RACE_BARRIERS];
     struct race_mbarrier *mbarriers;
     struct race_agent *agents;
+    struct race_use *uses;
+    uint32_t phases; /* barriers of the cluster that a thread has passed */
     struct race_locations locations;
     struct race_pool pool;
     struct race_reads reads;
     size_t words; /* of shared memory */
     struct race_cell *cells;
     uint8_t *old;
+};
+
+/* The latest use of a block's shared memory by a warp of another one, or by copies of those. */
+struct race_use {
+    struct race_use *next;
+    uint64_t id; /* of the warp or agent */
+    struct sim_finding_access access;
+    uint32_t mask;
+    race_time epoch[SIM_LANES];
+    uint32_t phase[SIM_LANES]; /* the lane's arrivals at the barrier of the cluster before it */
 };
 
 struct race_cluster {
@@ -443,6 +460,11 @@ bool race_sync(void *user, const struct sim_sync_event *e);
 void race_cluster_told(struct sim_races *r, struct race_block *b, const struct sim_sync_event *e,
                        struct race_vc *known);
 void race_clusters_free(struct sim_races *r);
+/* Checks that the block whose memory it is has begun, and notes the use for its end. */
+void race_peer_used(struct sim_races *r, struct race_block *b, const struct sim_access *a);
+/* Checks that the uses of a block's memory by others are over when it ends. */
+void race_peer_ends(struct sim_races *r, const struct race_block *b);
+void race_uses_free(struct sim_races *r, struct race_block *b);
 /* sim_race_agent.c */
 struct race_agent *race_agent_of(const struct race_block *b, uint32_t group);
 void race_agent_told(struct sim_races *r, struct race_block *b, const struct sim_async_event *e);

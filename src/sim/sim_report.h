@@ -34,7 +34,8 @@
     X(ENDLESS, "endless", true, "more steps than were allowed")                                    \
     X(WARPS_APART, "warps-apart", false, "warps that meet at different barriers")                  \
     X(PRODUCT, "product", true, "registers of a warpgroup's product, used against its rules")      \
-    X(PROXY, "proxy", true, "no fence between a write and an access of the async proxy")
+    X(PROXY, "proxy", true, "no fence between a write and an access of the async proxy")           \
+    X(PEER, "peer", true, "memory of a block that may not have begun, or may have ended")
 
 enum sim_found {
 #define X(id, name, fails, text) SIM_FOUND_##id,

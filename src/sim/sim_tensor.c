@@ -207,11 +207,17 @@ static bool has_mbarrier(struct sim_warp *w, const struct copied *s, int lane, s
 static bool multicast(struct sim_warp *w, const struct sim_op *op, const struct sim_bulk *c,
                       uint32_t blocks)
 {
+    int count = w->block->cluster->count;
     for (uint32_t rest = blocks; rest; rest &= rest - 1) {
         struct sim_bulk one = *c;
-        struct sim_block *b = sim_cluster_block(w->block, (uint32_t)__builtin_ctz(rest));
-        if (!b)
-            return sim_stop(w, op, "the cluster has no block %d", __builtin_ctz(rest));
+        int rank = __builtin_ctz(rest);
+        struct sim_block *b = sim_cluster_block(w->block, (uint32_t)rank);
+        if (!b) {
+            if (!(rank < count ? sim_no_address(w, op, c->lane, SIM_PEER_ENDED, rank)
+                               : sim_no_address(w, op, c->lane, SIM_NO_PEER, rank, count - 1)))
+                return false;
+            continue;
+        }
         one.shared.block = one.mbarrier.block = b;
         if (!sim_bulk_issue(w, &one))
             return false;
