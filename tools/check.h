@@ -210,7 +210,8 @@ void check_target_takes(struct check *c);
 void check_target_refuses(struct check *c, const char *sizes);
 /* Adds a warning for each default configuration that every target refuses: such a kernel is
  * valid, but runs only on the CPU. */
-void check_warn_of_refused(struct check *c);
+/* Reports configurations that no GPU takes; an error if the kernel's head names the target. */
+void check_warn_of_refused(struct check *c, bool names_target);
 void check_forget_refused(struct check *c);
 
 #endif

@@ -1,7 +1,7 @@
 /* Configurations that the CPU engine runs but a GPU target refuses: too many registers, too much
  * shared memory, missing instructions. -v and --json report each target. A default configuration
- * that every target refuses gets a warning, because such a kernel runs on no GPU. Parameters
- * beyond the limit of all GPUs are an error. */
+ * that every target refuses gets a warning, because such a kernel runs on no GPU. It is an error if the
+ * kernel's head names the target, or if parameters are beyond the limit of all GPUs. */
 #include "check.h"
 #include "tilewright_look.h"
 
@@ -84,19 +84,27 @@ static size_t parameter_bytes(tw_kernel *k)
     return bytes;
 }
 
-void check_warn_of_refused(struct check *c)
+/* Returns whether the default configuration of the types compiles for any target. */
+static bool compiles_at_all(struct check *c, int types)
+{
+    const char *target;
+    for (int t = 1; (target = tw_target_at(t)); t++) /* 0: the CPU */
+        if (compiles_for(c, target, types))
+            return true;
+    return false;
+}
+
+void check_warn_of_refused(struct check *c, bool names_target)
 {
     for (int i = 0; i < c->default_count; i++) {
         struct check_default *d = &c->defaults[i];
         if (d->taken || !d->refusal.count)
             continue;
-        const char *target;
-        for (int t = 1; !d->taken && (target = tw_target_at(t)); t++) /* 0: the CPU */
-            d->taken = compiles_for(c, target, d->types);
+        d->taken = !names_target && compiles_at_all(c, d->types);
         if (d->taken)
             continue;
         c->warned_of_refused = true;
-        bool never = parameter_bytes(c->kernel) > MOST_PARAMETER_BYTES;
+        bool never = names_target || parameter_bytes(c->kernel) > MOST_PARAMETER_BYTES;
         findings_again(&c->findings, &d->refusal.list[0], never ? TW_ERROR : TW_WARNING,
                        "no GPU takes this, and it is not simulated: ");
         if (never)

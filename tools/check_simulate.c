@@ -285,16 +285,16 @@ static void simulate_configurations(struct check *c, const char *target)
 }
 
 /* Sets `out` to the targets that the kernel is simulated for: the one that its head names, or both. Returns their
- * number. */
-static int find_targets(tw_kernel *k, const char **out)
+ * number. *named: the head names it. */
+static int find_targets(tw_kernel *k, const char **out, bool *named)
 {
     tw_kernel *own = NULL;
     int count = 0;
-    bool named = tw_kernel_for_target(k, "sim", &own) == TW_OK &&
-                 strcmp(tw_kernel_target(own), targets[0]) != 0;
-    if (named)
+    *named = tw_kernel_for_target(k, "sim", &own) == TW_OK &&
+             strcmp(tw_kernel_target(own), targets[0]) != 0;
+    if (*named)
         out[count++] = tw_kernel_target(own);
-    for (size_t i = 0; !named && i < sizeof targets / sizeof *targets; i++)
+    for (size_t i = 0; !*named && i < sizeof targets / sizeof *targets; i++)
         out[count++] = targets[i];
     return count;
 }
@@ -313,7 +313,8 @@ void check_simulated(struct check *c)
     c->status = STATUS_OK;
     c->outcome = TW_OK;
     const char *asked[sizeof targets / sizeof *targets];
-    int count = find_targets(kernel, asked);
+    bool named;
+    int count = find_targets(kernel, asked, &named);
     for (int i = 0; i < count && c->status == STATUS_OK; i++) {
         tw_status s = tw_kernel_for_target(kernel, asked[i], &c->kernel);
         if (s == TW_OK)
@@ -333,5 +334,5 @@ void check_simulated(struct check *c)
     if (c->wrong)
         check_worse(c, STATUS_FAILED, TW_WRONG_VALUES);
     if (c->status == STATUS_OK)
-        check_warn_of_refused(c);
+        check_warn_of_refused(c, named);
 }
