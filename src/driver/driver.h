@@ -18,6 +18,7 @@
  *   driver_tensor.c      tensor maps
  *   driver_missing.c     calls that are not supported
  *   driver_order.c       what is ordered after what; driver_overlap.c, driver_guard.c, driver_races.c
+ *   driver_dependent.c   kernels that begin before the ones before them are done
  *   driver_occupancy.c   how many blocks fit
  *   driver_findings.c    findings, as lines of JSON; driver_site.c names places in the program
  *
@@ -223,6 +224,7 @@ struct driver_kernel {
     int64_t static_shared; /* bytes; -1: not known yet */
     const char *refused;   /* why it cannot be simulated; NULL: it can */
     bool orders_blocks;    /* it has instructions that order accesses of different blocks */
+    bool controls_grids;   /* it has griddepcontrol */
     bool large_clusters;
     int carveout;
 };
@@ -240,11 +242,22 @@ struct sim *driver_machine(void);
 struct sim_report *driver_machine_report(void);
 /* Makes the module the machine's. Returns false if its variables do not fit. */
 bool driver_machine_load(struct driver_module *m);
+/* When a kernel lets work that depends on it begin: all its blocks have begun; all have triggered
+ * (griddepcontrol.launch_dependents) or ended; it is done. */
+enum driver_moment { DRIVER_BEGUN, DRIVER_TRIGGERED, DRIVER_DONE, DRIVER_MOMENTS };
+struct driver_event;
 struct driver_launched {
     struct driver_kernel *kernel;
     struct sim_launch launch;
     struct driver_stream *stream;
     bool cooperative;
+    bool overlaps; /* it may begin before the kernel before it is done */
+    struct driver_launch_event {
+        struct driver_event *event;
+        enum driver_moment at; /* not DRIVER_DONE */
+        bool programmatic;     /* kernels after it can wait for the end of this one */
+    } events[2];               /* that the launch records */
+    int event_count;
     int64_t number; /* of the launch, from 1 */
     struct driver_site site;
 };

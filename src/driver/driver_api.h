@@ -57,6 +57,10 @@ enum driver_memory_kind {
 union driver_launch_value {
     unsigned cluster[3];
     int number;
+    struct {
+        void *event;
+        int flags, at_start; /* at_start: of programmatic events alone */
+    } event;
     char room[64];
 };
 struct driver_launch_attribute {
@@ -67,6 +71,7 @@ struct driver_launch_attribute {
 enum driver_launch_id {
     DRIVER_LAUNCH_COOPERATIVE = 2,
     DRIVER_LAUNCH_CLUSTER = 4,
+    DRIVER_LAUNCH_PROGRAMMATIC = 6, /* serialization in a stream */
     DRIVER_LAUNCH_PROGRAMMATIC_EVENT = 7,
     DRIVER_LAUNCH_COMPLETION_EVENT = 12,
     DRIVER_LAUNCH_UPDATABLE = 13
@@ -77,6 +82,15 @@ struct driver_launch_config {
     const struct driver_launch_attribute *attributes;
     unsigned count;
 };
+
+/* CUgraphEdgeData. All zero: the whole node comes after the whole of the other one. */
+struct driver_edge {
+    unsigned char from_port; /* enum driver_port: when a kernel lets the node begin */
+    unsigned char to_port;   /* 0 */
+    unsigned char type;      /* 1: the node is a kernel, which waits for the rest itself */
+    unsigned char reserved[5];
+};
+enum driver_port { DRIVER_PORT_DEFAULT, DRIVER_PORT_PROGRAMMATIC, DRIVER_PORT_LAUNCH_ORDER };
 
 /* CUDA_KERNEL_NODE_PARAMS; its first version ends before `kernel`. */
 struct driver_kernel_node {

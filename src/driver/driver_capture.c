@@ -72,6 +72,40 @@ static int tip(struct driver_stream *s, struct driver_node *n)
     return driver_nodes_add(s->tips, n) ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
 }
 
+/* Records the events of a launch: other streams that wait for them come after the node by such edges
+ * (CUDA Programming Guide, "Use in CUDA Graphs" of programmatic dependent launches). */
+static bool record_events(const struct driver_capture *c, const struct driver_launched *l,
+                          struct driver_node *n)
+{
+    bool good = true;
+    for (int i = 0; i < l->event_count; i++) {
+        const struct driver_launch_event *e = &l->events[i];
+        bool triggered = e->at == DRIVER_TRIGGERED;
+        const struct driver_edge edge = {.from_port = triggered ? DRIVER_PORT_PROGRAMMATIC
+                                                                : DRIVER_PORT_LAUNCH_ORDER,
+                                         .type = e->programmatic};
+        driver_nodes_clear(&e->event->before);
+        e->event->capture = c->number;
+        good = good && driver_nodes_add_edge(&e->event->before, n, edge);
+    }
+    return good;
+}
+
+/* Lets the edges from kernels to a launch that may overlap them be programmatic. Returns false if the
+ * stream's edges do not suit the task. */
+static bool suit_edges(const struct driver_stream *s, const struct driver_task *t)
+{
+    for (int i = 0; i < s->tips->count; i++) {
+        struct driver_edge *e = &s->tips->edges[i];
+        enum driver_task_kind from = s->tips->list[i]->task.kind;
+        if (t->kind == TASK_KERNEL && t->launched.overlaps && from == TASK_KERNEL && !e->from_port)
+            *e = (struct driver_edge){.from_port = DRIVER_PORT_PROGRAMMATIC, .type = 1};
+        if (!driver_edge_suits(*e, from, t->kind))
+            return false;
+    }
+    return true;
+}
+
 int driver_capture_add(struct driver_stream *s, const struct driver_task *t)
 {
     struct driver_capture *c = s->capture;
@@ -81,15 +115,23 @@ int driver_capture_add(struct driver_stream *s, const struct driver_task *t)
         c->invalid = true;
         return DRIVER_CAPTURE_UNSUPPORTED;
     }
-    struct driver_node *n = driver_graph_add(c->graph, t, s->tips);
-    return n ? tip(s, n) : DRIVER_OUT_OF_MEMORY;
+    if (!suit_edges(s, t)) {
+        c->invalid = true;
+        return DRIVER_INVALID_VALUE;
+    }
+    struct driver_task kept = *t;
+    kept.launched.event_count = 0; /* they are edges now */
+    struct driver_node *n = driver_graph_add(c->graph, &kept, s->tips);
+    if (!n || (t->kind == TASK_KERNEL && !record_events(c, &t->launched, n)))
+        return DRIVER_OUT_OF_MEMORY;
+    return tip(s, n);
 }
 
 /* Asks for a node after the stream's tips. */
 static struct driver_asked asked_after_tips(const struct driver_stream *s, void **node)
 {
     return (struct driver_asked){node, s->capture->graph, (void *const *)s->tips->list,
-                                 (size_t)s->tips->count};
+                                 s->tips->edges, (size_t)s->tips->count};
 }
 
 int driver_capture_allocate(struct driver_stream *s, size_t bytes, uint64_t *address)
@@ -144,7 +186,7 @@ bool driver_capture_record(struct driver_event *e, struct driver_stream *s)
     driver_nodes_clear(&e->before);
     e->capture = s->capture ? s->capture->number : 0;
     for (int i = 0; s->capture && i < s->tips->count; i++)
-        driver_nodes_add(&e->before, s->tips->list[i]);
+        driver_nodes_add_edge(&e->before, s->tips->list[i], s->tips->edges[i]);
     return s->capture;
 }
 
@@ -163,7 +205,8 @@ bool driver_capture_wait(struct driver_stream *s, const struct driver_event *e, 
     if (*result != DRIVER_SUCCESS && s->capture)
         s->capture->invalid = true;
     for (int i = 0; *result == DRIVER_SUCCESS && i < e->before.count; i++)
-        if (driver_node_of(e->before.list[i]) && !driver_nodes_add(s->tips, e->before.list[i]))
+        if (driver_node_of(e->before.list[i]) &&
+            !driver_nodes_add_edge(s->tips, e->before.list[i], e->before.edges[i]))
             *result = DRIVER_OUT_OF_MEMORY;
     return true;
 }
@@ -213,18 +256,20 @@ int cuStreamBeginCapture(void *stream)
     return begin(stream, MODE_GLOBAL, NULL);
 }
 
-/* Adds nodes to the stream's tips. replaces: they become its only ones. */
-static int add_tips(struct driver_stream *s, void *const *list, size_t count, bool replaces)
+/* Adds nodes with their edges to the stream's tips. replaces: they become its only ones. */
+static int add_tips(struct driver_stream *s, void *const *list, const void *data, size_t count,
+                    bool replaces)
 {
     for (size_t i = 0; i < count; i++) {
         const struct driver_node *n = driver_node_of(list[i]);
-        if (!n || n->graph != s->capture->graph)
+        if (!n || n->graph != s->capture->graph ||
+            !driver_edge_suits(driver_edge_at(data, i), n->task.kind, TASK_KERNEL))
             return DRIVER_INVALID_VALUE;
     }
     if (replaces)
         s->tips->count = 0;
     for (size_t i = 0; i < count; i++)
-        if (!driver_nodes_add(s->tips, driver_node_of(list[i])))
+        if (!driver_nodes_add_edge(s->tips, driver_node_of(list[i]), driver_edge_at(data, i)))
             return DRIVER_OUT_OF_MEMORY;
     return DRIVER_SUCCESS;
 }
@@ -237,12 +282,10 @@ int cuStreamBeginCaptureToGraph(void *stream, void *graph, void *const *before, 
     struct driver_stream *s = driver_stream_of(stream);
     if (!g || g->ready || g->owned || (count && !before))
         return DRIVER_INVALID_VALUE;
-    if (!driver_edges_are_plain(data, count))
-        return DRIVER_NOT_SUPPORTED;
     int result = begin(stream, mode, g);
     if (result != DRIVER_SUCCESS)
         return result;
-    result = add_tips(s, before, count, true);
+    result = add_tips(s, before, data, count, true);
     if (result != DRIVER_SUCCESS)
         driver_capture_leave(s);
     return result;
@@ -355,6 +398,11 @@ int cuStreamGetCaptureInfo_v3(void *stream, int *status, uint64_t *number, void 
     if (result != DRIVER_SUCCESS || *status != CAPTURING)
         return result;
     const struct driver_stream *s = driver_stream_of(stream);
+    if (data && !before)
+        return DRIVER_INVALID_VALUE;
+    for (int i = 0; before && !data && i < s->tips->count; i++)
+        if (!driver_edge_is_plain(s->tips->edges[i]))
+            return DRIVER_LOSSY_QUERY;
     if (number)
         *number = s->capture->number;
     if (graph)
@@ -362,7 +410,7 @@ int cuStreamGetCaptureInfo_v3(void *stream, int *status, uint64_t *number, void 
     if (before)
         *before = (void *const *)s->tips->list;
     if (data)
-        *data = NULL;
+        *data = s->tips->edges;
     if (count)
         *count = (size_t)s->tips->count;
     return result;
@@ -385,11 +433,10 @@ int cuStreamUpdateCaptureDependencies_v2(void *stream, void *const *before, cons
                                          size_t count, unsigned flags)
 {
     IN_CONTEXT;
-    (void)data;
     struct driver_stream *s = driver_stream_of(stream);
     if (!s || flags > 1 || (count && !before))
         return s ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
-    return s->capture ? add_tips(s, before, count, flags == 1) : DRIVER_INVALID_VALUE;
+    return s->capture ? add_tips(s, before, data, count, flags == 1) : DRIVER_ILLEGAL_STATE;
 }
 
 int cuStreamUpdateCaptureDependencies(void *stream, void *const *before, size_t count,

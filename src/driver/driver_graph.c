@@ -4,7 +4,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- lists of nodes --- */
+/* --- edges, lists of nodes --- */
+
+#define PLAIN ((struct driver_edge){0})
+
+_Static_assert(sizeof(struct driver_edge) == 8, "the size that cuda.h gives it");
+
+struct driver_edge driver_edge_at(const void *data, size_t i)
+{
+    struct driver_edge e = PLAIN;
+    if (data)
+        memcpy(&e, (const char *)data + i * sizeof e, sizeof e);
+    return e;
+}
+
+static bool is_same(struct driver_edge a, struct driver_edge b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+bool driver_edge_is_plain(struct driver_edge e)
+{
+    return is_same(e, PLAIN);
+}
+
+bool driver_edge_suits(struct driver_edge e, enum driver_task_kind from, enum driver_task_kind to)
+{
+    enum { PROGRAMMATIC = 1 }; /* CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC */
+    const struct driver_edge known = {.from_port = e.from_port, .type = e.type};
+    if (!is_same(e, known) || e.from_port > DRIVER_PORT_LAUNCH_ORDER || e.type > PROGRAMMATIC)
+        return false;
+    if (e.from_port && from != TASK_KERNEL)
+        return false;
+    if (e.type == PROGRAMMATIC)
+        return e.from_port && to == TASK_KERNEL;
+    return e.from_port != DRIVER_PORT_PROGRAMMATIC;
+}
 
 static bool has(const struct driver_nodes *nodes, const struct driver_node *n)
 {
@@ -14,7 +49,7 @@ static bool has(const struct driver_nodes *nodes, const struct driver_node *n)
     return false;
 }
 
-static bool push(struct driver_nodes *nodes, struct driver_node *n)
+static bool push(struct driver_nodes *nodes, struct driver_node *n, struct driver_edge e)
 {
     if (nodes->count == nodes->room) {
         int room = nodes->room ? 2 * nodes->room : 4;
@@ -22,15 +57,42 @@ static bool push(struct driver_nodes *nodes, struct driver_node *n)
         if (!list)
             return false;
         nodes->list = list;
+        void *edges = realloc(nodes->edges, (size_t)room * sizeof *nodes->edges);
+        if (!edges)
+            return false;
+        nodes->edges = edges;
         nodes->room = room;
     }
+    nodes->edges[nodes->count] = e;
     nodes->list[nodes->count++] = n;
     return true;
 }
 
+/* Returns an edge that asks for all that two edges between the same nodes ask for. */
+static struct driver_edge stronger(struct driver_edge a, struct driver_edge b)
+{
+    if (!a.from_port || !b.from_port)
+        return PLAIN;
+    bool triggered =
+        a.from_port == DRIVER_PORT_PROGRAMMATIC || b.from_port == DRIVER_PORT_PROGRAMMATIC;
+    return (struct driver_edge){.from_port =
+                                    triggered ? DRIVER_PORT_PROGRAMMATIC : DRIVER_PORT_LAUNCH_ORDER,
+                                .type = a.type | b.type};
+}
+
+bool driver_nodes_add_edge(struct driver_nodes *nodes, struct driver_node *n, struct driver_edge e)
+{
+    for (int i = 0; i < nodes->count; i++)
+        if (nodes->list[i] == n) {
+            nodes->edges[i] = stronger(nodes->edges[i], e);
+            return true;
+        }
+    return push(nodes, n, e);
+}
+
 bool driver_nodes_add(struct driver_nodes *nodes, struct driver_node *n)
 {
-    return has(nodes, n) || push(nodes, n);
+    return driver_nodes_add_edge(nodes, n, PLAIN);
 }
 
 bool driver_nodes_take(struct driver_nodes *nodes, const struct driver_node *n)
@@ -38,8 +100,9 @@ bool driver_nodes_take(struct driver_nodes *nodes, const struct driver_node *n)
     for (int i = 0; i < nodes->count; i++)
         if (nodes->list[i] == n) {
             nodes->count--;
-            memmove(&nodes->list[i], &nodes->list[i + 1],
-                    (size_t)(nodes->count - i) * sizeof(struct driver_node *));
+            size_t rest = (size_t)(nodes->count - i);
+            memmove(&nodes->list[i], &nodes->list[i + 1], rest * sizeof(struct driver_node *));
+            memmove(&nodes->edges[i], &nodes->edges[i + 1], rest * sizeof *nodes->edges);
             return true;
         }
     return false;
@@ -48,19 +111,35 @@ bool driver_nodes_take(struct driver_nodes *nodes, const struct driver_node *n)
 void driver_nodes_clear(struct driver_nodes *nodes)
 {
     free(nodes->list);
+    free(nodes->edges);
     *nodes = (struct driver_nodes){.list = NULL};
 }
 
-/* Gives the caller as many nodes as fit, and NULL for the rest of his room; or their number. */
-static int give(const struct driver_nodes *nodes, void **to, size_t *count)
+/* Gives the caller as many nodes as fit, and NULL for the rest of the room; or their number. A caller
+ * that asks for nodes without their edges gets only plain edges. */
+static int give_edges(const struct driver_nodes *nodes, void **to, void *data, size_t *count)
 {
-    if (!count)
+    if (!count || (data && !to))
         return DRIVER_INVALID_VALUE;
-    for (size_t i = 0; to && i < *count; i++)
-        to[i] = i < (size_t)nodes->count ? nodes->list[i] : NULL;
+    for (int i = 0; to && !data && i < nodes->count; i++)
+        if (!driver_edge_is_plain(nodes->edges[i]))
+            return DRIVER_LOSSY_QUERY;
+    for (size_t i = 0; to && i < *count; i++) {
+        bool given = i < (size_t)nodes->count;
+        to[i] = given ? nodes->list[i] : NULL;
+        if (data && given)
+            memcpy((char *)data + i * sizeof(struct driver_edge), &nodes->edges[i],
+                   sizeof(struct driver_edge));
+    }
     if (!to || *count > (size_t)nodes->count)
         *count = (size_t)nodes->count;
     return DRIVER_SUCCESS;
+}
+
+/* Gives nodes that have no edges. */
+static int give(const struct driver_nodes *nodes, void **to, size_t *count)
+{
+    return give_edges(nodes, to, NULL, count);
 }
 
 /* --- graphs --- */
@@ -85,6 +164,7 @@ static void free_node(struct driver_node *n)
     driver_task_drop(&n->task);
     driver_nodes_clear(&n->before);
     free(n->clock.times);
+    driver_moments_free(&n->moments);
     if (n->lane && !n->continued)
         driver_lane_return(n->lane);
     driver_delete(n);
@@ -119,8 +199,8 @@ struct driver_node *driver_graph_add(struct driver_graph *g, const struct driver
     n->number = ++g->made;
     bool kept = driver_task_keep(&n->task), good = kept;
     for (int i = 0; good && before && i < before->count; i++)
-        good = driver_nodes_add(&n->before, before->list[i]);
-    if (good && push(&g->nodes, n))
+        good = driver_nodes_add_edge(&n->before, before->list[i], before->edges[i]);
+    if (good && push(&g->nodes, n, PLAIN))
         return n;
     if (!kept || t->moves) /* what the task points to is still the caller's */
         n->task.kind = TASK_EMPTY;
@@ -146,7 +226,8 @@ struct driver_graph *driver_graph_copy(const struct driver_graph *from)
     for (int i = 0; good && i < from->nodes.count; i++) {
         const struct driver_nodes *before = &from->nodes.list[i]->before;
         for (int k = 0; good && k < before->count; k++)
-            good = push(&g->nodes.list[i]->before, driver_graph_find(g, before->list[k]));
+            good = push(&g->nodes.list[i]->before, driver_graph_find(g, before->list[k]),
+                        before->edges[k]);
     }
     if (good)
         return g;
@@ -253,27 +334,13 @@ int cuGraphGetRootNodes(void *graph, void **nodes, size_t *count)
     struct driver_nodes roots = {.list = NULL};
     for (int i = 0; g && i < g->nodes.count; i++)
         if (!g->nodes.list[i]->before.count)
-            push(&roots, g->nodes.list[i]);
+            push(&roots, g->nodes.list[i], PLAIN);
     int result = g ? give(&roots, nodes, count) : DRIVER_INVALID_VALUE;
     driver_nodes_clear(&roots);
     return result;
 }
 
 /* --- edges --- */
-
-enum { EDGE_BYTES = 8 }; /* CUgraphEdgeData */
-
-/* Edges of other kinds than "when all is done" have bytes that are not 0. */
-bool driver_edges_are_plain(const unsigned char *data, size_t count)
-{
-    for (size_t i = 0; data && i < count * EDGE_BYTES; i++)
-        if (data[i]) {
-            driver_unsupported(
-                "edges of graphs with ports are not supported; use edges without data");
-            return false;
-        }
-    return true;
-}
 
 int cuGraphAddDependencies_v2(void *graph, void *const *from, void *const *to, const void *data,
                               size_t count)
@@ -282,13 +349,13 @@ int cuGraphAddDependencies_v2(void *graph, void *const *from, void *const *to, c
     const struct driver_graph *g = driver_graph_of(graph);
     if (!g || (count && (!from || !to)))
         return DRIVER_INVALID_VALUE;
-    if (!driver_edges_are_plain(data, count))
-        return DRIVER_NOT_SUPPORTED;
     for (size_t i = 0; i < count; i++) {
         struct driver_node *a = driver_node_of(from[i]), *b = driver_node_of(to[i]);
-        if (!a || !b || a->graph != g || b->graph != g || a == b || has(&b->before, a))
+        struct driver_edge e = driver_edge_at(data, i);
+        if (!a || !b || a->graph != g || b->graph != g || a == b || has(&b->before, a) ||
+            !driver_edge_suits(e, a->task.kind, b->task.kind))
             return DRIVER_INVALID_VALUE;
-        if (!push(&b->before, a))
+        if (!push(&b->before, a, e))
             return DRIVER_OUT_OF_MEMORY;
     }
     return DRIVER_SUCCESS;
@@ -300,11 +367,19 @@ int cuGraphAddDependencies(void *graph, void *const *from, void *const *to, size
     return cuGraphAddDependencies_v2(graph, from, to, NULL, count);
 }
 
+static bool has_edge(const struct driver_node *n, const struct driver_node *before,
+                     struct driver_edge e)
+{
+    for (int i = 0; i < n->before.count; i++)
+        if (n->before.list[i] == before)
+            return is_same(n->before.edges[i], e);
+    return false;
+}
+
 int cuGraphRemoveDependencies_v2(void *graph, void *const *from, void *const *to, const void *data,
                                  size_t count)
 {
     IN_CONTEXT;
-    (void)data;
     const struct driver_graph *g = driver_graph_of(graph);
     if (!g || (count && (!from || !to)))
         return DRIVER_INVALID_VALUE;
@@ -312,8 +387,9 @@ int cuGraphRemoveDependencies_v2(void *graph, void *const *from, void *const *to
         return DRIVER_NOT_SUPPORTED;
     for (size_t i = 0; i < count; i++) {
         struct driver_node *a = driver_node_of(from[i]), *b = driver_node_of(to[i]);
-        if (!a || !b || !driver_nodes_take(&b->before, a))
+        if (!a || !b || !has_edge(b, a, driver_edge_at(data, i)))
             return DRIVER_INVALID_VALUE;
+        driver_nodes_take(&b->before, a);
     }
     return DRIVER_SUCCESS;
 }
@@ -329,17 +405,24 @@ int cuGraphGetEdges_v2(void *graph, void **from, void **to, void *data, size_t *
     IN_CONTEXT;
     const struct driver_graph *g = driver_graph_of(graph);
     size_t found = 0, room = count ? *count : 0;
-    if (!g || !count || !from != !to)
+    if (!g || !count || !from != !to || (data && !from))
         return DRIVER_INVALID_VALUE;
-    for (int i = 0; i < g->nodes.count; i++)
-        for (int k = 0; k < g->nodes.list[i]->before.count; k++, found++) {
-            if (!from || found >= room)
+    for (int i = 0; i < g->nodes.count; i++) {
+        const struct driver_nodes *before = &g->nodes.list[i]->before;
+        for (int k = 0; k < before->count; k++, found++) {
+            if (!from)
                 continue;
-            from[found] = g->nodes.list[i]->before.list[k];
+            if (!data && !driver_edge_is_plain(before->edges[k]))
+                return DRIVER_LOSSY_QUERY;
+            if (found >= room)
+                continue;
+            from[found] = before->list[k];
             to[found] = g->nodes.list[i];
+            if (data)
+                memcpy((char *)data + found * sizeof(struct driver_edge), &before->edges[k],
+                       sizeof(struct driver_edge));
         }
-    if (from && data)
-        memset(data, 0, (found < room ? found : room) * EDGE_BYTES);
+    }
     if (!from || found < room)
         *count = found;
     return DRIVER_SUCCESS;
@@ -355,10 +438,7 @@ int cuGraphNodeGetDependencies_v2(void *node, void **nodes, void *data, size_t *
 {
     IN_CONTEXT;
     const struct driver_node *n = driver_node_of(node);
-    int result = n ? give(&n->before, nodes, count) : DRIVER_INVALID_VALUE;
-    if (result == DRIVER_SUCCESS && nodes && data)
-        memset(data, 0, *count * EDGE_BYTES);
-    return result;
+    return n ? give_edges(&n->before, nodes, data, count) : DRIVER_INVALID_VALUE;
 }
 
 int cuGraphNodeGetDependencies(void *node, void **nodes, size_t *count)
@@ -372,12 +452,13 @@ int cuGraphNodeGetDependentNodes_v2(void *node, void **nodes, void *data, size_t
     IN_CONTEXT;
     const struct driver_node *n = driver_node_of(node);
     struct driver_nodes after = {.list = NULL};
-    for (int i = 0; n && i < n->graph->nodes.count; i++)
-        if (has(&n->graph->nodes.list[i]->before, n))
-            push(&after, n->graph->nodes.list[i]);
-    int result = n ? give(&after, nodes, count) : DRIVER_INVALID_VALUE;
-    if (result == DRIVER_SUCCESS && nodes && data)
-        memset(data, 0, *count * EDGE_BYTES);
+    for (int i = 0; n && i < n->graph->nodes.count; i++) {
+        const struct driver_nodes *before = &n->graph->nodes.list[i]->before;
+        for (int k = 0; k < before->count; k++)
+            if (before->list[k] == n)
+                push(&after, n->graph->nodes.list[i], before->edges[k]);
+    }
+    int result = n ? give_edges(&after, nodes, data, count) : DRIVER_INVALID_VALUE;
     driver_nodes_clear(&after);
     return result;
 }

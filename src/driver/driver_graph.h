@@ -14,8 +14,10 @@
 
 #include "driver/driver_task.h"
 
-/* Adds a node unless the list has it. Returns false without memory. */
+/* Adds a node with a plain edge, or another one. If the list has the node, the stronger of both edges
+ * stays. Returns false without memory. */
 bool driver_nodes_add(struct driver_nodes *nodes, struct driver_node *n);
+bool driver_nodes_add_edge(struct driver_nodes *nodes, struct driver_node *n, struct driver_edge e);
 /* Removes a node. Returns false if the list does not have it. */
 bool driver_nodes_take(struct driver_nodes *nodes, const struct driver_node *n);
 void driver_nodes_clear(struct driver_nodes *nodes);
@@ -31,6 +33,7 @@ struct driver_node {
     struct driver_stream *lane;
     bool continued, visited, done; /* the lane has a later node; marks of a search */
     struct driver_clock clock;     /* when it was done */
+    struct driver_moments moments; /* of a kernel */
 };
 
 struct driver_graph {
@@ -70,12 +73,16 @@ struct driver_node *driver_graph_add(struct driver_graph *g, const struct driver
 struct driver_asked {
     void **node, *graph;
     void *const *before;
+    const void *edges; /* of them; NULL: plain ones */
     size_t count;
 };
 /* Adds the node if `result`, of reading the task, is a success. Returns the call's result. */
 int driver_graph_add_asked(const struct driver_asked *a, const struct driver_task *t, int result);
-/* Returns false, after a report, if edges do more than order whole nodes. data: NULL or 8 bytes each. */
-bool driver_edges_are_plain(const unsigned char *data, size_t count);
+/* Returns the i-th of the caller's edges; data NULL: a plain one. */
+struct driver_edge driver_edge_at(const void *data, size_t i);
+bool driver_edge_is_plain(struct driver_edge e);
+/* Returns false for an edge that nodes of these kinds cannot have. */
+bool driver_edge_suits(struct driver_edge e, enum driver_task_kind from, enum driver_task_kind to);
 /* Returns the node of a copy that was made of `origin`, also inside of child graphs. */
 struct driver_node *driver_graph_find(const struct driver_graph *g,
                                       const struct driver_node *origin);

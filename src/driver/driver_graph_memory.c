@@ -165,7 +165,7 @@ int cuGraphAddMemAllocNode(void **node, void *graph, void *const *before, size_t
                            struct driver_allocation_node *parameters)
 {
     IN_CONTEXT;
-    return driver_graph_add_allocation(&(struct driver_asked){node, graph, before, count},
+    return driver_graph_add_allocation(&(struct driver_asked){node, graph, before, NULL, count},
                                        parameters);
 }
 
@@ -173,7 +173,7 @@ int cuGraphAddMemFreeNode(void **node, void *graph, void *const *before, size_t 
                           uint64_t address)
 {
     IN_CONTEXT;
-    return driver_graph_add_free(&(struct driver_asked){node, graph, before, count}, address);
+    return driver_graph_add_free(&(struct driver_asked){node, graph, before, NULL, count}, address);
 }
 
 int cuGraphMemAllocNodeGetParams(void *node, struct driver_allocation_node *parameters)

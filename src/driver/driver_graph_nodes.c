@@ -5,18 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads the nodes that a new one comes after. */
-static int read_before(const struct driver_graph *g, void *const *from, size_t count,
+/* Reads the nodes that a new one of that kind comes after, and the edges. */
+static int read_before(const struct driver_asked *a, enum driver_task_kind kind,
                        struct driver_nodes *out)
 {
-    *out = (struct driver_nodes){.list = NULL};
-    if (!g || (count && !from))
+    const struct driver_graph *g = driver_graph_of(a->graph);
+    if (!g || (a->count && !a->before))
         return DRIVER_INVALID_VALUE;
-    for (size_t i = 0; i < count; i++) {
-        struct driver_node *n = driver_node_of(from[i]);
-        if (!n || n->graph != g)
+    for (size_t i = 0; i < a->count; i++) {
+        struct driver_node *n = driver_node_of(a->before[i]);
+        struct driver_edge e = driver_edge_at(a->edges, i);
+        if (!n || n->graph != g || !driver_edge_suits(e, n->task.kind, kind))
             return DRIVER_INVALID_VALUE;
-        if (!driver_nodes_add(out, n))
+        if (!driver_nodes_add_edge(out, n, e))
             return DRIVER_OUT_OF_MEMORY;
     }
     return DRIVER_SUCCESS;
@@ -27,7 +28,7 @@ int driver_graph_add_asked(const struct driver_asked *a, const struct driver_tas
     struct driver_graph *g = driver_graph_of(a->graph);
     struct driver_nodes before = {.list = NULL};
     if (result == DRIVER_SUCCESS)
-        result = a->node ? read_before(g, a->before, a->count, &before) : DRIVER_INVALID_VALUE;
+        result = a->node ? read_before(a, t->kind, &before) : DRIVER_INVALID_VALUE;
     if (result == DRIVER_SUCCESS) {
         *a->node = driver_graph_add(g, t, &before);
         result = *a->node ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
@@ -68,7 +69,8 @@ static struct driver_node *in_ready(void *ready, void *node)
     IN_CONTEXT;                                                                                    \
     struct driver_task t;                                                                          \
     int result = read;                                                                             \
-    return driver_graph_add_asked(&(struct driver_asked){node, graph, before, count}, &t, result)
+    return driver_graph_add_asked(&(struct driver_asked){node, graph, before, NULL, count}, &t,    \
+                                  result)
 #define SET_IN(which, read)                                                                        \
     IN_CONTEXT;                                                                                    \
     struct driver_task t;                                                                          \
@@ -172,12 +174,15 @@ int cuGraphKernelNodeSetAttribute(void *node, int id, const union driver_launch_
 {
     IN_CONTEXT;
     struct driver_node *n = driver_node_of(node);
-    if (!n || !value || n->task.kind != TASK_KERNEL)
+    bool of_launches = id == DRIVER_LAUNCH_PROGRAMMATIC || id == DRIVER_LAUNCH_PROGRAMMATIC_EVENT ||
+                       id == DRIVER_LAUNCH_COMPLETION_EVENT; /* nodes have edges for them */
+    if (!n || !value || n->task.kind != TASK_KERNEL || of_launches)
         return DRIVER_INVALID_VALUE;
     const struct driver_launch_attribute a = {.id = id, .value = *value};
     struct driver_launched changed = n->task.launched;
-    const char *why = driver_launch_attributes(&a, 1, &changed);
-    int result = why ? driver_unsupported(why) : driver_launch_check(&changed);
+    int result = driver_launch_attributes(&a, 1, &changed);
+    if (result == DRIVER_SUCCESS)
+        result = driver_launch_check(&changed);
     if (result == DRIVER_SUCCESS)
         n->task.launched = changed;
     return result;
@@ -464,10 +469,8 @@ int cuGraphAddNode_v2(void **node, void *graph, void *const *before, const void 
                       struct driver_any_node *parameters)
 {
     IN_CONTEXT;
-    const struct driver_asked a = {node, graph, before, count};
+    const struct driver_asked a = {node, graph, before, data, count};
     struct driver_task t;
-    if (!driver_edges_are_plain(data, count))
-        return DRIVER_NOT_SUPPORTED;
     switch (parameters ? (enum driver_task_kind)parameters->kind : TASK_EMPTY) {
     case TASK_ALLOCATE: return driver_graph_add_allocation(&a, &parameters->of.allocation);
     case TASK_FREE: return driver_graph_add_free(&a, parameters->of.freed);

@@ -2,6 +2,7 @@
 #include "driver/driver_graph.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* --- sorting --- */
 
@@ -20,12 +21,13 @@ static bool sort_from(struct driver_graph *g, struct driver_node *n)
     return driver_nodes_add(&g->sorted, n);
 }
 
-/* Gives a node the lane of one before it that has no later node so far, or a new one. */
+/* Gives a node the lane of one before it that has no later node so far and is done when the node
+ * begins, or a new lane. */
 static bool choose_lane(struct driver_node *n)
 {
     for (int i = 0; i < n->before.count && !n->lane; i++) {
         struct driver_node *b = n->before.list[i];
-        if (b->continued)
+        if (b->continued || n->before.edges[i].from_port)
             continue;
         b->continued = true;
         n->lane = b->lane;
@@ -87,16 +89,46 @@ int driver_node_replace(struct driver_node *n, const struct driver_task *t)
 
 /* --- launching --- */
 
+/* Orders a node after one before it. */
+static void follow(struct driver_stream *lane, const struct driver_node *before,
+                   struct driver_edge e)
+{
+    if (!e.from_port) {
+        driver_order_wait(lane, &before->clock);
+        return;
+    }
+    bool triggered = e.from_port == DRIVER_PORT_PROGRAMMATIC;
+    driver_order_wait(lane, &before->moments.at[triggered ? DRIVER_TRIGGERED : DRIVER_BEGUN]);
+    if (e.type)
+        driver_clock_join(&lane->awaited, &before->moments.at[DRIVER_DONE]);
+}
+
+/* Copies the moments of a kernel that was run, or left out. */
+static void take_moments(struct driver_node *n, const struct driver_stream *lane)
+{
+    for (int i = 0; i < DRIVER_MOMENTS; i++) {
+        driver_clock_copy(&n->moments.at[i], n->disabled ? &lane->clock : &lane->last.at[i]);
+        if (n->disabled && i == DRIVER_DONE)
+            driver_clock_join(&n->moments.at[i], &lane->awaited);
+    }
+}
+
 static int run_node(struct driver_node *n, const struct driver_clock *start,
                     const struct driver_stream *s)
 {
     struct driver_stream *lane = n->lane;
     lane->number = s->number;
     lane->node = n->number;
+    lane->kernel_last = false;
+    lane->awaited.count = 0;
     driver_order_wait(lane, start);
     for (int i = 0; i < n->before.count; i++)
-        driver_order_wait(lane, &n->before.list[i]->clock);
+        follow(lane, n->before.list[i], n->before.edges[i]);
     int result = n->disabled ? DRIVER_SUCCESS : driver_task_run(&n->task, lane);
+    if (n->task.kind == TASK_KERNEL)
+        take_moments(n, lane);
+    if (n->disabled)
+        driver_order_wait(lane, &lane->awaited);
     driver_order_record(lane, &n->clock);
     return result;
 }
@@ -244,7 +276,8 @@ static int compare(const struct driver_graph *a, const struct driver_graph *b,
         if (m->before.count != n->before.count)
             return OTHER_EDGES;
         for (int k = 0; k < m->before.count; k++)
-            if (place_of(m->before.list[k]) != place_of(n->before.list[k]))
+            if (place_of(m->before.list[k]) != place_of(n->before.list[k]) ||
+                memcmp(&m->before.edges[k], &n->before.edges[k], sizeof m->before.edges[k]) != 0)
                 return OTHER_EDGES;
         if (m->task.kind != n->task.kind)
             return OTHER_KIND;

@@ -189,10 +189,25 @@ int cuLaunchCooperativeKernel(void *function, unsigned grid_x, unsigned grid_y, 
     return launch(function, &asked, stream, arguments, NULL);
 }
 
-const char *driver_launch_attributes(const struct driver_launch_attribute *list, unsigned count,
-                                     struct driver_launched *l)
+/* Adds an event that a launch records. It takes no time, and no flags. */
+static int add_event(const union driver_launch_value *value, bool programmatic,
+                     struct driver_launched *l)
 {
-    for (unsigned i = 0; i < count; i++) {
+    enum { NO_TIME = 2, MOST = sizeof l->events / sizeof l->events[0] };
+    struct driver_event *e = driver_object(value->event.event, DRIVER_EVENT);
+    if (!e || !(e->flags & NO_TIME) || value->event.flags || l->event_count == MOST)
+        return DRIVER_INVALID_VALUE;
+    bool triggered = programmatic && !value->event.at_start;
+    l->events[l->event_count++] =
+        (struct driver_launch_event){e, triggered ? DRIVER_TRIGGERED : DRIVER_BEGUN, programmatic};
+    return DRIVER_SUCCESS;
+}
+
+int driver_launch_attributes(const struct driver_launch_attribute *list, unsigned count,
+                             struct driver_launched *l)
+{
+    int result = DRIVER_SUCCESS;
+    for (unsigned i = 0; i < count && result == DRIVER_SUCCESS; i++) {
         const union driver_launch_value *value = &list[i].value;
         switch ((enum driver_launch_id)list[i].id) {
         case DRIVER_LAUNCH_COOPERATIVE: l->cooperative = value->number != 0; break;
@@ -200,16 +215,20 @@ const char *driver_launch_attributes(const struct driver_launch_attribute *list,
             for (int k = 0; k < 3; k++)
                 l->launch.cluster[k] = value->cluster[k];
             break;
-        case DRIVER_LAUNCH_PROGRAMMATIC_EVENT:
-        case DRIVER_LAUNCH_COMPLETION_EVENT:
-            return "the event of a launch's attribute is not supported; record one after the "
-                   "launch";
+        case DRIVER_LAUNCH_PROGRAMMATIC:
+            l->overlaps = value->number != 0;
+            if (l->overlaps)
+                driver_order_expect_overlaps();
+            break;
+        case DRIVER_LAUNCH_PROGRAMMATIC_EVENT: result = add_event(value, true, l); break;
+        case DRIVER_LAUNCH_COMPLETION_EVENT: result = add_event(value, false, l); break;
         case DRIVER_LAUNCH_UPDATABLE:
-            return "kernels that the device updates are not supported; update them by the host";
+            return driver_unsupported("kernels that the device updates are not supported; update "
+                                      "them by the host");
         default: break;
         }
     }
-    return NULL;
+    return result;
 }
 
 int cuLaunchKernelEx(const struct driver_launch_config *config, void *function, void **arguments,
@@ -220,9 +239,9 @@ int cuLaunchKernelEx(const struct driver_launch_config *config, void *function, 
         return DRIVER_INVALID_VALUE;
     struct driver_launched asked = {
         .launch = driver_launch_shape(config->grid, config->block, config->shared)};
-    const char *why = driver_launch_attributes(config->attributes, config->count, &asked);
-    return why ? driver_unsupported(why)
-               : launch(function, &asked, config->stream, arguments, extra);
+    int result = driver_launch_attributes(config->attributes, config->count, &asked);
+    return result == DRIVER_SUCCESS ? launch(function, &asked, config->stream, arguments, extra)
+                                    : result;
 }
 
 /* --- how many clusters fit --- */

@@ -33,6 +33,7 @@ static void add_checks(struct arena *a)
     machine.memcheck = sim_memcheck_observer(sim_memcheck_new(a, &machine.report));
     watch(machine.memcheck);
     watch(sim_barrier_check_observer(machine.barriers));
+    watch(driver_dependent_observer()); /* before the next, which asks it */
     watch(driver_work_observer());
 }
 
@@ -256,14 +257,12 @@ int driver_machine_run(struct driver_launched *l)
     machine.watched = is_watched(l) ? -1 : INT64_MAX;
     note_name(l);
     const struct sim_finding *before = machine.report.last;
-    struct driver_work *work = driver_work_begin(l->stream, l);
+    driver_dependent_begin(l, machine.watched < 0);
     driver_trace_launch(l);
-    driver_work_observe(work);
     sample(l);
     sim_report_launch(&machine.report, l->launch.grid, l->launch.block);
     enum sim_end end = sim_run(machine.sim, &l->launch, &diag);
-    driver_work_observe(NULL);
-    driver_work_end(work);
+    driver_dependent_end(l);
     if (machine.watched >= 0 || sim_unwatched(machine.sim))
         trust_memory();
     if (driver.settings.checks && machine.watched < 0 && sim_unwatched(machine.sim))

@@ -4,6 +4,7 @@
 #include "driver/driver.h"
 
 #include "base/platform.h"
+#include "driver/driver_order.h"
 #include "driver/fat_binary.h"
 #include "sim/sim_own.h"
 #include "target/gpus.h"
@@ -121,17 +122,22 @@ static bool orders_blocks(const struct ptx_instruction *ins)
            ptx_has(ins, MOD_RELEASE) || ptx_has(ins, MOD_ACQ_REL) || ptx_has(ins, MOD_VOLATILE);
 }
 
-static bool kernel_orders_blocks(struct driver_module *m, const struct ptx_function *kernel)
+/* Finds out what a kernel's instructions say of the order of blocks and of kernels. */
+static void scan(struct driver_module *m, struct driver_kernel *kernel)
 {
     struct ptx_reach r = {.arena = &m->arena};
-    ptx_reach(&r, kernel);
+    ptx_reach(&r, kernel->function);
     for (size_t i = 0; i < r.functions.count; i++)
         for (size_t k = 0; k < r.functions.data[i]->body.count; k++) {
             const struct ptx_statement *s = &r.functions.data[i]->body.data[k];
-            if (s->kind == PTX_AT_INSTRUCTION && orders_blocks(s->instruction))
-                return true;
+            if (s->kind != PTX_AT_INSTRUCTION)
+                continue;
+            kernel->orders_blocks = kernel->orders_blocks || orders_blocks(s->instruction);
+            kernel->controls_grids =
+                kernel->controls_grids || s->instruction->op == PTX_GRIDDEPCONTROL;
         }
-    return false;
+    if (kernel->controls_grids)
+        driver_order_expect_overlaps();
 }
 
 static void add_kernels(struct driver_module *m)
@@ -148,8 +154,8 @@ static void add_kernels(struct driver_module *m)
                                     .shown = ptx_plain_name(&m->arena, item->function->name),
                                     .dynamic_shared = GPU_STATIC_SHARED,
                                     .static_shared = -1,
-                                    .refused = why_refused(m, item->function),
-                                    .orders_blocks = kernel_orders_blocks(m, item->function)};
+                                    .refused = why_refused(m, item->function)};
+        scan(m, k);
         vec_push(&m->arena, &m->kernels, k);
     }
 }

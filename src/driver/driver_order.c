@@ -18,13 +18,15 @@ static struct {
     struct driver_clock orphans;  /* the work of destroyed streams */
     uint64_t works;               /* so far */
     size_t pages;                 /* of live work */
-    struct driver_work *observed; /* the launch that runs */
+    struct driver_work *observed; /* the launch that runs, */
+    struct driver_work *early;    /* and its work before the wait; NULL: it has none */
+    bool overlaps;                /* kernels of one stream may overlap */
     struct sim_observer observer;
 } order;
 
 /* --- clocks --- */
 
-static uint64_t time_in(const struct driver_clock *c, int slot)
+uint64_t driver_clock_time(const struct driver_clock *c, int slot)
 {
     return slot < c->count ? c->times[slot] : 0;
 }
@@ -45,13 +47,31 @@ static bool reach(struct driver_clock *c, int slot)
     return true;
 }
 
-static void join(struct driver_clock *to, const struct driver_clock *from)
+void driver_clock_advance(struct driver_clock *c, int slot, uint64_t time)
+{
+    if (reach(c, slot) && c->times[slot] < time)
+        c->times[slot] = time;
+}
+
+void driver_clock_join(struct driver_clock *to, const struct driver_clock *from)
 {
     if (!from->count || !reach(to, from->count - 1))
         return;
     for (int i = 0; i < from->count; i++)
         if (from->times[i] > to->times[i])
             to->times[i] = from->times[i];
+}
+
+void driver_clock_copy(struct driver_clock *to, const struct driver_clock *from)
+{
+    to->count = 0;
+    driver_clock_join(to, from);
+}
+
+void driver_moments_free(struct driver_moments *m)
+{
+    for (int i = 0; i < DRIVER_MOMENTS; i++)
+        free(m->at[i].times);
 }
 
 void driver_order_stream(struct driver_stream *s)
@@ -70,26 +90,29 @@ void driver_order_stream(struct driver_stream *s)
 
 void driver_order_forget(struct driver_stream *s)
 {
-    join(&order.orphans, &s->clock);
+    driver_clock_join(&order.orphans, &s->clock);
     order.slots[s->slot].stream = NULL;
     free(s->clock.times);
+    free(s->awaited.times);
+    driver_moments_free(&s->last);
 }
 
 void driver_order_record(const struct driver_stream *s, struct driver_clock *event)
 {
-    event->count = 0;
-    join(event, &s->clock);
+    driver_clock_copy(event, &s->clock);
 }
 
 void driver_order_wait(struct driver_stream *s, const struct driver_clock *event)
 {
-    join(&s->clock, event);
+    driver_clock_join(&s->clock, event);
+    for (int i = DRIVER_TRIGGERED; s->kernel_last && i < DRIVER_MOMENTS; i++)
+        driver_clock_join(&s->last.at[i], event); /* the next kernel begins after both */
 }
 
 bool driver_order_is_past(const struct driver_stream *s)
 {
     for (int i = 0; i < s->clock.count; i++)
-        if (s->clock.times[i] > time_in(&order.host, i))
+        if (s->clock.times[i] > driver_clock_time(&order.host, i))
             return false;
     return true;
 }
@@ -129,7 +152,7 @@ static void retire(void)
     driver_guard_lift();
     for (int i = 0; i < order.count; i++) {
         struct driver_work **at = &order.slots[i].live;
-        while (*at && (*at)->time > time_in(&order.host, i))
+        while (*at && (*at)->time > driver_clock_time(&order.host, i))
             at = &(*at)->next;
         free_from(at);
     }
@@ -138,7 +161,7 @@ static void retire(void)
 
 void driver_order_host_event(const struct driver_clock *event)
 {
-    join(&order.host, event);
+    driver_clock_join(&order.host, event);
     retire();
 }
 
@@ -151,20 +174,19 @@ void driver_order_host_all(void)
 {
     for (int i = 0; i < order.count; i++)
         if (order.slots[i].stream)
-            join(&order.host, &order.slots[i].stream->clock);
-    join(&order.host, &order.orphans);
+            driver_clock_join(&order.host, &order.slots[i].stream->clock);
+    driver_clock_join(&order.host, &order.orphans);
     retire();
 }
 
 bool driver_order_is_before_host(const struct driver_work *w)
 {
-    return w->time <= time_in(&order.host, w->slot);
+    return w->time <= driver_clock_time(&order.host, w->slot);
 }
 
 void driver_order_seen(const struct driver_work *w)
 {
-    if (reach(&order.host, w->slot) && order.host.times[w->slot] < w->time)
-        order.host.times[w->slot] = w->time;
+    driver_clock_advance(&order.host, w->slot, w->time);
 }
 
 const struct driver_work *driver_work_live(int slot)
@@ -187,15 +209,20 @@ static bool is_blocking(const struct driver_stream *s)
 /* Orders new work after the work that the rules of streams put before it: earlier work of its
  * stream, what the host has waited for, and between the default stream and blocking ones all
  * earlier work of the other (CUDA Programming Guide, "Default Stream"). */
-void driver_order_begin(struct driver_stream *s)
+void driver_order_rules(const struct driver_stream *s, struct driver_clock *to)
 {
-    join(&s->clock, &order.host);
+    driver_clock_join(to, &order.host);
     for (int i = 0; i < order.count; i++) {
         const struct driver_stream *other = order.slots[i].stream;
         if (other && other != s && is_blocking(s) && is_blocking(other) &&
             (s->number == 0 || other->number == 0))
-            join(&s->clock, &other->clock);
+            driver_clock_join(to, &other->clock);
     }
+}
+
+void driver_order_begin(struct driver_stream *s)
+{
+    driver_order_rules(s, &s->clock);
 }
 
 struct driver_work *driver_work_begin(struct driver_stream *s, const struct driver_launched *l)
@@ -217,6 +244,9 @@ struct driver_work *driver_work_begin(struct driver_stream *s, const struct driv
     if (l) {
         w->kernel = l->kernel;
         w->launch = l->number;
+    } else {
+        s->kernel_last = false;
+        s->awaited.count = 0;
     }
     driver_site_here(&w->site);
     return w;
@@ -283,7 +313,7 @@ static void find_races(const struct driver_work *w)
     struct driver_overlap overlap;
     for (int i = 0; i < order.count; i++) {
         const struct driver_work *o = i == w->slot ? NULL : order.slots[i].live;
-        for (; o && o->time > time_in(now, i); o = o->next)
+        for (; o && o->time > driver_clock_time(now, i); o = o->next)
             if (driver_overlaps(o, w, &overlap))
                 driver_report_race(o, w, &overlap);
     }
@@ -326,7 +356,7 @@ static unsigned touch_of(const struct sim_access *a)
  * if it can see it. */
 static bool is_seen_elsewhere(uint64_t address)
 {
-    return order.count > 1 || driver_is_shared(address);
+    return order.count > 1 || order.overlaps || driver_is_shared(address);
 }
 
 static void touch_bytes(struct driver_work *w, uint64_t address, int bytes, unsigned touch,
@@ -355,10 +385,12 @@ static bool accessed(void *user, const struct sim_access *a)
     if (a->pattern != SIM_UNSORTED && !is_seen_elsewhere(a->address[0])) /* in one allocation */
         return true;
     unsigned touch = touch_of(a), number = driver_instruction_number(a->at.ins);
+    uint32_t late = order.early ? driver_dependent_late(a) : UINT32_MAX;
     for (uint32_t rest = a->mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         if (is_seen_elsewhere(a->address[lane]))
-            touch_bytes(order.observed, a->address[lane], a->bytes, touch, number);
+            touch_bytes(late >> lane & 1 ? order.observed : order.early, a->address[lane], a->bytes,
+                        touch, number);
     }
     return true;
 }
@@ -369,7 +401,13 @@ struct sim_observer *driver_work_observer(void)
     return &order.observer;
 }
 
-void driver_work_observe(struct driver_work *w)
+void driver_work_observe(struct driver_work *w, struct driver_work *early)
 {
     order.observed = w;
+    order.early = early;
+}
+
+void driver_order_expect_overlaps(void)
+{
+    order.overlaps = true;
 }

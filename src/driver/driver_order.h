@@ -15,12 +15,20 @@ struct driver_clock {
     int count;
 };
 
+/* For each moment of a kernel, the work that is done by then; indices: enum driver_moment. */
+struct driver_moments {
+    struct driver_clock at[DRIVER_MOMENTS];
+};
+
 struct driver_stream {
     int number; /* 0: the default stream; -1: the thread's */
     int slot;
     unsigned flags;
     int priority;
     struct driver_clock clock;
+    bool kernel_last;               /* its last work was a kernel, */
+    struct driver_moments last;     /* with these moments */
+    struct driver_clock awaited;    /* what its next kernel can wait for itself */
     int node;                       /* of a graph: the lane runs it; 0: no lane */
     struct driver_capture *capture; /* NULL: none in progress */
     struct driver_nodes *tips;      /* of a capture: the nodes that the next one comes after */
@@ -34,9 +42,20 @@ struct driver_stream *driver_order_stream_at(int slot);
 bool driver_order_is_past(const struct driver_stream *s);
 /* Orders a stream after what the rules of streams put before its next work. */
 void driver_order_begin(struct driver_stream *s);
+/* Adds what those rules put before the next work of `s` to a clock. */
+void driver_order_rules(const struct driver_stream *s, struct driver_clock *to);
+/* Returns the time of a slot in a clock; sets it to a later one. */
+uint64_t driver_clock_time(const struct driver_clock *c, int slot);
+void driver_clock_advance(struct driver_clock *c, int slot, uint64_t time);
+/* Add a clock to another, and copy one. */
+void driver_clock_join(struct driver_clock *to, const struct driver_clock *from);
+void driver_clock_copy(struct driver_clock *to, const struct driver_clock *from);
+void driver_moments_free(struct driver_moments *m);
 /* driver_stream.c: lanes of graphs, which are used again. */
 struct driver_stream *driver_lane_take(void);
 void driver_lane_return(struct driver_stream *lane);
+/* Returns a lane whose work is all in the clock, or a new one; NULL: no memory. */
+struct driver_stream *driver_lane_after(const struct driver_clock *c);
 /* Copies the stream's clock into an event's. */
 void driver_order_record(const struct driver_stream *s, struct driver_clock *event);
 /* The stream's next work comes after what the event recorded. */
@@ -77,7 +96,10 @@ struct driver_work {
     int slot, stream, node;
     uint64_t time;
     const char *call;
-    const char *verb;                   /* "allocates", "frees"; NULL: it reads and writes */
+    const char *verb; /* "allocates", "frees"; NULL: it reads and writes */
+    bool
+        early; /* of a kernel, before its griddepcontrol.wait; another piece of work has the rest */
+    bool dependent; /* of a kernel that may begin before the one before it is done */
     const struct driver_kernel *kernel; /* NULL: a copy, a fill, an allocation or a free */
     int64_t launch;
     struct driver_site site;
@@ -100,9 +122,19 @@ struct driver_work *driver_work_begin(struct driver_stream *s, const struct driv
 void driver_work_touches(struct driver_work *w, uint64_t address, uint64_t bytes, unsigned touch);
 /* Ends it: reports its races with work that it is not ordered after. */
 void driver_work_end(struct driver_work *w);
-/* An observer that notes what the launch `w` touches, from now on. */
+/* An observer that notes what a launch touches, from now on: before its threads' griddepcontrol.wait
+ * in `early`, unless that is NULL, and else in `w`. */
 struct sim_observer *driver_work_observer(void);
-void driver_work_observe(struct driver_work *w);
+void driver_work_observe(struct driver_work *w, struct driver_work *early);
+/* Notes accesses of programs with one stream, too: their kernels may overlap. */
+void driver_order_expect_overlaps(void);
+
+/* driver_dependent.c: begin and end the work of a launch, which is `watched` or not. */
+void driver_dependent_begin(const struct driver_launched *l, bool watched);
+void driver_dependent_end(const struct driver_launched *l);
+/* An observer of griddepcontrol, and what it knows: the lanes of an access that come after their wait. */
+struct sim_observer *driver_dependent_observer(void);
+uint32_t driver_dependent_late(const struct sim_access *a);
 
 /* driver_overlap.c: returns true if two pieces of work touch a byte in ways that need an order; gives
  * the byte, and the touch and the instruction of each. */

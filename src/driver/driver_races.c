@@ -100,7 +100,18 @@ static int report_race(void *user)
     note_side(&text, &json, "second", r->second, o->touch[1], o->ins[1]);
     if (driver_memory_at(o->address))
         driver_finding_memory(&text, driver_memory_at(o->address));
-    if (r->first->node && r->second->node)
+    bool same_stream = r->first->stream == r->second->stream && !r->first->node == !r->second->node;
+    if (r->second->early)
+        text_printf(&text,
+                    "    note: launch %lld may begin before the kernel before it is done: call "
+                    "cudaGridDependencySynchronize() (griddepcontrol.wait) before this access\n",
+                    (long long)r->second->launch);
+    else if (r->second->dependent && same_stream)
+        text_printf(&text,
+                    "    note: launch %lld waits for the kernel before it alone, which calls no "
+                    "cudaGridDependencySynchronize() of its own and may end first\n",
+                    (long long)r->second->launch);
+    else if (r->first->node && r->second->node)
         text_add(&text, "    note: add an edge between the nodes (cudaGraphAddDependencies), or an "
                         "event during the capture\n");
     else

@@ -69,6 +69,18 @@ struct driver_stream *driver_lane_take(void)
     return lane;
 }
 
+struct driver_stream *driver_lane_after(const struct driver_clock *c)
+{
+    for (int i = 0; i < free_lane_count; i++) {
+        struct driver_stream *lane = free_lanes[i];
+        if (driver_clock_time(c, lane->slot) < driver_clock_time(&lane->clock, lane->slot))
+            continue;
+        free_lanes[i] = free_lanes[--free_lane_count];
+        return lane;
+    }
+    return driver_lane_take();
+}
+
 void driver_lane_return(struct driver_stream *lane)
 {
     if (free_lane_count < (int)(sizeof free_lanes / sizeof free_lanes[0])) {
@@ -217,6 +229,7 @@ int cuEventDestroy_v2(void *event)
     if (!e)
         return DRIVER_INVALID_HANDLE;
     free(e->clock.times);
+    free(e->awaited.times);
     driver_nodes_clear(&e->before);
     driver_delete(e);
     return DRIVER_SUCCESS;
@@ -225,6 +238,7 @@ int cuEventDestroy_v2(void *event)
 void driver_event_record(struct driver_event *e, const struct driver_stream *s)
 {
     driver_order_record(s, &e->clock);
+    e->awaited.count = 0;
     e->recorded = true;
     e->at = driver_clock;
 }
@@ -285,8 +299,10 @@ int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
         return driver_capture_add(s, &t);
     }
     int result;
-    if (!driver_capture_wait(s, e, &result))
+    if (!driver_capture_wait(s, e, &result)) {
         driver_order_wait(s, &e->clock);
+        driver_clock_join(&s->awaited, &e->awaited);
+    }
     return result;
 }
 

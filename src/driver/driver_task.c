@@ -65,7 +65,7 @@ static bool keep_stub(struct driver_stub *s)
 static int run_kind(struct driver_task *t, struct driver_stream *s)
 {
     switch (t->kind) {
-    case TASK_KERNEL: t->launched.stream = s; return driver_launch_run(&t->launched);
+    case TASK_KERNEL: return driver_dependent_launch(&t->launched, s);
     case TASK_COPY: return driver_copy_run(&t->copy, s);
     case TASK_FILL: return driver_fill_run(&t->fill, s);
     case TASK_HOST: return run_host(t);
@@ -92,6 +92,8 @@ int driver_task_run(struct driver_task *t, struct driver_stream *s)
 {
     const struct driver_task *before = driver.replayed;
     driver.replayed = t->call ? t : before;
+    if (t->kind != TASK_KERNEL)
+        s->kernel_last = false;
     int result = run_kind(t, s);
     driver.replayed = before;
     return result;

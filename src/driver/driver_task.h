@@ -74,9 +74,9 @@ int driver_launch_check(const struct driver_launched *l);
 int driver_launch_arguments(struct driver_launched *l, void **arguments, void **extra);
 struct sim_launch driver_launch_shape(const unsigned grid[3], const unsigned block[3],
                                       unsigned shared);
-/* Reads attributes. Returns the reason why one of them is not supported; NULL: all are. */
-const char *driver_launch_attributes(const struct driver_launch_attribute *list, unsigned count,
-                                     struct driver_launched *l);
+/* Reads attributes. Returns DRIVER_NOT_SUPPORTED after a report, or DRIVER_INVALID_VALUE. */
+int driver_launch_attributes(const struct driver_launch_attribute *list, unsigned count,
+                             struct driver_launched *l);
 
 /* driver_copy.c. Both report addresses that make no sense. */
 int driver_copy_run(const struct driver_copy *c, struct driver_stream *s);
@@ -88,9 +88,10 @@ int driver_copy_of(const struct driver_copy_3d *p, struct driver_copy *out);
 /* driver_pool.c: notes that work of the stream uses all bytes of the memory; verb: "frees". */
 void driver_touch_memory(struct driver_stream *s, const struct driver_memory *m, const char *verb);
 
-/* A list of nodes of graphs (driver_graph.h). */
+/* A list of nodes of graphs (driver_graph.h), each with the data of its edge. */
 struct driver_nodes {
     struct driver_node **list;
+    struct driver_edge *edges;
     int count, room;
 };
 
@@ -98,13 +99,17 @@ struct driver_nodes {
 struct driver_event {
     unsigned flags;
     bool recorded;
-    struct driver_clock clock; /* when it was recorded */
-    double at;                 /* microseconds of the device */
+    struct driver_clock clock;   /* when it was recorded */
+    struct driver_clock awaited; /* what a kernel after it can wait for itself; usually nothing */
+    double at;                   /* microseconds of the device */
     /* Recorded in a stream that was being captured: the capture's number, and the nodes that come
      * before the event. */
     uint64_t capture;
     struct driver_nodes before;
 };
 void driver_event_record(struct driver_event *e, const struct driver_stream *s);
+
+/* driver_dependent.c: runs a launch in a stream, perhaps before the kernel before it is done. */
+int driver_dependent_launch(struct driver_launched *l, struct driver_stream *s);
 
 #endif

@@ -47,7 +47,8 @@ def symbols(library):
     return {w[-1].split("@")[0] for w in words if w[-2] != "A"}
 
 
-OF_HOST = {"double-free", "outside-copy", "wrong-direction", "bad-tensor-map", "invalid-free", "unfreed", "not-device-memory", "not-host-memory"}  # found in calls, not in launches
+# These are found in calls, not in launches.
+OF_HOST = {"double-free", "outside-copy", "wrong-direction", "bad-tensor-map", "invalid-free", "unfreed", "not-device-memory", "not-host-memory"}
 
 
 def ptx_alone(compute="compute_80"):
