@@ -2,6 +2,7 @@
 
 #include "emit/emit_own.h"
 #include "nvptx/nvptx.h"
+#include "plan/plan.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -342,7 +343,11 @@ bool emit_thread_level(struct arena *a, struct kernel *k, const struct lower_opt
                        struct diag *diag, struct lowered *out)
 {
     struct emit *m = arena_new(a, struct emit);
+    struct plan_context plan = {
+        .kernel = k, .target = options->target, .diag = diag, .alignment = options->alignment};
     *out = (struct lowered){0};
+    if (!plan_run(&plan, NULL))
+        return false;
     *m = (struct emit){.arena = a,
                        .kernel = k,
                        .options = options,

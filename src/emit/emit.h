@@ -15,6 +15,7 @@
  *   emit_tensor.c   mbarriers, tensor copies
  *   emit_product.c  products of warpgroups
  *   emit_element.c  thread-level kernels: elements that each thread has for itself
+ *   emit_copy.c     thread-level kernels: copies by all threads
  *   emit_turns.c    thread-level kernels: loops with several copies of their body
  *
  * Register tiles have the layout of the sums of products of warpgroups: each group of four warps has a part of the rows, 64 at

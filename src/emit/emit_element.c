@@ -32,7 +32,7 @@ static struct scalar index_at(struct emit *m, const struct expr *e, int axis)
 /* --- views --- */
 
 /* Returns the number of the element in memory, an i64. */
-static struct scalar view_at(struct emit *m, const struct sym *s, const struct scalar *indices)
+struct scalar emit_view_at(struct emit *m, const struct sym *s, const struct scalar *indices)
 {
     struct scalar at = emit_constant(DT_I64, 0), step = emit_constant(DT_I64, 1);
     for (int i = s->type.rank - 1; i >= 0; i--) {
@@ -48,8 +48,8 @@ static struct scalar view_at(struct emit *m, const struct sym *s, const struct s
 
 /* --- shared arrays --- */
 
-static struct thread_operand shared_at(struct emit *m, const struct sym *s,
-                                       const struct scalar *indices)
+struct thread_operand emit_shared_at(struct emit *m, const struct sym *s,
+                                     const struct scalar *indices)
 {
     struct scalar at = emit_constant(DT_U32, 0);
     int64_t step = 1;
@@ -142,7 +142,8 @@ static struct scalar element_of(struct emit *m, const struct part_access *p, int
     return inside;
 }
 
-static struct scalar load_at(struct emit *m, const struct expr *e, const struct scalar *index)
+static struct scalar load_at(struct emit *m, const struct expr *e, const struct scalar *index,
+                             int count)
 {
     const struct sym *s = e->sym;
     const enum dtype t = s->type.dtype;
@@ -152,13 +153,14 @@ static struct scalar load_at(struct emit *m, const struct expr *e, const struct 
         return slot ? (struct scalar){slot->o, t} : emit_constant(t, 0);
     }
     if (s->storage == ST_SHARED) {
-        struct thread_operand from = shared_at(m, s, index);
-        v = thread_use(thread_add_counted(&m->b, THREAD_LOAD_SHARED, t, DT_NONE, 1, &from, 1));
+        struct thread_operand from = emit_shared_at(m, s, index);
+        v = thread_use(
+            thread_add_counted(&m->b, THREAD_LOAD_SHARED, t, DT_NONE, (uint16_t)count, &from, 1));
     } else {
         const struct thread_operand base = emit_base(m, s);
-        const struct thread_operand from[] = {base, view_at(m, s, index).o, thread_integer(0)};
+        const struct thread_operand from[] = {base, emit_view_at(m, s, index).o, thread_integer(0)};
         v = thread_use(thread_add_counted(&m->b, s->is_const ? THREAD_LOAD_CONST : THREAD_LOAD, t,
-                                          DT_NONE, 1, from, 3));
+                                          DT_NONE, (uint16_t)count, from, 3));
     }
     return (struct scalar){v, t};
 }
@@ -173,27 +175,28 @@ static void store_at(struct emit *m, const struct expr *e, const struct scalar *
         if (slot)
             slot->o = value.o;
     } else if (s->storage == ST_SHARED) {
-        THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE, shared_at(m, s, index), value.o);
+        THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE, emit_shared_at(m, s, index), value.o);
     } else {
         const struct thread_operand base = emit_base(m, s);
-        THREAD_ADD_OP(&m->b, THREAD_STORE, t, DT_NONE, base, view_at(m, s, index).o,
+        THREAD_ADD_OP(&m->b, THREAD_STORE, t, DT_NONE, base, emit_view_at(m, s, index).o,
                       thread_integer(0), value.o);
     }
 }
 
-/* Loads an element; `otherwise` if it lies outside. */
-static struct scalar load_if(struct emit *m, const struct expr *e, const struct scalar *index,
-                             struct scalar inside, struct scalar otherwise)
+struct scalar emit_load_if(struct emit *m, const struct expr *e, const struct scalar *index,
+                           int count, struct scalar inside, struct scalar otherwise)
 {
+    if (inside.o.kind != THREAD_VALUE && inside.o.integer)
+        return load_at(m, e, index, count);
     if (inside.o.kind != THREAD_VALUE)
-        return inside.o.integer ? load_at(m, e, index) : otherwise;
+        return otherwise;
     struct thread_region *outer = m->b.region;
     struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
     vec_push(m->arena, &o->operands, inside.o);
     for (int i = 0; i < 2; i++) {
         m->b.region = arena_new(m->arena, struct thread_region);
         vec_push(m->arena, &o->regions, m->b.region);
-        struct scalar v = i == 0 ? load_at(m, e, index) : otherwise;
+        struct scalar v = i == 0 ? load_at(m, e, index, count) : otherwise;
         v.o.where = m->b.where;
         struct thread_operation *yield = thread_add_control(&m->b, THREAD_YIELD);
         vec_push(m->arena, &yield->operands, v.o);
@@ -205,8 +208,8 @@ static struct scalar load_if(struct emit *m, const struct expr *e, const struct 
     return (struct scalar){thread_use(v), e->sym->type.dtype};
 }
 
-static void store_if(struct emit *m, const struct expr *e, const struct scalar *index,
-                     struct scalar inside, struct scalar value)
+void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *index,
+                   struct scalar inside, struct scalar value)
 {
     if (inside.o.kind != THREAD_VALUE && !inside.o.integer)
         return;
@@ -227,7 +230,7 @@ static struct scalar *load_part(struct emit *m, const struct expr *e)
                                            : emit_constant(e->type.dtype, 0);
     for (int64_t i = 0; i < count; i++) {
         struct scalar inside = element_of(m, &p, i, index);
-        v[i] = load_if(m, e, index, inside, otherwise);
+        v[i] = emit_load_if(m, e, index, 1, inside, otherwise);
     }
     return v;
 }
@@ -241,7 +244,7 @@ static void store_elements(struct emit *m, const struct expr *target, const stru
         return;
     for (int64_t i = 0; i < count; i++) {
         struct scalar inside = element_of(m, &p, i, index);
-        store_if(m, target, index, inside, emit_as(m, v[i], target->sym->type.dtype));
+        emit_store_if(m, target, index, inside, emit_as(m, v[i], target->sym->type.dtype));
     }
 }
 
@@ -318,11 +321,18 @@ static struct scalar *elements_of(struct emit *m, const struct expr *e)
 
 /* --- statements --- */
 
+/* Returns whether no thread has the expression, a scalar or a tile, for itself. */
+static bool is_collective(const struct expr *e)
+{
+    return !e->type.varying && !expr_is_per_thread(e) &&
+           !((e->op == OP_ACCESS || e->op == OP_REF) && e->sym->storage == ST_ARRAY);
+}
+
 static void store(struct emit *m, const struct expr *target, const struct expr *value)
 {
     struct scalar one;
-    if (target->type.rank > 0 && !expr_is_per_thread(target) && target->sym->storage != ST_ARRAY) {
-        emit_missing(m, target->loc, "a copy by all threads", NULL);
+    if (target->type.rank > 0 && is_collective(target) && is_collective(value)) {
+        emit_copy(m, target, value);
     } else if (target->type.rank == 0) {
         one = emit_scalar(m, value);
         store_elements(m, target, &one);
@@ -362,4 +372,20 @@ static void assign(struct emit *m, struct variable *v, const struct stmt *s)
     give_elements(m, v, s->value, s->target->sym->type.dtype);
 }
 
-const struct by_threads emit_by_threads = {element, store, declare, assign, emit_loop_of_threads};
+static bool effect(struct emit *m, const struct stmt *s)
+{
+    int64_t most = 0;
+    switch (s->value->op) {
+    case OP_ASYNC_COMMIT:
+        thread_add_counted(&m->b, THREAD_COPY_ASYNC_COMMIT, DT_NONE, DT_NONE, 0, NULL, 0);
+        return true;
+    case OP_ASYNC_WAIT:
+        eval_int(s->value->args[0], NULL, &most);
+        THREAD_ADD_OP(&m->b, THREAD_COPY_ASYNC_WAIT, DT_NONE, DT_NONE, thread_integer(most));
+        return true;
+    default: return false;
+    }
+}
+
+const struct by_threads emit_by_threads = {
+    element, store, declare, assign, emit_loop_of_threads, effect, emit_copy_async};

@@ -113,6 +113,12 @@ struct scratch_object {
     struct thread_object *object;
 };
 
+/* A counter that begins at 0 or above, and grows by `step` until a bound ends the loop. */
+struct rising {
+    const struct sym *counter;
+    int64_t step;
+};
+
 struct emit {
     struct arena *arena;
     struct kernel *kernel;
@@ -137,9 +143,10 @@ struct emit {
     int product_groups;   /* of a product */
     int barriers;         /* numbers of barriers that are in use */
     VEC(struct scratch_object) scratch;
-    int64_t shared_bytes;     /* of the block, scratch included */
-    struct tile_facts *facts; /* NULL: not needed yet */
-    bool ended;               /* the present list of statements ended with a jump */
+    int64_t shared_bytes;      /* of the block, scratch included */
+    struct tile_facts *facts;  /* NULL: not needed yet */
+    VEC(struct rising) rising; /* of the loops around */
+    bool ended;                /* the present list of statements ended with a jump */
     bool failed;
 };
 
@@ -214,6 +221,8 @@ struct turns {
 };
 /* Emits a loop of a thread-level kernel, after its `init`. */
 void emit_loop_of_threads(struct emit *m, const struct stmt *s);
+/* Returns whether e is the counter of a loop around it, or one that is at most a step further, and not below 0. */
+bool emit_rises_from_0(const struct emit *m, const struct expr *e);
 /* Emits a loop whose turns have `copies` of the body under one test, that the counter is less than the limit; or, if copies
  * is 1, as many as the turns' period. emit_flow.c */
 void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct turns *t, int copies,
@@ -386,8 +395,26 @@ struct by_threads {
     void (*declare)(struct emit *m, const struct stmt *s);
     void (*assign)(struct emit *m, struct variable *v, const struct stmt *s);
     void (*loop)(struct emit *m, const struct stmt *s);
+    /* Emits a statement's effect. Returns false if it has none of its own here. */
+    bool (*effect)(struct emit *m, const struct stmt *s);
+    void (*copy_async)(struct emit *m, const struct stmt *s);
 };
 extern const struct by_threads emit_by_threads;
+
+/* Returns the number of the element in memory, an i64. */
+struct scalar emit_view_at(struct emit *m, const struct sym *s, const struct scalar *indices);
+struct thread_operand emit_shared_at(struct emit *m, const struct sym *s,
+                                     const struct scalar *indices);
+/* Loads `count` neighbours, the first one at the indices; `otherwise`, as many, if they lie outside. */
+struct scalar emit_load_if(struct emit *m, const struct expr *e, const struct scalar *index,
+                           int count, struct scalar inside, struct scalar otherwise);
+void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *index,
+                   struct scalar inside, struct scalar value);
+
+/* --- emit_copy.c: of thread-level kernels --- */
+
+void emit_copy(struct emit *m, const struct expr *target, const struct expr *value);
+void emit_copy_async(struct emit *m, const struct stmt *s);
 
 /* --- emit_tensor.c --- */
 

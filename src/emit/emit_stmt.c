@@ -126,6 +126,8 @@ static void assign(struct emit *m, const struct stmt *s)
 static void effect(struct emit *m, const struct stmt *s)
 {
     int64_t most = 0;
+    if (m->by_threads && m->by_threads->effect(m, s))
+        return;
     switch (s->value->op) {
     case OP_SYNC: emit_sync(m); break;
     case OP_CLUSTER_SYNC:
@@ -169,6 +171,8 @@ void emit_statement(struct emit *m, const struct stmt *s)
     case STMT_ASYNC_COPY:
         if (s->barrier || s->target->sym->storage == ST_VIEW)
             emit_tensor_copy(m, s);
+        else if (m->by_threads)
+            m->by_threads->copy_async(m, s);
         else
             store(m, s->target, s->value);
         break;

@@ -190,11 +190,29 @@ static void find_cycles(struct emit *m, const struct stmt *s, struct turns *t, s
 }
 
 /* Returns a number that the counter, which `init` declares, certainly does not begin below. */
-static int64_t least_start(struct emit *m, const struct stmt *s)
+static int64_t least_start(struct emit *m, const struct stmt *s, const struct sym *counter)
 {
-    if (!s->init || s->init->next || s->init->kind != STMT_DECL || !s->init->value)
-        return INT64_MIN;
-    return emit_facts_of(m, s->init->value).least;
+    for (const struct stmt *d = s->init; d; d = d->next)
+        if (d->kind == STMT_DECL && d->sym == counter && d->value)
+            return emit_facts_of(m, d->value).least;
+    return INT64_MIN;
+}
+
+/* Returns whether the loop's counter rises from 0 or above until it meets the bound. */
+static bool find_rising(struct emit *m, const struct stmt *s, struct rising *out)
+{
+    const struct expr *c = s->condition;
+    if (s->kind != STMT_FOR || !c || (c->op != OP_LT && c->op != OP_LE) ||
+        c->args[0]->op != OP_REF || c->args[0]->type.dtype != DT_I32)
+        return false;
+    const struct sym *counter = c->args[0]->sym;
+    const struct stmt *step = only_step(s, counter);
+    const struct found f = look_at(s->body, counter);
+    *out = (struct rising){.counter = counter};
+    return step && step->value->op == OP_ADD && step->value->args[0]->op == OP_REF &&
+           step->value->args[0]->sym == counter &&
+           eval_int(step->value->args[1], NULL, &out->step) && out->step > 0 && !f.escapes &&
+           f.assignments == 0 && least_start(m, s, counter) >= 0;
 }
 
 static struct turns find_turns(struct emit *m, const struct stmt *s)
@@ -217,7 +235,7 @@ static struct turns find_turns(struct emit *m, const struct stmt *s)
         t.whole = true;
         return t;
     }
-    const int64_t least = known ? start : least_start(m, s);
+    const int64_t least = known ? start : least_start(m, s, t.counter);
     int64_t bound;
     if (least < 0 || t.step < 0 || s->condition->op != OP_LT)
         return t;
@@ -255,6 +273,18 @@ static void unroll(struct emit *m, const struct stmt *s)
     }
 }
 
+/* A counter that passes the end of its type goes round in a loop that does not end, so it does not. */
+bool emit_rises_from_0(const struct emit *m, const struct expr *e)
+{
+    int64_t more = 0;
+    if (e->op == OP_ADD && eval_int(e->args[1], NULL, &more))
+        e = e->args[0];
+    for (size_t i = 0; i < m->rising.count && e->op == OP_REF; i++)
+        if (m->rising.data[i].counter == e->sym)
+            return more >= 0 && more <= m->rising.data[i].step;
+    return false;
+}
+
 /* Emits several copies of the body in a turn while as many turns are left, then one at a time. */
 void emit_loop_of_threads(struct emit *m, const struct stmt *s)
 {
@@ -263,6 +293,10 @@ void emit_loop_of_threads(struct emit *m, const struct stmt *s)
         unroll(m, s);
         return;
     }
+    const size_t outer = m->rising.count;
+    struct rising rising;
+    if (find_rising(m, s, &rising))
+        vec_push(m->arena, &m->rising, rising);
     if (t.copies > 1) {
         enum dtype type = t.counter->type.dtype;
         struct scalar ahead = emit_constant(type, (t.copies - 1) * t.step);
@@ -273,4 +307,5 @@ void emit_loop_of_threads(struct emit *m, const struct stmt *s)
     }
     if (t.copies == 1 || !t.even)
         emit_loop_of_copies(m, s, &t, 1, emit_constant(DT_I32, 0));
+    m->rising.count = outer;
 }

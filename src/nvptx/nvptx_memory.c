@@ -251,7 +251,11 @@ static void copy_async(struct nvptx *n, const struct thread_operation *op)
     struct ptx_operand to = nvptx_element(n, &o[0]), from = global(n, &o[1], bytes);
     const char *text =
         o[4].integer == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
-    nvptx_guarded(n, ptx_emit(&n->build, text, to, from, ptx_int(o[4].integer)));
+    struct ptx_operand all[] = {to, from, ptx_int(o[4].integer), ptx_int(0)};
+    if (o[5].kind == THREAD_VALUE)
+        all[3] = ptx_not(nvptx_scalar(n, &o[5], DT_BOOL));
+    const bool all_read = o[5].kind != THREAD_VALUE && o[5].integer != 0;
+    nvptx_guarded(n, ptx_emit_list(&n->build, text, NULL, all, all_read ? 3 : 4));
 }
 
 static void mma(struct nvptx *n, const struct thread_operation *op)

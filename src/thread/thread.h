@@ -188,6 +188,8 @@ void thread_hoist(struct arena *a, struct thread_function *f);
 void thread_reach(struct arena *a, struct thread_function *f);
 /* Makes one operation of an integer product and an addition to it. Breaks: products may become unused. thread_fuse.c */
 void thread_fuse(struct arena *a, struct thread_function *f);
+/* Drops loads of elements that an earlier load of the region has, if nothing between them may write there. thread_reuse.c */
+void thread_reuse(struct arena *a, struct thread_function *f);
 /* Combines loads, and stores, of neighbouring elements of shared memory: 8 or 16 bytes in one. thread_combine.c */
 void thread_combine(struct arena *a, struct thread_function *f);
 /* Drops operations without effects whose results nothing needs, and what is passed to arguments of loops, and to results

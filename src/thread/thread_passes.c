@@ -23,6 +23,7 @@ void thread_optimise_elements(struct arena *a, struct thread_function *f)
     thread_reach(a, f);
     make_scalars_few(a, f);
     thread_drop_unused(a, f);
+    thread_reuse(a, f);
     thread_fuse(a, f);
     thread_drop_unused(a, f);
     thread_combine(a, f);

@@ -212,13 +212,14 @@ static uint32_t depth_of(const struct reaching *g, const struct term *t)
 static struct sum sum_of(struct reaching *g, const struct thread_operand *o, bool narrow,
                          bool words, int level);
 
-/* Returns a factor: a sum that no loop changes stays one value, so that its terms are not multiplied one by one. */
+/* Returns a factor: a sum that no loop changes stays one value, so that its terms are not multiplied one by one, and a
+ * constant that is added to it. */
 static struct sum factor_of(struct reaching *g, const struct thread_operand *o, bool narrow,
                             bool words, int level)
 {
     struct sum s = sum_of(g, o, narrow, words, level);
     const bool constant = s.count > 0 && s.term[0].count == 0;
-    if (o->kind != THREAD_VALUE || s.count < 2 || constant)
+    if (o->kind != THREAD_VALUE || s.count < 2)
         return s;
     for (int i = 0; i < s.count; i++)
         if (depth_of(g, &s.term[i]) > 0)
@@ -228,10 +229,18 @@ static struct sum factor_of(struct reaching *g, const struct thread_operand *o, 
     const struct thread_operation *op = g->info.data[v->number].definition;
     while (op && (op->op == THREAD_INDEX || (op->op == THREAD_CONVERT && (narrow || !words))) &&
            op->operands.data[0].kind == THREAD_VALUE) {
+        words |= op->op == THREAD_INDEX;
         v = op->operands.data[0].value;
         op = g->info.data[v->number].definition;
     }
-    return leaf_sum(v, narrow);
+    if (!constant)
+        return leaf_sum(v, narrow);
+    if (!op || op->op != THREAD_ADD || op->operands.data[1].kind != THREAD_INTEGER ||
+        !(words ? is_word(op->types[0]) : is_long(op->types[0])))
+        return s;
+    s = factor_of(g, &op->operands.data[0], narrow, words, level + 1);
+    add_term(&s, (struct term){.factor = op->operands.data[1].integer});
+    return s;
 }
 
 /* words: the value has 32 bits, and if the sum is not narrow it is an index. Returns false if the value is a leaf. */
@@ -534,10 +543,10 @@ static struct thread_operand place(struct reaching *g, struct frame *f, const st
 
 /* --- accesses --- */
 
-static void reach_global(struct reaching *g, struct frame *f, struct thread_operation *op)
+/* o: the array, the index and the constant of elements of `bytes` bytes. */
+static void reach_global(struct reaching *g, struct frame *f, struct thread_operand *o,
+                         int64_t bytes)
 {
-    const int64_t bytes = (int64_t)dtype_size(op->types[0]);
-    struct thread_operand *o = op->operands.data;
     if (o[0].kind != THREAD_VALUE ||
         (o[1].kind == THREAD_VALUE && o[1].value->type.dtype != DT_I64))
         return;
@@ -578,13 +587,18 @@ static void reach_shared(struct reaching *g, struct frame *f, struct thread_oper
 
 static void reach(struct reaching *g, struct frame *f, struct thread_operation *op)
 {
+    struct thread_operand *o = op->operands.data;
     g->build.where = op->where;
     switch (op->op) {
     case THREAD_LOAD:
     case THREAD_LOAD_CONST:
-    case THREAD_STORE: reach_global(g, f, op); break;
+    case THREAD_STORE: reach_global(g, f, o, (int64_t)dtype_size(op->types[0])); break;
+    case THREAD_COPY_ASYNC:
+        reach_shared(g, f, &o[0]);
+        reach_global(g, f, &o[1], thread_element_bytes(o[0].object));
+        break;
     case THREAD_LOAD_SHARED:
-    case THREAD_STORE_SHARED: reach_shared(g, f, &op->operands.data[0]); break;
+    case THREAD_STORE_SHARED: reach_shared(g, f, &o[0]); break;
     default: break;
     }
 }

@@ -97,7 +97,9 @@ CASES = [
     ("%p = eq.u32 %n, 3\n %g = undefined.f32 * 4\n %v = load_if.f32 %p, %out, %n, 1, %g", "a load under a predicate has one element"),
     ("shared f16 a[64] at 0\n %g = load_matrix.f16 a[%n], 1 * 8\n store_shared.f16 a[%n], %g", None),
     ("shared f16 a[64] at 0\n %g = load_matrix.f16 a[%n], 1 * 16", "one instruction moves 4, 8 or 16 bytes of a lane"),
-    ("shared f16 a[64] at 0\n copy_async a[%n], %out, %n, 0, 12", "one copy has 4, 8 or 16 bytes"),
+    ("shared f16 a[64] at 0\n copy_async a[%n], %out, %n, 0, 12, 1", "one copy has 4, 8 or 16 bytes"),
+    ("shared f16 a[64] at 0\n %p = lt.u32 %n, 3 copy_async a[0], %out, %n, 0, 16, %p copy_async a[8], %out, %n, 0, 8, 0", None),
+    ("shared f16 a[64] at 0\n copy_async a[%n], %out, %n, 0, 16, 2", "expected a predicate (bool), or 0 or 1"),
     # alignment in shared memory, where it is known
     ("shared f32 a[64] at 0\n %i = mul.u32 %n, 4\n %g = load_shared.f32 a[%i + 8] * 4\n store_shared.f32 a[%i + 4], %g", None),
     ("shared f32 a[64] at 0\n %i = mul.u32 %n, 4\n %g = load_shared.f32 a[%i + 2] * 4", "a multiple of 16 bytes"),
@@ -108,7 +110,7 @@ CASES = [
     ("shared f32 a[64] at 0\n loop (%i: u32 = 1) { %j = add.u32 %i, 3\n %g = load_shared.f32 a[%i] * 2\n %p = ge.u32 %j, 60\n break_if %p\n"
      "continue %j }", None),
     ("shared f16 a[64] at 0\n %i = shl.u32 %n, 3\n %g = load_matrix.f16 a[%i + 4], 0 * 8", "a multiple of 16 bytes"),
-    ("shared f16 a[64] at 0\n %i = shl.u32 %n, 3\n copy_async a[%i + 1], %out, %n, 0, 4", "a multiple of 4 bytes"),
+    ("shared f16 a[64] at 0\n %i = shl.u32 %n, 3\n copy_async a[%i + 1], %out, %n, 0, 4, 1", "a multiple of 4 bytes"),
     ("shared f16 a[64] at 0\n %p = eq.u32 %n, 3\n if %p { %v = load_shared.f16 a[%n] * 2 }", "a multiple of 4 bytes"),
     ("shared bf16 a[64] at 0\n %d = descriptor a[4], 16, 1024", "a multiple of 16 bytes"),
     ("shared f32 a[64] at 0\n %i = clip.u32 %n, 9, 9 %j = cdiv.u32 %i, 3\n %g = load_shared.f32 a[%j] * 2", "a multiple of 8 bytes"),
@@ -177,7 +179,7 @@ CASES = [
     ("%a = load.i64 %out, 5, 1 %b = shuffle_xor.i64 %a, 16 %c = shuffle.i64 %b, 3 store.i64 %out, %a, 0, %c %d = load.f64 %out, %a, 0 * 2\n"
      "%e = shuffle_xor.f64 %d, 1 %f = reduce_min.i64 %a store.f64 %out, %c, 0, %e store.i64 %out, %f, 0, %f", None),
     ("%i = convert.i32.u32 %n %a = load.f32 %out, %i, 0", "expected an index: a u32, a u64 or an i64"),
-    ("shared f16 a[64] at 0\n %i = convert.u64.u32 %n copy_async a[0], %out, %i, 8, 16", None),
+    ("shared f16 a[64] at 0\n %i = convert.u64.u32 %n copy_async a[0], %out, %i, 8, 16, 1", None),
     ("%a = load.u8 %out, %n, 0 * 3", "one instruction moves 1, 2, 4, 8 or 16 bytes"),
     ("shared f16 x[4] at 0\n %v = load_shared.f32 x[0]", "of the operation's type"),
     ("%g = undefined.f16 * 3 %h = join.f16 %g, %g", None),
@@ -230,6 +232,9 @@ CASES = [
 FACTORS = FLYING + "%p = eq.u32 %n, 3\n %f = undefined.bf16 * 8\n %x = undefined.f32 * 8\n %c = product_commit.f32 %s1\n %w = product_wait.f32 %c, 0\n"
 # A body, a pattern, and how often the PTX has it.
 PATTERNS = [
+    # bytes that are not read are zeros: under a predicate, or always
+    ("shared f16 a[64] at 0\n %p = lt.u32 %n, 3 copy_async a[0], %out, 0, 0, 16, %p copy_async a[8], %out, 0, 0, 8, 0 copy_async a[16], %out, 0, 0, 8, 1",
+     r"cp\.async\.c[ag]\.shared\.global \[%r\d+(\+16)?\], \[%rd\d+\], (16, !%p\d|8, 0);", 2),
     # a commit is no fence
     (FLYING + "%f = undefined.bf16 * 8 %x = undefined.f32 * 8 %e = undefined.f32 * 32 product_fence %h = convert.bf16.f32 %x\n"
               "%c = product_commit.f32 %s1 %s2 = product_from.f32.bf16.bf16 %e, %h, %d, 0, 0 %k = product_commit.f32 %s2\n"

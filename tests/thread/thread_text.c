@@ -42,6 +42,7 @@ static const struct {
     {"--pass=hoist", thread_hoist},           {"--pass=reach", thread_reach},
     {"--pass=combine", thread_combine},       {"--pass=drop_unused", thread_drop_unused},
     {"--pass=add_fences", thread_add_fences}, {"--pass=fuse", thread_fuse},
+    {"--pass=reuse", thread_reuse},
 };
 
 /* Prints what `option` says. Returns whether the text is right. */

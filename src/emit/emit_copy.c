@@ -1,0 +1,635 @@
+/* Copies by all threads: assignments to parts of shared arrays and of views that no thread of a thread-level kernel does for
+ * itself. The block's warps deal the elements as layout_blocked says, in vectors as wide as by(…) of the part of a view says. A
+ * block whose threads are no whole warps takes elements in turn. All elements are read before the first one is written. */
+#include "emit/emit_own.h"
+#include "layout/layout_named.h"
+#include "plan/plan.h"
+
+enum { VECTOR_BYTES = 16, MOST_TURNS = 8, MOST_REGISTERS = 512 };
+
+/* How the threads deal a tile. */
+struct deal {
+    const struct type *type; /* the target's */
+    bool in_turn;            /* element by element; else: */
+    struct layout layout;
+    struct scalar thread[MAX_RANK]; /* coordinates of the thread's first element, i32 */
+    int64_t most[MAX_RANK];         /* the greatest of any thread */
+    struct scalar first;            /* bool: no thread before this one has the same elements */
+    int vector;                     /* elements that a thread moves together */
+    int64_t pieces;                 /* of a thread: vectors */
+    struct scalar number;           /* of the thread in its block, i32 */
+};
+
+/* A coordinate of an element: what is of the thread, and a constant. */
+struct coordinate {
+    struct scalar thread; /* i32 */
+    int64_t more;
+};
+
+/* A vector of the target's elements. */
+struct piece {
+    struct coordinate at[MAX_RANK]; /* of its first element */
+    struct scalar mine;             /* bool: it is one, and this thread moves it */
+};
+
+static struct scalar number(int64_t v)
+{
+    return emit_constant(DT_I32, v);
+}
+
+static struct scalar plus(struct emit *m, struct scalar a, struct scalar b)
+{
+    return emit_op2(m, THREAD_ADD, DT_I32, a, b);
+}
+
+static struct scalar both(struct emit *m, struct scalar a, struct scalar b)
+{
+    return emit_op2(m, THREAD_AND, DT_BOOL, a, b);
+}
+
+/* --- which thread has what --- */
+
+static struct scalar place_of_thread(struct emit *m, int axis)
+{
+    const struct expr e = {.op = OP_THREAD, .type = {.dtype = DT_I32}, .axis = axis};
+    return emit_scalar(m, &e);
+}
+
+static struct scalar whole(struct emit *m, struct coordinate c)
+{
+    return plus(m, c.thread, number(c.more));
+}
+
+static int64_t threads_along(const struct emit *m, int axis)
+{
+    return m->kernel->threads[axis] > 0 ? m->kernel->threads[axis] : 1;
+}
+
+static struct scalar number_of_thread(struct emit *m)
+{
+    struct scalar at = place_of_thread(m, 0);
+    int64_t step = 1;
+    for (int i = 1; i < 3; i++) {
+        step *= threads_along(m, i - 1);
+        if (threads_along(m, i) > 1)
+            at = plus(m, emit_op2(m, THREAD_MUL, DT_I32, place_of_thread(m, i), number(step)), at);
+    }
+    return at;
+}
+
+/* Some bits of the thread's number in its block, which move its elements along an axis: number / weight % extent. */
+struct run {
+    int64_t weight, extent, step; /* step 0: all of them have the same elements */
+    int axis;
+};
+
+/* Returns the digit: of the thread's place along one axis, if no other takes part in it. */
+static struct scalar digit_of(struct emit *m, const struct deal *d, const struct run *r)
+{
+    int64_t below = 1, end = kernel_block_threads(m->kernel), weight = r->weight;
+    struct scalar v = d->number;
+    for (int i = 0; i < 3; i++) {
+        const int64_t above = below * threads_along(m, i);
+        if (weight % below == 0 && above % (weight * r->extent) == 0) {
+            v = place_of_thread(m, i);
+            weight /= below;
+            end = threads_along(m, i);
+            break;
+        }
+        below = above;
+    }
+    v = emit_by(m, THREAD_DIV, emit_as(m, v, DT_U32), weight);
+    if (weight * r->extent < end)
+        v = emit_by(m, THREAD_REM, v, r->extent);
+    return emit_as(m, v, DT_I32);
+}
+
+/* Finds the runs of a layout's lanes and warps, those that follow each other as one. Returns their number; -1: some do not
+ * add, or move elements along two axes. */
+static int find_runs(const struct layout *l, struct run *runs)
+{
+    int count = 0;
+    for (int i = 0; i < l->digit_count; i++) {
+        const struct layout_digit *g = &l->digits[i];
+        const enum layout_axis in = l->ins[g->in].axis;
+        struct run r = {.extent = g->extent, .weight = layout_weight(l, i)};
+        if (in == AXIS_REG || g->extent == 1)
+            continue;
+        r.weight *= in == AXIS_WARP ? WARP_LANES : 1;
+        for (int j = 0; j < l->out_count; j++) {
+            if (g->xor [j] || (g->add[j] && r.step))
+                return -1;
+            if (g->add[j])
+                r.step = g->add[j], r.axis = j;
+        }
+        struct run *last = count ? &runs[count - 1] : NULL;
+        if (last && last->axis == r.axis && last->weight * last->extent == r.weight &&
+            last->step * last->extent == r.step && r.step)
+            last->extent *= r.extent;
+        else
+            runs[count++] = r;
+    }
+    return count;
+}
+
+static bool deal_to_warps(struct emit *m, struct deal *d)
+{
+    const struct type *t = d->type;
+    const int warps = (int)(kernel_block_threads(m->kernel) / WARP_LANES);
+    int32_t extents[MAX_RANK];
+    for (int i = 0; i < t->rank; i++)
+        extents[i] = (int32_t)t->extent[i];
+    if (!layout_blocked(extents, t->rank, dtype_table[t->dtype].bits, d->vector, warps, &d->layout))
+        return false;
+    layout_runs(&d->layout);
+    struct run runs[LAYOUT_DIGITS];
+    const int count = find_runs(&d->layout, runs);
+    for (int i = 0; i < count; i++) {
+        const struct run *r = &runs[i];
+        struct scalar v = digit_of(m, d, r);
+        if (!r->step) {
+            d->first = both(m, d->first, emit_op2(m, THREAD_EQ, DT_I32, v, number(0)));
+            continue;
+        }
+        v = emit_op2(m, THREAD_MUL, DT_I32, v, number(r->step));
+        d->thread[r->axis] = plus(m, v, d->thread[r->axis]);
+        d->most[r->axis] += (r->extent - 1) * r->step;
+    }
+    d->pieces = layout_in_extent(&d->layout, AXIS_REG) / d->vector;
+    return count >= 0 && d->pieces * d->vector <= MOST_REGISTERS;
+}
+
+static struct piece piece_in_turn(struct emit *m, const struct deal *d, struct scalar at)
+{
+    const int64_t count = type_elements(d->type);
+    struct piece p = {.mine = emit_op2(m, THREAD_LT, DT_I32, at, number(count))};
+    int64_t left = count;
+    struct scalar rest = emit_as(m, at, DT_U32);
+    for (int i = d->type->rank - 1; i >= 0; i--) {
+        left /= d->type->extent[i];
+        p.at[i].thread =
+            emit_as(m, left > 1 ? emit_by(m, THREAD_REM, rest, d->type->extent[i]) : rest, DT_I32);
+        rest = emit_by(m, THREAD_DIV, rest, d->type->extent[i]);
+    }
+    return p;
+}
+
+static struct piece piece_at(struct emit *m, const struct deal *d, int64_t i)
+{
+    int32_t in[LAYOUT_INS] = {0}, out[LAYOUT_OUTS];
+    if (d->in_turn)
+        return piece_in_turn(m, d, plus(m, d->number, number(i * kernel_block_threads(m->kernel))));
+    struct piece p = {.mine = d->first};
+    in[layout_in_index(&d->layout, AXIS_REG)] = (int32_t)(i * d->vector);
+    layout_apply(&d->layout, in, out);
+    for (int j = 0; j < d->type->rank; j++) {
+        const int64_t extent = d->type->extent[j];
+        p.at[j] = (struct coordinate){d->thread[j], out[j]};
+        if (d->most[j] + out[j] >= extent)
+            p.mine = both(m, p.mine,
+                          emit_op2(m, THREAD_LT, DT_I32, d->thread[j], number(extent - out[j])));
+    }
+    return p;
+}
+
+/* --- places of an access --- */
+
+struct element {
+    struct scalar index[MAX_RANK]; /* of the symbol */
+    struct scalar inside;          /* bool */
+};
+
+static struct scalar value_at(struct emit *m, const struct expr *e, const struct coordinate *at,
+                              struct scalar mine);
+
+static struct scalar extent_of(struct emit *m, const struct sym *s, int axis)
+{
+    return s->storage == ST_VIEW ? emit_scalar(m, s->dims[axis]) : number(s->type.extent[axis]);
+}
+
+static struct facts facts_of_extent(struct emit *m, const struct sym *s, int axis)
+{
+    return s->storage == ST_VIEW ? emit_facts_of(m, s->dims[axis])
+                                 : facts_exactly(s->type.extent[axis]);
+}
+
+static bool divides(int64_t n, int64_t of)
+{
+    return of % n == 0;
+}
+
+/* Returns whether start + at is within the axis. The limits of `at` are subtracted from those of the axis: so what a loop
+ * compares is its start, and nothing wraps. */
+static struct scalar is_inside(struct emit *m, const struct expr *e, int axis, struct scalar start,
+                               struct coordinate at, int64_t length)
+{
+    struct facts from = emit_facts_of(m, e->index[axis].value),
+                 limit = facts_of_extent(m, e->sym, axis);
+    const bool upper = from.greatest > INT32_MAX || from.greatest + length > limit.least;
+    struct scalar extent = extent_of(m, e->sym, axis), inside = emit_constant(DT_BOOL, 1);
+    const enum dtype t = start.dtype == DT_I32 && extent.dtype == DT_I32 ? DT_I32 : DT_I64;
+    if (divides(length, facts_divisor(&from)) && divides(length, facts_divisor(&limit)))
+        at = (struct coordinate){number(0), 0};
+    struct scalar thread = emit_as(m, at.thread, t), more = emit_constant(t, -at.more);
+    start = emit_as(m, start, t);
+    extent = emit_as(m, extent, t);
+    if (upper) {
+        struct scalar end = emit_op2(m, THREAD_SUB, t, extent, thread);
+        inside = emit_op2(m, THREAD_LT, t, start, emit_op2(m, THREAD_ADD, t, end, more));
+    }
+    if (from.least < 0 && !emit_rises_from_0(m, e->index[axis].value)) {
+        struct scalar least = emit_op2(m, THREAD_SUB, t, more, thread);
+        inside = both(m, inside, emit_op2(m, THREAD_GE, t, start, least));
+    }
+    return inside;
+}
+
+/* Returns whether an index that any number may be is one of the axis. */
+static struct scalar is_index(struct emit *m, const struct sym *s, int axis, struct scalar index)
+{
+    struct scalar extent = extent_of(m, s, axis);
+    const enum dtype t = index.dtype == DT_I32 && extent.dtype == DT_I32 ? DT_U32 : DT_U64;
+    index = emit_as(m, emit_as(m, index, t == DT_U32 ? DT_I32 : DT_I64), t);
+    return emit_op2(m, THREAD_LT, t, index, emit_as(m, extent, t));
+}
+
+static struct scalar sum_of(struct emit *m, struct scalar start, struct coordinate at)
+{
+    const enum dtype t = start.dtype == DT_I32 ? DT_I32 : DT_I64;
+    start = emit_as(m, start, t);
+    start = emit_op2(m, THREAD_ADD, t, start, emit_as(m, at.thread, t));
+    return emit_op2(m, THREAD_ADD, t, start, emit_constant(t, at.more));
+}
+
+/* at: coordinates in the access's tile; `inside` holds only for threads that move the element. */
+static struct element element_at(struct emit *m, const struct expr *e, const struct coordinate *at,
+                                 struct scalar mine)
+{
+    struct element x = {.inside = mine};
+    int axis = 0;
+    for (int i = 0; i < e->sym->type.rank; i++) {
+        const struct index *index = i < e->indices ? &e->index[i] : NULL;
+        const enum index_kind kind = index ? index->kind : IX_ALL;
+        if (kind == IX_ALL) {
+            x.index[i] = whole(m, at[axis++]);
+            continue;
+        }
+        struct scalar start = kind == IX_GATHER ? value_at(m, index->value, &at[axis], mine)
+                                                : emit_scalar(m, index->value);
+        x.index[i] = kind == IX_SLICE ? sum_of(m, start, at[axis]) : start;
+        if (kind == IX_SLICE && !index->inside)
+            x.inside = both(m, x.inside, is_inside(m, e, i, start, at[axis], e->type.extent[axis]));
+        if (kind == IX_GATHER || (kind == IX_ELEMENT && e->otherwise))
+            x.inside = both(m, x.inside, is_index(m, e->sym, i, start));
+        axis += kind != IX_ELEMENT;
+    }
+    return x;
+}
+
+/* Bytes that a thread may move together along the last axis of the part. */
+static int together(struct emit *m, const struct expr *e, int elements)
+{
+    const struct sym *s = e->sym;
+    int64_t size = (int64_t)dtype_size(s->type.dtype), stride = 1, divisor = elements;
+    if (s->storage == ST_VIEW) {
+        const int bytes = plan_copier_of(m->options->target, e).bytes;
+        return elements * size <= bytes ? elements : (int)(bytes / size);
+    }
+    int axis = e->type.rank;
+    for (int i = s->type.rank - 1; i >= 0; i--) {
+        const struct index *index = i < e->indices ? &e->index[i] : NULL;
+        const enum index_kind kind = index ? index->kind : IX_ALL;
+        struct facts start = facts_exactly(0);
+        if (kind == IX_GATHER || (kind == IX_ELEMENT && i == s->type.rank - 1))
+            return 1;
+        if (kind != IX_ALL)
+            start = emit_facts_of(m, index->value);
+        axis -= kind != IX_ELEMENT;
+        const bool moves = kind != IX_ELEMENT && axis != e->type.rank - 1;
+        while (!divides(divisor, facts_divisor(&start) % divisor * stride) ||
+               (moves && !divides(divisor, stride)))
+            divisor /= 2;
+        stride *= s->type.extent[i];
+    }
+    while (emit_object(m, s)->at % (divisor * size) != 0)
+        divisor /= 2;
+    return (int)divisor;
+}
+
+/* --- reading --- */
+
+static struct scalar otherwise_of(struct emit *m, const struct expr *e)
+{
+    const enum dtype t = e->sym->type.dtype;
+    return e->otherwise && e->otherwise->type.rank == 0
+               ? emit_as(m, emit_scalar(m, e->otherwise), t)
+               : emit_constant(t, 0);
+}
+
+/* Loads `count` neighbours; what stands for those that are outside, if they are. */
+static struct scalar load(struct emit *m, const struct expr *e, const struct element *x, int count)
+{
+    const enum dtype t = e->sym->type.dtype;
+    struct scalar otherwise = otherwise_of(m, e);
+    if (count > 1 && x->inside.o.kind == THREAD_VALUE)
+        otherwise.o = emit_splat(m, t, otherwise.o, count);
+    return emit_load_if(m, e, x->index, count, x->inside, otherwise);
+}
+
+static const struct coordinate origin = {.thread = {{.kind = THREAD_INTEGER}, DT_I32}};
+
+/* Coordinates of an operand that is broadcast to the type. */
+static void spread(const struct type *from, const struct type *to, const struct coordinate *at,
+                   struct coordinate *own)
+{
+    for (int i = 0; i < from->rank; i++)
+        own[i] = from->extent[i] == 1 ? origin : at[to->rank - from->rank + i];
+}
+
+/* Coordinates in a tile of as many elements and another shape. */
+static void reshape(struct emit *m, const struct type *from, const struct type *to,
+                    const struct coordinate *at, struct coordinate *own)
+{
+    struct scalar place = number(0);
+    for (int i = 0; i < to->rank; i++)
+        place =
+            plus(m, emit_op2(m, THREAD_MUL, DT_I32, place, number(to->extent[i])), whole(m, at[i]));
+    place = emit_as(m, place, DT_U32);
+    for (int i = from->rank - 1; i >= 0; i--) {
+        own[i] = (struct coordinate){
+            emit_as(m, emit_by(m, THREAD_REM, place, from->extent[i]), DT_I32), 0};
+        place = emit_by(m, THREAD_DIV, place, from->extent[i]);
+    }
+}
+
+static struct scalar operation_at(struct emit *m, const struct expr *e, const struct coordinate *at,
+                                  struct scalar mine)
+{
+    enum { MOST_ARGS = 3 };
+    struct scalar args[MOST_ARGS] = {0};
+    struct coordinate own[MAX_RANK];
+    const bool shaped = e->op == OP_BROADCAST || e->op == OP_CAST;
+    if (e->count < 1 || e->count > MOST_ARGS ||
+        !(shaped || op_is_elementwise(e->op) || e->op == OP_WHERE || e->op == OP_SELECT)) {
+        emit_missing(m, e->loc, arena_printf(m->arena, "`%s` of tiles", op_table[e->op].text),
+                     NULL);
+        return emit_constant(e->type.dtype, 0);
+    }
+    for (int i = 0; i < e->count && !m->failed; i++) {
+        spread(&e->args[i]->type, &e->type, at, own);
+        args[i] = value_at(m, e->args[i], own, mine);
+    }
+    if (m->failed)
+        return emit_constant(e->type.dtype, 0);
+    return shaped ? emit_as(m, args[0], e->type.dtype) : emit_apply_scalars(m, e, args);
+}
+
+/* Returns an element of a tile that no thread has for itself; any value to threads that do not move it. */
+static struct scalar value_at(struct emit *m, const struct expr *e, const struct coordinate *at,
+                              struct scalar mine)
+{
+    struct coordinate own[MAX_RANK];
+    if (e->type.rank == 0)
+        return emit_scalar(m, e);
+    switch (e->op) {
+    case OP_ACCESS: {
+        const struct element x = element_at(m, e, at, mine);
+        return load(m, e, &x, 1);
+    }
+    case OP_IOTA:
+        for (int i = 0; i < e->type.rank; i++)
+            if (e->type.extent[i] != 1)
+                return emit_as(m, whole(m, at[i]), e->type.dtype);
+        return emit_constant(e->type.dtype, 0);
+    case OP_TRANS:
+        for (int i = 0; i < e->type.rank; i++)
+            own[i] = at[i < e->type.rank - 2 ? i : 2 * e->type.rank - 3 - i];
+        return value_at(m, e->args[0], own, mine);
+    case OP_RESHAPE:
+        reshape(m, &e->args[0]->type, &e->type, at, own);
+        return value_at(m, e->args[0], own, mine);
+    default: return operation_at(m, e, at, mine);
+    }
+}
+
+/* --- copies --- */
+
+static bool is_slice(const struct expr *e, enum storage storage)
+{
+    return e->op == OP_ACCESS && e->sym->storage == storage && e->type.rank > 0;
+}
+
+/* Returns whether elements go as they are. */
+static bool is_plain(const struct expr *target, const struct expr *value)
+{
+    return value->op == OP_ACCESS && type_same_shape(&value->type, &target->type) &&
+           value->sym->type.dtype == target->sym->type.dtype && value->type.dtype != DT_BOOL;
+}
+
+struct narrowest {
+    struct emit *m;
+    const struct expr *target;
+    int vector;
+};
+
+static int widest_of(struct emit *m, const struct expr *e)
+{
+    return plan_copier_of(m->options->target, e).bytes / (int)dtype_size(e->type.dtype);
+}
+
+static void note_copy(void *user, struct stmt *s)
+{
+    struct narrowest *n = user;
+    const struct expr *to = n->target;
+    const bool stores = s->kind == STMT_ASSIGN || s->kind == STMT_ASYNC_COPY;
+    if (!stores || s->target->sym != to->sym || !is_slice(s->value, ST_VIEW) ||
+        !type_same_shape(&s->target->type, &to->type) || !is_plain(s->target, s->value))
+        return;
+    const int vector = widest_of(n->m, s->value);
+    n->vector = vector < n->vector ? vector : n->vector;
+}
+
+/* Elements that a thread moves together. The copies of a whole array are dealt alike, so that each thread waits for what it
+ * brings. */
+static int choose_vector(struct emit *m, const struct expr *target, const struct expr *value)
+{
+    const struct type *t = &target->type;
+    const bool copies = is_slice(value, ST_VIEW) && is_plain(target, value);
+    const int64_t last = t->extent[t->rank - 1], threads = kernel_block_threads(m->kernel);
+    int vector = VECTOR_BYTES / (int)dtype_size(t->dtype);
+    if (target->sym->storage == ST_VIEW) {
+        vector = widest_of(m, target);
+    } else if (copies) {
+        struct narrowest n = {m, target, vector};
+        stmt_walk(m->kernel->body, note_copy, &n);
+        vector = n.vector;
+    }
+    while (vector > 1 && (last % vector != 0 || (!(copies && target->sym->storage == ST_SHARED) &&
+                                                 vector * threads > type_elements(t))))
+        vector /= 2;
+    return vector > 1 ? vector : 1;
+}
+
+static bool deal(struct emit *m, const struct expr *target, const struct expr *value,
+                 struct deal *d)
+{
+    const int64_t threads = kernel_block_threads(m->kernel);
+    *d = (struct deal){.type = &target->type, .in_turn = threads % WARP_LANES != 0, .vector = 1};
+    d->number = number_of_thread(m);
+    d->first = emit_constant(DT_BOOL, 1);
+    for (int i = 0; i < MAX_RANK; i++)
+        d->thread[i] = number(0);
+    d->pieces = (type_elements(d->type) + threads - 1) / threads;
+    if (!d->in_turn)
+        d->vector = choose_vector(m, target, value);
+    if (d->in_turn || deal_to_warps(m, d))
+        return true;
+    emit_missing(m, target->loc, "a copy of more than 512 elements of a thread",
+                 "copy parts of it in a loop");
+    return false;
+}
+
+static void store(struct emit *m, const struct expr *target, const struct piece *p, int vector,
+                  const struct scalar *v)
+{
+    const enum dtype t = target->sym->type.dtype;
+    const int count = vector > 1 ? together(m, target, vector) : 1;
+    for (int i = 0; i < vector; i += count) {
+        struct piece part = *p;
+        struct thread_operand all[VECTOR_BYTES];
+        part.at[target->type.rank - 1].more += i;
+        const struct element x = element_at(m, target, part.at, p->mine);
+        for (int k = 0; k < count; k++)
+            all[k] = v[i + k].o;
+        struct scalar all_of = {v[0].o, t};
+        if (v[0].o.kind != THREAD_VALUE || v[0].o.value->type.count != count || count == 1)
+            all_of.o = emit_join(m, t, all, count);
+        emit_store_if(m, target, x.index, x.inside, all_of);
+    }
+}
+
+/* Reads the value for a piece: *v, an element each, or all in the first. */
+static void read(struct emit *m, const struct expr *target, const struct expr *value,
+                 const struct piece *p, int vector, struct scalar *v)
+{
+    const struct type *t = &target->type;
+    struct coordinate own[MAX_RANK];
+    if (vector > 1 && is_plain(target, value) && together(m, value, vector) == vector &&
+        together(m, target, vector) == vector) {
+        const struct element x = element_at(m, value, p->at, p->mine);
+        v[0] = load(m, value, &x, vector);
+        return;
+    }
+    for (int i = 0; i < vector; i++) {
+        spread(&value->type, t, p->at, own);
+        if (value->type.rank > 0 && value->type.extent[value->type.rank - 1] > 1)
+            own[value->type.rank - 1].more += i;
+        v[i] = emit_as(m, value_at(m, value, own, p->mine), target->sym->type.dtype);
+    }
+}
+
+static const struct sym *memory_of(const struct sym *s)
+{
+    return s->storage == ST_VIEW && s->base ? s->base : s;
+}
+
+/* Returns whether the value reads elements that another thread may write. */
+static bool reads_others(const struct expr *e, const struct expr *target)
+{
+    bool found =
+        e->op == OP_ACCESS && memory_of(e->sym) == memory_of(target->sym) && !expr_same(e, target);
+    for (int i = 0; i < e->count && !found; i++)
+        found = reads_others(e->args[i], target);
+    return found;
+}
+
+/* Moves one piece in each turn of a loop. */
+static void copy_in_loop(struct emit *m, const struct deal *d, const struct expr *target,
+                         const struct expr *value)
+{
+    const int64_t threads = kernel_block_threads(m->kernel);
+    struct thread_operation *loop = thread_add_control(&m->b, THREAD_LOOP);
+    struct thread_region *outer = m->b.region, *r = arena_new(m->arena, struct thread_region);
+    struct thread_value *i =
+        thread_new_value(&m->b, (struct thread_type){.dtype = DT_I32, .count = 1});
+    struct scalar v, at = {thread_use(i), DT_I32};
+    vec_push(m->arena, &loop->operands, d->number.o);
+    vec_push(m->arena, &r->arguments, i);
+    vec_push(m->arena, &loop->regions, r);
+    m->b.region = r;
+    const struct piece p = piece_in_turn(m, d, at);
+    read(m, target, value, &p, 1, &v);
+    if (reads_others(value, target))
+        emit_missing(m, target->loc, "a large copy of an array to itself", NULL);
+    store(m, target, &p, 1, &v);
+    struct scalar next = plus(m, at, number(threads));
+    struct scalar turned = emit_op2(m, THREAD_SUB, DT_I32, next, d->number);
+    struct scalar done = emit_op2(m, THREAD_GE, DT_I32, turned, number(d->pieces * threads));
+    struct thread_operation *leave = thread_add_control(&m->b, THREAD_BREAK_IF);
+    vec_push(m->arena, &leave->operands, done.o);
+    struct thread_operation *again = thread_add_control(&m->b, THREAD_CONTINUE);
+    vec_push(m->arena, &again->operands, next.o);
+    m->b.region = outer;
+}
+
+void emit_copy(struct emit *m, const struct expr *target, const struct expr *value)
+{
+    struct deal d;
+    if (!deal(m, target, value, &d))
+        return;
+    if (d.in_turn && d.pieces > MOST_TURNS) {
+        copy_in_loop(m, &d, target, value);
+        return;
+    }
+    struct scalar *v = arena_array(m->arena, struct scalar, d.pieces * d.vector + 1);
+    struct piece *p = arena_array(m->arena, struct piece, d.pieces + 1);
+    for (int64_t i = 0; i < d.pieces && !m->failed; i++) {
+        p[i] = piece_at(m, &d, i);
+        read(m, target, value, &p[i], d.vector, &v[i * d.vector]);
+    }
+    if (reads_others(value, target))
+        emit_sync(m);
+    for (int64_t i = 0; i < d.pieces && !m->failed; i++)
+        store(m, target, &p[i], d.vector, &v[i * d.vector]);
+}
+
+/* --- in the background --- */
+
+static bool may_fly(struct emit *m, const struct stmt *s, const struct deal *d)
+{
+    const int bytes = d->vector * (int)dtype_size(s->target->type.dtype);
+    return plan_copier_of(m->options->target, s->value).copier->to == COPIER_SHARED &&
+           is_plain(s->target, s->value) && !s->value->otherwise &&
+           (bytes == 4 || bytes == 8 || bytes == 16) &&
+           together(m, s->target, d->vector) == d->vector && !d->in_turn;
+}
+
+void emit_copy_async(struct emit *m, const struct stmt *s)
+{
+    struct deal d;
+    if (s->hint)
+        emit_missing(m, s->loc, "a hint for the cache", NULL);
+    if (m->failed || !deal(m, s->target, s->value, &d))
+        return;
+    if (!may_fly(m, s, &d)) {
+        emit_copy(m, s->target, s->value);
+        return;
+    }
+    const int64_t bytes = (int64_t)d.vector * (int64_t)dtype_size(s->target->type.dtype);
+    for (int64_t i = 0; i < d.pieces; i++) {
+        const struct piece p = piece_at(m, &d, i);
+        const struct scalar all = emit_constant(DT_BOOL, 1);
+        const struct element from = element_at(m, s->value, p.at, all);
+        const struct element to = element_at(m, s->target, p.at, p.mine);
+        const struct scalar there = to.inside;
+        if (there.o.kind != THREAD_VALUE && !there.o.integer)
+            continue;
+        struct thread_region *outer = emit_open_if(m, there);
+        const struct thread_operand element = emit_shared_at(m, s->target->sym, to.index),
+                                    base = emit_base(m, s->value->sym),
+                                    at = emit_view_at(m, s->value->sym, from.index).o;
+        THREAD_ADD_OP(&m->b, THREAD_COPY_ASYNC, DT_NONE, DT_NONE, element, base, at,
+                      thread_integer(0), thread_integer(bytes), from.inside.o);
+        m->b.region = outer;
+    }
+}
