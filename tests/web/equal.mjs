@@ -24,7 +24,7 @@ let wrong = 0,
   inEngine = 0;
 // Values that differ between two runs. `simulated` is one of them, because `check` simulates launches until some seconds are over.
 const TIMES = /("(?:milliseconds|median_ms|seconds|gflops|gbytes_per_s|simulated)": )[-+.e0-9]+/g;
-// What `check` says of slow paths depends on the instructions of the processor.
+// The slow paths that `check` lists depend on the instructions of the processor.
 const SLOW = /("slow": )(?:null|"(?:\\.|[^"\\])*")/g;
 
 function inNative(args, cwd) {
