@@ -165,12 +165,15 @@ struct driver_memory {
     /* A node of a graph allocates it at each launch, always at the same address; before the first
      * one it counts as freed, at no place. */
     bool of_graph;
-    const struct driver_graph *owner; /* that graph; NULL: destroyed */
-    bool freed_inside, freed_outside; /* a node of that graph frees it; a node of another */
+    const struct driver_graph *owner;   /* that graph; NULL: destroyed */
+    bool freed_inside, freed_outside;   /* a node of that graph frees it; a node of another */
+    struct driver_condition *condition; /* that it is the variable of; NULL: none */
 };
 /* Allocates; `host`: the caller's memory, for DRIVER_REGISTERED_MEMORY. */
 int driver_memory_make(enum driver_memory_type type, size_t bytes, void *host,
                        struct driver_memory **out);
+/* Makes the variable of a condition. */
+int driver_memory_make_condition(struct driver_condition *c);
 /* Makes memory of a graph, which no launch has allocated so far. */
 int driver_memory_reserve(size_t bytes, struct driver_memory **out);
 /* Allocates memory of a graph, whose bytes then are not initialised. */

@@ -131,6 +131,16 @@ struct driver_allocation_node {
     uint64_t address; /* set by the call */
 };
 
+/* CUDA_CONDITIONAL_NODE_PARAMS */
+struct driver_conditional_node {
+    uint64_t handle;
+    int type; /* enum driver_branch */
+    unsigned size;
+    void **bodies; /* set by the call: `size` graphs */
+    void *context;
+};
+enum driver_branch { DRIVER_IF, DRIVER_WHILE, DRIVER_SWITCH }; /* CUgraphConditionalNodeType */
+
 /* CUgraphNodeParams */
 struct driver_any_node {
     int kind, reserved[3]; /* CUgraphNodeType */
@@ -149,6 +159,7 @@ struct driver_any_node {
             int ownership; /* enum driver_ownership */
         } graph;
         struct driver_allocation_node allocation;
+        struct driver_conditional_node conditional;
         uint64_t freed;
         void *event;
     } of;

@@ -115,6 +115,10 @@ int driver_capture_add(struct driver_stream *s, const struct driver_task *t)
         c->invalid = true;
         return DRIVER_CAPTURE_UNSUPPORTED;
     }
+    if (!driver_graph_takes(c->graph, t)) {
+        c->invalid = true;
+        return driver_graph_refuse_in_body();
+    }
     if (!suit_edges(s, t)) {
         c->invalid = true;
         return DRIVER_INVALID_VALUE;
@@ -238,7 +242,7 @@ static int begin(void *stream, int mode, struct driver_graph *into)
         free(c);
         return DRIVER_OUT_OF_MEMORY;
     }
-    c->graph->owned = true;
+    c->graph->captured = true;
     captures = c;
     driver_trace("stream %d", s->number);
     return DRIVER_SUCCESS;
@@ -280,7 +284,7 @@ int cuStreamBeginCaptureToGraph(void *stream, void *graph, void *const *before, 
     IN_CONTEXT;
     struct driver_graph *g = driver_graph_of(graph);
     struct driver_stream *s = driver_stream_of(stream);
-    if (!g || g->ready || g->owned || (count && !before))
+    if (!g || g->ready || g->captured || (count && !before))
         return DRIVER_INVALID_VALUE;
     int result = begin(stream, mode, g);
     if (result != DRIVER_SUCCESS)
@@ -329,7 +333,7 @@ static void end(struct driver_capture *c, bool keeps)
         if (s && s->capture == c)
             leave(s);
     }
-    c->graph->owned = false;
+    c->graph->captured = false;
     if (!keeps && !c->into)
         driver_graph_free(c->graph);
     free(c);
@@ -358,8 +362,10 @@ int cuStreamEndCapture(void *stream, void **graph)
     const struct driver_stream *s = driver_stream_of(stream);
     struct driver_capture *c = s ? s->capture : NULL;
     int result = DRIVER_SUCCESS;
-    if (!s || !graph)
+    if (!s || (!graph && !(c && c->into))) /* the caller has a graph that was captured into */
         return s ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
+    void *unwanted;
+    graph = graph ? graph : &unwanted;
     *graph = NULL;
     if (!c || c->first != s)
         return c ? DRIVER_CAPTURE_UNMATCHED : DRIVER_INVALID_VALUE;

@@ -250,7 +250,7 @@ static int report_leaks(void *user)
 {
     (void)user;
     for (const struct driver_memory *m = driver_memory_next(NULL); m; m = driver_memory_next(m)) {
-        if (m->freed_by || m->type == DRIVER_REGISTERED_MEMORY)
+        if (m->freed_by || m->condition || m->type == DRIVER_REGISTERED_MEMORY)
             continue;
         const struct driver_fault fault = {
             .kind = "leak",

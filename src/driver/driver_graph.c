@@ -176,6 +176,8 @@ void driver_graph_free(struct driver_graph *g)
         return;
     if (g->has_memory)
         driver_graph_forget_memory(g);
+    for (struct driver_condition *c = g->conditions; c; c = c->next)
+        c->graph = NULL;
     if (g->instance)
         g->instance->source = NULL;
     if (g->source)
@@ -214,6 +216,8 @@ struct driver_graph *driver_graph_copy(const struct driver_graph *from)
     bool good = g;
     if (g)
         g->has_memory = from->has_memory;
+    if (g)
+        g->has_branches = from->has_branches;
     for (int i = 0; good && i < from->nodes.count; i++) {
         const struct driver_node *n = from->nodes.list[i];
         struct driver_node *made = driver_graph_add(g, &n->task, NULL);
@@ -244,6 +248,9 @@ struct driver_node *driver_graph_find(const struct driver_graph *g,
             return n;
         if (n->task.kind == TASK_GRAPH)
             inside = driver_graph_find(n->task.graph, origin);
+        for (unsigned k = 0; n->task.kind == TASK_CONDITIONAL && !inside && k < n->task.body_count;
+             k++)
+            inside = driver_graph_find(n->task.bodies[k], origin);
         if (inside)
             return inside;
     }
@@ -265,7 +272,7 @@ int cuGraphDestroy(void *graph)
 {
     ENTER;
     struct driver_graph *g = driver_graph_of(graph);
-    if (!g || g->owned || g->ready)
+    if (!g || g->owned || g->captured || g->ready)
         return DRIVER_INVALID_VALUE;
     driver_graph_free(g);
     return DRIVER_SUCCESS;
@@ -277,7 +284,7 @@ int cuGraphClone(void **clone, void *graph)
     const struct driver_graph *g = driver_graph_of(graph);
     if (!clone || !g)
         return DRIVER_INVALID_VALUE;
-    if (g->has_memory)
+    if (g->has_memory || g->has_branches)
         return DRIVER_NOT_SUPPORTED;
     *clone = driver_graph_copy(g);
     return *clone ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;

@@ -3,6 +3,7 @@
  *   driver_graph.c        graphs, nodes, edges
  *   driver_graph_nodes.c  nodes of each kind, their parameters
  *   driver_graph_memory.c nodes that allocate and free memory
+ *   driver_graph_condition.c  nodes that branch
  *   driver_graph_run.c    graphs that can be launched
  *   driver_capture.c      streams whose tasks become nodes
  *
@@ -39,9 +40,14 @@ struct driver_node {
 struct driver_graph {
     struct driver_nodes nodes; /* in the order of their making */
     int made;                  /* nodes so far */
-    bool owned;                /* by a node, or by a capture in progress */
+    bool owned;                /* by a node */
+    bool captured;             /* a capture in progress adds to it */
     bool moved;                /* into a node, which took it instead of a copy */
     bool has_memory;           /* a node of it, or of a graph inside, allocates or frees */
+    bool has_branches;         /* a node of it is conditional */
+    /* Of a body of a conditional node: that node's graph. */
+    const struct driver_graph *parent;
+    struct driver_condition *conditions; /* that were made for this graph */
     /* With memory: the one graph that can be launched and was made of this one, and that graph's own
      * source; NULL: none. */
     struct driver_graph *instance, *source;
@@ -106,6 +112,20 @@ int driver_graph_release(struct driver_memory *m, struct driver_stream *s);
 int driver_graph_begin_memory(const struct driver_graph *g, struct driver_stream *s);
 /* Forgets a graph that is destroyed; its memory stays. */
 void driver_graph_forget_memory(const struct driver_graph *g);
+
+/* --- conditional nodes --- */
+
+/* Adds such a node with empty bodies, which it gives in *p. */
+int driver_graph_add_conditional(const struct driver_asked *a, struct driver_conditional_node *p);
+int driver_conditional_run(const struct driver_task *t, struct driver_stream *s);
+/* Gives the conditions of a graph that is launched their first values. */
+void driver_graph_begin_conditions(const struct driver_graph *g, struct driver_stream *s);
+/* Returns true if all conditions that were made for the graph have nodes. */
+bool driver_graph_uses_conditions(const struct driver_graph *g);
+/* Returns false if the graph is a body, and a body cannot have such a node. */
+bool driver_graph_takes(const struct driver_graph *g, const struct driver_task *t);
+/* Reports that, and returns the error. */
+int driver_graph_refuse_in_body(void);
 
 /* --- captures --- */
 

@@ -16,6 +16,8 @@ static int check_graph(const struct driver_graph *g)
 {
     if (!g || g->ready)
         return DRIVER_INVALID_VALUE;
+    if (g->parent)
+        return driver_graph_refuse_in_body();
     return g->moved ? DRIVER_NOT_SUPPORTED : DRIVER_SUCCESS;
 }
 

@@ -29,6 +29,8 @@ int driver_graph_add_asked(const struct driver_asked *a, const struct driver_tas
     struct driver_nodes before = {.list = NULL};
     if (result == DRIVER_SUCCESS)
         result = a->node ? read_before(a, t->kind, &before) : DRIVER_INVALID_VALUE;
+    if (result == DRIVER_SUCCESS && !driver_graph_takes(g, t))
+        result = driver_graph_refuse_in_body();
     if (result == DRIVER_SUCCESS) {
         *a->node = driver_graph_add(g, t, &before);
         result = *a->node ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
@@ -336,13 +338,15 @@ int cuGraphAddEmptyNode(void **node, void *graph, void *const *before, size_t co
     ADD(read_empty(&t));
 }
 
-/* moves: the node takes the graph itself. A graph with memory has no copies for nodes. */
+/* moves: the node takes the graph itself. A graph with memory has no copies for nodes, and one with
+ * conditional nodes cannot be inside of others at all. */
 static int read_graph(void *graph, bool moves, struct driver_task *t)
 {
     *t = (struct driver_task){.kind = TASK_GRAPH, .graph = driver_graph_of(graph), .moves = moves};
-    if (!t->graph || (moves && (t->graph->owned || t->graph->ready)))
+    struct driver_graph *g = t->graph;
+    if (!g || (moves && (g->owned || g->captured || g->ready)))
         return DRIVER_INVALID_VALUE;
-    return t->graph->has_memory && !moves ? DRIVER_NOT_SUPPORTED : DRIVER_SUCCESS;
+    return g->has_branches || (g->has_memory && !moves) ? DRIVER_NOT_SUPPORTED : DRIVER_SUCCESS;
 }
 
 /* Adds a node that takes its graph. */
@@ -458,11 +462,12 @@ static int read_any(const struct driver_any_node *p, struct driver_task *t)
     case TASK_RECORD: return read_event(p->of.event, (enum driver_task_kind)p->kind, t);
     case TASK_EMPTY: return read_empty(t);
     case TASK_ALLOCATE:
-    case TASK_FREE: return DRIVER_INVALID_VALUE; /* their parameters do not change */
+    case TASK_FREE:
+    case TASK_CONDITIONAL: return DRIVER_INVALID_VALUE; /* their parameters do not change */
     case TASK_STUB: break;
     }
-    return driver_unsupported("a graph's node that branches or uses semaphores is not supported; "
-                              "let the host decide");
+    return driver_unsupported("a graph's node that uses semaphores or operations on memory is not "
+                              "supported");
 }
 
 int cuGraphAddNode_v2(void **node, void *graph, void *const *before, const void *data, size_t count,
@@ -474,6 +479,7 @@ int cuGraphAddNode_v2(void **node, void *graph, void *const *before, const void 
     switch (parameters ? (enum driver_task_kind)parameters->kind : TASK_EMPTY) {
     case TASK_ALLOCATE: return driver_graph_add_allocation(&a, &parameters->of.allocation);
     case TASK_FREE: return driver_graph_add_free(&a, parameters->of.freed);
+    case TASK_CONDITIONAL: return driver_graph_add_conditional(&a, &parameters->of.conditional);
     case TASK_GRAPH:
         if (parameters->of.graph.ownership == DRIVER_OWNERSHIP_MOVE)
             return add_moved(&a, parameters->of.graph.graph);

@@ -54,6 +54,16 @@ static bool sort(struct driver_graph *g)
     return true;
 }
 
+/* Prepares the graphs inside of a task. */
+static int prepare_inside(const struct driver_task *t)
+{
+    int result = t->kind == TASK_GRAPH ? driver_graph_prepare(t->graph) : DRIVER_SUCCESS;
+    unsigned bodies = t->kind == TASK_CONDITIONAL ? t->body_count : 0;
+    for (unsigned i = 0; i < bodies && result == DRIVER_SUCCESS; i++)
+        result = driver_graph_prepare(t->bodies[i]);
+    return result;
+}
+
 int driver_graph_prepare(struct driver_graph *g)
 {
     if (!sort(g))
@@ -62,8 +72,7 @@ int driver_graph_prepare(struct driver_graph *g)
         struct driver_node *n = g->sorted.list[i];
         if (!choose_lane(n))
             return DRIVER_OUT_OF_MEMORY;
-        int result =
-            n->task.kind == TASK_GRAPH ? driver_graph_prepare(n->task.graph) : DRIVER_SUCCESS;
+        int result = prepare_inside(&n->task);
         if (result != DRIVER_SUCCESS)
             return result;
     }
@@ -76,8 +85,7 @@ int driver_node_replace(struct driver_node *n, const struct driver_task *t)
     struct driver_task kept = *t;
     if (!driver_task_keep(&kept))
         return DRIVER_OUT_OF_MEMORY;
-    int result = n->graph->ready && kept.kind == TASK_GRAPH ? driver_graph_prepare(kept.graph)
-                                                            : DRIVER_SUCCESS;
+    int result = n->graph->ready ? prepare_inside(&kept) : DRIVER_SUCCESS;
     if (result != DRIVER_SUCCESS) {
         driver_task_drop(&kept);
         return result;
@@ -159,8 +167,8 @@ int cuGraphLaunch(void *ready, void *stream)
         return DRIVER_INVALID_VALUE;
     if (!s)
         return DRIVER_INVALID_HANDLE;
-    if (s->capture && t.graph->has_memory) /* it would become a node with a copy */
-        return DRIVER_NOT_SUPPORTED;
+    if (s->capture && (t.graph->has_memory || t.graph->has_branches))
+        return DRIVER_NOT_SUPPORTED; /* it would become a node with a copy */
     int result = s->capture ? DRIVER_SUCCESS : driver_capture_forbids(s);
     if (result == DRIVER_SUCCESS && t.graph->has_memory)
         result = driver_graph_begin_memory(t.graph, s);
@@ -168,6 +176,8 @@ int cuGraphLaunch(void *ready, void *stream)
         return result;
     if (!s->capture)
         driver_trace("stream %d", s->number);
+    if (t.graph->has_branches)
+        driver_graph_begin_conditions(t.graph, s);
     return driver_enqueue(stream, &t);
 }
 
@@ -187,7 +197,7 @@ int cuGraphInstantiateWithFlags(void **ready, void *graph, uint64_t flags)
     enum { DEVICE_LAUNCH = 4, ALL = 15 };
     IN_CONTEXT;
     struct driver_graph *g = driver_graph_of(graph);
-    if (!ready || !g || g->moved || flags > ALL)
+    if (!ready || !g || g->moved || g->parent || !driver_graph_uses_conditions(g) || flags > ALL)
         return DRIVER_INVALID_VALUE;
     if (g->instance)
         return DRIVER_NOT_SUPPORTED;
@@ -211,13 +221,16 @@ int cuGraphInstantiateWithFlags(void **ready, void *graph, uint64_t flags)
 
 int cuGraphInstantiateWithParams(void **ready, void *graph, struct driver_instantiate *p)
 {
-    enum { FAILED = 1 };
+    enum { FAILED = 1, UNUSED_CONDITION = 5 }; /* CUgraphInstantiateResult */
     ENTER;
     if (!p)
         return DRIVER_INVALID_VALUE;
     int result = cuGraphInstantiateWithFlags(ready, graph, p->flags);
     p->error_node = NULL;
-    p->result = result == DRIVER_SUCCESS ? 0 : FAILED;
+    const struct driver_graph *g = driver_graph_of(graph);
+    p->result = result == DRIVER_SUCCESS                ? 0
+                : g && !driver_graph_uses_conditions(g) ? UNUSED_CONDITION
+                                                        : FAILED;
     return result;
 }
 
@@ -281,18 +294,41 @@ static int compare(const struct driver_graph *a, const struct driver_graph *b,
                 return OTHER_EDGES;
         if (m->task.kind != n->task.kind)
             return OTHER_KIND;
-        if (m->task.memory != n->task.memory)
+        if (m->task.memory != n->task.memory || m->task.branch != n->task.branch ||
+            m->task.body_count != n->task.body_count)
             return OTHER_PARAMETERS;
+        for (unsigned k = 0; k < m->task.body_count; k++) {
+            int result = compare(m->task.bodies[k], n->task.bodies[k], where);
+            if (result != UPDATED)
+                return result;
+        }
     }
     *where = NULL;
     return UPDATED;
 }
 
+/* Gives the nodes of a graph, and of bodies inside, the parameters of another's. */
+static int update(const struct driver_graph *a, const struct driver_graph *b)
+{
+    int result = DRIVER_SUCCESS;
+    for (int i = 0; i < a->nodes.count && result == DRIVER_SUCCESS; i++) {
+        struct driver_node *n = a->nodes.list[i];
+        const struct driver_task *t = &b->nodes.list[i]->task;
+        if (t->kind != TASK_CONDITIONAL) {
+            result = driver_node_replace(n, t);
+            continue;
+        }
+        n->task.condition = t->condition;
+        for (unsigned k = 0; k < t->body_count && result == DRIVER_SUCCESS; k++)
+            result = update(n->task.bodies[k], t->bodies[k]);
+    }
+    return result;
+}
+
 int cuGraphExecUpdate_v2(void *ready, void *graph, struct driver_update *result)
 {
     IN_CONTEXT;
-    struct driver_graph *a = driver_graph_of(ready);
-    const struct driver_graph *b = driver_graph_of(graph);
+    const struct driver_graph *a = driver_graph_of(ready), *b = driver_graph_of(graph);
     struct driver_node *where;
     if (!a || !a->ready || !b || b->moved || !result)
         return DRIVER_INVALID_VALUE;
@@ -300,14 +336,10 @@ int cuGraphExecUpdate_v2(void *ready, void *graph, struct driver_update *result)
     result->error_node = where;
     if (result->result != UPDATED)
         return DRIVER_GRAPH_UPDATE_FAILURE;
-    for (int i = 0; i < a->nodes.count; i++) {
-        int failed = driver_node_replace(a->nodes.list[i], &b->nodes.list[i]->task);
-        if (failed != DRIVER_SUCCESS) {
-            result->result = UPDATE_ERROR;
-            return failed;
-        }
-    }
-    return DRIVER_SUCCESS;
+    int failed = update(a, b);
+    if (failed != DRIVER_SUCCESS)
+        result->result = UPDATE_ERROR;
+    return failed;
 }
 
 int cuGraphExecUpdate(void *ready, void *graph, void **error_node, int *updated)

@@ -1,9 +1,8 @@
 /* Memory that programs allocate. Memory of the device has addresses that no host memory can have:
  * they begin at 2^47, where the host's user addresses end. Memory that host and device share is
  * mapped at one of the addresses below, so that one pointer serves both. */
-#include "driver/driver.h"
-
 #include "driver/driver_graph.h"
+
 #include "sim/sim_own.h"
 
 #include <stdlib.h>
@@ -15,7 +14,8 @@ static struct {
     int count, room;
     struct number_map by_number; /* number in the address: index in the list + 1 */
     int next_shared;             /* number in the address of the next shared memory */
-    uint64_t used;               /* bytes of the device */
+    int conditions;
+    uint64_t used; /* bytes of the device */
 } memory;
 
 struct driver_memory *driver_memory_at(uint64_t address)
@@ -142,7 +142,8 @@ static int allocate(void *user)
         return DRIVER_OUT_OF_MEMORY;
     struct driver_memory *m = arena_copy(&driver.arena, &call->asked, sizeof *m);
     m->number = memory.count + 1;
-    m->name = arena_printf(&driver.arena, "allocation %d", m->number);
+    m->name = m->condition ? arena_printf(&driver.arena, "condition %d", ++memory.conditions)
+                           : arena_printf(&driver.arena, "allocation %d", m->number);
     m->address = place(m);
     if (!m->address)
         return DRIVER_OUT_OF_MEMORY;
@@ -186,6 +187,14 @@ int driver_memory_make(enum driver_memory_type type, size_t bytes, void *host,
 {
     struct allocate_call call = {.asked = {.bytes = bytes, .type = type, .host = host}};
     return make(&call, out);
+}
+
+int driver_memory_make_condition(struct driver_condition *c)
+{
+    enum { WORDS = 2 };
+    struct allocate_call call = {
+        .asked = {.bytes = WORDS * sizeof(uint32_t), .type = DRIVER_DEVICE_MEMORY, .condition = c}};
+    return make(&call, &c->memory);
 }
 
 int driver_memory_reserve(size_t bytes, struct driver_memory **out)
@@ -256,7 +265,7 @@ int driver_memory_release(uint64_t address, enum driver_memory_type type,
                           enum driver_memory_type other)
 {
     struct driver_memory *m = driver_memory_at(address);
-    if (!m || m->address != address || (m->type != type && m->type != other)) {
+    if (!m || m->address != address || m->condition || (m->type != type && m->type != other)) {
         driver_refuse("invalid-free", m,
                       arena_printf(&driver.arena, "0x%llx is freed, which no allocation begins at",
                                    (unsigned long long)address));

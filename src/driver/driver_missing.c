@@ -29,7 +29,6 @@ static const struct {
     {"MemAddress", "allocate by cuMemAlloc"},
     {"MemPoolExport", "use one process"},
     {"MemPoolImport", "use one process"},
-    {"Conditional", "let the host decide, and launch one of several graphs"},
     {"GreenCtx", "use the device's whole context"},
 };
 

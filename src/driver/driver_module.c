@@ -6,6 +6,7 @@
 #include "base/platform.h"
 #include "driver/driver_order.h"
 #include "driver/fat_binary.h"
+#include "driver/ptx_link.h"
 #include "sim/sim_own.h"
 #include "target/gpus.h"
 
@@ -66,6 +67,23 @@ static const char *ptx_of(const void *image, int *result)
     driver_refuse("no-ptx", NULL,
                   arena_printf(a, "the program's kernels cannot be simulated: %s", why));
     return NULL;
+}
+
+/* Links a text that calls cudaGraphSetConditional with its definition, which the machine code of a GPU
+ * has: the handle is the address of a value and of a mark (driver_task.h, driver_condition). */
+static const char *link_functions(const char *text)
+{
+    static const char set_conditional[] =
+        ".version 6.0\n.target sm_50\n.address_size 64\n"
+        ".visible .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value)\n"
+        "{\n\t.reg .b64 %at;\n\t.reg .b32 %value;\n"
+        "\tld.param.b64 %at, [handle];\n\tld.param.b32 %value, [value];\n"
+        "\tst.global.v2.b32 [%at], {%value, 1};\n\tret;\n}\n";
+    const char *texts[] = {text, set_conditional}, *why;
+    if (!strstr(text, ".extern .func cudaGraphSetConditional"))
+        return text;
+    const char *linked = ptx_link(&driver.arena, texts, sizeof texts / sizeof texts[0], &why);
+    return linked ? linked : text;
 }
 
 /* Parses the text. An error in a function affects only the kernels that need it. */
@@ -194,6 +212,7 @@ static int load(void *user)
     if (!m)
         return DRIVER_OUT_OF_MEMORY;
     arena_init(&m->arena, &allocator_libc, &driver.out_of_memory);
+    text = link_functions(text);
     m->source = (struct source){"module.ptx", text, strlen(text)};
     if (!read_text(m)) {
         driver_retire(m);

@@ -73,6 +73,7 @@ static int run_kind(struct driver_task *t, struct driver_stream *s)
     case TASK_STUB: return run_stub(&t->stub, s);
     case TASK_ALLOCATE: return driver_graph_allocate(t->memory, s);
     case TASK_FREE: return driver_graph_release(t->memory, s);
+    case TASK_CONDITIONAL: return driver_conditional_run(t, s);
     case TASK_EMPTY: break;
     case TASK_WAIT:
     case TASK_RECORD:
@@ -143,6 +144,30 @@ static bool keep_arguments(struct driver_task *t)
     return true;
 }
 
+static void drop_bodies(struct driver_task *t)
+{
+    for (unsigned i = 0; t->bodies && i < t->body_count; i++)
+        driver_graph_free(t->bodies[i]);
+    free(t->bodies);
+}
+
+/* Gives the task copies of its bodies. */
+static bool keep_bodies(struct driver_task *t)
+{
+    struct driver_graph **from = t->bodies;
+    t->bodies = calloc(t->body_count, sizeof(struct driver_graph *));
+    bool good = t->bodies;
+    for (unsigned i = 0; good && i < t->body_count; i++) {
+        t->bodies[i] = driver_graph_copy(from[i]);
+        good = t->bodies[i];
+        if (good)
+            t->bodies[i]->owned = true;
+    }
+    if (!good)
+        drop_bodies(t);
+    return good;
+}
+
 bool driver_task_keep(struct driver_task *t)
 {
     if (!t->call) {
@@ -153,13 +178,16 @@ bool driver_task_keep(struct driver_task *t)
         return keep_arguments(t);
     if (t->kind == TASK_STUB)
         return keep_stub(&t->stub);
+    bool moves = t->moves;
+    t->moves = false; /* copies of the node have copies of the graph */
+    if (t->kind == TASK_CONDITIONAL)
+        return moves || keep_bodies(t);
     if (t->kind != TASK_GRAPH)
         return true;
-    if (!t->moves)
+    if (!moves)
         t->graph = driver_graph_copy(t->graph);
     if (t->graph)
         t->graph->owned = true;
-    t->moves = false; /* copies of the node have copies of the graph */
     return t->graph;
 }
 
@@ -171,5 +199,7 @@ void driver_task_drop(struct driver_task *t)
         free((void *)(uintptr_t)t->stub.regions);
     if (t->kind == TASK_GRAPH)
         driver_graph_free(t->graph);
+    if (t->kind == TASK_CONDITIONAL)
+        drop_bodies(t);
     t->kind = TASK_EMPTY;
 }

@@ -44,7 +44,18 @@ enum driver_task_kind {
     TASK_RECORD,
     TASK_ALLOCATE = 10,
     TASK_FREE = 11,
+    TASK_CONDITIONAL = 13,
     TASK_STUB = 14 /* none of CUDA's: counts as a kernel */
+};
+/* The variable of a conditional node: memory of the device, whose address is the handle. Its first word
+ * is the value; the second one is 1 if something has set it since the graph's launch began. */
+struct driver_condition {
+    struct driver_condition *next;    /* of the same graph */
+    const struct driver_graph *graph; /* NULL: destroyed */
+    struct driver_memory *memory;
+    unsigned initial; /* value at the launch, */
+    bool assigns;     /* if this is true; else it has none */
+    bool used;        /* a node has it */
 };
 struct driver_task {
     enum driver_task_kind kind;
@@ -58,7 +69,11 @@ struct driver_task {
     struct driver_event *event;
     struct driver_memory *memory; /* that is allocated or freed */
     struct driver_graph *graph;
-    bool moves; /* a node takes the graph itself, not a copy */
+    bool moves; /* a node takes the graph itself, or the bodies, not copies */
+    struct driver_condition *condition;
+    enum driver_branch branch;
+    struct driver_graph **bodies; /* of a conditional node */
+    unsigned body_count;
     struct driver_stub stub;
 };
 

@@ -346,6 +346,15 @@ int cudaDeviceSetGraphMemAttribute(int device, int attribute, void *value)
     return runtime_done(cuDeviceSetGraphMemAttribute(device, attribute, value));
 }
 
+/* --- conditions --- */
+
+int cudaGraphConditionalHandleCreate(uint64_t *handle, void *graph, unsigned initial,
+                                     unsigned flags)
+{
+    ENTER;
+    return runtime_done(cuGraphConditionalHandleCreate(handle, graph, NULL, initial, flags));
+}
+
 /* --- nodes that are left out --- */
 
 int cudaGraphNodeSetEnabled(void *ready, void *node, unsigned enabled)
@@ -380,13 +389,14 @@ static int take_any(const struct runtime_any_node *from, struct driver_any_node 
 static int add_any(void **node, void *graph, void *const *before, const void *data, size_t count,
                    struct runtime_any_node *parameters)
 {
-    enum { ALLOCATION = 10 }; /* cudaGraphNodeType */
+    enum { ALLOCATION = 10, CONDITIONAL = 13 }; /* cudaGraphNodeType */
     struct driver_any_node p;
     int result = take_any(parameters, &p);
     if (result == DRIVER_SUCCESS)
         result = cuGraphAddNode_v2(node, graph, before, data, count, &p);
-    if (result == DRIVER_SUCCESS && parameters->kind == ALLOCATION)
-        memcpy(parameters->of.room, p.of.room, sizeof p.of.room); /* it has the address */
+    bool answers = parameters && (p.kind == ALLOCATION || p.kind == CONDITIONAL);
+    if (result == DRIVER_SUCCESS && answers) /* with the address, or the bodies */
+        memcpy(parameters->of.room, p.of.room, sizeof p.of.room);
     return runtime_done(result);
 }
 

@@ -64,6 +64,47 @@ static int wild()
     return 0;
 }
 
+static void CUDART_CB nothing(void *user)
+{
+    (void)user;
+}
+
+// A loop of a graph whose condition stays as it is; with a function of the host in the body, which is refused.
+static int endless_graph()
+{
+    int *x, one = 1;
+    cudaGraph_t graph;
+    cudaGraphExec_t ready;
+    cudaGraphNode_t node;
+    cudaGraphConditionalHandle handle;
+    cudaMalloc(&x, sizeof(int));
+    cudaMemset(x, 0, sizeof(int));
+    cudaGraphCreate(&graph, 0);
+    cudaGraphConditionalHandleCreate(&handle, graph, 1, cudaGraphCondAssignDefault);
+    cudaGraphNodeParams p = {};
+    p.type = cudaGraphNodeTypeConditional;
+    p.conditional.handle = handle;
+    p.conditional.type = cudaGraphCondTypeWhile;
+    p.conditional.size = 1;
+#if CUDART_VERSION >= 13000
+    cudaGraphAddNode(&node, graph, NULL, NULL, 0, &p);
+#else
+    cudaGraphAddNode(&node, graph, NULL, 0, &p);
+#endif
+    cudaHostNodeParams host = {nothing, NULL};
+    printf("%s ", cudaGetErrorName(cudaGraphAddHostNode(&node, p.conditional.phGraph_out[0], NULL, 0, &host)));
+    cudaGetLastError();
+    void *arguments[] = {&x, &one};
+    cudaKernelNodeParams kernel = {};
+    kernel.func = (void *)add;
+    kernel.gridDim = kernel.blockDim = 1;
+    kernel.kernelParams = arguments;
+    cudaGraphAddKernelNode(&node, p.conditional.phGraph_out[0], NULL, 0, &kernel);
+    cudaGraphInstantiate(&ready, graph, 0);
+    printf("%s\n", cudaGetErrorName(cudaGraphLaunch(ready, 0)));
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -76,6 +117,8 @@ int main(int argc, char **argv)
         printf("%d %d\n", cudaMalloc(&x, (size_t)1 << 50), cudaMalloc(&x, (size_t)-1));
         return 0;
     }
+    if (strcmp(what, "endless_graph") == 0)
+        return endless_graph();
     if (strcmp(what, "endless") == 0) {
         cudaMalloc(&x, 64);
         cudaMemset(x, 0, 64);

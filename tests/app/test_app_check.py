@@ -138,6 +138,10 @@ def check_hostile(tool, folder):
     expect(run("huge", 0).out == "2 2\n", "huge allocations")
     done = run("endless", 1, "--step-limit", "10000")
     expect("cudaErrorLaunchTimeout" in done.out and "error: endless: " in done.err, done)
+    done = run("endless_graph", 1, "--step-limit", "1000")
+    expect(done.out == "cudaErrorNotSupported cudaErrorLaunchTimeout\n", done)
+    expect("error: endless: the body of a while node ran 1000 times, and condition 1 is still not 0" in done.err, done)
+    expect("error: not-supported: the body of a conditional node takes only kernels" in done.err, done)
     done = run("abort", 134)
     expect("was ended by signal 6" in done.err, done)
 

@@ -15,7 +15,8 @@ def main():
     nvcc()
     with tempfile.TemporaryDirectory() as folder:
         check_programs(tool, folder, lambda name: "graph" in name)
-        for name, target, compared in (("graph_api.cu", "sm_80", 225), ("graph_memory_api.cu", "sm_80", 169), ("graph_edges_api.cu", "sm_90", 401)):
+        for name, target, compared in (("graph_api.cu", "sm_80", 225), ("graph_memory_api.cu", "sm_80", 169), ("graph_edges_api.cu", "sm_90", 401),
+                                       ("graph_branches_api.cu", "sm_80", 186)):
             program = build(folder, name, f"-arch={target}")
             done = call([tool, "check", "--strict", "--", program])
             expect(done.status == 0 and done.out == f"0 of {compared} failed\n" and done.err == "", done)
