@@ -392,11 +392,11 @@ static bool is_static_shared(const struct ptx_variable *v)
 }
 
 /* Returns the bytes of shared memory that the kernel and its callees declare. */
-static int64_t static_shared(struct arena *a, const struct ptx_function *kernel)
+static int64_t static_shared(const struct explain *e)
 {
-    struct ptx_reach r = {.arena = a};
+    struct ptx_reach r = {.arena = &e->ctx->scratch, .module = e->ptx->module};
     uint64_t at = 0;
-    ptx_reach(&r, kernel);
+    ptx_reach(&r, e->ptx_kernel);
     for (size_t i = 0; i < r.variables.count; i++) {
         const struct ptx_variable *v = r.variables.data[i];
         uint64_t to = ptx_variable_alignment(v);
@@ -418,7 +418,7 @@ static void find_ptx_block(struct explain *e)
         o->threads *= o->block[i];
         o->blocks *= o->grid[i];
     }
-    o->shared_bytes = l->shared_bytes + static_shared(&e->ctx->scratch, e->ptx_kernel);
+    o->shared_bytes = l->shared_bytes + static_shared(e);
     find_registers(e, e->ptx_kernel, lower_registers_of(&e->ctx->scratch, e->ptx_kernel));
 }
 

@@ -423,7 +423,7 @@ static void note_line(tw_ptx *p, const struct ptx_function *f)
 static bool is_sound(tw_ptx *p, const struct ptx_function *kernel)
 {
     struct diag *d = &p->ctx->diag;
-    struct ptx_reach r = {.arena = &p->ctx->scratch};
+    struct ptx_reach r = {.arena = &p->ctx->scratch, .module = p->module};
     ptx_reach(&r, kernel);
     for (size_t i = 0; i < r.functions.count; i++)
         if (r.functions.data[i]->refused) {

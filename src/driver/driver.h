@@ -122,6 +122,7 @@ void driver_retire(const void *object);
 enum { DRIVER_VERSION = 13000 };
 int driver_attribute(int attribute, int *value);
 uint64_t driver_total_memory(void);
+uint64_t driver_heap_bytes(void); /* for malloc in kernels */
 int driver_state(void);
 /* Makes an error of a kernel permanent. */
 void driver_fail(int result);

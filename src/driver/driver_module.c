@@ -119,7 +119,7 @@ static void read_sources(struct driver_module *m)
 /* Returns the reason why a kernel, or a function that it reaches, cannot be simulated. */
 static const char *why_refused(struct driver_module *m, const struct ptx_function *kernel)
 {
-    struct ptx_reach r = {.arena = &m->arena};
+    struct ptx_reach r = {.arena = &m->arena, .module = m->module};
     ptx_reach(&r, kernel);
     for (size_t i = 0; i < r.functions.count; i++) {
         const struct ptx_function *f = r.functions.data[i];
@@ -143,7 +143,7 @@ static bool orders_blocks(const struct ptx_instruction *ins)
 /* Finds out what a kernel's instructions say of the order of blocks and of kernels. */
 static void scan(struct driver_module *m, struct driver_kernel *kernel)
 {
-    struct ptx_reach r = {.arena = &m->arena};
+    struct ptx_reach r = {.arena = &m->arena, .module = m->module};
     ptx_reach(&r, kernel->function);
     for (size_t i = 0; i < r.functions.count; i++)
         for (size_t k = 0; k < r.functions.data[i]->body.count; k++) {

@@ -30,7 +30,7 @@ static bool is_shared(const struct ptx_variable *v)
 
 int64_t driver_static_shared(struct driver_kernel *k)
 {
-    struct ptx_reach reach = {.arena = &k->from->arena};
+    struct ptx_reach reach = {.arena = &k->from->arena, .module = k->from->module};
     int64_t at = 0;
     if (k->static_shared >= 0)
         return k->static_shared;

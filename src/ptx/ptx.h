@@ -440,10 +440,12 @@ struct ptx_variable *ptx_find_variable(const struct ptx_module *m, const char *n
  * module. */
 int ptx_lowest_version(const struct ptx_module *m);
 
-/* The functions and variables that a kernel names, directly or through others. The kernel is the
- * first function. The arena owns the lists. */
+/* The functions and variables that a kernel names, directly or through others. If any of them calls
+ * by an address, the functions of the whole module are among them, because the host or another
+ * kernel may have given the address. The kernel is the first function. The arena owns the lists. */
 struct ptx_reach {
     struct arena *arena;
+    const struct ptx_module *module;
     VEC(const struct ptx_function *) functions;
     VEC(const struct ptx_variable *) variables;
     struct number_map seen; /* set of the functions and variables in both lists */

@@ -42,6 +42,21 @@ static void reach_operand(struct ptx_reach *r, const struct ptx_operand *o)
         reach_operand(r, &o->elements[i]);
 }
 
+static bool calls_address(const struct ptx_instruction *ins)
+{
+    return ins->op == PTX_CALL && ins->operand_count > 1 && ins->operands[1].kind == PTX_REGISTER;
+}
+
+/* Adds the functions of the module. */
+static void reach_all(struct ptx_reach *r)
+{
+    for (size_t i = 0; i < r->module->items.count; i++) {
+        const struct ptx_item *item = &r->module->items.data[i];
+        if (item->kind == PTX_ITEM_FUNCTION && !item->function->entry && !item->function->refused)
+            reach_function(r, item->function);
+    }
+}
+
 static void reach_body(struct ptx_reach *r, const struct ptx_function *f)
 {
     for (size_t i = 0; i < f->body.count; i++) {
@@ -50,6 +65,8 @@ static void reach_body(struct ptx_reach *r, const struct ptx_function *f)
         if (s->kind == PTX_AT_INSTRUCTION)
             for (int k = 0; k < s->instruction->operand_count; k++)
                 reach_operand(r, &s->instruction->operands[k]);
+        if (s->kind == PTX_AT_INSTRUCTION && calls_address(s->instruction))
+            reach_all(r);
         if (s->kind == PTX_AT_TARGETS)
             for (size_t k = 0; k < s->targets->functions.count; k++)
                 reach_function(r, s->targets->functions.data[k]);

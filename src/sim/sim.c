@@ -544,6 +544,15 @@ static void tell_ended(struct sim *sim)
             sim_over(sim, SIM_ASKED, "an observer asked to stop");
 }
 
+/* Gives back the memory that the program's `free` has freed: its use is found all the same. */
+static void give_back_freed(struct sim *sim)
+{
+    for (size_t i = SIM_FIRST_ALLOCATION; sim->heap_bytes && i < sim->allocations.count; i++)
+        if (sim->allocations.data[i].freed && sim->allocations.data[i].owned)
+            sim_release(sim, sim_address_of(i, 0));
+    sim->heap_bytes = sim->heap_used;
+}
+
 enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct diag *diag)
 {
     sim->over = false;
@@ -553,7 +562,9 @@ enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct di
     sim->standstill = NULL;
     sim->steps = sim->asked_at = sim->waits_ended = sim->unwatched = 0;
     sim->copies = 0;
-    sim->stack_bytes = sim->heap_bytes = sim->heap_used = 0;
+    sim->stack_bytes = 0;
+    sim->heap = launch->options.heap ? launch->options.heap : SIM_HEAP;
+    give_back_freed(sim);
     text_init(&sim->output, sim->arena);
     if (!prepare(sim, launch, diag)) {
         const struct diagnostic *last = diag->last;

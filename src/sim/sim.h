@@ -84,6 +84,7 @@ struct sim_options {
     /* If no thread can go on, loops that wait for a change of memory end, as if a block that is
      * not run had made the change. */
     bool waits_end;
+    uint64_t heap;    /* bytes for the program's malloc; 0: 8 MB */
     bool any_threads; /* allows blocks of more threads than any GPU allows */
     /* Numbers of the blocks of the grid that run, in this order; NULL: all blocks. The other blocks of
      * their clusters run with them, and no observer hears of those. */

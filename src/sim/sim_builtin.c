@@ -143,10 +143,8 @@ static bool run_vprintf(struct sim_warp *w, const struct sim_op *op, uint32_t ma
 
 /* --- the heap --- */
 
-/* The heap of a GPU has 8 MB unless the host sets another size (CUDA C++ Programming Guide,
- * "Heap Memory Allocation"). Freed memory is kept, so that its use is found; MOST_KEPT limits
- * it. */
-enum { HEAP = 8 << 20, MOST_KEPT = 1 << 30, LEAST_KEPT = 1024 };
+/* Memory that is freed is kept until the launch ends, so that its use is found; MOST_KEPT limits it. */
+enum { MOST_KEPT = 1 << 30, LEAST_KEPT = 1024 };
 
 static uint64_t heap_share(uint64_t bytes)
 {
@@ -161,10 +159,11 @@ static bool run_malloc(struct sim_warp *w, const struct sim_op *op, uint32_t mas
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint64_t bytes = sim_argument(w, op, 0, lane), number = 0;
-        if (bytes <= HEAP && heap_share(bytes) <= HEAP - sim->heap_used)
+        if (bytes <= sim->heap && sim->heap_used + heap_share(bytes) <= sim->heap)
             number = sim_new_allocation(sim, bytes, "malloc");
         if (number) {
             sim->allocations.data[number].structs = true;
+            sim->allocations.data[number].initialised = true; /* for the checks of later launches */
             sim->heap_used += heap_share(bytes);
             sim->heap_bytes += bytes + LEAST_KEPT;
         }

@@ -203,7 +203,7 @@ struct sim_program *sim_program_of(struct sim *sim, const struct ptx_function *k
         if (p->kernel == kernel && p->target == target)
             return p;
     struct sim_program *p = arena_new(sim->arena, struct sim_program);
-    struct ptx_reach r = {.arena = sim->arena};
+    struct ptx_reach r = {.arena = sim->arena, .module = sim->module};
     ptx_reach(&r, kernel);
     lay_out_shared(sim, p, &r);
     p->reached = r.seen;

@@ -189,10 +189,14 @@ struct sim_barrier {
     const struct sim_op *op; /* of the first thread that arrived */
 };
 
+/* The heap of a GPU has 8 MB unless the host sets another size (CUDA C++ Programming Guide, "Heap
+ * Memory Allocation"). */
+enum { SIM_HEAP = 8 << 20 };
+
 enum { SIM_MOST_CLUSTER = 16 };
 struct sim_cluster {
-    int64_t number; /* in the grid */
-    int count;
+    int64_t number;                            /* in the grid */
+    int count, phase;                          /* of its barrier */
     struct sim_block *block[SIM_MOST_CLUSTER]; /* by rank; NULL: it has ended */
     struct sim_cluster *next;                  /* unused, too: all of its blocks have ended */
 };
@@ -275,8 +279,9 @@ struct sim {
     int64_t asked_at;  /* value of `steps` at the next call of `cancelled` */
     uint64_t turns;    /* of paths */
     struct text output;
-    uint64_t heap_used, heap_bytes; /* of malloc: bytes not freed; bytes with freed ones */
-    uint8_t nowhere[256];           /* memory for accesses whose fault an observer let pass */
+    /* The bytes of malloc: the most; those not freed; these and the freed ones. */
+    uint64_t heap, heap_used, heap_bytes;
+    uint8_t nowhere[256]; /* memory for accesses whose fault an observer let pass */
 };
 
 uint32_t sim_random(struct sim *sim, uint32_t below);

@@ -90,9 +90,9 @@ static bool in_one_cluster(const struct race_try *t, const struct race_record *o
 }
 
 /* PTX ISA 8.7: both strong, each one's scope includes the other thread, exactly the same bytes. */
-static bool morally_strong(const struct race_try *t, const struct race_record *old)
+static bool morally_strong(const struct race_try *t, const struct race_record *old,
+                           const struct race_record *self)
 {
-    const struct race_record *self = &t->self;
     if (old->order == SIM_WEAK || self->order == SIM_WEAK || old->element != self->element)
         return false;
     if (old->id >> 6 == self->id >> 6)
@@ -110,18 +110,37 @@ static bool leaves_value(struct race_try *t, uint64_t address, int bytes)
     return t->left;
 }
 
+static bool is_update(const struct race_record *record)
+{
+    return record->kind == (SIM_READ | SIM_WRITE) && record->order != SIM_WEAK;
+}
+
+/* Returns true if this weak write comes after the last atomic update of the byte, which has observed
+ * the update `old`: then observation order puts that one before the write, too (PTX ISA, causality
+ * order), as when the last block resets the counter by which it knows that it is the last. A strong
+ * store between the two updates observes nothing: that may miss a race, but reports no false one. */
+static bool is_observed(const struct race_try *t, const struct race_clash *c)
+{
+    const struct race_record *last = &t->pool->records[t->last];
+    if (t->strong || t->self.kind != SIM_WRITE || !t->last || !is_update(c->old) ||
+        !is_update(last) || !morally_strong(t, c->old, last))
+        return false;
+    uint32_t lanes = race_lanes_at(t->pool, last, c->byte, NULL); /* update in this order */
+    return lanes && !unknown_to(t, c->lane, last, UINT32_C(1) << (31 - __builtin_clz(lanes)));
+}
+
 /* Checks the lanes of both that meet at a byte, in any pair. A clash ends the search, unless
  * both write one value. */
 static enum result meet_at(struct race_try *t, const struct race_clash *at, uint32_t theirs,
                            uint32_t ours, struct race_clash *same)
 {
-    bool strong = morally_strong(t, at->old), met = false;
+    bool strong = morally_strong(t, at->old, &t->self), met = false;
     bool volatiles = strong && race_volatile_pair(t, at->old);
     for (uint32_t m = ours; m; m &= m - 1) {
         struct race_clash c = *at;
         c.lane = __builtin_ctz(m);
         c.old_lanes = unknown_to(t, c.lane, c.old, theirs);
-        if (!c.old_lanes)
+        if (!c.old_lanes || is_observed(t, &c))
             continue;
         met = true;
         if (strong && !volatiles)
@@ -146,8 +165,8 @@ static enum result check_order(struct race_try *t, const struct race_record *old
 {
     if (race_known_to_all(t, old))
         return KNOWN_TO_ALL;
-    if (old->pattern == RACE_LISTED && t->self.pattern == RACE_LISTED && morally_strong(t, old) &&
-        !race_volatile_pair(t, old))
+    if (old->pattern == RACE_LISTED && t->self.pattern == RACE_LISTED &&
+        morally_strong(t, old, &t->self) && !race_volatile_pair(t, old))
         return STRONG; /* some lanes meet, or none do: keeping the record does no harm */
     enum result worst = ORDERED;
     uint32_t last_old = 0, last_new = 0;
@@ -512,6 +531,7 @@ static uint32_t staying(struct race_try *t, const struct race_cell *cell, uint64
     struct stay s;
     bool write_stays = false;
     t->others = cell->others;
+    t->last = cell->write;
     if (cell->write) {
         enum result found = check(t, cell->write, RACE_LAST, address, bytes);
         if (found == KNOWN_TO_ALL)

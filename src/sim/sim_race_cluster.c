@@ -29,22 +29,22 @@ void race_clusters_free(struct sim_races *r)
     r->clusters = NULL;
 }
 
-/* A phase's arrivals all come before its first leave, so one clock serves all phases: it only
- * grows. A thread that arrives in the next phase before others leave this one passes on what those
- * do not know yet; that may miss a race, but reports no false one. */
+/* All arrivals of a phase come before its first leave, and all its leaves before the first arrival
+ * of the phase after the next. So two clocks serve all phases, in turn: they only grow. */
 void race_cluster_told(struct sim_races *r, struct race_block *b, const struct sim_sync_event *e,
                        struct race_vc *known)
 {
-    struct race_cluster *c = cluster_of(r, e->cluster);
     struct race_warp *w = &b->warp[e->at.warp];
+    bool arrives = e->kind == SIM_CLUSTER_ARRIVE;
     for (uint32_t m = e->mask; m; m &= m - 1) {
         uint32_t *phases = &w->phases[__builtin_ctz(m)];
-        if (e->kind == SIM_CLUSTER_ARRIVE)
-            ++*phases;
-        else if (*phases > b->phases)
+        *phases += arrives;
+        if (!arrives && *phases > b->phases)
             b->phases = *phases;
     }
-    if (e->kind == SIM_CLUSTER_ARRIVE) {
+    int64_t odd = w->phases[__builtin_ctz(e->mask)] & 1;
+    struct race_cluster *c = cluster_of(r, 2 * e->cluster + odd);
+    if (arrives) {
         race_vc_add(r, &c->clock, known);
         return;
     }

@@ -305,9 +305,10 @@ struct race_use {
     uint32_t phase[SIM_LANES]; /* the lane's arrivals at the barrier of the cluster before it */
 };
 
+/* A cluster's barrier in every second phase. */
 struct race_cluster {
     struct race_cluster *next;
-    int64_t number;
+    int64_t number;        /* twice the cluster's; + 1 in its odd phases */
     struct race_vc *clock; /* of the arrivals at its barrier */
 };
 
@@ -386,8 +387,8 @@ struct race_try {
     struct race_pool *pool;
     race_time block_min, warp_min;
     struct race_record self;
-    uint32_t record; /* number of `self` in the pool; 0: not there yet */
-    uint32_t others; /* `others` of the current cell */
+    uint32_t record;       /* number of `self` in the pool; 0: not there yet */
+    uint32_t others, last; /* `others` of the current cell; its last write, of writes alone */
     /* Answers that hold for all bytes of this access: two writes and a list are ordered before
      * it; `from`, the list before this read, becomes `to`. */
     uint32_t write_ok[2], others_ok, from, to;

@@ -13,6 +13,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(os.path.dirname(HERE), "app"))
 from app_runner import build, libraries, nvcc  # noqa: E402
+from run_twins import read_head  # noqa: E402
 from tile_runner import call, expect  # noqa: E402
 
 APP = os.path.join(os.path.dirname(HERE), "app")
@@ -32,13 +33,6 @@ def capability():
     sys.exit(SKIPPED)
 
 
-def needed(source):
-    """Returns the compute capability that the first line of a program names."""
-    with open(source) as f:
-        named = re.match(r"// [^:]*\(compute_(\d+)\)", f.readline())
-    return int(named.group(1)) if named else 80
-
-
 def compare(library, program, argument, differing):
     """Runs the program on the simulator, then on the GPU. The memory that it takes of the host may differ."""
     on_host, here = (call([program, argument], env=environment) for environment in ({**os.environ, "LD_PRELOAD": library}, None))
@@ -56,12 +50,12 @@ def main():
     differing, compared = [], 0
     with tempfile.TemporaryDirectory() as folder:
         for sources, options, argument in runs:
-            wanted = needed(os.path.join(APP, sources[0]))
+            _, wanted, own = read_head(os.path.join(APP, sources[0]))
             if wanted > have:
                 print(f"skipped: {sources[0]} is for compute capability {wanted}")
                 continue
             name = os.path.splitext(os.path.basename(sources[0]))[0]
-            program = build(folder, *sources, *options, "-gencode", f"arch=compute_{wanted},code=compute_{wanted}", name=name)
+            program = build(folder, *sources, *options, *own, "-gencode", f"arch=compute_{wanted},code=compute_{wanted}", name=name)
             compare(library, program, argument, differing)
             compared += 1
     expect(compared > 20, f"only {compared} programs were compared")

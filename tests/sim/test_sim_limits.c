@@ -204,10 +204,17 @@ static void kernels_are_not_called(void **state)
              "P: .callprototype _ (.param .align 16 .b8 _[4096]);\n"
              "call %rd1, (a), P;\n}\n"),
          32, SIM_STOPPED, "`j` is a kernel, which is not called");
-    /* a guessed address of a function that the kernel does not name, so it was not verified */
-    ends(".func hidden()\n{\nret;\n}\n.global .u64 t[1] = {hidden};\n" KERNEL(
+}
+
+/* The host, or another kernel, may give a kernel the address of a function that it does not name. */
+static void functions_have_addresses(void **state)
+{
+    (void)state;
+    ends(".func trap_here()\n{\ntrap;\n}\n.global .u64 t[1] = {trap_here};\n" KERNEL(
              "mov.u64 %rd1, 0x4000000010;\nP: .callprototype _ ();\ncall %rd1, (), P;\n"),
-         32, SIM_STOPPED, "no place among the functions that the kernel names");
+         32, SIM_FAULT, "trap");
+    ends(KERNEL("mov.u64 %rd1, 0x4000000010;\nP: .callprototype _ ();\ncall %rd1, (), P;\n"), 32,
+         SIM_STOPPED, "0x4000000010 is not the address of a function");
 }
 
 #define MALLOC ".extern .func (.param .b64 r) malloc(.param .b64 n);\n"
@@ -389,6 +396,7 @@ int main(void)
         cmocka_unit_test(too_much),
         cmocka_unit_test(dynamic_memory_counts),
         cmocka_unit_test(kernels_are_not_called),
+        cmocka_unit_test(functions_have_addresses),
         cmocka_unit_test(the_heap_ends),
         cmocka_unit_test(texts_lie_in_memory),
         cmocka_unit_test(copies_end_with_their_launch),

@@ -12,6 +12,15 @@
         }                                                                                          \
     } while (0)
 
+// Ends the program if a value is wrong.
+#define EXPECT(condition)                                                                          \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            printf("line %d: not %s\n", __LINE__, #condition);                                     \
+            exit(4);                                                                               \
+        }                                                                                          \
+    } while (0)
+
 // Data of edges of graphs: an argument that CUDA 13 added.
 #if CUDART_VERSION >= 13000
 #define EDGE_DATA NULL,
