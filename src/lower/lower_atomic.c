@@ -7,39 +7,19 @@
 #include "lower/lower_emit.h"
 #include "lower/lower_flow.h"
 
-#include <assert.h>
+#include <string.h>
 
 enum { GLOBAL, SHARED };
 
 /* --- one instruction --- */
 
-/* Names by space, without and with a result. */
-struct names {
-    const char *red[2], *atom[2];
-};
-#define NAMES(text)                                                                                \
-    {                                                                                              \
-        {"red.global." text ".*", "red.shared." text ".*"},                                        \
-        {                                                                                          \
-            "atom.global." text ".*", "atom.shared." text ".*"                                     \
-        }                                                                                          \
-    }
-
-static const struct names *names_of(enum op op, enum dtype t)
+static const char *text_of(struct lower *l, enum op op, enum dtype t, int space, bool result)
 {
-    static const struct names add = NAMES("add"), half = NAMES("add.noftz"), min = NAMES("min"),
-                              max = NAMES("max"), and = NAMES("and"), or = NAMES("or"),
-                              xor = NAMES("xor"), exchange = NAMES("exch"), cas = NAMES("cas");
-    switch (op) {
-    case OP_ATOMIC_ADD: return is_half(t) ? &half : &add;
-    case OP_ATOMIC_MIN: return &min;
-    case OP_ATOMIC_MAX: return &max;
-    case OP_ATOMIC_AND: return &and;
-    case OP_ATOMIC_OR: return & or ;
-    case OP_ATOMIC_XOR: return &xor;
-    case OP_ATOMIC_EXCHANGE: return &exchange;
-    default: assert(op == OP_ATOMIC_CAS); return &cas;
-    }
+    const char *name = op_table[op].text + strlen("atomic_");
+    return arena_printf(l->arena, "%s.%s.%s%s.*", result ? "atom" : "red",
+                        space == SHARED ? "shared" : "global",
+                        op == OP_ATOMIC_EXCHANGE ? "exch" : name,
+                        op == OP_ATOMIC_ADD && is_half(t) ? ".noftz" : "");
 }
 
 /* The type that the instruction names. Sums wrap alike with and without a sign. */
@@ -59,16 +39,13 @@ static void single(struct lower *l, enum op op, enum dtype t, enum ptx_mod name,
                    struct ptx_operand address, const struct ptx_operand *args, struct guard guard,
                    const struct ptx_operand *result)
 {
-    const struct names *names = names_of(op, t);
-    const uint16_t *types = PTX_TYPES((uint16_t)name);
-    struct ptx_operand old = result ? *result : ptx_sink();
-    struct ptx_instruction *ins;
-    if (op == OP_ATOMIC_CAS)
-        ins = ptx_emit_for(&l->b, types, names->atom[space], old, address, args[0], args[1]);
-    else if (result || op == OP_ATOMIC_EXCHANGE)
-        ins = ptx_emit_for(&l->b, types, names->atom[space], old, address, args[0]);
-    else
-        ins = ptx_emit_for(&l->b, types, names->red[space], address, args[0]);
+    const bool swaps = op == OP_ATOMIC_CAS, found = result || swaps || op == OP_ATOMIC_EXCHANGE;
+    struct ptx_operand all[4] = {result ? *result : ptx_sink(), address, args[0]};
+    if (swaps)
+        all[3] = args[1];
+    struct ptx_instruction *ins =
+        ptx_emit_list(&l->b, text_of(l, op, t, space, found), PTX_TYPES((uint16_t)name),
+                      all + !found, (size_t)2 + found + swaps);
     guard_apply(ins, guard);
 }
 

@@ -96,14 +96,12 @@ static int vector_elements(const struct walk *w)
     return 1;
 }
 
-static const char *vector_name(int count, bool half)
+static const char *vector_name(struct lower *l, int count, bool half)
 {
-    static const char *const plain[] = {"red.global.add.*", "red.global.add.v2.*",
-                                        "red.global.add.v4.*"};
-    static const char *const flushed[] = {"red.global.add.noftz.*", "red.global.add.noftz.v2.*",
-                                          "red.global.add.noftz.v4.*"};
-    int i = count == 4 ? 2 : count - 1;
-    return half ? flushed[i] : plain[i];
+    return arena_printf(l->arena, "red.global.add%s%s.*", half ? ".noftz" : "",
+                        count == 4   ? ".v4"
+                        : count == 2 ? ".v2"
+                                     : "");
 }
 
 static void add_vector(struct walk *w, const struct vector *v, int32_t reg,
@@ -120,7 +118,7 @@ static void add_vector(struct walk *w, const struct vector *v, int32_t reg,
         word[i] = half ? op_pack(l, w->t, part + 2 * i) : part[i];
     struct ptx_operand from = count == 1 ? word[0] : ptx_vector(&l->b, word, (size_t)count);
     guard_apply(
-        ptx_emit_for(&l->b, PTX_TYPES((uint16_t)type), vector_name(count, half), address, from),
+        ptx_emit_for(&l->b, PTX_TYPES((uint16_t)type), vector_name(l, count, half), address, from),
         guard);
 }
 
@@ -162,7 +160,7 @@ static bool add_vectors(struct walk *w)
     }
     int words = v.elements / (is_half(w->t) ? 2 : 1);
     const char *type = w->t == DT_F32 ? "f32" : w->t == DT_F16 ? "f16x2" : "bf16x2";
-    const char *name = vector_name(words, is_half(w->t));
+    const char *name = vector_name(l, words, is_half(w->t));
     note(w, arena_printf(l->arena, "%.*s%s", (int)strlen(name) - 1, name, type), v.elements,
          emitted);
     return true;
