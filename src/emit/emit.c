@@ -46,6 +46,8 @@ static struct thread_value *add_parameter(struct emit *m, enum lower_param_kind 
                   : s->name;
     vec_push(m->arena, &m->out->params, p);
     vec_push(m->arena, &m->function_parameters, v);
+    if (m->by_threads)
+        v->divisor = m->by_threads->divisor(m, &p);
     if (kind == LOWER_MAP)
         return v;
     struct scalar *scalar = arena_new(m->arena, struct scalar);
@@ -145,7 +147,7 @@ struct facts emit_facts_of(struct emit *m, const struct expr *e)
 
 /* --- roles --- */
 
-static struct scalar number(struct emit *m, enum thread_opcode op)
+struct scalar emit_place(struct emit *m, enum thread_opcode op)
 {
     return (struct scalar){thread_use(thread_add_counted(&m->b, op, DT_NONE, DT_NONE, 0, NULL, 0)),
                            DT_U32};
@@ -154,9 +156,9 @@ static struct scalar number(struct emit *m, enum thread_opcode op)
 /* Finds where the thread is in a role. */
 static void enter_place(struct emit *m, int first, int warps, int replicas)
 {
-    struct scalar warp = emit_by(m, THREAD_SUB, number(m, THREAD_WARP), first);
+    struct scalar warp = emit_by(m, THREAD_SUB, emit_place(m, THREAD_WARP), first);
     m->place = (struct place){.first = first, .warps = warps, .replicas = replicas};
-    m->place.lane = number(m, THREAD_LANE);
+    m->place.lane = emit_place(m, THREAD_LANE);
     m->place.replica = emit_constant(DT_U32, 0);
     m->place.warp = warp;
     if (replicas > 1) {
@@ -263,7 +265,7 @@ static void emit_body(struct emit *m)
     const struct kernel *k = m->kernel;
     m->b.where = k->loc;
     if (m->by_threads)
-        m->place = (struct place){.lane = number(m, THREAD_LANE)};
+        m->by_threads->enter(m);
     else
         enter_place(m, 0, k->warps, 1);
     m->place.role = -1;

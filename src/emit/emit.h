@@ -15,6 +15,7 @@
  *   emit_tensor.c   mbarriers, tensor copies
  *   emit_product.c  products of warpgroups
  *   emit_element.c  thread-level kernels: elements that each thread has for itself
+ *   emit_array.c    thread-level kernels: arrays that each thread has for itself, atomics
  *   emit_copy.c     thread-level kernels: copies by all threads
  *   emit_turns.c    thread-level kernels: loops with several copies of their body
  *

@@ -82,22 +82,13 @@ static struct slot *own_slot(struct emit *m, const struct expr *e, const struct 
 
 /* --- several elements --- */
 
-/* An access to a part of a view, a shared array or a thread's own array, element by element. */
-struct part_access {
-    const struct expr *e;
-    struct scalar start[MAX_RANK]; /* of each axis of the symbol */
-    struct scalar limit[MAX_RANK]; /* its extent, where elements may lie past the edge */
-    bool guarded[MAX_RANK];
-    int axis[MAX_RANK]; /* of the part; -1: an element */
-};
-
 static struct scalar extent_of(struct emit *m, const struct sym *s, int axis)
 {
     return s->storage == ST_VIEW ? emit_scalar(m, s->dims[axis])
                                  : emit_constant(DT_I32, s->type.extent[axis]);
 }
 
-static bool find_part(struct emit *m, const struct expr *e, struct part_access *p)
+bool emit_find_part(struct emit *m, const struct expr *e, struct part_access *p)
 {
     int seen = 0;
     *p = (struct part_access){.e = e};
@@ -115,9 +106,8 @@ static bool find_part(struct emit *m, const struct expr *e, struct part_access *
     return !m->failed;
 }
 
-/* Returns the indices of element `number` of the part, and whether it lies inside. */
-static struct scalar element_of(struct emit *m, const struct part_access *p, int64_t number,
-                                struct scalar *index)
+struct scalar emit_element_of(struct emit *m, const struct part_access *p, int64_t number,
+                              struct scalar *index)
 {
     const struct type *t = &p->e->type;
     int64_t at[MAX_RANK] = {0};
@@ -218,18 +208,18 @@ void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *in
     m->b.region = outer;
 }
 
-static struct scalar *load_part(struct emit *m, const struct expr *e)
+struct scalar *emit_load_part(struct emit *m, const struct expr *e)
 {
     struct part_access p;
     struct scalar index[MAX_RANK];
     const int64_t count = type_elements(&e->type);
     struct scalar *v = arena_array(m->arena, struct scalar, count + 1);
-    if (!find_part(m, e, &p))
+    if (!emit_find_part(m, e, &p))
         return v;
     struct scalar otherwise = e->otherwise ? emit_as(m, emit_scalar(m, e->otherwise), e->type.dtype)
                                            : emit_constant(e->type.dtype, 0);
     for (int64_t i = 0; i < count; i++) {
-        struct scalar inside = element_of(m, &p, i, index);
+        struct scalar inside = emit_element_of(m, &p, i, index);
         v[i] = emit_load_if(m, e, index, 1, inside, otherwise);
     }
     return v;
@@ -240,83 +230,28 @@ static void store_elements(struct emit *m, const struct expr *target, const stru
     struct part_access p;
     struct scalar index[MAX_RANK];
     const int64_t count = type_elements(&target->type);
-    if (!find_part(m, target, &p))
+    if (!emit_find_part(m, target, &p))
         return;
     for (int64_t i = 0; i < count; i++) {
-        struct scalar inside = element_of(m, &p, i, index);
+        struct scalar inside = emit_element_of(m, &p, i, index);
         emit_store_if(m, target, index, inside, emit_as(m, v[i], target->sym->type.dtype));
     }
 }
 
-static struct scalar element(struct emit *m, const struct expr *e)
+static bool scalar(struct emit *m, const struct expr *e, struct scalar *out)
 {
-    return load_part(m, e)[0];
-}
-
-/* Spreads elements over a shape that they are broadcast to. */
-static struct scalar *spread(struct emit *m, struct scalar *v, const struct type *from,
-                             const struct type *to)
-{
-    const int64_t count = type_elements(to);
-    struct scalar *all = arena_array(m->arena, struct scalar, count + 1);
-    for (int64_t i = 0; i < count; i++) {
-        int64_t rest = i, at = 0, step = 1;
-        for (int a = to->rank - 1, b = from->rank - 1; b >= 0; a--, b--) {
-            at += (from->extent[b] == 1 ? 0 : rest % to->extent[a]) * step;
-            step *= from->extent[b];
-            rest /= to->extent[a];
-        }
-        all[i] = v[at];
+    switch (e->op) {
+    case OP_ACCESS:
+    case OP_REDUCE_SUM:
+    case OP_REDUCE_MAX:
+    case OP_REDUCE_MIN:
+    case OP_REDUCE_ANY:
+    case OP_REDUCE_ALL: *out = emit_elements(m, e)[0]; return true;
+    default:
+        if (op_is_atomic(e->op))
+            *out = emit_elements(m, e)[0];
+        return op_is_atomic(e->op);
     }
-    return all;
-}
-
-/* Returns the elements of an expression that each thread has for itself, row-major. */
-static struct scalar *elements_of(struct emit *m, const struct expr *e)
-{
-    const int64_t count = type_elements(&e->type);
-    struct scalar *v = arena_array(m->arena, struct scalar, count + 1);
-    enum { MOST = 256, MOST_ARGS = 3 };
-    for (int64_t i = 0; i < count; i++)
-        v[i] = emit_constant(e->type.dtype, 0);
-    if (count > MOST) {
-        emit_missing(m, e->loc, "a large array", NULL);
-        return v;
-    }
-    if (e->type.rank == 0) {
-        v[0] = emit_scalar(m, e);
-        return v;
-    }
-    if (e->op == OP_ACCESS)
-        return load_part(m, e);
-    if (e->op == OP_REF) {
-        const struct variable *x = emit_variable(m, e->sym);
-        for (int64_t i = 0; x && i < count; i++)
-            v[i] = (struct scalar){x->slots[i].o, e->type.dtype};
-        if (!x)
-            emit_missing(m, e->loc, "this array", NULL);
-        return v;
-    }
-    bool shaped = e->op == OP_BROADCAST || e->op == OP_RESHAPE || e->op == OP_CAST;
-    if ((!shaped && !op_is_elementwise(e->op) && e->op != OP_WHERE) || e->count > MOST_ARGS ||
-        e->count < 1) {
-        emit_missing(m, e->loc, arena_printf(m->arena, "`%s` of arrays", op_table[e->op].text),
-                     NULL);
-        return v;
-    }
-    struct scalar *args[MOST_ARGS];
-    for (int i = 0; i < e->count; i++) {
-        args[i] = elements_of(m, e->args[i]);
-        if (e->op != OP_RESHAPE)
-            args[i] = spread(m, args[i], &e->args[i]->type, &e->type);
-    }
-    for (int64_t i = 0; i < count && !m->failed; i++) {
-        struct scalar one[MOST_ARGS];
-        for (int j = 0; j < e->count; j++)
-            one[j] = args[j][i];
-        v[i] = shaped ? emit_as(m, one[0], e->type.dtype) : emit_apply_scalars(m, e, one);
-    }
-    return v;
 }
 
 /* --- statements --- */
@@ -337,7 +272,7 @@ static void store(struct emit *m, const struct expr *target, const struct expr *
         one = emit_scalar(m, value);
         store_elements(m, target, &one);
     } else {
-        store_elements(m, target, elements_of(m, value));
+        store_elements(m, target, emit_elements_as(m, value, &target->type));
     }
 }
 
@@ -345,10 +280,9 @@ static void store(struct emit *m, const struct expr *target, const struct expr *
 static void give_elements(struct emit *m, struct variable *v, const struct expr *value,
                           enum dtype t)
 {
-    const struct scalar *x = elements_of(m, value);
-    const bool one = type_elements(&value->type) == 1;
+    const struct scalar *x = emit_elements_as(m, value, &v->sym->type);
     for (int i = 0; i < v->count && !m->failed; i++)
-        v->slots[i] = (struct slot){emit_as(m, x[one ? 0 : i], t).o, {.dtype = t, .count = 1}};
+        v->slots[i] = (struct slot){emit_as(m, x[i], t).o, {.dtype = t, .count = 1}};
 }
 
 static void declare(struct emit *m, const struct stmt *s)
@@ -356,8 +290,8 @@ static void declare(struct emit *m, const struct stmt *s)
     enum { MOST = 64 };
     const int64_t count = type_elements(&s->sym->type);
     const enum dtype t = s->sym->type.dtype;
-    if (count > MOST) {
-        emit_missing(m, s->loc, "a large array", NULL);
+    if (count > MOST || s->sym->storage == ST_REG) {
+        emit_missing(m, s->loc, count > MOST ? "a large array" : "a register tile", NULL);
         return;
     }
     struct variable *v = emit_declare(m, s->sym, (int)count);
@@ -383,9 +317,50 @@ static bool effect(struct emit *m, const struct stmt *s)
         eval_int(s->value->args[0], NULL, &most);
         THREAD_ADD_OP(&m->b, THREAD_COPY_ASYNC_WAIT, DT_NONE, DT_NONE, thread_integer(most));
         return true;
-    default: return false;
+    default:
+        if (op_is_atomic(s->value->op))
+            emit_atomic(m, s->value);
+        return op_is_atomic(s->value->op);
     }
 }
 
+static uint32_t divisor(struct emit *m, const struct lower_param *p)
+{
+    enum { POINTER = 16, WORKSPACE = 256, MOST = 4096 };
+    const int *given = m->options->alignment;
+    if (p->kind == LOWER_WORKSPACE)
+        return WORKSPACE;
+    if (p->kind == LOWER_POINTER)
+        return given ? (uint32_t)given[p->sym->index] : POINTER;
+    if (!dtype_is_int(p->sym->type.dtype))
+        return 0;
+    const struct expr e = {.op = OP_REF, .type = p->sym->type, .sym = (struct sym *)p->sym};
+    const struct facts f = emit_facts_of(m, &e);
+    const int64_t divides = facts_divisor(&f), power = divides & -divides;
+    return divides == 0 || power > MOST ? MOST : power > 1 ? (uint32_t)power : 0;
+}
+
+static void enter(struct emit *m)
+{
+    struct scalar first = emit_constant(DT_BOOL, 1);
+    m->place = (struct place){.lane = emit_place(m, THREAD_LANE), .replicas = 1};
+    m->place.replica = emit_constant(DT_U32, 0);
+    for (int i = 0; i < 3; i++)
+        if (i == 0 || m->kernel->threads[i] > 1) {
+            struct scalar at = emit_place(m, (enum thread_opcode)((int)THREAD_TID_X + i));
+            first = emit_op2(m, THREAD_AND, DT_BOOL, first, emit_by(m, THREAD_EQ, at, 0));
+        }
+    m->place.elected = first.o.value;
+}
+
 const struct by_threads emit_by_threads = {
-    element, store, declare, assign, emit_loop_of_threads, effect, emit_copy_async};
+    .divisor = divisor,
+    .enter = enter,
+    .scalar = scalar,
+    .store = store,
+    .declare = declare,
+    .assign = assign,
+    .loop = emit_loop_of_threads,
+    .effect = effect,
+    .copy_async = emit_copy_async,
+};

@@ -158,6 +158,8 @@ void emit_missing(struct emit *m, struct loc loc, const char *what, const char *
 /* --- emit.c --- */
 
 struct thread_object *emit_object(struct emit *m, const struct sym *s);
+/* Emits an operation without operands that says where the thread is: a u32. */
+struct scalar emit_place(struct emit *m, enum thread_opcode op);
 /* Returns the tensor map of a view with such a box: a parameter. box: in the order of the view's axes. */
 struct thread_operand emit_map(struct emit *m, const struct sym *view, const int *box, int swizzle);
 /* The address that a view begins at, a u64. */
@@ -188,6 +190,8 @@ struct scalar emit_not(struct emit *m, struct scalar v);
  * if thread IR has none. */
 bool emit_apply(struct emit *m, enum op op, enum dtype t, const struct thread_operand *args,
                 int count, struct thread_operand *result);
+/* An operation of the language on two scalars of the type t. */
+struct scalar emit_pair(struct emit *m, enum op op, enum dtype t, struct scalar a, struct scalar b);
 /* The elementwise operation of e on scalars, one for each argument. */
 struct scalar emit_apply_scalars(struct emit *m, const struct expr *e, struct scalar *args);
 struct thread_operand emit_cast(struct emit *m, enum dtype to, enum dtype from,
@@ -388,8 +392,12 @@ void emit_view_atomics(struct emit *m, const struct expr *e);
 
 /* A table, because only emit_thread_level names it: a program that does not call that is linked without these. */
 struct by_threads {
-    /* Returns the element that an access reads. */
-    struct scalar (*element)(struct emit *m, const struct expr *e);
+    /* Returns what is known to divide a parameter; 0: nothing. */
+    uint32_t (*divisor)(struct emit *m, const struct lower_param *p);
+    /* Finds the place of the thread. */
+    void (*enter)(struct emit *m);
+    /* Emits a scalar. Returns false if it is like those of other kernels. */
+    bool (*scalar)(struct emit *m, const struct expr *e, struct scalar *out);
     void (*store)(struct emit *m, const struct expr *target, const struct expr *value);
     /* Declares, assigns to, a thread's own array. */
     void (*declare)(struct emit *m, const struct stmt *s);
@@ -401,6 +409,19 @@ struct by_threads {
 };
 extern const struct by_threads emit_by_threads;
 
+/* An access to a part of a view, a shared array or a thread's own array, element by element. */
+struct part_access {
+    const struct expr *e;
+    struct scalar start[MAX_RANK]; /* of each axis of the symbol */
+    struct scalar limit[MAX_RANK]; /* its extent, where elements may lie past the edge */
+    bool guarded[MAX_RANK];
+    int axis[MAX_RANK]; /* of the part; -1: an element */
+};
+bool emit_find_part(struct emit *m, const struct expr *e, struct part_access *p);
+/* Returns the indices of element `number` of the part, and whether it lies inside. */
+struct scalar emit_element_of(struct emit *m, const struct part_access *p, int64_t number,
+                              struct scalar *index);
+struct scalar *emit_load_part(struct emit *m, const struct expr *e);
 /* Returns the number of the element in memory, an i64. */
 struct scalar emit_view_at(struct emit *m, const struct sym *s, const struct scalar *indices);
 struct thread_operand emit_shared_at(struct emit *m, const struct sym *s,
@@ -410,6 +431,15 @@ struct scalar emit_load_if(struct emit *m, const struct expr *e, const struct sc
                            int count, struct scalar inside, struct scalar otherwise);
 void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *index,
                    struct scalar inside, struct scalar value);
+
+/* --- emit_array.c: of thread-level kernels --- */
+
+/* Returns the elements of an expression that each thread has for itself, row-major; of a scalar, one. */
+struct scalar *emit_elements(struct emit *m, const struct expr *e);
+/* The same, broadcast to a type. */
+struct scalar *emit_elements_as(struct emit *m, const struct expr *e, const struct type *to);
+/* Emits an atomic of each element of its target. Returns the old values. */
+struct scalar *emit_atomic(struct emit *m, const struct expr *e);
 
 /* --- emit_copy.c: of thread-level kernels --- */
 

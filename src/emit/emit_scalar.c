@@ -179,6 +179,16 @@ bool emit_apply(struct emit *m, enum op op, enum dtype t, const struct thread_op
     return true;
 }
 
+struct scalar emit_pair(struct emit *m, enum op op, enum dtype t, struct scalar a, struct scalar b)
+{
+    struct thread_operand both[] = {a.o, b.o};
+    struct scalar result = {a.o, t};
+    if (!dtype_is_float(t))
+        return emit_op2(m, opcode_of(op), t, a, b);
+    emit_apply(m, op, t, both, 2, &result.o);
+    return result;
+}
+
 static void note_read(void *user, struct expr **at)
 {
     *(bool *)user |= (*at)->op == OP_ACCESS;
@@ -344,6 +354,9 @@ const char *emit_way_out(enum op op)
 
 struct scalar emit_scalar(struct emit *m, const struct expr *e)
 {
+    struct scalar own;
+    if (m->by_threads && m->by_threads->scalar(m, e, &own))
+        return own;
     switch (e->op) {
     case OP_LITERAL: return of_literal(e);
     case OP_REF: return of_symbol(m, e);
@@ -355,8 +368,6 @@ struct scalar emit_scalar(struct emit *m, const struct expr *e)
     case OP_WHERE: return choose(m, e);
     case OP_THREAD: return special(m, THREAD_TID_X, e->axis);
     case OP_ACCESS:
-        if (m->by_threads)
-            return m->by_threads->element(m, e);
         if (e->sym->storage == ST_VIEW)
             return emit_view_element(m, e);
         if (e->sym->storage == ST_SHARED)

@@ -83,7 +83,12 @@ static void declare(struct emit *m, const struct stmt *s)
 {
     switch (s->sym->storage) {
     case ST_SCALAR: declare_scalar(m, s); break;
-    case ST_REG: declare_tile(m, s); break;
+    case ST_REG:
+        if (m->by_threads)
+            m->by_threads->declare(m, s);
+        else
+            declare_tile(m, s);
+        break;
     case ST_SHARED:
         if (s->sym->staged) /* a pipeline: the turn before has read it */
             emit_sync(m);

@@ -71,19 +71,30 @@ static bool is_invariant(const struct stmt *s, const struct expr *e)
     return !n.changes;
 }
 
+static const struct stmt *only_step(const struct stmt *s, const struct sym *sym)
+{
+    const struct stmt *found = NULL;
+    for (const struct stmt *step = s->step; step; step = step->next) {
+        if (step->kind != STMT_ASSIGN || step->target->op != OP_REF)
+            return NULL;
+        if (step->target->sym == sym)
+            found = found ? NULL : step;
+    }
+    return found;
+}
+
 /* Finds v, b and c of `v < b`, or another comparison, and `v = v + c`. */
 static bool is_counted(const struct stmt *s, struct turns *t)
 {
     const struct expr *c = s->condition;
-    if (s->kind != STMT_FOR || !c || c->op < OP_LT || c->op > OP_NE || c->args[0]->op != OP_REF ||
-        !s->step || s->step->next || s->step->kind != STMT_ASSIGN || s->step->target->op != OP_REF)
+    if (s->kind != STMT_FOR || !c || c->op < OP_LT || c->op > OP_NE || c->args[0]->op != OP_REF)
         return false;
-    const struct expr *value = s->step->value;
     t->counter = c->args[0]->sym;
     t->bound = c->args[1];
-    if (s->step->target->sym != t->counter || (value->op != OP_ADD && value->op != OP_SUB) ||
-        value->args[0]->op != OP_REF || value->args[0]->sym != t->counter ||
-        !eval_int(value->args[1], NULL, &t->step))
+    const struct stmt *step = only_step(s, t->counter);
+    const struct expr *value = step ? step->value : NULL;
+    if (!step || (value->op != OP_ADD && value->op != OP_SUB) || value->args[0]->op != OP_REF ||
+        value->args[0]->sym != t->counter || !eval_int(value->args[1], NULL, &t->step))
         return false;
     t->step = value->op == OP_SUB ? -t->step : t->step;
     return t->step != 0 && t->step < INT32_MAX / 64 && t->step > -(INT32_MAX / 64) &&
@@ -119,18 +130,6 @@ static int64_t count_turns(const struct stmt *s, const struct turns *t, int64_t 
 /* --- variables that go round --- */
 
 enum { MOST_PERIOD = 8, MOST_REPEATED = 2048 };
-
-static const struct stmt *only_step(const struct stmt *s, const struct sym *sym)
-{
-    const struct stmt *found = NULL;
-    for (const struct stmt *step = s->step; step; step = step->next) {
-        if (step->kind != STMT_ASSIGN || step->target->op != OP_REF)
-            return NULL;
-        if (step->target->sym == sym)
-            found = found ? NULL : step;
-    }
-    return found;
-}
 
 static void note_other(void *user, struct expr **at)
 {

@@ -195,7 +195,8 @@ static bool can_guard(const struct thread_operation *op)
         case THREAD_MMA: return false; /* all lanes of a warp do it together */
         default: {
             const enum thread_opcode inner = op->regions.data[0]->operations.data[i]->op;
-            if (thread_op_table[inner].effects != THREAD_PURE || is_long(inner))
+            if ((thread_op_table[inner].effects != THREAD_PURE && !thread_is_atomic(inner)) ||
+                is_long(inner))
                 return false;
         }
         }

@@ -3,6 +3,7 @@
 #include "target/targets.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* Returns the address of an element, as a u32. */
 static struct ptx_operand address(struct nvptx *n, const struct thread_operand *o)
@@ -195,17 +196,15 @@ static enum ptx_mod atomic_type(enum thread_opcode op, enum dtype t)
     }
 }
 
+static const char *atomic_name(enum thread_opcode op)
+{
+    return op == THREAD_ATOMIC_ARRIVE     ? "add"
+           : op == THREAD_ATOMIC_EXCHANGE ? "exch"
+                                          : thread_op_table[op].text + strlen("atomic_");
+}
+
 static void atomic(struct nvptx *n, const struct thread_operation *op)
 {
-    static const char *const mnemonic[] = {[THREAD_ATOMIC_ARRIVE] = "atom.acq_rel.gpu.global.add.*",
-                                           [THREAD_ATOMIC_ADD] = "atom.global.add.*",
-                                           [THREAD_ATOMIC_MIN] = "atom.global.min.*",
-                                           [THREAD_ATOMIC_MAX] = "atom.global.max.*",
-                                           [THREAD_ATOMIC_AND] = "atom.global.and.*",
-                                           [THREAD_ATOMIC_OR] = "atom.global.or.*",
-                                           [THREAD_ATOMIC_XOR] = "atom.global.xor.*",
-                                           [THREAD_ATOMIC_CAS] = "atom.global.cas.*",
-                                           [THREAD_ATOMIC_EXCHANGE] = "atom.global.exch.*"};
     const struct thread_operand *o = op->operands.data;
     const enum dtype t = op->types[0];
     const uint16_t type = (uint16_t)atomic_type(op->op, t);
@@ -213,14 +212,19 @@ static void atomic(struct nvptx *n, const struct thread_operation *op)
         nvptx_fail(n, op);
         return;
     }
-    const char *text = dtype_size(t) == 2 ? "atom.global.add.noftz.*" : mnemonic[op->op];
-    const struct ptx_operand at = global(n, o, (int64_t)dtype_size(t)),
+    const bool shared = o[0].kind == THREAD_ELEMENT;
+    const char *text = arena_printf(
+        n->arena, "atom%s.%s.%s%s.*", op->op == THREAD_ATOMIC_ARRIVE ? ".acq_rel.gpu" : "",
+        shared ? "shared" : "global", atomic_name(op->op), dtype_size(t) == 2 ? ".noftz" : "");
+    const struct ptx_operand at = shared ? nvptx_element(n, o)
+                                         : global(n, o, (int64_t)dtype_size(t)),
                              to = nvptx_registers_of(n, op->results.data[0])->word[0],
                              value = nvptx_scalar(n, &o[3], t);
-    if (op->op == THREAD_ATOMIC_CAS)
-        ptx_emit_for(&n->build, &type, text, to, at, value, nvptx_scalar(n, &o[4], t));
-    else
-        ptx_emit_for(&n->build, &type, text, to, at, value);
+    struct ptx_operand all[] = {to, at, value, {0}};
+    const bool swaps = op->op == THREAD_ATOMIC_CAS;
+    if (swaps)
+        all[3] = nvptx_scalar(n, &o[4], t);
+    nvptx_guarded(n, ptx_emit_list(&n->build, text, &type, all, swaps ? 4 : 3));
 }
 
 static void load_matrix(struct nvptx *n, const struct thread_operation *op)

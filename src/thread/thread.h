@@ -14,7 +14,7 @@
  *
  * The text (thread_print, thread_parse):
  *
- *     kernel scale(map %out, u32 %n) threads 128 target sm_90a {
+ *     kernel scale(map %out, u32 %n multiple 8) threads 128 target sm_90a {
  *         shared bf16 tile[8192] at 0
  *         mbarrier full[2] at 16384
  *         %thread = tid_x
@@ -73,7 +73,8 @@ struct thread_value {
     const char *name; /* without its % */
     struct thread_type type;
     struct loc where;
-    uint32_t number; /* of the function's values */
+    uint32_t number;  /* of the function's values */
+    uint32_t divisor; /* of a parameter: what divides it; 0: not stated */
 };
 
 /* --- memory --- */

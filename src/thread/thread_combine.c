@@ -1,4 +1,4 @@
-/* Combines loads of neighbouring elements of shared memory into one of 16 or 8 bytes, at the place of the first, and
+/* Combines loads of neighbouring elements into one of 16 or 8 bytes, at the place of the first, and
  * stores, at the place of the last. Nothing between loads may write memory or wait, and nothing between stores may read
  * or write it or wait. */
 #include "thread/thread_build.h"
@@ -16,15 +16,50 @@ struct combining {
         divisors; /* by access: of the bytes of its index without the constant, at most MOST_BYTES */
 };
 
+/* Where an access is: in a shared array, or, without an object, in global memory. */
+struct place {
+    const struct thread_object *object;
+    const struct thread_value *value; /* the index, or the address */
+    int64_t number;                   /* elements after it */
+};
+
+static bool is_shared(enum thread_opcode op)
+{
+    return op == THREAD_LOAD_SHARED || op == THREAD_STORE_SHARED;
+}
+
+static bool is_store(enum thread_opcode op)
+{
+    return op == THREAD_STORE || op == THREAD_STORE_SHARED;
+}
+
+static struct place place_of(const struct thread_operation *op)
+{
+    const struct thread_operand *o = op->operands.data;
+    return is_shared(op->op) ? (struct place){o[0].object, o[0].value, o[0].integer}
+                             : (struct place){NULL, o[0].value, o[2].integer};
+}
+
+/* Bytes at which the elements are counted from: of a shared array, where it begins. */
+static int64_t start_of(const struct place *p)
+{
+    return p->object ? p->object->at : 0;
+}
+
 static bool is_candidate(const struct thread_operation *op)
 {
+    const struct thread_operand *o = op->operands.data;
     if (op->types[0] == DT_BOOL || op->types[0] == DT_NONE || dtype_size(op->types[0]) < WORD_BYTES)
         return false;
-    if (op->op == THREAD_STORE_SHARED) {
-        const struct thread_operand *v = &op->operands.data[1];
+    if ((op->op == THREAD_LOAD || op->op == THREAD_LOAD_CONST || op->op == THREAD_STORE) &&
+        (o[1].kind != THREAD_INTEGER || o[1].integer != 0))
+        return false;
+    if (is_store(op->op)) {
+        const struct thread_operand *v = &o[op->operands.count - 1];
         return v->kind != THREAD_VALUE || v->value->type.count == 1;
     }
-    return op->op == THREAD_LOAD_SHARED && op->results.data[0]->type.count == 1;
+    return (op->op == THREAD_LOAD_SHARED || op->op == THREAD_LOAD || op->op == THREAD_LOAD_CONST) &&
+           op->results.data[0]->type.count == 1;
 }
 
 static void note_divisor(void *user, const struct thread_operation *op, const struct facts *facts)
@@ -33,10 +68,11 @@ static void note_divisor(void *user, const struct thread_operation *op, const st
     bool added;
     if (!is_candidate(op))
         return;
-    const struct thread_value *index = op->operands.data[0].value;
-    int64_t divisor = MOST_BYTES, size = thread_element_bytes(op->operands.data[0].object),
-            known = index ? facts_divisor(&facts[index->number]) % MOST_BYTES * size : 0;
-    while (known % divisor != 0)
+    const struct place p = place_of(op);
+    const int64_t known = p.value ? facts_divisor(&facts[p.value->number]) % MOST_BYTES : 0,
+                  size = p.object ? thread_element_bytes(p.object) : 1;
+    int64_t divisor = MOST_BYTES;
+    while (known * size % divisor != 0)
         divisor /= 2;
     number_map_entry(c->build.arena, &c->divisors, (uintptr_t)op, &added)->value =
         (uintptr_t)divisor;
@@ -55,20 +91,23 @@ static bool find_others(const struct thread_region *r, size_t from, const bool *
                         struct neighbours *n)
 {
     const struct thread_operation *op = r->operations.data[from];
-    const struct thread_operand *o = &op->operands.data[0];
-    const bool stores = op->op == THREAD_STORE_SHARED;
+    const struct place own = place_of(op);
+    const bool stores = is_store(op->op);
     size_t left = n->count - 1;
-    uint32_t seen = 1u << (o->integer - n->first);
-    n->at[o->integer - n->first] = from;
+    uint32_t seen = 1u << (own.number - n->first);
+    n->at[own.number - n->first] = from;
     for (size_t i = from + 1; i < r->operations.count && left > 0; i++) {
         const struct thread_operation *other = r->operations.data[i];
         const enum thread_effects effects = thread_op_table[other->op].effects;
-        const struct thread_operand *at = other->operands.data;
-        const bool sister = other->op == op->op && is_candidate(other) && at->object == o->object &&
-                            at->value == o->value;
-        if (effects != THREAD_PURE && !(sister && stores) && (stores || effects != THREAD_READS))
+        struct place at = {0};
+        if (other->op == op->op && is_candidate(other))
+            at = place_of(other);
+        const bool sister = other->op == op->op && is_candidate(other) && at.object == own.object &&
+                            at.value == own.value;
+        if (effects != THREAD_PURE && other->op != THREAD_LOAD_CONST && !(sister && stores) &&
+            (stores || effects != THREAD_READS))
             return false;
-        const int64_t away = sister ? at->integer - n->first : -1;
+        const int64_t away = sister ? at.number - n->first : -1;
         if (away < 0 || away >= (int64_t)n->count)
             continue;
         if (stores && (taken[i] || seen >> away & 1))
@@ -86,12 +125,13 @@ static bool find_others(const struct thread_region *r, size_t from, const bool *
 static struct neighbours find_neighbours(const struct thread_region *r, size_t from,
                                          const bool *taken, int64_t divisor)
 {
-    const struct thread_operand *o = &r->operations.data[from]->operands.data[0];
-    const int64_t size = thread_element_bytes(o->object);
+    const struct thread_operation *op = r->operations.data[from];
+    const struct place p = place_of(op);
+    const int64_t size = (int64_t)dtype_size(op->types[0]), start = start_of(&p);
     struct neighbours n = {0};
     for (n.count = (size_t)(divisor / size); n.count > 1; n.count /= 2) {
-        n.first = o->integer - ((o->object->at / size + o->integer) & (int64_t)(n.count - 1));
-        if (o->object->at % size == 0 && n.first >= 0 && find_others(r, from, taken, &n))
+        n.first = p.number - ((start / size + p.number) & (int64_t)(n.count - 1));
+        if (start % size == 0 && n.first >= 0 && find_others(r, from, taken, &n))
             return n;
     }
     n.count = 1;
@@ -112,6 +152,12 @@ static struct thread_operation *part_of(struct combining *c, struct thread_value
     return op;
 }
 
+/* The stored value of an access. */
+static struct thread_operand stored_by(const struct thread_operation *op)
+{
+    return op->operands.data[op->operands.count - 1];
+}
+
 /* Adds the store of all, at the place of the last. */
 static void add_store(struct combining *c, struct thread_region *to, const struct thread_region *r,
                       const struct neighbours *n, size_t last)
@@ -119,13 +165,16 @@ static void add_store(struct combining *c, struct thread_region *to, const struc
     const struct thread_operation *first = r->operations.data[n->at[0]];
     struct thread_operand values[MOST_BYTES / WORD_BYTES];
     for (size_t i = 0; i < n->count; i++)
-        values[i] = r->operations.data[n->at[i]]->operands.data[1];
+        values[i] = stored_by(r->operations.data[n->at[i]]);
     c->build.region = to;
     c->build.where = r->operations.data[last]->where;
     struct thread_value *group =
         thread_add_counted(&c->build, THREAD_JOIN, first->types[0], DT_NONE, 0, values, n->count);
-    THREAD_ADD_OP(&c->build, THREAD_STORE_SHARED, first->types[0], DT_NONE, first->operands.data[0],
-                  thread_use(group));
+    struct thread_operand all[4];
+    memcpy(all, first->operands.data, first->operands.count * sizeof *all);
+    all[first->operands.count - 1] = thread_use(group);
+    thread_add_counted(&c->build, first->op, first->types[0], DT_NONE, 0, all,
+                       first->operands.count);
 }
 
 /* Adds the load of all, at the place of the first. */
@@ -135,9 +184,10 @@ static void add_load(struct combining *c, struct thread_region *to, const struct
     const enum dtype t = op->types[0];
     c->build.region = to;
     c->build.where = op->where;
+    const struct thread_operation *first = r->operations.data[n->at[0]];
     struct thread_value *group =
-        thread_add_counted(&c->build, THREAD_LOAD_SHARED, t, DT_NONE, (uint16_t)n->count,
-                           &r->operations.data[n->at[0]]->operands.data[0], 1);
+        thread_add_counted(&c->build, op->op, t, DT_NONE, (uint16_t)n->count, first->operands.data,
+                           first->operands.count);
     for (size_t i = 0; i < n->count; i++)
         vec_push(c->build.arena, &to->operations,
                  part_of(c, group, r->operations.data[n->at[i]], (int64_t)i));
@@ -146,7 +196,7 @@ static void add_load(struct combining *c, struct thread_region *to, const struct
 static bool any_value(const struct thread_region *r, const struct neighbours *n)
 {
     for (size_t i = 0; i < n->count; i++)
-        if (r->operations.data[n->at[i]]->operands.data[1].kind == THREAD_VALUE)
+        if (stored_by(r->operations.data[n->at[i]]).kind == THREAD_VALUE)
             return true;
     return false;
 }
@@ -175,7 +225,7 @@ static void combine_region(struct combining *c, struct thread_region *r)
                 add_store(c, &to, r, &later.data[j], i);
         if (taken[i])
             continue;
-        const bool stores = op->op == THREAD_STORE_SHARED;
+        const bool stores = is_store(op->op);
         if (e)
             n = find_neighbours(r, i, taken, (int64_t)e->value);
         if (n.count == 1 || (stores && !any_value(r, &n))) {

@@ -76,6 +76,8 @@ static bool rule_of(enum thread_opcode op, enum facts_op *out)
         RULE(POW2_CEIL)
 #undef RULE
     case THREAD_NOT: *out = FACTS_INVERT; return true;
+    case THREAD_MUL_WIDE: *out = FACTS_MUL; return true;
+    case THREAD_MAD_WIDE: *out = FACTS_FMA; return true;
     default: return false;
     }
 }
@@ -311,7 +313,10 @@ void thread_facts_walk(struct arena *a, const struct thread_function *f,
     g.facts = arena_array(a, struct facts, f->values + 1);
     g.reached = arena_array(a, bool, f->values + 1);
     g.definitions = arena_array(a, const struct thread_operation *, f->values + 1);
-    for (size_t i = 0; i < f->parameters.count; i++)
-        g.facts[f->parameters.data[i]->number] = any(f->parameters.data[i]->type.dtype);
+    for (size_t i = 0; i < f->parameters.count; i++) {
+        const struct thread_value *v = f->parameters.data[i];
+        const struct facts all = any(v->type.dtype), multiple = facts_multiple(v->divisor);
+        g.facts[v->number] = v->divisor ? facts_meet(&all, &multiple) : all;
+    }
     walk_region(&g, f->body);
 }

@@ -502,9 +502,10 @@ static struct ptx_target take_target(struct parser *p)
     return target;
 }
 
-/* kernel: "kernel" name "(" [type value {"," type value}] ")" "threads" n ["blocks" n]
+/* kernel: "kernel" name "(" [parameter {"," parameter}] ")" "threads" n ["blocks" n]
  *         ["cluster" x "," y "," z] "target" name
- *         "{" {object} {operation} "}" */
+ *         "{" {object} {operation} "}"
+ * parameter: type value ["multiple" n] */
 static void take_kernel(struct parser *p)
 {
     struct thread_function *f = p->function;
@@ -517,6 +518,8 @@ static void take_kernel(struct parser *p)
         struct thread_value *v = new_value(p);
         v->type = type;
         show(p, v);
+        if (take_word(p, "multiple"))
+            v->divisor = take_count(p, "what divides the parameter", 1, 1 << 30);
         vec_push(p->arena, &f->parameters, v);
         if (!take_sign(p, ','))
             break;

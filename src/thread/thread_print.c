@@ -145,6 +145,8 @@ void thread_print(struct text *out, const struct thread_function *f)
         text_add(out, i ? ", " : "");
         thread_type_print(out, f->parameters.data[i]->type);
         text_printf(out, " %%%s", f->parameters.data[i]->name);
+        if (f->parameters.data[i]->divisor)
+            text_printf(out, " multiple %u", f->parameters.data[i]->divisor);
     }
     text_printf(out, ") threads %u", f->threads);
     if (f->blocks)

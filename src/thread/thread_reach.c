@@ -49,7 +49,9 @@ struct frame {
     struct thread_region to;       /* its operations so far */
     struct thread_operation *loop; /* whose region it is; NULL: another */
     uint32_t depth;                /* loops around its operations */
-    struct induction *induction;   /* by argument of the loop */
+    uint32_t level;                /* regions around them */
+    bool brief; /* a region of an `if` of a few accesses: their addresses are computed before it */
+    struct induction *induction; /* by argument of the loop */
     VEC(struct known) known;
     VEC(struct pointer) pointers; /* carried through the loop */
 };
@@ -57,7 +59,7 @@ struct frame {
 struct value_info {
     const struct thread_operation *definition;
     struct thread_value *value;
-    uint32_t depth;
+    uint32_t depth, level;
 };
 
 struct reaching {
@@ -68,23 +70,24 @@ struct reaching {
 /* --- what is known of values --- */
 
 static void note(struct reaching *g, struct thread_value *v, const struct thread_operation *op,
-                 uint32_t depth)
+                 uint32_t depth, uint32_t level)
 {
     while (g->info.count <= v->number)
         vec_push(g->build.arena, &g->info, ((struct value_info){.definition = NULL}));
-    g->info.data[v->number] = (struct value_info){op, v, depth};
+    g->info.data[v->number] = (struct value_info){op, v, depth, level};
 }
 
-static void note_region(struct reaching *g, const struct thread_region *r, uint32_t depth)
+static void note_region(struct reaching *g, const struct thread_region *r, uint32_t depth,
+                        uint32_t level)
 {
     for (size_t i = 0; i < r->arguments.count; i++)
-        note(g, r->arguments.data[i], NULL, depth);
+        note(g, r->arguments.data[i], NULL, depth, level);
     for (size_t i = 0; i < r->operations.count; i++) {
         const struct thread_operation *op = r->operations.data[i];
         for (size_t j = 0; j < op->results.count; j++)
-            note(g, op->results.data[j], op, depth);
+            note(g, op->results.data[j], op, depth, level);
         for (size_t j = 0; j < op->regions.count; j++)
-            note_region(g, op->regions.data[j], depth + (op->op == THREAD_LOOP));
+            note_region(g, op->regions.data[j], depth + (op->op == THREAD_LOOP), level + 1);
     }
 }
 
@@ -324,7 +327,7 @@ static struct thread_operand add_operation(struct reaching *g, struct frame *f,
     const struct thread_operand operands[] = {a, b};
     g->build.region = &f->to;
     struct thread_value *v = thread_add_counted(&g->build, op, t, from, 0, operands, count);
-    note(g, v, f->to.operations.data[f->to.operations.count - 1], f->depth);
+    note(g, v, f->to.operations.data[f->to.operations.count - 1], f->depth, f->level);
     return thread_use(v);
 }
 
@@ -469,7 +472,7 @@ static struct thread_operand carry(struct reaching *g, struct frame *loop, const
     struct pointer p = {
         thread_new_value(&g->build, (struct thread_type){.dtype = type_of(s->narrow), .count = 1}),
         by, s->narrow};
-    note(g, p.value, NULL, loop->depth);
+    note(g, p.value, NULL, loop->depth, loop->level);
     vec_push(g->build.arena, &loop->loop->regions.data[0]->arguments, p.value);
     vec_push(g->build.arena, &loop->loop->operands, from);
     vec_push(g->build.arena, &loop->pointers, p);
@@ -543,6 +546,32 @@ static struct thread_operand place(struct reaching *g, struct frame *f, const st
 
 /* --- accesses --- */
 
+/* Returns the frame before an `if` of a few accesses that knows all of the sum. */
+static struct frame *frame_before(const struct reaching *g, struct frame *f, const struct sum *s)
+{
+    uint32_t level = 0;
+    for (int i = 0; i < s->count; i++)
+        for (uint32_t j = 0; j < s->term[i].count; j++)
+            if (g->info.data[s->term[i].leaf[j]].level > level)
+                level = g->info.data[s->term[i].leaf[j]].level;
+    while (f->brief && level < f->level)
+        f = f->outer;
+    return f;
+}
+
+static bool is_brief(const struct thread_operation *op)
+{
+    enum { MOST_OPERATIONS = 12 };
+    size_t count = 0;
+    for (size_t i = 0; i < op->regions.count; i++) {
+        const struct thread_region *r = op->regions.data[i];
+        count += r->operations.count;
+        for (size_t j = 0; j < r->operations.count; j++)
+            count += r->operations.data[j]->regions.count ? MOST_OPERATIONS : 0;
+    }
+    return op->op == THREAD_IF && count <= MOST_OPERATIONS;
+}
+
 /* o: the array, the index and the constant of elements of `bytes` bytes. */
 static void reach_global(struct reaching *g, struct frame *f, struct thread_operand *o,
                          int64_t bytes)
@@ -559,7 +588,7 @@ static void reach_global(struct reaching *g, struct frame *f, struct thread_oper
         add_term(&at, (struct term){.factor = more * bytes});
         more = 0;
     }
-    struct thread_operand v = place(g, f, &at);
+    struct thread_operand v = place(g, frame_before(g, f, &at), &at);
     if (v.kind != THREAD_VALUE)
         return;
     o[0].value = v.value;
@@ -580,7 +609,7 @@ static void reach_shared(struct reaching *g, struct frame *f, struct thread_oper
         add_term(&at, (struct term){.factor = more});
         more = 0;
     }
-    struct thread_operand v = place(g, f, &at);
+    struct thread_operand v = place(g, frame_before(g, f, &at), &at);
     o->value = v.kind == THREAD_VALUE ? v.value : NULL;
     o->integer = more + (v.kind == THREAD_INTEGER ? v.integer : 0);
 }
@@ -593,6 +622,19 @@ static void reach(struct reaching *g, struct frame *f, struct thread_operation *
     case THREAD_LOAD:
     case THREAD_LOAD_CONST:
     case THREAD_STORE: reach_global(g, f, o, (int64_t)dtype_size(op->types[0])); break;
+    case THREAD_ATOMIC_ADD:
+    case THREAD_ATOMIC_MIN:
+    case THREAD_ATOMIC_MAX:
+    case THREAD_ATOMIC_AND:
+    case THREAD_ATOMIC_OR:
+    case THREAD_ATOMIC_XOR:
+    case THREAD_ATOMIC_EXCHANGE:
+    case THREAD_ATOMIC_CAS:
+        if (o[0].kind == THREAD_ELEMENT)
+            reach_shared(g, f, &o[0]);
+        else
+            reach_global(g, f, o, (int64_t)dtype_size(op->types[0]));
+        break;
     case THREAD_COPY_ASYNC:
         reach_shared(g, f, &o[0]);
         reach_global(g, f, &o[1], thread_element_bytes(o[0].object));
@@ -638,17 +680,19 @@ static void step_pointers(struct reaching *g, struct frame *f, struct thread_ope
 }
 
 static void reach_region(struct reaching *g, struct thread_region *r, struct frame *outer,
-                         struct thread_operation *loop)
+                         struct thread_operation *loop, bool brief)
 {
-    struct frame f = {.outer = outer, .loop = loop};
+    struct frame f = {.outer = outer, .loop = loop, .brief = brief};
+    f.level = outer ? outer->level + 1 : 0;
     f.depth = (outer ? outer->depth : 0) + (loop != NULL);
     if (loop)
         find_inductions(g, &f);
     for (size_t i = 0; i < r->operations.count; i++) {
         struct thread_operation *op = r->operations.data[i];
+        const bool brief_if = is_brief(op);
         reach(g, &f, op);
         for (size_t j = 0; j < op->regions.count; j++)
-            reach_region(g, op->regions.data[j], &f, op->op == THREAD_LOOP ? op : NULL);
+            reach_region(g, op->regions.data[j], &f, op->op == THREAD_LOOP ? op : NULL, brief_if);
         if (op->op == THREAD_CONTINUE && loop)
             step_pointers(g, &f, op);
         vec_push(g->build.arena, &f.to.operations, op);
@@ -662,7 +706,7 @@ void thread_reach(struct arena *a, struct thread_function *f)
 {
     struct reaching g = {.build = {.arena = a, .function = f, .where = f->where}};
     for (size_t i = 0; i < f->parameters.count; i++)
-        note(&g, f->parameters.data[i], NULL, 0);
-    note_region(&g, f->body, 0);
-    reach_region(&g, f->body, NULL, NULL);
+        note(&g, f->parameters.data[i], NULL, 0, 0);
+    note_region(&g, f->body, 0, 0);
+    reach_region(&g, f->body, NULL, NULL, false);
 }

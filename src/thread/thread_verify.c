@@ -154,7 +154,10 @@ static bool takes(const struct thread_operation *op, char kind, const struct thr
                (is_value(o) && (is_scalar_of(o, DT_U64) || is_scalar_of(o, DT_I64)));
     case 'i': return is_scalar_of(o, DT_U32);
     case 'k': return fits(o, DT_U32);
-    case 'd': return is_value(o) && is_scalar_of(o, DT_U64);
+    case 'd':
+        return is_value(o) ? is_scalar_of(o, DT_U64)
+                           : o->kind == THREAD_ELEMENT && thread_is_atomic(op->op) &&
+                                 o->object->dtype == op->types[0];
     case 'n': return o->kind == THREAD_INTEGER && o->integer >= 0;
     case 'm': return is_value(o) && o->value->type.dtype == DT_NONE;
     case 'o':

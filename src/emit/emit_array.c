@@ -1,0 +1,374 @@
+/* Values of several elements that each thread of a thread-level kernel has for itself: its own arrays, and expressions of them.
+ * They are as many scalars, row-major. */
+#include "emit/emit_own.h"
+
+#include <string.h>
+
+enum { MOST = 256, MOST_ARGS = 3 };
+
+static struct scalar *new_values(struct emit *m, int64_t count)
+{
+    return arena_array(m->arena, struct scalar, count + 1);
+}
+
+/* --- shapes --- */
+
+static void coordinates_of(const struct type *t, int64_t number, int64_t *at)
+{
+    for (int i = t->rank - 1; i >= 0; i--) {
+        at[i] = number % t->extent[i];
+        number /= t->extent[i];
+    }
+}
+
+static int64_t number_of(const struct type *t, const int64_t *at)
+{
+    int64_t number = 0;
+    for (int i = 0; i < t->rank; i++)
+        number = number * t->extent[i] + at[i];
+    return number;
+}
+
+/* Returns the element of an operand that is broadcast which stands at coordinates of `to`. */
+static int64_t broadcast_number(const struct type *from, const struct type *to, const int64_t *at)
+{
+    int64_t own[MAX_RANK] = {0};
+    for (int i = 0; i < from->rank; i++)
+        own[i] = from->extent[i] == 1 ? 0 : at[to->rank - from->rank + i];
+    return number_of(from, own);
+}
+
+/* Returns the element of the operand that an operation of class SHAPE moves to the coordinates. */
+static int64_t moved_from(const struct expr *e, const int64_t *at)
+{
+    const struct type *from = &e->args[0]->type, *to = &e->type;
+    const int shift = to->rank - from->rank, last = from->rank - 1;
+    int64_t own[MAX_RANK] = {0};
+    if (e->op == OP_RESHAPE)
+        return number_of(to, at);
+    if (e->op == OP_BROADCAST)
+        return broadcast_number(from, to, at);
+    for (int i = 0; i < from->rank; i++) {
+        const int64_t here = at[i + shift], n = from->extent[i];
+        own[i] = e->op == OP_REPEAT              ? here % n
+                 : e->op == OP_REPEAT_INTERLEAVE ? here / (to->extent[i + shift] / n)
+                 : i >= last - 1                 ? at[2 * last - 1 - i]
+                                                 : here;
+    }
+    return number_of(from, own);
+}
+
+struct scalar *emit_elements_as(struct emit *m, const struct expr *e, const struct type *to)
+{
+    const int64_t count = type_elements(to);
+    const struct scalar *v = emit_elements(m, e);
+    struct scalar *all = new_values(m, count);
+    int64_t at[MAX_RANK] = {0};
+    for (int64_t i = 0; i < count; i++) {
+        coordinates_of(to, i, at);
+        all[i] = v[broadcast_number(&e->type, to, at)];
+    }
+    return all;
+}
+
+static void move(struct emit *m, const struct expr *e, struct scalar *v)
+{
+    const struct scalar *x = emit_elements(m, e->args[0]);
+    int64_t at[MAX_RANK] = {0};
+    for (int64_t i = 0; i < type_elements(&e->type); i++) {
+        coordinates_of(&e->type, i, at);
+        v[i] = emit_as(m, x[moved_from(e, at)], e->type.dtype);
+    }
+}
+
+/* --- along an axis --- */
+
+/* The elements through one place along an axis, or all. */
+struct line {
+    int64_t count, step, lines;
+};
+
+static struct line line_of(const struct type *t, int axis)
+{
+    struct line l = {.count = type_elements(t), .step = 1, .lines = 1};
+    if (axis < 0)
+        return l;
+    for (int i = axis + 1; i < t->rank; i++)
+        l.step *= t->extent[i];
+    l.lines = l.count / t->extent[axis];
+    l.count = t->extent[axis];
+    return l;
+}
+
+static int64_t first_of(const struct line *l, int64_t number)
+{
+    return number / l->step * l->step * l->count + number % l->step;
+}
+
+static enum op op_that_joins(enum op reduction)
+{
+    switch (reduction) {
+    case OP_REDUCE_SUM: return OP_ADD;
+    case OP_REDUCE_MAX: return OP_MAX;
+    case OP_REDUCE_MIN: return OP_MIN;
+    case OP_REDUCE_ANY: return OP_OR;
+    default: return OP_AND;
+    }
+}
+
+static void reduce(struct emit *m, const struct expr *e, struct scalar *v)
+{
+    const struct scalar *x = emit_elements(m, e->args[0]);
+    const struct line l = line_of(&e->args[0]->type, e->axis);
+    const enum dtype t = e->type.dtype;
+    for (int64_t i = 0; i < l.lines && !m->failed; i++) {
+        const int64_t first = first_of(&l, i);
+        v[i] = emit_as(m, x[first], t);
+        for (int64_t k = 1; k < l.count; k++)
+            v[i] =
+                emit_pair(m, op_that_joins(e->op), t, v[i], emit_as(m, x[first + k * l.step], t));
+    }
+}
+
+static void scan(struct emit *m, const struct expr *e, struct scalar *v)
+{
+    const struct scalar *x = emit_elements(m, e->args[0]);
+    const struct line l = line_of(&e->type, e->axis);
+    const enum dtype t = e->type.dtype;
+    for (int64_t i = 0; i < l.lines && !m->failed; i++) {
+        int64_t at = first_of(&l, i);
+        struct scalar sum = emit_as(m, x[at], t);
+        if (e->exclusive) {
+            emit_missing(m, e->loc, "an exclusive scan of a thread's array", NULL);
+            return;
+        }
+        for (int64_t k = 0; k < l.count; k++, at += l.step) {
+            if (k > 0)
+                sum = emit_pair(m, e->scan_op, t, sum, emit_as(m, x[at], t));
+            v[at] = sum;
+        }
+    }
+}
+
+/* --- operations --- */
+
+static void multiply(struct emit *m, const struct expr *e, struct scalar *v)
+{
+    const struct type *type = &e->type;
+    const enum dtype t = type->dtype;
+    const struct scalar *a = emit_elements(m, e->args[0]), *b = emit_elements(m, e->args[1]),
+                        *c = NULL;
+    const int64_t rows = type->extent[type->rank - 2], columns = type->extent[type->rank - 1],
+                  steps = e->args[0]->type.extent[type->rank - 1];
+    if (e->count > 2)
+        c = emit_elements_as(m, e->args[2], type);
+    for (int64_t i = 0; i < type_elements(type) && !m->failed; i++) {
+        const int64_t batch = i / (rows * columns), row = i / columns % rows;
+        v[i] = c ? emit_as(m, c[i], t) : emit_constant(t, 0);
+        for (int64_t p = 0; p < steps; p++) {
+            struct thread_operand args[] = {
+                emit_as(m, a[(batch * rows + row) * steps + p], t).o, {0}, v[i].o};
+            args[1] = emit_as(m, b[(batch * steps + p) * columns + i % columns], t).o;
+            emit_apply(m, OP_FMA, t, args, 3, &v[i].o);
+        }
+    }
+}
+
+static void operate(struct emit *m, const struct expr *e, struct scalar *v)
+{
+    const struct scalar *args[MOST_ARGS];
+    if ((!op_is_elementwise(e->op) && e->op != OP_WHERE && e->op != OP_CAST) ||
+        e->count > MOST_ARGS || e->count < 1) {
+        emit_missing(m, e->loc, arena_printf(m->arena, "`%s` of arrays", op_table[e->op].text),
+                     NULL);
+        return;
+    }
+    for (int i = 0; i < e->count; i++)
+        args[i] = emit_elements_as(m, e->args[i], &e->type);
+    for (int64_t i = 0; i < type_elements(&e->type) && !m->failed; i++) {
+        struct scalar one[MOST_ARGS];
+        for (int j = 0; j < e->count; j++)
+            one[j] = args[j][i];
+        v[i] = e->op == OP_CAST ? emit_as(m, one[0], e->type.dtype) : emit_apply_scalars(m, e, one);
+    }
+}
+
+/* Emits one of two arms, since the other one may read outside a view. */
+static void choose(struct emit *m, const struct expr *e, struct scalar *v)
+{
+    const int64_t count = type_elements(&e->type);
+    struct scalar c = emit_as(m, emit_scalar(m, e->args[0]), DT_BOOL);
+    if (c.o.kind != THREAD_VALUE) {
+        const struct expr *arm = e->args[c.o.integer ? 1 : 2];
+        memcpy(v, emit_elements_as(m, arm, &e->type), (size_t)count * sizeof *v);
+        return;
+    }
+    struct thread_region *outer = m->b.region;
+    struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
+    vec_push(m->arena, &o->operands, c.o);
+    for (int i = 1; i <= 2; i++) {
+        m->b.region = arena_new(m->arena, struct thread_region);
+        vec_push(m->arena, &o->regions, m->b.region);
+        const struct scalar *x = emit_elements_as(m, e->args[i], &e->type);
+        struct scalar *cast = new_values(m, count);
+        for (int64_t k = 0; k < count; k++)
+            cast[k] = emit_as(m, x[k], e->type.dtype);
+        struct thread_operation *yield = thread_add_control(&m->b, THREAD_YIELD);
+        for (int64_t k = 0; k < count; k++) {
+            cast[k].o.where = m->b.where;
+            vec_push(m->arena, &yield->operands, cast[k].o);
+        }
+    }
+    m->b.region = outer;
+    for (int64_t k = 0; k < count; k++) {
+        struct thread_value *result =
+            thread_new_value(&m->b, (struct thread_type){.dtype = e->type.dtype, .count = 1});
+        vec_push(m->arena, &o->results, result);
+        v[k] = (struct scalar){thread_use(result), e->type.dtype};
+    }
+}
+
+static void read(struct emit *m, const struct expr *e, struct scalar *v)
+{
+    const struct variable *x = emit_variable(m, e->sym);
+    if (!x || e->sym->storage != ST_ARRAY) {
+        emit_missing(m, e->loc, "a register tile", NULL);
+        return;
+    }
+    for (int i = 0; i < x->count; i++)
+        v[i] = (struct scalar){x->slots[i].o, e->type.dtype};
+}
+
+struct scalar *emit_elements(struct emit *m, const struct expr *e)
+{
+    const int64_t count = type_elements(&e->type);
+    struct scalar *v = new_values(m, count > MOST ? MOST : count);
+    for (int64_t i = 0; i < count && i < MOST; i++)
+        v[i] = emit_constant(e->type.dtype, 0);
+    if (count > MOST)
+        emit_missing(m, e->loc, "a large array", NULL);
+    if (m->failed)
+        return v;
+    switch (e->op) {
+    case OP_REF:
+        if (e->type.rank == 0)
+            v[0] = emit_scalar(m, e);
+        else
+            read(m, e, v);
+        break;
+    case OP_ACCESS: return emit_load_part(m, e);
+    case OP_TRANS:
+    case OP_RESHAPE:
+    case OP_REPEAT:
+    case OP_REPEAT_INTERLEAVE:
+    case OP_BROADCAST: move(m, e, v); break;
+    case OP_IOTA:
+        for (int64_t i = 0; i < count; i++)
+            v[i] = emit_constant(e->type.dtype, i);
+        break;
+    case OP_REDUCE_SUM:
+    case OP_REDUCE_MAX:
+    case OP_REDUCE_MIN:
+    case OP_REDUCE_ANY:
+    case OP_REDUCE_ALL: reduce(m, e, v); break;
+    case OP_SCAN: scan(m, e, v); break;
+    case OP_DOT: multiply(m, e, v); break;
+    default:
+        if (op_is_atomic(e->op))
+            return emit_atomic(m, e);
+        if (e->type.rank == 0)
+            v[0] = emit_scalar(m, e);
+        else if (e->op == OP_SELECT)
+            choose(m, e, v);
+        else
+            operate(m, e, v);
+        break;
+    }
+    return v;
+}
+
+/* --- atomics --- */
+
+static bool has_atomic(struct emit *m, const struct expr *e)
+{
+    const enum dtype t = e->args[0]->type.dtype;
+    const bool least = e->op == OP_ATOMIC_MIN || e->op == OP_ATOMIC_MAX;
+    if (dtype_is_float(t) ? !least : dtype_size(t) >= 4)
+        return true;
+    emit_missing(m, e->loc,
+                 arena_printf(m->arena, "`%s` of %s", op_table[e->op].text, dtype_table[t].name),
+                 NULL);
+    return false;
+}
+
+/* Emits the atomic of one element. */
+static struct scalar change(struct emit *m, const struct expr *e, const struct scalar *index,
+                            const struct scalar *values)
+{
+    const struct sym *s = e->args[0]->sym;
+    const enum dtype t = s->type.dtype;
+    const enum thread_opcode op =
+        thread_opcode_of(op_table[e->op].text, strlen(op_table[e->op].text));
+    struct thread_operand o[5] = {{0}, thread_integer(0), thread_integer(0)};
+    if (s->storage == ST_SHARED) {
+        o[0] = emit_shared_at(m, s, index);
+    } else {
+        o[0] = emit_base(m, s);
+        o[1] = emit_view_at(m, s, index).o;
+    }
+    for (int i = 0; i + 1 < e->count; i++)
+        o[3 + i] = values[i].o;
+    return (struct scalar){
+        thread_use(thread_add_counted(&m->b, op, t, DT_NONE, 0, o, (size_t)e->count + 2)), t};
+}
+
+/* The same for the threads of a predicate; the others get 0. */
+static struct scalar change_if(struct emit *m, const struct expr *e, const struct scalar *index,
+                               const struct scalar *values, struct scalar inside)
+{
+    const enum dtype t = e->args[0]->sym->type.dtype;
+    if (inside.o.kind != THREAD_VALUE)
+        return inside.o.integer ? change(m, e, index, values) : emit_constant(t, 0);
+    struct thread_region *outer = m->b.region;
+    struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
+    vec_push(m->arena, &o->operands, inside.o);
+    for (int i = 0; i < 2; i++) {
+        m->b.region = arena_new(m->arena, struct thread_region);
+        vec_push(m->arena, &o->regions, m->b.region);
+        struct scalar v = i == 0 ? change(m, e, index, values) : emit_constant(t, 0);
+        struct thread_operation *yield = thread_add_control(&m->b, THREAD_YIELD);
+        v.o.where = m->b.where;
+        vec_push(m->arena, &yield->operands, v.o);
+    }
+    m->b.region = outer;
+    struct thread_value *v = thread_new_value(&m->b, (struct thread_type){.dtype = t, .count = 1});
+    vec_push(m->arena, &o->results, v);
+    return (struct scalar){thread_use(v), t};
+}
+
+struct scalar *emit_atomic(struct emit *m, const struct expr *e)
+{
+    const struct expr *target = e->args[0];
+    const int64_t count = type_elements(&target->type);
+    const enum dtype t = target->type.dtype;
+    const struct scalar *args[2] = {NULL, NULL};
+    struct part_access p;
+    struct scalar index[MAX_RANK], *old = new_values(m, count);
+    for (int64_t i = 0; i < count; i++)
+        old[i] = emit_constant(t, 0);
+    if (e->op == OP_ARRIVE) {
+        old[0] = emit_view_atomic(m, e);
+        return old;
+    }
+    for (int i = 1; i < e->count; i++)
+        args[i - 1] = emit_elements_as(m, e->args[i], &target->type);
+    if (m->failed || !has_atomic(m, e) || !emit_find_part(m, target, &p))
+        return old;
+    for (int64_t i = 0; i < count; i++) {
+        struct scalar inside = emit_element_of(m, &p, i, index), values[2];
+        for (int k = 0; k + 1 < e->count; k++)
+            values[k] = emit_as(m, args[k][i], t);
+        old[i] = change_if(m, e, index, values, inside);
+    }
+    return old;
+}
