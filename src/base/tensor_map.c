@@ -133,7 +133,9 @@ struct encoded {
     uint16_t box[TENSOR_MAP_AXES];
     uint8_t steps[TENSOR_MAP_AXES], type, rank, swizzle;
 };
-_Static_assert(sizeof(struct encoded) <= TENSOR_MAP_BYTES, "a map has 128 bytes");
+_Static_assert(sizeof(struct encoded) <= TENSOR_WINDOW_AT, "the windows come after the map");
+_Static_assert(TENSOR_WINDOW_AT + sizeof(struct tensor_window) <= TENSOR_MAP_BYTES,
+               "a map has 128 bytes");
 
 void tensor_map_encode(const struct tensor_map *map, uint8_t *bytes)
 {

@@ -41,6 +41,18 @@ struct tensor_map {
     enum tensor_swizzle swizzle;
 };
 
+/* The windows of a convolution (cuTensorMapEncodeIm2col): a copy takes box[0] channels of `pixels` places,
+ * which follow each other along the axes 1 to rank - 2 in steps, within a box that begins `lower`
+ * elements after the first element of the array and ends `upper` elements after the last one. `box` is 1
+ * along the other axes. */
+struct tensor_window {
+    uint16_t pixels; /* 0: the map is one of tiles */
+    int16_t lower[TENSOR_MAP_AXES - 2], upper[TENSOR_MAP_AXES - 2];
+};
+/* The place of the windows in the bytes of a map, after those of tensor_map_encode, which sets them to
+ * 0. */
+enum { TENSOR_WINDOW_AT = 112 };
+
 enum { TENSOR_MAP_MESSAGE = 160 };
 /* Returns true if the copy engine takes the map. Otherwise writes a message that names the field
  * and its limit into `why` (TENSOR_MAP_MESSAGE bytes). */

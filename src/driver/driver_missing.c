@@ -8,7 +8,7 @@ static const struct {
     const char *part, *way;
 } ways[] = {
     {"cublas", "of cuBLAS, --stub has products of real matrices (gemm) alone"},
-    {"Im2col", "use cuTensorMapEncodeTiled with a box for each row of the window"},
+    {"Im2colWide", "use cuTensorMapEncodeIm2col"},
     {"Tex",
      "read the array through a pointer (const T *__restrict__), and interpolate in the kernel"},
     {"Surf", "read and write the array through a pointer"},

@@ -30,6 +30,8 @@ struct sim_bulk {
     bool tensor;                      /* a box of `map` that begins at the element `start` */
     struct tensor_map map;
     int64_t start[TENSOR_MAP_AXES];
+    struct tensor_window window;          /* of the map, */
+    uint16_t offset[TENSOR_MAP_AXES - 2]; /* and the place in each window */
 };
 
 /* A piece of global memory: `bytes` bytes at `address` belong to bytes [skip, skip + bytes) of
@@ -46,6 +48,9 @@ static inline uint64_t sim_bulk_place(const struct sim_bulk *c, uint64_t i)
     uint64_t at = c->shared.offset + BULK_PIECE * i;
     return c->tensor ? tensor_swizzled(c->map.swizzle, at) : at;
 }
+
+/* sim_window.c: gives the element of the array at which a pixel of a copy of windows begins. */
+void sim_window_place(const struct sim_bulk *c, uint64_t pixel, int64_t place[TENSOR_MAP_AXES]);
 
 /* Starts a copy, whose addresses were checked. Lands it unless copies land late. */
 bool sim_bulk_issue(struct sim_warp *w, struct sim_bulk *c);

@@ -1,18 +1,29 @@
 /* cp.async.bulk and cp.async.bulk.tensor: PTX ISA, data-movement-and-conversion-instructions-
  * bulk-copy and -tensor-copy. Each lane that executes the instruction issues a copy.
  *
- * Not simulated: im2col modes, gather4 and scatter4, reductions (cp.reduce), .cp_mask. */
+ * Not simulated: the im2col modes of sm_100, gather4 and scatter4, reductions (cp.reduce), .cp_mask.
+ * Only the driver (src/driver) makes maps of windows, so only its copy of this file is compiled with
+ * SIM_WINDOWS, and runs the mode im2col. */
 #include "ptx/ptx_choose.h"
 #include "sim/sim_bulk.h"
 #include "sim/sim_mbarrier.h"
 
 #include <string.h>
 
+#ifdef SIM_WINDOWS
+enum { WINDOWS = true };
+#else
+enum { WINDOWS = false };
+#endif
+
 /* An instruction's operands. The op has the address in shared memory. */
 struct copied {
     enum sim_agent agent;
     bool tensor, across;
     uint8_t axes;
+    bool windows;                         /* im2col */
+    uint8_t offsets;                      /* their number: place in the window */
+    uint32_t offset[TENSOR_MAP_AXES - 2]; /* slots */
     uint32_t coordinate[TENSOR_MAP_AXES]; /* slots */
     uint32_t bytes;                       /* slot of a plain copy's size */
     uint32_t blocks; /* slot of the blocks of .multicast::cluster; SIM_NO_SLOT: none */
@@ -42,9 +53,14 @@ struct sim_piece sim_bulk_piece(const struct sim_bulk *c, uint64_t i)
     unsigned size = (unsigned)dtype_size(map->type);
     uint64_t pieces = map->box[0] * size / BULK_PIECE, row = i / pieces;
     struct sim_piece p = inside(c->start[0], map->extents[0], size, i % pieces * BULK_PIECE);
+    int64_t place[TENSOR_MAP_AXES];
+    bool windows = WINDOWS && c->window.pixels;
+    if (windows)
+        sim_window_place(c, row, place);
     for (int axis = 1; axis < map->rank; axis++) {
         uint32_t count = tensor_map_count(map, axis);
-        int64_t at = c->start[axis] + (int64_t)(row % count * map->steps[axis]);
+        int64_t at =
+            windows ? place[axis] : c->start[axis] + (int64_t)(row % count * map->steps[axis]);
         row /= count;
         if (at < 0 || (uint64_t)at >= map->extents[axis])
             return (struct sim_piece){0};
@@ -85,6 +101,20 @@ static bool reach_global(struct sim_warp *w, const struct sim_op *op, int lane, 
                  space == SIM_CONST ? SIM_READ_ONLY : SIM_OUTSIDE);
 }
 
+/* Checks each piece of a copy of windows that is inside the tensor. */
+static bool reach_pieces(struct sim_warp *w, const struct sim_op *op, const struct sim_bulk *c,
+                         bool *good)
+{
+    bool write = c->agent == SIM_COPY_OUT;
+    *good = true;
+    for (uint64_t i = 0; *good && i < c->bytes / BULK_PIECE; i++) {
+        struct sim_piece p = sim_bulk_piece(c, i);
+        if (p.bytes && !reach_global(w, op, c->lane, p.address, p.bytes, write, good))
+            return false;
+    }
+    return true;
+}
+
 /* Checks the first and the last element of a box that are inside the tensor: all others are
  * between them. */
 static bool reach_box(struct sim_warp *w, const struct sim_op *op, const struct sim_bulk *c,
@@ -93,6 +123,8 @@ static bool reach_box(struct sim_warp *w, const struct sim_op *op, const struct 
     const struct tensor_map *map = &c->map;
     unsigned size = (unsigned)dtype_size(map->type);
     uint64_t ends[2] = {map->address, map->address};
+    if (WINDOWS && c->window.pixels)
+        return reach_pieces(w, op, c, good);
     *good = true;
     for (int axis = 0; axis < map->rank; axis++) {
         int64_t step = axis ? map->steps[axis] : 1, extent = (int64_t)map->extents[axis];
@@ -132,6 +164,22 @@ static bool reach_shared(struct sim_warp *w, const struct sim_op *op, int lane, 
 
 /* --- maps --- */
 
+/* Reads the map's windows, and a lane's offset in them. */
+static bool read_window(struct sim_warp *w, const struct sim_op *op, const struct copied *s,
+                        int lane, const uint8_t *bytes, struct sim_bulk *c)
+{
+    memcpy(&c->window, bytes + TENSOR_WINDOW_AT, sizeof c->window);
+    if (s->windows != (c->window.pixels > 0))
+        return sim_stop(w, op, "the instruction copies %s, and the tensor map is one of %s",
+                        s->windows ? "windows (im2col)" : "a tile",
+                        s->windows ? "tiles" : "windows (im2col)");
+    for (int i = 0; i < s->offsets; i++)
+        c->offset[i] = sim_u16(w->file, s->offset[i])[lane];
+    if (s->windows)
+        c->bytes *= c->window.pixels;
+    return true;
+}
+
 static bool read_map(struct sim_warp *w, const struct sim_op *op, const struct copied *s, int lane,
                      struct sim_bulk *c)
 {
@@ -150,7 +198,7 @@ static bool read_map(struct sim_warp *w, const struct sim_op *op, const struct c
     c->bytes = tensor_map_box_bytes(&c->map);
     for (int axis = 0; axis < s->axes; axis++)
         c->start[axis] = (int32_t)sim_u32(w->file, s->coordinate[axis])[lane];
-    return true;
+    return !WINDOWS || read_window(w, op, s, lane, bytes, c);
 }
 
 /* --- issuing --- */
@@ -275,7 +323,19 @@ static bool choose_map(struct sim_decoder *d, const struct ptx_instruction *ins,
            sim_decode_address(d, ins, &o->elements[0], NO_SPACE, &s->other);
 }
 
-/* Finds the operand after the mbarrier: the mask of .multicast::cluster. */
+/* Finds the operand after the mbarrier: the offsets in a window. */
+static bool choose_offsets(struct sim_decoder *d, const struct ptx_operand *list, struct copied *s)
+{
+    if (list->count > TENSOR_MAP_AXES - 2)
+        return false;
+    s->offsets = (uint8_t)list->count;
+    for (uint32_t i = 0; i < list->count; i++)
+        if ((s->offset[i] = sim_slot_of(d, &list->elements[i], MOD_U16)) == SIM_NO_SLOT)
+            return false;
+    return true;
+}
+
+/* Finds the operand after the mbarrier, or after the offsets: the mask of .multicast::cluster. */
 static bool choose_blocks(struct sim_decoder *d, const struct ptx_instruction *ins, int at,
                           struct copied *s)
 {
@@ -288,10 +348,10 @@ static bool choose_blocks(struct sim_decoder *d, const struct ptx_instruction *i
 
 static bool is_done(const struct ptx_instruction *ins)
 {
-    static const uint16_t others[] = {MOD_IM2COL,       MOD_IM2COL_W,      MOD_IM2COL_W_128,
-                                      MOD_TILE_GATHER4, MOD_TILE_SCATTER4, MOD_IM2COL_NO_OFFS,
-                                      MOD_CP_MASK,      MOD_CTA_GROUP_1,   MOD_CTA_GROUP_2};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    static const uint16_t others[] = {MOD_IM2COL,       MOD_IM2COL_NO_OFFS, MOD_IM2COL_W,
+                                      MOD_IM2COL_W_128, MOD_TILE_GATHER4,   MOD_TILE_SCATTER4,
+                                      MOD_CP_MASK,      MOD_CTA_GROUP_1,    MOD_CTA_GROUP_2};
+    for (size_t i = WINDOWS ? 2 : 0; i < sizeof others / sizeof *others; i++)
         if (ptx_has(ins, (enum ptx_mod)others[i]))
             return false;
     return true;
@@ -309,7 +369,7 @@ static bool choose_copy(struct sim_decoder *d, const struct ptx_instruction *ins
     s->other = s->mbarrier = (struct sim_op){.ins = ins, .where = op->where};
     op->data = s;
     op->run = issue;
-    int map = out ? 0 : 1, shared = out ? 1 : 0, mbarrier = s->tensor ? 2 : 3;
+    int map = out ? 0 : 1, shared = out ? 1 : 0, mbarrier = s->tensor ? 2 : 3, next = mbarrier + 1;
     if (!is_done(ins) || !sim_decode_address(d, ins, &o[shared], shared, op))
         return false;
     if (s->tensor ? !choose_map(d, ins, &o[map], s)
@@ -317,7 +377,12 @@ static bool choose_copy(struct sim_decoder *d, const struct ptx_instruction *ins
         return false;
     if (!s->tensor && (s->bytes = sim_slot_of(d, &o[2], MOD_U32)) == SIM_NO_SLOT)
         return false;
-    return choose_blocks(d, ins, mbarrier + 1, s) &&
+    if (WINDOWS) {
+        s->windows = ptx_has(ins, MOD_IM2COL) || ptx_has(ins, MOD_IM2COL_NO_OFFS);
+        if (ptx_has(ins, MOD_IM2COL) && !choose_offsets(d, &o[next++], s))
+            return false;
+    }
+    return choose_blocks(d, ins, next, s) &&
            (out || sim_decode_address(d, ins, &o[mbarrier], 0, &s->mbarrier));
 }
 

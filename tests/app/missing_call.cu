@@ -15,7 +15,7 @@ int main()
     int last = cudaGetLastError();
     void *im2col;
     cudaDriverEntryPointQueryResult found;
-    cudaGetDriverEntryPointByVersion("cuTensorMapEncodeIm2col", &im2col, 12000, cudaEnableDefault, &found);
+    cudaGetDriverEntryPointByVersion("cuTensorMapEncodeIm2colWide", &im2col, 12080, cudaEnableDefault, &found);
     int encoded = im2col ? ((CUresult(*)(void))im2col)() : 0;
     printf("%d %d %d %d %d %s\n", errors[0], errors[1], errors[2], last, encoded, cudaGetErrorString(cudaErrorNotSupported));
     return 0;

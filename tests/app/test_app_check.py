@@ -124,6 +124,16 @@ def check_linked(tool, folder):
         expect(broken.status == 1 and "linked_part.cu:15:9: error: race: read and write of element 0" in broken.err, broken)
 
 
+def check_maps(tool, folder):
+    """Each limit of a tensor map is found, with its place; a map of one kind does not serve the copies of the other."""
+    program = build(folder, "tensor_map_api.cu", *ptx_alone("compute_90"))
+    done = call([tool, "check", "--", program])
+    expect(done.status == 1 and done.out == "0 of 106 failed\n", done)
+    expect(done.err.count("error: bad-tensor-map: ") == 36 and done.err.count("error: not-supported: ") == 10 and done.err.count("error: ") == 46, done)
+    mixed = call([tool, "check", "--", program, "mixed"])
+    expect(mixed.status == 1 and "the instruction copies windows (im2col), and the tensor map is one of tiles" in mixed.err, mixed)
+
+
 def check_hostile(tool, folder):
     program = build(folder, "hostile.cu", *ptx_alone())
 
@@ -166,6 +176,7 @@ def main():
         check_sample(tool, folder)
         check_trace(tool, folder)
         check_linked(tool, folder)
+        check_maps(tool, folder)
         check_hostile(tool, folder)
 
 

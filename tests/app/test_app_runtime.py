@@ -51,7 +51,7 @@ def main():
             expect(done.status == 0 and done.out == "801 801 801 801 801 operation not supported\n", done)
             for name, way in (("cudaMallocArray", "use cudaMalloc"), ("cudaCreateTextureObject", "read the array through a pointer"),
                               ("cudaCreateSurfaceObject", "read and write the array through a pointer"),
-                              ("cuTensorMapEncodeIm2col", "use cuTensorMapEncodeTiled")):
+                              ("cuTensorMapEncodeIm2colWide", "use cuTensorMapEncodeIm2col")):
                 expect(f"error: not-supported: {name} is not supported: {way}" in done.err, done)
             expect("at main+0x" in done.err, done)
         stray = build(folder, "stray_launch.cu", "-cudart", "shared", name="stray")
