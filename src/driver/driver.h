@@ -8,6 +8,7 @@
  *   driver_context.c     contexts
  *   driver_machine.c     the simulator with its checks
  *   driver_memory.c      memory that programs allocate
+ *   driver_hints.c       advice on memory, attributes of streams
  *   driver_pool.c        allocations in the order of a stream, and their pools
  *   driver_copy.c        copies and fills
  *   driver_module.c      modules, libraries, kernels; fat_binary.c takes PTX out of images
@@ -191,6 +192,8 @@ struct driver_memory *driver_memory_at(uint64_t address);
 enum { DRIVER_SHARED_NUMBERS = 2048 };
 /* Returns true for addresses that host and device share. */
 bool driver_is_shared(uint64_t address);
+/* Returns the memory of the host that has this address on the device; NULL: none. */
+struct driver_memory *driver_memory_of_host(uint64_t address);
 /* Returns the registered memory that has this byte of the host; NULL: none. */
 struct driver_memory *driver_registered_at(const void *host);
 /* Returns the next memory in the order of allocation; the first after NULL; NULL: no more. */

@@ -53,8 +53,19 @@ enum driver_memory_kind {
     DRIVER_MEMORY_UNIFIED = 4
 };
 
+/* CUmemLocation */
+struct driver_location {
+    int type, id;
+};
+
 /* CUlaunchAttribute, CUlaunchConfig */
 union driver_launch_value {
+    struct {
+        void *base;
+        size_t bytes;
+        float hit_ratio;
+        int hit, miss;
+    } window;
     unsigned cluster[3];
     int number;
     struct {
@@ -69,13 +80,19 @@ struct driver_launch_attribute {
 };
 /* CUlaunchAttributeID: those that change what a launch means; the others are for speed. */
 enum driver_launch_id {
+    DRIVER_LAUNCH_WINDOW = 1, /* of a stream, too, as are the next three and the priority */
     DRIVER_LAUNCH_COOPERATIVE = 2,
+    DRIVER_LAUNCH_SYNCHRONIZATION = 3,
     DRIVER_LAUNCH_CLUSTER = 4,
     DRIVER_LAUNCH_PROGRAMMATIC = 6, /* serialization in a stream */
     DRIVER_LAUNCH_PROGRAMMATIC_EVENT = 7,
+    DRIVER_LAUNCH_PRIORITY = 8,
+    DRIVER_LAUNCH_DOMAIN_MAP = 9,
+    DRIVER_LAUNCH_DOMAIN = 10,
     DRIVER_LAUNCH_COMPLETION_EVENT = 12,
     DRIVER_LAUNCH_UPDATABLE = 13
 };
+enum { DRIVER_STREAM_ATTRIBUTES = 4 }; /* besides the priority */
 struct driver_launch_config {
     unsigned grid[3], block[3], shared;
     void *stream;

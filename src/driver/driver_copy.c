@@ -103,10 +103,25 @@ static void move(const struct driver_copy *c, unsigned char *to, const unsigned 
         }
 }
 
-int driver_copy_run(const struct driver_copy *c, struct driver_stream *s)
+/* Returns the side by the address of the device if it is registered memory of the host. */
+static struct driver_rows as_registered(struct driver_rows r)
+{
+    const struct driver_memory *m = r.side == DRIVER_DEVICE_SIDE
+                                        ? NULL
+                                        : driver_registered_at((const void *)(uintptr_t)r.address);
+    if (m)
+        r.address = m->address + (r.address - (uintptr_t)m->host);
+    return r;
+}
+
+int driver_copy_run(const struct driver_copy *asked, struct driver_stream *s)
 {
     enum { BYTES_A_MICROSECOND = 10000 };
     unsigned char *to, *from;
+    struct driver_copy copied = *asked;
+    const struct driver_copy *c = &copied;
+    copied.to = as_registered(asked->to);
+    copied.from = as_registered(asked->from);
     if (!c->width || !c->height || !c->depth)
         return DRIVER_SUCCESS;
     int result = find_side(&c->from, bytes_of(&c->from, c), reads, &from);
@@ -407,4 +422,30 @@ int cuMemsetD2D8Async(uint64_t to, size_t pitch, unsigned char value, size_t wid
 {
     IN_CONTEXT;
     return fill_rows(to, pitch, value, 1, width, height, stream, false);
+}
+
+int cuMemsetD2D16_v2(uint64_t to, size_t pitch, unsigned short value, size_t width, size_t height)
+{
+    IN_CONTEXT;
+    return fill_rows(to, pitch, value, 2, width, height, NULL, true);
+}
+
+int cuMemsetD2D16Async(uint64_t to, size_t pitch, unsigned short value, size_t width, size_t height,
+                       void *stream)
+{
+    IN_CONTEXT;
+    return fill_rows(to, pitch, value, 2, width, height, stream, false);
+}
+
+int cuMemsetD2D32_v2(uint64_t to, size_t pitch, unsigned value, size_t width, size_t height)
+{
+    IN_CONTEXT;
+    return fill_rows(to, pitch, value, 4, width, height, NULL, true);
+}
+
+int cuMemsetD2D32Async(uint64_t to, size_t pitch, unsigned value, size_t width, size_t height,
+                       void *stream)
+{
+    IN_CONTEXT;
+    return fill_rows(to, pitch, value, 4, width, height, stream, false);
 }

@@ -18,17 +18,31 @@ static int64_t uses; /* by live work */
 
 static bool can_guard(const struct driver_memory *m)
 {
-    return !m->freed_by && (m->type == DRIVER_PINNED_MEMORY || m->type == DRIVER_MANAGED_MEMORY);
+    return !m->freed_by && m->type != DRIVER_DEVICE_MEMORY;
+}
+
+/* Finds the pages that belong to the memory alone: registered memory may begin within a page. */
+static void pages_of(const struct driver_memory *m, uint64_t *first, uint64_t *end)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)m->host;
+    bool whole = m->type != DRIVER_REGISTERED_MEMORY;
+    *first = (begin + (whole ? 0 : page - 1)) / page * page;
+    *end = (begin + m->bytes + (whole ? page - 1 : 0)) / page * page;
 }
 
 /* Closes the pages that live work uses, or opens all. */
 static void set(struct driver_memory *m, int state)
 {
     static const int protections[] = {PROT_READ | PROT_WRITE, PROT_READ, PROT_NONE};
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), end = m->address + m->bytes;
-    uint64_t from = state == OPEN ? m->address : m->low / page * page;
-    uint64_t to = state == OPEN || m->high > end ? end : m->high;
-    if (m->guard == state ||
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from, to;
+    pages_of(m, &from, &to);
+    if (state != OPEN) {
+        uint64_t host = (uintptr_t)m->host - m->address;
+        uint64_t low = (m->low + host) / page * page, high = m->high + host;
+        from = low > from ? low : from;
+        to = high < to ? high : to;
+    }
+    if (m->guard == state || from >= to ||
         mprotect((void *)(uintptr_t)from, (size_t)(to - from), protections[state]) != 0)
         return;
     guarded += (state != OPEN) - (m->guard != OPEN);
@@ -75,12 +89,15 @@ static bool judge(const struct driver_work *w, uint64_t address, bool writes)
 }
 
 /* Returns false if the address is not that of closed memory; opens the memory otherwise. */
-static bool handle(uint64_t address, bool writes)
+static bool handle(uint64_t host, bool writes)
 {
-    struct driver_memory *m = driver_memory_at(address);
+    struct driver_memory *m = driver_memory_at(host);
     bool told = false;
-    if (!m || m->guard == OPEN || address - m->address >= m->bytes)
+    if (!m || host - m->address >= m->bytes)
+        m = driver_registered_at((const void *)(uintptr_t)host);
+    if (!m || m->guard == OPEN)
         return false;
+    uint64_t address = m->address + (host - (uintptr_t)m->host);
     set(m, OPEN);
     for (int i = 0; i < driver_order_slots(); i++)
         for (const struct driver_work *w = driver_work_live(i); w && !told; w = w->next)

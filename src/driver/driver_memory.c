@@ -5,6 +5,7 @@
 
 #include "sim/sim_own.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,9 +14,10 @@ static struct {
     struct driver_memory **list; /* in the order of allocation */
     int count, room;
     struct number_map by_number; /* number in the address: index in the list + 1 */
-    int next_shared;             /* number in the address of the next shared memory */
+    unsigned next_shared;        /* place of the next shared memory */
     int conditions;
-    uint64_t used; /* bytes of the device */
+    int registered; /* pieces of the host's memory */
+    uint64_t used;  /* bytes of the device */
 } memory;
 
 struct driver_memory *driver_memory_at(uint64_t address)
@@ -30,9 +32,16 @@ bool driver_is_shared(uint64_t address)
     return address >> SIM_OFFSET_BITS < DRIVER_SHARED_NUMBERS;
 }
 
+struct driver_memory *driver_memory_of_host(uint64_t address)
+{
+    struct driver_memory *m =
+        driver_is_shared(address) || memory.registered ? driver_memory_at(address) : NULL;
+    return m && m->type != DRIVER_DEVICE_MEMORY ? m : NULL;
+}
+
 struct driver_memory *driver_registered_at(const void *host)
 {
-    for (int i = 0; i < memory.count; i++) {
+    for (int i = 0; i < memory.count && memory.registered; i++) {
         struct driver_memory *m = memory.list[i];
         if (m->type == DRIVER_REGISTERED_MEMORY && !m->freed_by &&
             (uintptr_t)host - (uintptr_t)m->host < m->bytes)
@@ -96,16 +105,29 @@ static bool list_has_room(void)
     return true;
 }
 
-/* Maps memory at an address of the machine that the host does not use. Returns the address; 0: no
- * memory. */
+/* Returns true if the program or its stack and libraries may lie at addresses of that number: Linux
+ * places them within 2^40 bytes of two thirds of the address space, and of its end. */
+static bool is_of_program(int number)
+{
+    enum { PROGRAM = 0x550, PROGRAM_END = 0x580, LIBRARIES = 0x7c0 };
+    return (number >= PROGRAM && number < PROGRAM_END) || number >= LIBRARIES;
+}
+
+/* Maps memory at an address of the machine that the host does not use. After all addresses have had
+ * their turn, those of freed memory are used again. Returns the address; 0: no memory. */
 static uint64_t map_shared(struct driver_memory *m)
 {
-    if (!memory.next_shared)
-        memory.next_shared = SIM_FIRST_ALLOCATION;
-    while (memory.next_shared < DRIVER_SHARED_NUMBERS) {
-        uint64_t address = (uint64_t)memory.next_shared++ << SIM_OFFSET_BITS;
+    enum { FIRST = SIM_FIRST_ALLOCATION, COUNT = DRIVER_SHARED_NUMBERS - SIM_FIRST_ALLOCATION };
+    for (int i = 0; i < COUNT; i++) {
+        int number = FIRST + (int)(memory.next_shared++ % COUNT);
+        uint64_t address = (uint64_t)number << SIM_OFFSET_BITS;
+        const struct driver_memory *there = driver_memory_at(address);
+        if (is_of_program(number) || (there && !there->freed_by))
+            continue;
         void *at = mmap((void *)(uintptr_t)address, m->bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        if (at == MAP_FAILED && errno == ENOMEM)
+            return 0;
         if (at == MAP_FAILED)
             continue;
         m->host = at;
@@ -114,6 +136,9 @@ static uint64_t map_shared(struct driver_memory *m)
             return address;
         munmap(at, m->bytes);
     }
+    driver_refuse("not-supported", NULL,
+                  "more than 1900 pieces of pinned and managed memory at the same time are not "
+                  "supported; allocate several arrays as one");
     return 0;
 }
 
@@ -154,6 +179,7 @@ static int allocate(void *user)
         m->freed_by = m->call;
     else if (m->type == DRIVER_DEVICE_MEMORY)
         memory.used += m->bytes;
+    memory.registered += m->type == DRIVER_REGISTERED_MEMORY;
     number_map_entry(&driver.arena, &memory.by_number, m->address >> SIM_OFFSET_BITS, &added)
         ->value = (uint64_t)memory.count;
     driver_trace("%s, %zu bytes at 0x%llx", m->name, m->bytes, (unsigned long long)m->address);
@@ -254,6 +280,7 @@ int driver_memory_end(struct driver_memory *m)
         free(m->host);
     if (m->type == DRIVER_DEVICE_MEMORY)
         memory.used -= m->bytes;
+    memory.registered -= m->type == DRIVER_REGISTERED_MEMORY;
     if (m->pool_used)
         *m->pool_used -= m->bytes;
     m->freed_by = driver_call_name();
@@ -418,30 +445,6 @@ int cuMemAllocManaged(uint64_t *address, size_t bytes, unsigned flags)
     return make_at(DRIVER_MANAGED_MEMORY, bytes, address);
 }
 
-static int is_managed(uint64_t address, size_t bytes)
-{
-    const struct driver_memory *m = driver_memory_at(address);
-    bool inside = m && m->type == DRIVER_MANAGED_MEMORY && !m->freed_by &&
-                  address - m->address <= m->bytes && bytes <= m->bytes - (address - m->address);
-    return inside ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
-}
-
-int cuMemPrefetchAsync(uint64_t address, size_t bytes, int device, void *stream)
-{
-    IN_CONTEXT;
-    if (device > 0)
-        return DRIVER_INVALID_DEVICE;
-    return driver_stream_of(stream) ? is_managed(address, bytes) : DRIVER_INVALID_HANDLE;
-}
-
-int cuMemAdvise(uint64_t address, size_t bytes, int advice, int device)
-{
-    IN_CONTEXT;
-    if (device > 0)
-        return DRIVER_INVALID_DEVICE;
-    return advice >= 1 && advice <= 6 ? is_managed(address, bytes) : DRIVER_INVALID_VALUE;
-}
-
 /* CUpointer_attribute */
 enum pointer_attribute {
     POINTER_CONTEXT = 1,
@@ -454,6 +457,12 @@ enum pointer_attribute {
     POINTER_BYTES = 12,
     POINTER_MAPPED = 13
 };
+
+/* Returns where the memory begins on the side, host or device, that the address is of. */
+static uint64_t base_of(const struct driver_memory *m, uint64_t address)
+{
+    return address - m->address < m->bytes ? m->address : (uintptr_t)m->host;
+}
 
 int cuPointerGetAttribute(void *value, int attribute, uint64_t address)
 {
@@ -469,11 +478,11 @@ int cuPointerGetAttribute(void *value, int attribute, uint64_t address)
     case POINTER_MEMORY_TYPE:
         *(unsigned *)value = of_host ? DRIVER_MEMORY_HOST : DRIVER_MEMORY_DEVICE;
         break;
-    case POINTER_DEVICE: *(uint64_t *)value = address; break;
+    case POINTER_DEVICE: *(uint64_t *)value = m->address + (address - base_of(m, address)); break;
     case POINTER_HOST:
         if (m->type == DRIVER_DEVICE_MEMORY)
             return DRIVER_INVALID_VALUE;
-        *(uint64_t *)value = address;
+        *(uint64_t *)value = (uintptr_t)m->host + (address - base_of(m, address));
         break;
     case POINTER_MANAGED: *(unsigned *)value = m->type == DRIVER_MANAGED_MEMORY; break;
     case POINTER_ORDINAL: *(int *)value = 0; break;
@@ -482,5 +491,17 @@ int cuPointerGetAttribute(void *value, int attribute, uint64_t address)
     case POINTER_MAPPED: *(int *)value = 1; break;
     default: return DRIVER_INVALID_VALUE;
     }
+    return DRIVER_SUCCESS;
+}
+
+/* An attribute that the memory does not have is 0. */
+int cuPointerGetAttributes(unsigned count, const int *attributes, void **values, uint64_t address)
+{
+    IN_CONTEXT;
+    if (!attributes || !values)
+        return DRIVER_INVALID_VALUE;
+    for (unsigned i = 0; i < count; i++)
+        if (cuPointerGetAttribute(values[i], attributes[i], address) != DRIVER_SUCCESS)
+            memset(values[i], 0, attributes[i] == POINTER_ORDINAL ? sizeof(int) : sizeof(unsigned));
     return DRIVER_SUCCESS;
 }

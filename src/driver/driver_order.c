@@ -269,7 +269,7 @@ void driver_work_touches(struct driver_work *w, uint64_t address, uint64_t bytes
 
 static void use(struct driver_work *w, uint64_t address, uint64_t bytes, unsigned touch)
 {
-    struct driver_memory *m = driver_is_shared(address) ? driver_memory_at(address) : NULL;
+    struct driver_memory *m = driver_memory_of_host(address);
     struct driver_used *u = w->used;
     for (; m && u < w->used + w->used_count; u++)
         if (u->memory == m) {

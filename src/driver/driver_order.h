@@ -25,6 +25,7 @@ struct driver_stream {
     int slot;
     unsigned flags;
     int priority;
+    union driver_launch_value attributes[DRIVER_STREAM_ATTRIBUTES]; /* driver_hints.c */
     struct driver_clock clock;
     bool kernel_last;               /* its last work was a kernel, */
     struct driver_moments last;     /* with these moments */

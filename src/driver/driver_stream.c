@@ -185,6 +185,22 @@ int cuStreamGetCtx(void *stream, void **context)
     return driver_stream_of(stream) ? cuCtxGetCurrent(context) : DRIVER_INVALID_HANDLE;
 }
 
+int cuStreamGetId(void *stream, uint64_t *id)
+{
+    IN_CONTEXT;
+    const struct driver_stream *s = driver_stream_of(stream);
+    if (!s || !id)
+        return s ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
+    *id = (uintptr_t)s;
+    return DRIVER_SUCCESS;
+}
+
+int cuStreamGetDevice(void *stream, int *device)
+{
+    IN_CONTEXT;
+    return driver_stream_of(stream) ? cuCtxGetDevice(device) : DRIVER_INVALID_HANDLE;
+}
+
 int cuLaunchHostFunc(void *stream, void (*function)(void *), void *user)
 {
     IN_CONTEXT;

@@ -147,6 +147,8 @@ int runtime_done(int result);
  * asks for it. */
 int runtime_launched(int result, void *kernel);
 
+/* Reports a fault of the call in progress. */
+void runtime_fault(const char *kind, const char *message);
 /* Reports a call that is not supported. Returns the error. */
 int runtime_missing(const char *name);
 
@@ -159,5 +161,7 @@ void *runtime_function_of(const void *host, int *result);
 const void *runtime_host_of(const void *function);
 /* Finds a variable by the address of its host variable. Returns DRIVER_SUCCESS or an error. */
 int runtime_variable_of(const void *host, uint64_t *address, size_t *bytes);
+/* Returns its name in the PTX; "?": none has the address. */
+const char *runtime_variable_name(const void *host);
 
 #endif

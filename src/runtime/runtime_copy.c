@@ -1,6 +1,8 @@
 /* Copies and fills. */
 #include "runtime/runtime.h"
 
+#include <stdio.h>
+
 /* The kinds of memory of the two sides, for each kind of copy. */
 static const struct {
     int to, from;
@@ -137,22 +139,29 @@ int cudaMemcpy3DAsync(const struct runtime_copy_3d *parameters, void *stream)
 
 /* --- variables --- */
 
-/* Finds bytes of a variable. */
-static int part_of(const void *symbol, size_t bytes, size_t offset, uint64_t *address)
+/* Finds bytes of a variable, which a copy `does` something to. */
+static int part_of(const void *symbol, size_t bytes, size_t offset, const char *does,
+                   uint64_t *address)
 {
     size_t size = 0;
+    char message[400];
     int result = runtime_variable_of(symbol, address, &size);
     if (result != DRIVER_SUCCESS)
         return result;
     *address += offset;
-    return offset <= size && bytes <= size - offset ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
+    if (offset <= size && bytes <= size - offset)
+        return DRIVER_SUCCESS;
+    snprintf(message, sizeof message, "a copy %s bytes %zu to %zu of `%s`, which has %zu bytes",
+             does, offset, offset + bytes - 1, runtime_variable_name(symbol), size);
+    runtime_fault("outside-copy", message);
+    return DRIVER_INVALID_VALUE;
 }
 
 static int copy_to(const void *symbol, const void *from, size_t bytes, size_t offset, int kind,
                    bool waits, void *stream)
 {
     uint64_t to;
-    int result = part_of(symbol, bytes, offset, &to);
+    int result = part_of(symbol, bytes, offset, "writes", &to);
     if (result != DRIVER_SUCCESS)
         return runtime_done(result);
     return copy_bytes(to, (uintptr_t)from, bytes, kind, waits, stream);
@@ -162,7 +171,7 @@ static int copy_from(void *to, const void *symbol, size_t bytes, size_t offset, 
                      bool waits, void *stream)
 {
     uint64_t from;
-    int result = part_of(symbol, bytes, offset, &from);
+    int result = part_of(symbol, bytes, offset, "reads", &from);
     if (result != DRIVER_SUCCESS)
         return runtime_done(result);
     return copy_bytes((uintptr_t)to, from, bytes, kind, waits, stream);
@@ -240,4 +249,36 @@ int cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t he
     ENTER;
     return runtime_done(
         cuMemsetD2D8Async((uintptr_t)to, pitch, (unsigned char)value, width, height, stream));
+}
+
+/* Fills planes; as one piece if no rows are between them. */
+static int fill_planes(struct runtime_pitched to, int value, struct runtime_extent extent,
+                       bool waits, void *stream)
+{
+    size_t width = extent.size[0], height = extent.size[1], depth = extent.size[2];
+    int result = DRIVER_SUCCESS;
+    if (height == to.height) {
+        height *= depth;
+        depth = 1;
+    }
+    for (size_t z = 0; z < depth && result == DRIVER_SUCCESS; z++) {
+        uint64_t plane = (uintptr_t)to.address + z * to.pitch * to.height;
+        unsigned char byte = (unsigned char)value;
+        result = waits ? cuMemsetD2D8_v2(plane, to.pitch, byte, width, height)
+                       : cuMemsetD2D8Async(plane, to.pitch, byte, width, height, stream);
+    }
+    return result;
+}
+
+int cudaMemset3D(struct runtime_pitched to, int value, struct runtime_extent extent)
+{
+    ENTER;
+    return runtime_done(fill_planes(to, value, extent, true, NULL));
+}
+
+int cudaMemset3DAsync(struct runtime_pitched to, int value, struct runtime_extent extent,
+                      void *stream)
+{
+    ENTER;
+    return runtime_done(fill_planes(to, value, extent, false, stream));
 }

@@ -22,6 +22,19 @@ int cudaSetDevice(int device)
     return runtime_done(cuDeviceGet(&found, device));
 }
 
+/* There is one device, so it is the best. */
+int cudaChooseDevice(int *device, const struct runtime_properties *wanted)
+{
+    ENTER;
+    return runtime_done(wanted ? cuCtxGetDevice(device) : DRIVER_INVALID_VALUE);
+}
+
+int cudaCtxResetPersistingL2Cache(void)
+{
+    ENTER;
+    return runtime_done(cuCtxResetPersistingL2Cache());
+}
+
 int cudaInitDevice(int device, unsigned device_flags, unsigned flags)
 {
     (void)device_flags, (void)flags;

@@ -158,13 +158,25 @@ const void *runtime_host_of(const void *function)
     return s ? s->host : NULL;
 }
 
-int runtime_variable_of(const void *host, uint64_t *address, size_t *bytes)
+static const struct symbol *find_variable(const void *host)
 {
     const struct symbol *s = find(variables, host);
     if (!s) { /* a managed variable is known by its address, too */
         for (s = variables; s && !(s->managed && *s->managed == host); s = s->next)
             ;
     }
+    return s;
+}
+
+const char *runtime_variable_name(const void *host)
+{
+    const struct symbol *s = find_variable(host);
+    return s ? s->name : "?";
+}
+
+int runtime_variable_of(const void *host, uint64_t *address, size_t *bytes)
+{
+    const struct symbol *s = find_variable(host);
     int result = s ? load(s->from) : DRIVER_INVALID_SYMBOL;
     if (result == DRIVER_SUCCESS)
         result = cuModuleGetGlobal_v2(address, bytes, s->from->module, s->name);

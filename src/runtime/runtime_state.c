@@ -47,6 +47,12 @@ static void at_exit(void)
     forget_unseen();
 }
 
+void runtime_fault(const char *kind, const char *message)
+{
+    if (private_table)
+        private_table->fault(kind, message);
+}
+
 static void open_device(void)
 {
     const void *table;

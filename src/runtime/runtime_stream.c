@@ -68,6 +68,42 @@ int cudaStreamGetPriority(void *stream, int *priority)
     return runtime_done(cuStreamGetPriority(stream, priority));
 }
 
+int cudaStreamGetId(void *stream, uint64_t *id)
+{
+    ENTER;
+    return runtime_done(cuStreamGetId(stream, id));
+}
+
+int cudaStreamGetDevice(void *stream, int *device)
+{
+    ENTER;
+    return runtime_done(cuStreamGetDevice(stream, device));
+}
+
+int cudaStreamSetAttribute(void *stream, int id, const union driver_launch_value *value)
+{
+    ENTER;
+    return runtime_done(cuStreamSetAttribute(stream, id, value));
+}
+
+int cudaStreamGetAttribute(void *stream, int id, union driver_launch_value *value)
+{
+    ENTER;
+    return runtime_done(cuStreamGetAttribute(stream, id, value));
+}
+
+int cudaStreamCopyAttributes(void *to, void *from)
+{
+    ENTER;
+    return runtime_done(cuStreamCopyAttributes(to, from));
+}
+
+int cudaStreamAttachMemAsync(void *stream, void *memory, size_t bytes, unsigned flags)
+{
+    ENTER;
+    return runtime_done(cuStreamAttachMemAsync(stream, (uintptr_t)memory, bytes, flags));
+}
+
 int cudaStreamIsCapturing(void *stream, int *status)
 {
     ENTER;

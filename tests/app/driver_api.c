@@ -91,6 +91,21 @@ int main(int argc, char **argv)
         host[i] = i;
     CHECK(cuMemcpyHtoD(in, host, BYTES));
     CHECK(cuMemsetD32(out, 0, N));
+    CHECK(cuMemsetD2D32(out, 16, 7, 2, 3));
+    CUmemorytype type;
+    int ordinal = 5;
+    CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void *answers[] = {&type, &ordinal};
+    CHECK(cuPointerGetAttributes(2, asked, answers, in + 4));
+    CUdeviceptr managed;
+    CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, {device}};
+    CHECK(cuMemAllocManaged(&managed, BYTES, CU_MEM_ATTACH_GLOBAL));
+    CHECK(cuMemAdvise(managed, BYTES, CU_MEM_ADVISE_SET_PREFERRED_LOCATION, location));
+    CHECK(cuMemPrefetchAsync(managed, BYTES, location, 0, NULL));
+    CHECK(cuMemFree(managed));
+    if (type != CU_MEMORYTYPE_DEVICE || ordinal != 0)
+        printf("type %d, ordinal %d\n", (int)type, ordinal);
     scale(module, in, out, strcmp(what, "outside") == 0 ? N + 1 : N);
     CHECK(cuMemcpyDtoH(host, out, BYTES));
     for (int i = 0; i < N; i++)

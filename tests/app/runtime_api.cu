@@ -205,9 +205,43 @@ static void streams()
     cudaGetLastError();
 }
 
+// Attributes of streams, and addresses of pinned memory, of which there are 1900 at a time.
+static void hints()
+{
+    cudaStreamAttrValue policy = {}, got = {};
+    cudaStream_t s;
+    unsigned long long id = 0, other = 0;
+    int device = -1, *x;
+    cudaDeviceProp wanted;
+    memset(&wanted, 0, sizeof wanted);
+    GOOD(cudaChooseDevice(&device, &wanted));
+    EXPECT(device == 0);
+    GOOD(cudaStreamCreate(&s));
+    GOOD(cudaStreamGetId(s, &id));
+    GOOD(cudaStreamGetId(0, &other));
+    EXPECT(id != other);
+    policy.syncPolicy = cudaSyncPolicyYield;
+    GOOD(cudaStreamSetAttribute(s, cudaStreamAttributeSynchronizationPolicy, &policy));
+    GOOD(cudaStreamGetAttribute(s, cudaStreamAttributeSynchronizationPolicy, &got));
+    EXPECT(got.syncPolicy == cudaSyncPolicyYield);
+    policy.accessPolicyWindow.hitRatio = 2;
+    EXPECT(cudaStreamSetAttribute(s, cudaStreamAttributeAccessPolicyWindow, &policy) == cudaErrorInvalidValue);
+    EXPECT(cudaStreamSetAttribute(s, cudaLaunchAttributeCooperative, &policy) == cudaErrorInvalidValue);
+    EXPECT(cudaGetLastError() == cudaErrorInvalidValue);
+    GOOD(cudaStreamDestroy(s));
+    bool all = true;
+    for (int i = 0; i < 3000 && all; i++) {
+        all = cudaMallocHost(&x, sizeof *x) == cudaSuccess;
+        *x = i;
+        all = all && cudaFreeHost(x) == cudaSuccess;
+    }
+    EXPECT(all);
+}
+
 int main()
 {
     device();
+    hints();
     variables();
     shapes();
     cooperative();
