@@ -133,6 +133,7 @@ struct role_finding {
     const struct sym *tile;   /* RACE, PENDING, SUM, FACTOR */
     int barrier;              /* BYTES, EARLY, OVERTAKEN; UNBEGUN, LEFT: -1 if it is a tile */
     int64_t announced, bytes; /* BYTES; PARITY: `bytes` is the parity */
+    const struct stmt *few;   /* RACE: an expect that leaves out bytes of `early`; NULL: none */
     bool at_scope;            /* PENDING: its scope ends, not its role */
     const struct stmt
         *waited; /* RACE: a wait for `early` by one thread of the later role; NULL: none */
@@ -345,6 +346,10 @@ int barrier_phase_awaited(const struct roles_run *u, const struct role_step *s, 
 /* Passes a wait for a phase that is complete. */
 void barrier_pass(struct roles_run *u, const struct role_step *s, int phase, int *clock,
                   const struct phase_step *step);
+/* Notes in the finding the expect that leaves out the bytes of a copy, if that is why the phase before
+ * the copy's own is complete: after an expect and copies of its thread, this copy began a phase. */
+void barrier_note_few(const struct roles_run *u, const struct role_record *copy,
+                      struct role_finding *f);
 /* Notes mbarriers whose bytes cannot come out right. Returns true if there are any. */
 bool barriers_explain(struct roles_run *u);
 

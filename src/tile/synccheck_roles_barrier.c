@@ -153,6 +153,26 @@ void barrier_pass(struct roles_run *u, const struct role_step *s, int phase, int
         clock_join(u, clock, b->before.clock);
 }
 
+void barrier_note_few(const struct roles_run *u, const struct role_record *copy,
+                      struct role_finding *f)
+{
+    const struct barrier_state *b = u->barriers;
+    while (b->component != copy->component)
+        b++;
+    const struct phase *full = &b->before;
+    if (copy->time != b->completed + 1 || b->phase.arrivals || !full->copies.count)
+        return;
+    const struct phase_step *last = &full->copies.data[full->copies.count - 1];
+    for (size_t i = 0; i < full->arrived.count; i++) {
+        const struct phase_step *expect = &full->arrived.data[i];
+        if (expect->component != last->component || expect->time > last->time)
+            continue;
+        f->few = expect->place.stmt;
+        f->announced = full->announced;
+        f->bytes = full->announced + b->phase.bytes;
+    }
+}
+
 bool barriers_explain(struct roles_run *u)
 {
     bool found = false;

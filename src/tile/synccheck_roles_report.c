@@ -131,7 +131,14 @@ static void race_way_out(struct roles_check *r, const struct role_finding *f)
         fix_with_barrier(r->k, early->site, late->site, f->waited->loc);
         return;
     }
-    if (early->work == WORK_COPY && late->work == WORK_COPY)
+    if (f->few)
+        diag_note(
+            d, f->few->loc,
+            "a phase completes after the %lld bytes that this announces, and its copies bring "
+            "%lld: `expect(%s, %lld)`",
+            (long long)f->announced, (long long)f->bytes, copy_barrier(r, early),
+            (long long)f->bytes);
+    else if (early->work == WORK_COPY && late->work == WORK_COPY)
         diag_note(d, late->loc,
                   "wait before this for an mbarrier at which the roles that read the part arrive");
     else if (early->work == WORK_COPY)

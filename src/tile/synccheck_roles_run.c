@@ -50,6 +50,8 @@ static void note_race(struct roles_run *u, const struct role_record *a, struct r
                              .at_scope = gone};
     if (t && a->place.work != WORK_NONE && t->clock[a->component] >= a->time)
         f.waited = t->waited;
+    if (a->place.work == WORK_COPY)
+        barrier_note_few(u, a, &f);
     add_finding(u->r, &f);
 }
 
