@@ -323,9 +323,29 @@ struct thread_function *emit_thread(struct arena *a, struct kernel *k,
     return make_function(m);
 }
 
+/* Checks the registers of an emitted function's roles. In builds with assertions, verifies the function, too: other
+ * faults are mistakes of this compiler. *fixed: a role names its registers, so the launch has a fixed number. */
+static bool is_right(struct arena *a, const struct thread_function *f, struct diag *diag,
+                     bool *fixed)
+{
+    *fixed = false;
+    for (size_t i = 0; f && i < f->body->operations.count; i++) {
+        const struct thread_operation *op = f->body->operations.data[i];
+        for (size_t j = 0; op->op == THREAD_ROLES && j < op->regions.count; j++)
+            *fixed |= op->regions.data[j]->registers > 0;
+        if (op->op == THREAD_ROLES && !thread_registers_fit(a, f, op, diag))
+            return false;
+    }
+#ifdef NDEBUG
+    return f != NULL;
+#else
+    return f && thread_verify(a, f, diag);
+#endif
+}
+
 /* Makes the module of thread IR after its passes. */
 static bool make_module(struct arena *a, const struct thread_function *f, struct diag *diag,
-                        struct lowered *out)
+                        bool fixed, struct lowered *out)
 {
     out->thread = f;
     out->module = nvptx_emit(a, f, diag);
@@ -337,7 +357,9 @@ static bool make_module(struct arena *a, const struct thread_function *f, struct
     for (int i = 0; i < 3 && f->shape[0]; i++)
         out->block[i] = (int)f->shape[i];
     out->shared_bytes = nvptx_shared_bytes(f);
-    out->registers = (int)thread_launch_registers(f);
+    int most = (int)thread_launch_registers(f),
+        estimate = fixed ? most : lower_registers_of(a, out->function);
+    out->registers = estimate < most ? estimate : most;
     return true;
 }
 
@@ -357,10 +379,11 @@ bool emit_thread_level(struct arena *a, struct kernel *k, const struct lower_opt
                        .out = out,
                        .by_threads = &emit_by_threads};
     struct thread_function *f = make_function(m);
-    if (!f || !thread_verify(a, f, diag))
+    bool fixed;
+    if (!is_right(a, f, diag, &fixed))
         return false;
     thread_optimise_elements(a, f);
-    return make_module(a, f, diag, out);
+    return make_module(a, f, diag, fixed, out);
 }
 
 bool emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
@@ -370,8 +393,9 @@ bool emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *
         return lower_kernel(a, k, options, diag, out);
     *out = (struct lowered){0};
     struct thread_function *f = emit_thread(a, k, options, diag, out);
-    if (!f || !thread_verify(a, f, diag))
+    bool fixed;
+    if (!is_right(a, f, diag, &fixed))
         return false;
     thread_optimise(a, f);
-    return make_module(a, f, diag, out);
+    return make_module(a, f, diag, fixed, out);
 }

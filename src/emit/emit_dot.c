@@ -11,7 +11,9 @@ enum { STEP = 16, OF_LEFT = 8, OF_RIGHT = 4, OF_SUM = 4 };
 struct side {
     const struct type *type; /* of the factor, as dot has it */
     bool turned;             /* its rows are the columns of what lies in memory */
-    struct shared_place at;  /* at.e NULL: in scratch */
+    struct shared_place at;  /* at.e NULL: in scratch, where `tile` of type `of` is brought */
+    struct tile tile;
+    const struct type *of;
     struct scratch scratch;
 };
 
@@ -28,9 +30,8 @@ static struct scalar number(int64_t v)
     return emit_constant(DT_U32, v);
 }
 
-/* Finds where the factor is, or brings it to scratch. */
-static bool find_side(struct emit *m, const struct expr *factor, int slot, struct dot *d,
-                      struct side *out)
+/* Finds where the factor is, or makes its tile. */
+static bool find_side(struct emit *m, const struct expr *factor, struct side *out)
 {
     const struct expr *e = factor->op == OP_TRANS ? factor->args[0] : factor;
     const struct expr *place = e->op == OP_CAST ? e->args[0] : e;
@@ -39,14 +40,21 @@ static bool find_side(struct emit *m, const struct expr *factor, int slot, struc
         m->place.touched = true;
         return emit_shared_find(m, place, &out->at);
     }
-    struct tile t = emit_tile(m, e);
-    t = m->failed ? t : emit_spread(m, &t, &e->type, e->loc);
-    if (m->failed)
-        return false;
-    out->scratch = emit_scratch(m, t.dtype, slot, type_elements(&e->type));
-    emit_to_scratch(m, &out->scratch, &t, &e->type, NULL);
+    out->of = &e->type;
+    out->tile = emit_tile(m, e);
+    if (!m->failed)
+        out->tile = emit_spread(m, &out->tile, &e->type, e->loc);
+    return !m->failed;
+}
+
+/* Brings the factor to scratch if it is a tile. Both are made before: to make one may take scratch, too. */
+static void bring_side(struct emit *m, int slot, struct dot *d, struct side *s)
+{
+    if (s->at.e)
+        return;
+    s->scratch = emit_scratch_rows(m, s->tile.dtype, slot, s->of->extent[0], s->of->extent[1]);
+    emit_to_scratch(m, &s->scratch, &s->tile, s->of, NULL);
     d->exchanges = true;
-    return true;
 }
 
 /* Loads an element of a factor; 0 if it is not real. */
@@ -55,15 +63,12 @@ static struct scalar fetch(struct emit *m, const struct side *s, struct scalar r
 {
     enum dtype t = s->type->dtype;
     struct held at = {row, column, real};
-    int64_t columns = s->type->extent[1];
-    if (s->turned) {
+    if (s->turned)
         at = (struct held){column, row, real};
-        columns = s->type->extent[0];
-    }
     if (s->at.e)
         return emit_as(m, emit_shared_read(m, &s->at, at), t);
-    struct scalar index =
-        emit_op2(m, THREAD_ADD, DT_U32, at.column, emit_by(m, THREAD_MUL, at.row, columns));
+    struct scalar index = emit_op2(m, THREAD_ADD, DT_U32, at.column,
+                                   emit_by(m, THREAD_MUL, at.row, s->scratch.columns));
     struct thread_operand from[] = {real.o, emit_scratch_at(m, &s->scratch, index),
                                     thread_integer(0)};
     if (real.o.kind != THREAD_VALUE && !real.o.integer)
@@ -290,9 +295,11 @@ struct tile emit_dot(struct emit *m, const struct expr *e)
     struct tile sums = {.dtype = d.sum, .blocks = 1, .columns = 1, .part = {thread_integer(0)}};
     if (e->count > 2)
         sums = emit_tile_cast(m, emit_tile(m, e->args[2]), d.sum);
-    if (m->failed || !is_known(m, e, has_mma) || !find_side(m, e->args[0], 0, &d, &d.left) ||
-        !find_side(m, e->args[1], 1, &d, &d.right))
+    if (m->failed || !is_known(m, e, has_mma) || !find_side(m, e->args[0], &d.left) ||
+        !find_side(m, e->args[1], &d.right))
         return sums;
+    bring_side(m, 0, &d, &d.left);
+    bring_side(m, 1, &d, &d.right);
     d.out = emit_spread(m, &sums, &e->type, e->loc);
     if (d.exchanges)
         emit_sync(m);

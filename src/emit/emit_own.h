@@ -313,8 +313,13 @@ struct tile emit_shape(struct emit *m, const struct expr *e);
 struct scratch {
     const struct thread_object *object;
     int replicas;
+    int64_t columns; /* elements from one row to the next; 0: those of the tile that is stored */
 };
 struct scratch emit_scratch(struct emit *m, enum dtype t, int slot, int64_t elements);
+/* The same for a matrix. Its rows are longer than their elements, so that the 8 rows of a fragment lie in
+ * different banks. */
+struct scratch emit_scratch_rows(struct emit *m, enum dtype t, int slot, int64_t rows,
+                                 int64_t columns);
 /* Element `index` (u32) of it. */
 struct thread_operand emit_scratch_at(struct emit *m, const struct scratch *s, struct scalar index);
 /* A part of a tile: its first row and column, its rows and columns. */

@@ -22,7 +22,19 @@ struct scratch emit_scratch(struct emit *m, enum dtype t, int slot, int64_t elem
     uint32_t count = (uint32_t)(elements * m->place.replicas);
     if (count > found->object->count)
         found->object->count = count;
-    return (struct scratch){found->object, m->place.replicas};
+    return (struct scratch){found->object, m->place.replicas, 0};
+}
+
+struct scratch emit_scratch_rows(struct emit *m, enum dtype t, int slot, int64_t rows,
+                                 int64_t columns)
+{
+    enum { APART = 16 }; /* bytes between the banks of neighbouring rows */
+    int64_t each = (int64_t)dtype_size(t) * m->place.replicas;
+    int64_t more = (APART - columns * each % EMIT_PANEL + EMIT_PANEL) % EMIT_PANEL;
+    columns += more % each == 0 ? more / each : 0;
+    struct scratch s = emit_scratch(m, t, slot, rows * columns);
+    s.columns = columns;
+    return s;
 }
 
 /* Elements of the replicas take turns, since no replica knows yet how many there are. */
@@ -75,7 +87,7 @@ void emit_to_scratch(struct emit *m, const struct scratch *s, const struct tile 
     const int64_t all[2] = {type->rank > 1 ? type->extent[type->rank - 2] : 1,
                             type->rank > 0 ? type->extent[type->rank - 1] : 1};
     const struct window whole = {{0, 0}, {all[0], all[1]}}, *part = w ? w : &whole;
-    struct scalar columns = emit_constant(DT_U32, part->extent[1]);
+    struct scalar columns = emit_constant(DT_U32, s->columns ? s->columns : part->extent[1]);
     struct scalar first = emit_holds_first(m, t->form);
     for (int p = 0; p < parts; p++)
         for (int i = 0; i < elements; i++) {

@@ -164,6 +164,10 @@ bool thread_verify(struct arena *a, const struct thread_function *f, struct diag
 
 /* Returns the registers of a thread at the launch: the most that let the blocks be resident. */
 uint32_t thread_launch_registers(const struct thread_function *f);
+/* Checks the registers of the regions of a `roles` operation: together at most those of their threads at the
+ * launch. Returns false, with an error in d, if they have more. */
+bool thread_registers_fit(struct arena *a, const struct thread_function *f,
+                          const struct thread_operation *roles, struct diag *d);
 
 /* --- passes: each takes a verified function and leaves a verified one --- */
 

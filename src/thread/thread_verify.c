@@ -600,47 +600,6 @@ static void check_role(struct checks *c, const struct thread_operation *op, size
         fault(c, op->where, "roles in a role do not have registers of their own");
 }
 
-uint32_t thread_launch_registers(const struct thread_function *f)
-{
-    const uint32_t blocks = f->blocks ? f->blocks : 1, each = GPU_REGISTERS /
-                                                              (f->threads * blocks) /
-                                                              GPU_REGISTER_UNIT * GPU_REGISTER_UNIT;
-    return each < GPU_THREAD_REGISTERS ? each : GPU_THREAD_REGISTERS;
-}
-
-/* Reports roles that have more registers than their threads have at the launch. */
-static void check_role_registers(struct checks *c, const struct thread_operation *op)
-{
-    const uint32_t at_launch = thread_launch_registers(c->function);
-    uint32_t sum = 0, threads = 0;
-    const struct thread_region *largest = NULL;
-    const char *terms = "";
-    for (size_t i = 0; i < op->regions.count; i++) {
-        const struct thread_region *r = op->regions.data[i];
-        uint32_t count = r->warps * WARP_THREADS;
-        if (!r->registers)
-            continue;
-        terms =
-            arena_printf(c->arena, "%s%s%u * %u", terms, *terms ? " + " : "", count, r->registers);
-        sum += count * r->registers;
-        threads += count;
-        if (!largest || count * r->registers > largest->warps * WARP_THREADS * largest->registers)
-            largest = r;
-    }
-    if (sum <= threads * at_launch)
-        return;
-    uint32_t over = sum - threads * at_launch, each = largest->warps * WARP_THREADS;
-    int64_t fits = ((int64_t)largest->registers - (over + each - 1) / each) / 8 * 8;
-    const char *way = arena_printf(c->arena, "; %lld fit for warps %u to %u", (long long)fits,
-                                   largest->first_warp, largest->first_warp + largest->warps - 1);
-    fault(c, op->where,
-          arena_printf(c->arena,
-                       "the roles have %s = %u registers, more than their threads at the launch, "
-                       "%u * %u = %u%s",
-                       terms, sum, threads, at_launch, threads * at_launch,
-                       fits >= LEAST_REGISTERS ? way : ""));
-}
-
 static void check_roles(struct checks *c, const struct thread_operation *op)
 {
     for (size_t i = 0; i < op->regions.count; i++)
@@ -648,7 +607,7 @@ static void check_roles(struct checks *c, const struct thread_operation *op)
     c->roles++;
     check_alternatives(c, op);
     c->roles--;
-    check_role_registers(c, op);
+    c->ok &= thread_registers_fit(c->arena, c->function, op, c->diag);
 }
 
 /* Checks that no group in flight is left behind where a run leaves a loop or the function. */
