@@ -45,6 +45,11 @@ bool choose_truth(struct roles_check *r, const struct expr *condition)
     return choose(r, condition, condition->loc, 2, false) == 0;
 }
 
+bool choose_other(struct roles_check *r, const void *at)
+{
+    return choose(r, at, LOC_NONE, 2, false) == 1;
+}
+
 /* Returns true if the run is one of those that are tried: of many choices, up to two differ from
  * the usual ones, which come first. */
 static bool is_tried(const struct roles_check *r)

@@ -192,6 +192,8 @@ struct roles_check {
 int choose_trips(struct roles_check *r, const struct stmt *loop);
 /* Returns whether a condition of an `if` holds in this run. */
 bool choose_truth(struct roles_check *r, const struct expr *condition);
+/* Returns true if this run follows the less usual of two ways at a condition; `at` names the choice. */
+bool choose_other(struct roles_check *r, const void *at);
 void add_finding(struct roles_check *r, const struct role_finding *f);
 /* Stops the check as undecided; the first reason counts. */
 void give_up(struct roles_check *r, const char *why);

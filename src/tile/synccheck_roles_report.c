@@ -526,6 +526,8 @@ static void note_choices(struct roles_check *r)
     for (size_t i = 0; i < r->chosen.count && !usual; i++) {
         const struct role_chosen *c = &r->chosen.data[i];
         int trips = c->value[0];
+        if (!c->loc.source) /* one of a condition's ways */
+            continue;
         if (c->is_loop)
             diag_note(r->k->diag, c->loc, "this happens if the loop makes %d round%s",
                       r->trips.data[trips], r->trips.data[trips] == 1 ? "" : "s");

@@ -53,24 +53,35 @@ static bool truth_of(struct tracer *t, const struct expr *e, struct rounds *roun
     return (rounds->round < rounds->trips) != negated;
 }
 
-/* Adds facts under which the condition has this truth. solved: only if inputs are found for all
- * facts of the run. Returns false without new facts if there are none. */
-static bool learn(struct roles_check *r, const struct split *split, bool truth, bool solved)
+/* Adds the fact of one part of a condition's truth. solved: only if inputs are found for all facts of the
+ * run. Returns false without a new fact if there is none. */
+static bool learn_part(struct roles_check *r, const struct split *split, bool truth, int part,
+                       bool solved)
 {
     struct state *s = r->state;
-    int parts = truth ? split->true_parts : split->false_parts, count = s->facts;
+    int count = s->facts;
     struct fact before[MAX_FACTS];
     memcpy(before, s->fact, sizeof before[0] * (size_t)count);
-    for (int i = 0; i < parts; i++) {
-        if (!fact_add(r->k, s, split->form, truth ? split->true_low[i] : split->false_low[i],
-                      truth ? split->true_high[i] : split->false_high[i]))
-            continue;
-        if (!solved || sync_solve(r->k, s, NULL, 0))
-            return true;
-        memcpy(s->fact, before, sizeof before[0] * (size_t)count);
-        s->facts = count;
-    }
+    if (!fact_add(r->k, s, split->form, truth ? split->true_low[part] : split->false_low[part],
+                  truth ? split->true_high[part] : split->false_high[part]))
+        return false;
+    if (!solved || sync_solve(r->k, s, NULL, 0))
+        return true;
+    memcpy(s->fact, before, sizeof before[0] * (size_t)count);
+    s->facts = count;
     return false;
+}
+
+/* Adds facts under which the condition has this truth. One that holds below and above a number has two
+ * parts, and each is followed: `also` is the condition, NULL for one of a loop, of which only the first counts. */
+static bool learn(struct roles_check *r, const struct split *split, bool truth, bool solved,
+                  const struct expr *also)
+{
+    int parts = truth ? split->true_parts : split->false_parts;
+    bool second = parts == 2 && also && choose_other(r, also->args);
+    return (second && learn_part(r, split, truth, 1, solved)) ||
+           (parts > 0 && learn_part(r, split, truth, 0, solved)) ||
+           (parts == 2 && !second && learn_part(r, split, truth, 1, solved));
 }
 
 enum { KEPT_FALSE = 1, KEPT_TRUE };
@@ -95,12 +106,16 @@ static bool holds_alone(struct tracer *t, const struct expr *e, struct rounds *r
     }
     if (is_own(r->k, split.form, t->common ? INT32_MAX : r->fresh_before))
         r->unrelated = true;
-    if (learn(r, &split, truth, true))
+    const struct expr *also = rounds ? NULL : e;
+    if (learn(r, &split, truth, true, also))
+        return truth;
+    /* There may be inputs all the same, so some runs go on. */
+    if (also && choose_other(r, &also->args) && learn(r, &split, truth, false, NULL))
         return truth;
     bool endless = rounds && is_endless(t, rounds->round); /* the search finds no end */
-    if (!endless && learn(r, &split, !truth, true))
+    if (!endless && learn(r, &split, !truth, true, also))
         return !truth;
-    if (learn(r, &split, truth, false)) /* there may be inputs all the same */
+    if (learn(r, &split, truth, false, NULL))
         return truth;
     r->impossible = true;
     return truth;

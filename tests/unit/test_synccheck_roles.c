@@ -462,6 +462,35 @@ static void loops_that_break(void **state)
                                              "wait(done);\n"));
 }
 
+/* A condition that holds below and above a number; one for which no inputs are found. */
+static void both_ways_of_a_condition(void **state)
+{
+    (void)state;
+#define ONE_COPY PRODUCER("expect(full[0], 8192);\nasync(full[0]) s[0] = A[0 +: 64][:];\n")
+    race(HEAD,
+         ONE_COPY CONSUMER("if (m != 3) {\n"
+                           "if (m < 3) wait(full[0]);\n"
+                           "} else wait(full[0]);\n"
+                           "x = s[0];\n"),
+         "10: error: `s` is read here while the copy into it may still be under way"
+         " | 4: the copy begins here"
+         " | 10: the copy completes a phase of `full[0]`: let `wait(full[0])` for that phase come "
+         "before this"
+         " | 7: this happens if the condition is true\n");
+    clean(HEAD, ONE_COPY CONSUMER("if (m != 3) {\n"
+                                  "if (m < 3) wait(full[0]);\n"
+                                  "if (m > 3) wait(full[0]);\n"
+                                  "} else wait(full[0]);\n"
+                                  "x = s[0];\n"));
+#define RARE "if ((m ^ 77) % 1001 == 500 && m / 3 % 50 == 33)\n"
+    undecided(HEAD, ONE_COPY CONSUMER(RARE "arrive(full[0]);\n"
+                                           "wait(full[0]);\n"
+                                           "x = s[0];\n"));
+    clean(HEAD, ONE_COPY CONSUMER(RARE "arrive(empty[0]);\n"
+                                       "wait(full[0]);\n"
+                                       "x = s[0];\n"));
+}
+
 static void replicas(void **state)
 {
     (void)state;
@@ -519,14 +548,14 @@ static void numbers_of_rounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_ring_of_stages),  cmocka_unit_test(copies_that_begin_too_early),
-        cmocka_unit_test(bytes_of_a_phase),  cmocka_unit_test(numbers_of_arrivals),
-        cmocka_unit_test(waits_without_end), cmocka_unit_test(waits_by_hand),
-        cmocka_unit_test(products),          cmocka_unit_test(stores),
-        cmocka_unit_test(copies_at_the_end), cmocka_unit_test(copies_of_all_threads),
-        cmocka_unit_test(before_the_roles),  cmocka_unit_test(replicas),
-        cmocka_unit_test(numbers_of_rounds), cmocka_unit_test(steps_of_the_block),
-        cmocka_unit_test(loops_that_break),
+        cmocka_unit_test(a_ring_of_stages),   cmocka_unit_test(copies_that_begin_too_early),
+        cmocka_unit_test(bytes_of_a_phase),   cmocka_unit_test(numbers_of_arrivals),
+        cmocka_unit_test(waits_without_end),  cmocka_unit_test(waits_by_hand),
+        cmocka_unit_test(products),           cmocka_unit_test(stores),
+        cmocka_unit_test(copies_at_the_end),  cmocka_unit_test(copies_of_all_threads),
+        cmocka_unit_test(before_the_roles),   cmocka_unit_test(both_ways_of_a_condition),
+        cmocka_unit_test(replicas),           cmocka_unit_test(numbers_of_rounds),
+        cmocka_unit_test(steps_of_the_block), cmocka_unit_test(loops_that_break),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
