@@ -341,6 +341,9 @@ void emit_place_scratch(struct emit *m);
 
 /* --- emit_shared.c --- */
 
+/* Returns the block of the cluster that an access with `peer` names, for operations on its memory. */
+struct scalar emit_peer(struct emit *m, const struct expr *e);
+
 /* A part of a shared tile: its last two axes whole, or slices of them. */
 struct shared_part {
     const struct sym *sym;
@@ -352,7 +355,7 @@ struct shared_part {
     int part_rows, part_columns;
     struct scalar
         further; /* rows more, a u32 that is known only when the kernel runs; a multiple of 8 */
-    struct scalar peer; /* the rank of the block that has it, a u32 */
+    struct scalar peer; /* emit_peer of the access */
     bool of_peer;
     bool swizzled;
     int panel; /* columns of a panel; not swizzled: all columns */
@@ -369,7 +372,7 @@ void emit_shared_store_element(struct emit *m, const struct expr *target, struct
 struct shared_place {
     const struct expr *e;
     const struct thread_object *object;
-    struct scalar peer;            /* of an access of another block's tile: its rank, a u32 */
+    struct scalar peer;            /* emit_peer of an access of another block's tile */
     struct scalar start[MAX_RANK]; /* i32 */
     int row_axis, column_axis;     /* -1: none */
 };

@@ -82,6 +82,13 @@ static bool find_stage(struct emit *m, const struct expr *e, int axes, struct sc
     return true;
 }
 
+struct scalar emit_peer(struct emit *m, const struct expr *e)
+{
+    struct scalar rank = emit_as(m, emit_scalar(m, access_peer(e)), DT_U32);
+    return (struct scalar){thread_use(THREAD_ADD_OP(&m->b, THREAD_PEER, DT_NONE, DT_NONE, rank.o)),
+                           DT_U32};
+}
+
 bool emit_shared_part(struct emit *m, const struct expr *e, struct shared_part *out)
 {
     const struct type *t = &e->sym->type;
@@ -90,7 +97,7 @@ bool emit_shared_part(struct emit *m, const struct expr *e, struct shared_part *
     out->further = emit_constant(DT_U32, 0);
     out->of_peer = access_peer(e) != NULL;
     if (out->of_peer)
-        out->peer = emit_as(m, emit_scalar(m, access_peer(e)), DT_U32);
+        out->peer = emit_peer(m, e);
     if (!find_stage(m, e, axes, &out->stage))
         return false;
     out->rows = t->rank > 1 ? (int)t->extent[last - 1] : 1;
@@ -256,7 +263,7 @@ bool emit_shared_find(struct emit *m, const struct expr *e, struct shared_place 
     *a = (struct shared_place){.e = e, .object = emit_object(m, e->sym)};
     a->row_axis = a->column_axis = -1;
     if (access_peer(e))
-        a->peer = emit_as(m, emit_scalar(m, access_peer(e)), DT_U32);
+        a->peer = emit_peer(m, e);
     for (int i = 0; i < e->sym->type.rank; i++) {
         enum index_kind kind = i < e->indices ? e->index[i].kind : IX_ALL;
         if (kind == IX_GATHER) {

@@ -176,9 +176,9 @@ static void finish_before_arrival(struct emit *m)
 static void arrive(struct emit *m, const struct expr *e)
 {
     struct thread_operand element = mbarrier(m, e->args[0]);
-    struct scalar rank = {0};
+    struct scalar peer = {0};
     if (access_peer(e->args[0]))
-        rank = emit_as(m, emit_scalar(m, access_peer(e->args[0])), DT_U32);
+        peer = emit_peer(m, e->args[0]);
     bool warps = emit_counts_warps(m, e->args[0]->sym);
     struct thread_region *outer = m->b.region;
     int times = 1;
@@ -194,7 +194,7 @@ static void arrive(struct emit *m, const struct expr *e)
     }
     for (int i = 0; i < times; i++)
         if (access_peer(e->args[0]))
-            THREAD_ADD_OP(&m->b, THREAD_MBARRIER_ARRIVE_PEER, DT_NONE, DT_NONE, element, rank.o);
+            THREAD_ADD_OP(&m->b, THREAD_MBARRIER_ARRIVE_PEER, DT_NONE, DT_NONE, element, peer.o);
         else
             THREAD_ADD_OP(&m->b, THREAD_MBARRIER_ARRIVE, DT_NONE, DT_NONE, element);
     m->b.region = outer;

@@ -488,6 +488,7 @@ static bool on_target(struct ptx_target t, const struct thread_operation *op)
     case THREAD_CLUSTERID_Z:
     case THREAD_CLUSTER_RANK:
     case THREAD_CLUSTER_SYNC:
+    case THREAD_PEER:
     case THREAD_LOAD_PEER:
     case THREAD_STORE_PEER:
     case THREAD_MBARRIER_ARRIVE_PEER:

@@ -14,14 +14,27 @@ static struct ptx_operand address(struct nvptx *n, const struct thread_operand *
     return r;
 }
 
-/* Returns the address of the operation's element in the block whose rank is the operand after it. */
-static struct ptx_operand peer_address(struct nvptx *n, const struct thread_operation *op)
+/* Returns the place of the operation's element in the block that is the operand after it. That block's shared memory
+ * begins there as it does here (PTX ISA, mapa), so the rest of the address is the same. */
+static struct ptx_operand in_peer(struct nvptx *n, const struct thread_operation *op)
 {
     const struct thread_operand *o = op->operands.data;
-    struct ptx_operand at = address(n, &o[0]), rank = ptx_reg(&n->build, MOD_U32);
-    ptx_emit(&n->build, "mov.u32", rank, nvptx_scalar(n, &o[1], DT_U32));
-    ptx_emit(&n->build, "mapa.shared::cluster.u32", at, at, rank);
-    return at;
+    struct ptx_operand base = nvptx_scalar(n, &o[1], DT_U32), at = base;
+    const int64_t bytes = thread_element_bytes(o->object);
+    if (o->value) {
+        at = ptx_reg(&n->build, MOD_U32);
+        ptx_emit(&n->build, "mad.lo.u32", at, nvptx_registers_of(n, o->value)->word[0],
+                 ptx_int(bytes), base);
+    }
+    return ptx_at(at, o->object->at + o->integer * bytes);
+}
+
+static void find_peer(struct nvptx *n, const struct thread_operation *op)
+{
+    struct ptx_operand rank = ptx_reg(&n->build, MOD_U32);
+    ptx_emit(&n->build, "mov.u32", rank, nvptx_scalar(n, &op->operands.data[0], DT_U32));
+    ptx_emit(&n->build, "mapa.shared::cluster.u32",
+             nvptx_registers_of(n, op->results.data[0])->word[0], n->memory, rank);
 }
 
 /* --- loads and stores of one element --- */
@@ -163,7 +176,7 @@ static void load_or_store(struct nvptx *n, const struct thread_operation *op)
         return;
     }
     const char *text = mnemonic[space][stores][words / 2];
-    struct ptx_operand at = peer  ? ptx_at(peer_address(n, op), 0)
+    struct ptx_operand at = peer  ? in_peer(n, op)
                             : own ? nvptx_element(n, from)
                                   : global(n, from, (int64_t)dtype_size(op->types[0]));
     if (!stores) {
@@ -303,7 +316,7 @@ static void wait(struct nvptx *n, const struct thread_operation *op)
 
 static void arrive_at_peer(struct nvptx *n, const struct thread_operation *op)
 {
-    struct ptx_operand at = ptx_at(peer_address(n, op), 0);
+    struct ptx_operand at = in_peer(n, op);
     nvptx_guarded(n, ptx_emit(&n->build, "mbarrier.arrive.release.cluster.shared::cluster.b64",
                               ptx_sink(), at));
 }
@@ -519,6 +532,7 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
         ptx_emit_plain(&n->build, "barrier.cluster.arrive.release");
         ptx_emit_plain(&n->build, "barrier.cluster.wait.acquire");
         break;
+    case THREAD_PEER: find_peer(n, op); break;
     case THREAD_MBARRIER_ARRIVE_PEER: arrive_at_peer(n, op); break;
     case THREAD_LOAD_MATRIX: load_matrix(n, op); break;
     case THREAD_COPY_ASYNC: copy_async(n, op); break;

@@ -1,5 +1,5 @@
 /* Moves operations out of loops. */
-#include "thread/thread.h"
+#include "thread/thread_facts.h"
 
 #include <string.h>
 
@@ -8,7 +8,25 @@
 struct hoisting {
     struct arena *arena;
     uint32_t *depth; /* by number of a value: loops around its definition */
+    int64_t blocks;  /* of a cluster */
+    bool *
+        ranks; /* by number of a value: it is certainly the rank of one of them; NULL: no clusters */
 };
+
+static void note_rank(void *user, const struct thread_operation *op, const struct facts *facts)
+{
+    struct hoisting *h = user;
+    const struct thread_value *v = op->results.count == 1 ? op->results.data[0] : NULL;
+    if (v && v->type.count == 1 && v->type.dtype != DT_NONE && !dtype_is_float(v->type.dtype))
+        h->ranks[v->number] = facts[v->number].least >= 0 && facts[v->number].greatest < h->blocks;
+}
+
+/* A loop may make no round because there is no such block. */
+static bool is_peer(const struct hoisting *h, const struct thread_operand *rank)
+{
+    return rank->kind == THREAD_VALUE ? h->ranks && h->ranks[rank->value->number]
+                                      : rank->integer >= 0 && rank->integer < h->blocks;
+}
 
 static void define_arguments(struct hoisting *h, const struct thread_region *r, uint32_t depth)
 {
@@ -17,8 +35,10 @@ static void define_arguments(struct hoisting *h, const struct thread_region *r, 
 }
 
 /* Scalars only: a group that is live during a loop takes registers from it. */
-static bool can_move(const struct thread_operation *op)
+static bool can_move(const struct hoisting *h, const struct thread_operation *op)
 {
+    if (op->op == THREAD_PEER && !is_peer(h, &op->operands.data[0]))
+        return false;
     return thread_op_table[op->op].effects == THREAD_PURE && op->results.count == 1 &&
            op->results.data[0]->type.count == 1 && op->op != THREAD_UNDEFINED;
 }
@@ -47,7 +67,7 @@ static struct thread_region *place_of(const struct hoisting *h, const struct thr
                                       const struct loop_place *loop, uint32_t *depth)
 {
     uint32_t least = depth_of_operands(h, op);
-    if (!loop || !can_move(op) || least >= loop->depth)
+    if (!loop || !can_move(h, op) || least >= loop->depth)
         return NULL;
     while (loop->outer && least < loop->outer->depth)
         loop = loop->outer;
@@ -82,5 +102,10 @@ static void hoist_region(struct hoisting *h, struct thread_region *r, uint32_t d
 void thread_hoist(struct arena *a, struct thread_function *f)
 {
     struct hoisting h = {.arena = a, .depth = arena_array(a, uint32_t, f->values + 1)};
+    h.blocks = (int64_t)f->cluster[0] * f->cluster[1] * f->cluster[2];
+    if (h.blocks) {
+        h.ranks = arena_array(a, bool, f->values + 1);
+        thread_facts_walk(a, f, note_rank, &h);
+    }
     hoist_region(&h, f->body, 0, NULL);
 }
