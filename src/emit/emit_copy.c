@@ -441,9 +441,16 @@ static void note_copy(void *user, struct stmt *s)
 {
     struct narrowest *n = user;
     const struct expr *to = n->target;
-    const bool stores = s->kind == STMT_ASSIGN || s->kind == STMT_ASYNC_COPY;
-    if (!stores || s->target->sym != to->sym || !is_slice(s->value, ST_VIEW) ||
-        !type_same_shape(&s->target->type, &to->type) || !is_plain(s->target, s->value))
+    struct expr whole = {.op = OP_ACCESS, .sym = s->sym};
+    const struct expr *target = s->target;
+    if (s->kind == STMT_DECL && s->value) {
+        whole.type = s->sym->type;
+        target = &whole;
+    }
+    const bool stores =
+        s->kind == STMT_ASSIGN || s->kind == STMT_ASYNC_COPY || (s->kind == STMT_DECL && s->value);
+    if (!stores || target->sym != to->sym || !is_slice(s->value, ST_VIEW) ||
+        !type_same_shape(&target->type, &to->type) || !is_plain(target, s->value))
         return;
     const int vector = widest_of(n->m, s->value);
     n->vector = vector < n->vector ? vector : n->vector;

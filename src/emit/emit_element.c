@@ -2,7 +2,7 @@
  *
  * An index is computed in the program's type and then widened by the operation `index`: no operation that makes an index
  * may wrap (the language's rule for subscripts), so thread_reach may compute it in 64 bits from the start. A thread's own
- * array is as many variables as it has elements: its indices are constants once loops are unrolled. */
+ * array is as many variables as it has elements: its indices are constants once loops are unrolled, or are looked for. */
 #include "emit/emit_own.h"
 
 static struct scalar times(struct emit *m, enum dtype t, struct scalar a, struct scalar b)
@@ -63,21 +63,73 @@ struct thread_operand emit_shared_at(struct emit *m, const struct sym *s,
 
 /* --- a thread's own arrays --- */
 
-static struct slot *own_slot(struct emit *m, const struct expr *e, const struct scalar *indices)
+/* Returns whether element `number` of the array has the indices: a bool, which is a constant if they are. */
+static struct scalar is_element(struct emit *m, const struct type *t, int64_t number,
+                                const struct scalar *indices)
 {
-    struct variable *v = emit_variable(m, e->sym);
-    int64_t number = 0;
-    for (int i = 0; i < e->sym->type.rank; i++) {
-        struct scalar index = indices[i];
-        if (index.o.kind != THREAD_INTEGER || index.o.integer < 0 ||
-            index.o.integer >= e->sym->type.extent[i]) {
-            emit_missing(m, e->loc, "an element of a thread's array whose index is not constant",
-                         NULL);
-            return NULL;
-        }
-        number = number * e->sym->type.extent[i] + index.o.integer;
+    struct scalar is = emit_constant(DT_BOOL, 1);
+    for (int i = t->rank - 1; i >= 0; i--) {
+        const enum dtype type = indices[i].dtype;
+        struct scalar at = emit_constant(type, number % t->extent[i]);
+        is = emit_op2(m, THREAD_AND, DT_BOOL, emit_op2(m, THREAD_EQ, type, indices[i], at), is);
+        number /= t->extent[i];
     }
-    return &v->slots[number];
+    return is;
+}
+
+/* Returns the variable of an array. Refuses indices that are not constants if it has many elements. */
+static struct variable *own_array(struct emit *m, const struct expr *e,
+                                  const struct scalar *indices)
+{
+    enum { MOST_SEARCHED = 16 };
+    struct variable *v = emit_variable(m, e->sym);
+    for (int i = 0; i < e->sym->type.rank; i++)
+        if (indices[i].o.kind == THREAD_VALUE && v->count > MOST_SEARCHED)
+            emit_missing(
+                m, e->loc,
+                "an element of a thread's array of more than 16, whose index is not constant",
+                NULL);
+    return v;
+}
+
+static struct scalar choose(struct emit *m, struct scalar condition, struct scalar yes,
+                            struct scalar no)
+{
+    if (condition.o.kind != THREAD_VALUE)
+        return condition.o.integer ? yes : no;
+    return (struct scalar){thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, yes.dtype, DT_NONE,
+                                                    condition.o, yes.o, no.o)),
+                           yes.dtype};
+}
+
+/* Compares the indices with those of each element. */
+static struct scalar load_own(struct emit *m, const struct expr *e, const struct scalar *indices,
+                              struct scalar inside, struct scalar otherwise)
+{
+    const struct variable *v = own_array(m, e, indices);
+    const struct type *t = &e->sym->type;
+    struct scalar found = otherwise;
+    bool any = false;
+    for (int i = 0; i < v->count && !m->failed; i++) {
+        struct scalar is = is_element(m, t, i, indices), value = {v->slots[i].o, t->dtype};
+        if (is.o.kind != THREAD_VALUE && !is.o.integer)
+            continue;
+        found = any ? choose(m, is, value, found) : value;
+        any = true;
+    }
+    return any ? choose(m, inside, found, otherwise) : otherwise;
+}
+
+static void store_own(struct emit *m, const struct expr *e, const struct scalar *indices,
+                      struct scalar inside, struct scalar value)
+{
+    struct variable *v = own_array(m, e, indices);
+    const struct type *t = &e->sym->type;
+    for (int i = 0; i < v->count && !m->failed; i++) {
+        struct scalar is = is_element(m, t, i, indices);
+        is = emit_op2(m, THREAD_AND, DT_BOOL, is, inside);
+        v->slots[i].o = choose(m, is, value, (struct scalar){v->slots[i].o, t->dtype}).o;
+    }
 }
 
 /* --- several elements --- */
@@ -138,10 +190,6 @@ static struct scalar load_at(struct emit *m, const struct expr *e, const struct 
     const struct sym *s = e->sym;
     const enum dtype t = s->type.dtype;
     struct thread_operand v;
-    if (s->storage == ST_ARRAY) {
-        struct slot *slot = own_slot(m, e, index);
-        return slot ? (struct scalar){slot->o, t} : emit_constant(t, 0);
-    }
     if (s->storage == ST_SHARED) {
         struct thread_operand from = emit_shared_at(m, s, index);
         v = thread_use(
@@ -160,11 +208,7 @@ static void store_at(struct emit *m, const struct expr *e, const struct scalar *
 {
     const struct sym *s = e->sym;
     const enum dtype t = s->type.dtype;
-    if (s->storage == ST_ARRAY) {
-        struct slot *slot = own_slot(m, e, index);
-        if (slot)
-            slot->o = value.o;
-    } else if (s->storage == ST_SHARED) {
+    if (s->storage == ST_SHARED) {
         THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE, emit_shared_at(m, s, index), value.o);
     } else {
         const struct thread_operand base = emit_base(m, s);
@@ -176,6 +220,8 @@ static void store_at(struct emit *m, const struct expr *e, const struct scalar *
 struct scalar emit_load_if(struct emit *m, const struct expr *e, const struct scalar *index,
                            int count, struct scalar inside, struct scalar otherwise)
 {
+    if (e->sym->storage == ST_ARRAY)
+        return load_own(m, e, index, inside, otherwise);
     if (inside.o.kind != THREAD_VALUE && inside.o.integer)
         return load_at(m, e, index, count);
     if (inside.o.kind != THREAD_VALUE)
@@ -192,8 +238,8 @@ struct scalar emit_load_if(struct emit *m, const struct expr *e, const struct sc
         vec_push(m->arena, &yield->operands, v.o);
     }
     m->b.region = outer;
-    struct thread_value *v =
-        thread_new_value(&m->b, (struct thread_type){.dtype = e->sym->type.dtype, .count = 1});
+    struct thread_value *v = thread_new_value(
+        &m->b, (struct thread_type){.dtype = e->sym->type.dtype, .count = (uint16_t)count});
     vec_push(m->arena, &o->results, v);
     return (struct scalar){thread_use(v), e->sym->type.dtype};
 }
@@ -203,38 +249,101 @@ void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *in
 {
     if (inside.o.kind != THREAD_VALUE && !inside.o.integer)
         return;
+    if (e->sym->storage == ST_ARRAY) {
+        store_own(m, e, index, inside, value);
+        return;
+    }
     struct thread_region *outer = emit_open_if(m, inside);
     store_at(m, e, index, value);
     m->b.region = outer;
+}
+
+/* Returns what divides the number of the part's first element, up to `most`, along axes before the last. */
+static int64_t divisor_of_rows(struct emit *m, const struct expr *e, int64_t most)
+{
+    const struct sym *s = e->sym;
+    int64_t divisor = most, step = 1;
+    for (int i = s->type.rank - 1; i > 0; i--) {
+        const struct facts extent = emit_facts_of(m, s->dims[i]);
+        const struct index *index = i - 1 < e->indices ? &e->index[i - 1] : NULL;
+        struct facts start = facts_exactly(1);
+        if (index && index->kind == IX_ELEMENT)
+            start = emit_facts_of(m, index->value);
+        step = step * (facts_divisor(&extent) % most) % most;
+        while (step * (facts_divisor(&start) % most) % divisor != 0)
+            divisor /= 2;
+    }
+    return divisor;
+}
+
+/* Returns how many neighbours along the last axis are moved together: all are inside, or none is. thread_combine does it
+ * for those that certainly are. */
+static int together(struct emit *m, const struct expr *e, const struct part_access *p)
+{
+    enum { BYTES = 16 };
+    const struct sym *s = e->sym;
+    const int last = s->type.rank - 1, size = (int)dtype_size(s->type.dtype);
+    if (s->storage != ST_VIEW || last < 0 || last >= e->indices || s->strides[0] ||
+        s->base_offset || e->index[last].kind != IX_SLICE || !p->guarded[last] ||
+        s->type.dtype == DT_BOOL || e->type.extent[e->type.rank - 1] == 1)
+        return 1;
+    const struct sym *memory = s->base ? s->base : s;
+    const int *given = m->options->alignment;
+    const int64_t aligned = given && memory->is_pointer ? given[memory->index] : BYTES;
+    const struct facts start = emit_facts_of(m, e->index[last].value),
+                       extent = emit_facts_of(m, s->dims[last]);
+    int64_t n = (aligned < BYTES ? aligned : BYTES) / size;
+    while (n > 1 && (facts_divisor(&start) % n != 0 || facts_divisor(&extent) % n != 0 ||
+                     e->index[last].extent % n != 0))
+        n /= 2;
+    return n > 1 ? (int)divisor_of_rows(m, e, n) : 1;
 }
 
 struct scalar *emit_load_part(struct emit *m, const struct expr *e)
 {
     struct part_access p;
     struct scalar index[MAX_RANK];
+    const enum dtype t = e->type.dtype;
     const int64_t count = type_elements(&e->type);
-    struct scalar *v = arena_array(m->arena, struct scalar, count + 1);
+    struct scalar *v = arena_array(m->arena, struct scalar, count + 1), *others = NULL;
     if (!emit_find_part(m, e, &p))
         return v;
-    struct scalar otherwise = e->otherwise ? emit_as(m, emit_scalar(m, e->otherwise), e->type.dtype)
-                                           : emit_constant(e->type.dtype, 0);
-    for (int64_t i = 0; i < count; i++) {
+    if (e->otherwise)
+        others = emit_elements_as(m, e->otherwise, &e->type);
+    const int each = others ? 1 : together(m, e, &p);
+    for (int64_t i = 0; i < count && !m->failed; i += each) {
         struct scalar inside = emit_element_of(m, &p, i, index);
-        v[i] = emit_load_if(m, e, index, 1, inside, otherwise);
+        struct scalar otherwise = others ? emit_as(m, others[i], t) : emit_constant(t, 0);
+        if (each > 1)
+            otherwise.o = emit_splat(m, t, otherwise.o, each);
+        v[i] = emit_load_if(m, e, index, each, inside, otherwise);
+        const struct thread_operand all = v[i].o;
+        for (int k = 0; k < each && each > 1; k++)
+            v[i + k] = (struct scalar){
+                thread_use(THREAD_ADD_OP(&m->b, THREAD_PART, t, DT_NONE, all, thread_integer(k),
+                                         thread_integer(1), thread_integer(1))),
+                t};
     }
     return v;
 }
 
 static void store_elements(struct emit *m, const struct expr *target, const struct scalar *v)
 {
+    enum { MOST = 16 };
     struct part_access p;
     struct scalar index[MAX_RANK];
+    struct thread_operand all[MOST];
+    const enum dtype t = target->sym->type.dtype;
     const int64_t count = type_elements(&target->type);
     if (!emit_find_part(m, target, &p))
         return;
-    for (int64_t i = 0; i < count; i++) {
+    const int each = together(m, target, &p);
+    for (int64_t i = 0; i < count; i += each) {
         struct scalar inside = emit_element_of(m, &p, i, index);
-        emit_store_if(m, target, index, inside, emit_as(m, v[i], target->sym->type.dtype));
+        for (int k = 0; k < each; k++)
+            all[k] = emit_as(m, v[i + k], t).o;
+        struct scalar group = {emit_join(m, t, all, each), t};
+        emit_store_if(m, target, index, inside, group);
     }
 }
 
@@ -287,7 +396,7 @@ static void give_elements(struct emit *m, struct variable *v, const struct expr 
 
 static void declare(struct emit *m, const struct stmt *s)
 {
-    enum { MOST = 64 };
+    enum { MOST = 256 };
     const int64_t count = type_elements(&s->sym->type);
     const enum dtype t = s->sym->type.dtype;
     if (count > MOST || s->sym->storage == ST_REG) {

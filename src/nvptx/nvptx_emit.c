@@ -668,16 +668,20 @@ struct ptx_module *nvptx_emit(struct arena *a, const struct thread_function *f, 
         ptx_limit(&n.build, PTX_MINNCTAPERSM, 1, f->blocks, 0, 0);
     if (f->cluster[0])
         ptx_limit(&n.build, PTX_REQNCTAPERCLUSTER, 3, f->cluster[0], f->cluster[1], f->cluster[2]);
-    struct ptx_variable *memory =
-        ptx_dynamic_shared(&n.build, arena_printf(a, "%s_memory", f->name), MEMORY_ALIGNMENT);
+    struct ptx_variable *memory = NULL;
+    if (f->objects.count)
+        memory =
+            ptx_dynamic_shared(&n.build, arena_printf(a, "%s_memory", f->name), MEMORY_ALIGNMENT);
     line(&n, f->where);
     find_elements(&n, f->body);
     bool *used = arena_array(a, bool, f->values + 1);
     find_used(f->body, used);
     for (size_t i = 0; i < f->parameters.count; i++)
         parameter(&n, f->parameters.data[i], used[f->parameters.data[i]->number]);
-    n.memory = ptx_reg(&n.build, MOD_U32);
-    ptx_emit(&n.build, "mov.u32", n.memory, ptx_address_of(memory, 0));
+    if (memory) {
+        n.memory = ptx_reg(&n.build, MOD_U32);
+        ptx_emit(&n.build, "mov.u32", n.memory, ptx_address_of(memory, 0));
+    }
     reach_elements(&n, f->parameters.data, f->parameters.count);
     region(&n, f->body);
     ptx_emit_plain(&n.build, "ret");

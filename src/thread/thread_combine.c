@@ -85,6 +85,17 @@ struct neighbours {
     size_t at[MOST_BYTES / WORD_BYTES]; /* the accesses' places */
 };
 
+/* Returns whether an operation between an access and others like it keeps them apart. */
+static bool stops(const struct thread_operation *op, const struct thread_operation *between,
+                  enum thread_effects effects, bool sister)
+{
+    if (effects == THREAD_PURE || between->op == THREAD_LOAD_CONST)
+        return false;
+    if (op->op == THREAD_LOAD_CONST) /* nothing writes there */
+        return effects == THREAD_CONTROL;
+    return is_store(op->op) ? !sister : effects != THREAD_READS;
+}
+
 /* Finds the accesses after that at place `from` to the others of these elements. If one of two stores to an element would
  * move past the other, there are none. */
 static bool find_others(const struct thread_region *r, size_t from, const bool *taken,
@@ -104,8 +115,7 @@ static bool find_others(const struct thread_region *r, size_t from, const bool *
             at = place_of(other);
         const bool sister = other->op == op->op && is_candidate(other) && at.object == own.object &&
                             at.value == own.value;
-        if (effects != THREAD_PURE && other->op != THREAD_LOAD_CONST && !(sister && stores) &&
-            (stores || effects != THREAD_READS))
+        if (stops(op, other, effects, sister))
             return false;
         const int64_t away = sister ? at.number - n->first : -1;
         if (away < 0 || away >= (int64_t)n->count)

@@ -22,7 +22,7 @@ from tile_runner import fail
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 FIGURES = ("warp_instructions", "shared_wavefronts", "global_sectors")
 # The kernels that thread IR does not take, and the reason in its message.
-TILES, PRINT, ARRAYS = "a register tile is", "`print` is", "an element of a thread's array whose index is not constant is"
+TILES, PRINT = "a register tile is", "`print` is"
 NOT_TAKEN = {
     **{f"tests/parity/type_names.tile:{name}": TILES for name in ("of_auto", "of_case", "of_half", "of_int", "of_register", "of_struct", "of_u4", "of_void")},
     "tests/parity/print_of_sums.tile": TILES,
@@ -32,19 +32,22 @@ NOT_TAKEN = {
     "docs/tutorial/files/naive_sums.tile": PRINT,
     "docs/tutorial/files/naive_who.tile": PRINT,
     "docs/tutorial/files/tiled_steps.tile": PRINT,
-    "docs/tutorial/files/register_rolled.tile": ARRAYS,
-    "tests/golden/products.tile": ARRAYS,
     "tests/golden/ptx_large_array.tile": "a large array is",
 }
 # At most this number of instructions for one that src/lower makes.
 MORE = {
-    "docs/tutorial/files/branch.tile": 1.01,  # products of an address that src/lower shares
+    "docs/tutorial/files/naive_across.tile": 1.01,  # as naive.tile
+    "kernels/sgemm/naive.tile": 1.01,  # 64 rows: addresses before the loop
+    "kernels/single_block/blocks_of_3x3.tile": 1.04,  # `p + x < size` in each iteration: src/lower compares p with size - x
+    "puzzles/16_tiled_8x8_by_3x3/solution.tile": 1.04,  # the same
     "puzzles/12_prefix_sum/right/two_arrays.tile": 1.15,  # both arms of `?:` load: a branch
     "puzzles/12_prefix_sum/right/up_and_down.tile": 1.01,  # an index is a sum of products, which the program has as one value
-    "tests/parity/arrive.tile:rows": 1.01,  # a loop that src/lower counts down
-    "tests/parity/loops_that_wrap.tile:condition_of_two": 1.23,  # constants in each iteration of a loop that is not written out
-    "tests/parity/tables.tile:outside_of_threads": 1.59,  # a comparison for each place of a table, no load
-    "tests/parity/thread_level.tile:stencil": 1.08,  # addresses of the third axis
+    "tests/parity/arrive.tile:rows": 1.03,  # 64 columns: addresses before the loop
+    "tests/parity/division.tile": 1.10,  # warps beyond the edge compute, too: no branch
+    "tests/parity/integers_that_wrap.tile:compared": 1.05,  # no limits of parameters from --set
+    "tests/parity/loops_that_wrap.tile:condition_of_two": 1.21,  # a loop with two conditions, not written out
+    "tests/parity/tables.tile:outside_of_threads": 1.52,  # a comparison for each place of a table, no load
+    "tests/parity/thread_level.tile:stencil": 1.06,  # addresses of the third axis
 }
 
 
@@ -109,36 +112,45 @@ def judge(path, old, new):
     ratio = new[0][0] / max(1, old[0][0])
     if ratio > most:
         faults.append(f"{ratio:.3f} times the instructions, more than {most}")
-    if path in MORE and ratio <= 1:
-        faults.append("MORE lists it without need")
     return faults
+
+
+def listed_without_need(path, ratios):
+    return path in MORE and all(ratio <= 1 for ratio in ratios)
 
 
 def check_judge():
     """Each fault is found."""
     right = ([100, 20, 3], {}, [b"1"])
     wrong = [([101, 20, 3], {}, [b"1"]), ([100, 21, 3], {}, [b"1"]), ([100, 20, 4], {}, [b"1"]), ([100, 20, 3], {}, [b"2"])]
-    if judge("a kernel", right, right) or not judge(next(iter(MORE)), right, right) or not all(judge("a kernel", right, w) for w in wrong):
+    needless = listed_without_need(next(iter(MORE)), [1.0, 0.9]) and not listed_without_need(next(iter(MORE)), [0.9, 1.1])
+    if judge("a kernel", right, right) or not needless or not all(judge("a kernel", right, w) for w in wrong):
         fail("a fault is not found")
 
 
 def compare(tool, path, folder):
-    """Returns a row, and whether the kernel is as it has to be."""
+    """Returns rows for two sizes, a multiple of 16 and another, and whether the kernel is as it has to be."""
     by_threads = os.environ["BY_THREADS"]
     shown = call(by_threads, ["show", path, "--stage", "ptx", "--device", "sm_80"])
     if shown.returncode or path in NOT_TAKEN:
         said = (re.search("error: (.*)", shown.stderr + shown.stdout) or ["", f"status {shown.returncode}"])[1]
         return f"not taken: {path}: {said}", NOT_TAKEN.get(path, "no reason") in said
     sizes, outputs = signature(path)
-    for size in (100, 64, 37, 16, 9, 8, 5):
-        base = ["run", path, "--fill", "rand"] + (["--set", ",".join(f"{n}={size}" for n in sizes)] if sizes else [])
-        if call(tool, base + ["--device", "cpu"]).returncode == 0:
-            break
-    old, new = run(tool, base, outputs, folder), run(by_threads, base, outputs, folder)
+    bases = [["run", path, "--fill", "rand"] + (["--set", ",".join(f"{n}={size}" for n in sizes)] if sizes else []) for size in (64, 100, 37, 16, 9, 8, 5)]
+    bases = [base for base in bases if call(tool, base + ["--device", "cpu"]).returncode == 0][:2 if sizes else 1]
+    rows = [compare_run(tool, path, base, outputs, folder) for base in bases]
+    needless = listed_without_need(path, [float(row.split()[0]) for row, _ in rows])
+    if needless:
+        rows.append((f"{path}: MORE lists it without need", False))
+    return "\n".join(row for row, _ in rows), bool(rows) and all(right for _, right in rows)
+
+
+def compare_run(tool, path, base, outputs, folder):
+    old, new = run(tool, base, outputs, folder), run(os.environ["BY_THREADS"], base, outputs, folder)
     changed = {k: new[1].get(k, 0) - old[1].get(k, 0) for k in sorted({**old[1], **new[1]}) if old[1].get(k) != new[1].get(k)}
     faults = judge(path, old, new)
     figures = " ".join(f"{a}:{b}" for a, b in zip(old[0], new[0]))
-    return f"{new[0][0] / max(1, old[0][0]):.3f} {path} {figures} {changed} {'; '.join(faults)}", not faults
+    return f"{new[0][0] / max(1, old[0][0]):.3f} {path} {base[-1]} {figures} {changed} {'; '.join(faults)}", not faults
 
 
 def main():
