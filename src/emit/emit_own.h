@@ -379,6 +379,10 @@ struct shared_place {
 
 bool emit_shared_find(struct emit *m, const struct expr *e, struct shared_place *a);
 /* Loads an element of the access's tile; 0 if it is not real. */
+/* Returns the element of the access that the thread holds there, for an atomic. *inside: it is one of the shared
+ * tile. */
+struct thread_operand emit_shared_held(struct emit *m, const struct shared_place *a, struct held at,
+                                       struct scalar *inside);
 struct scalar emit_shared_read(struct emit *m, const struct shared_place *a, struct held at);
 
 /* --- emit_dot.c --- */

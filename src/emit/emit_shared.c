@@ -336,6 +336,14 @@ static struct scalar place_of(struct emit *m, const struct shared_place *a, stru
     return emit_op2(m, THREAD_ADD, DT_U32, in_matrix(m, a->e->sym, index[0], index[1]), start);
 }
 
+struct thread_operand emit_shared_held(struct emit *m, const struct shared_place *a, struct held at,
+                                       struct scalar *inside)
+{
+    m->place.touched = true;
+    *inside = at.real;
+    return thread_element(a->object, place_of(m, a, at.row, at.column, inside).o, 0);
+}
+
 /* Loads an element of a peer's tile. Threads without a real one load the first, and keep `otherwise`. */
 static struct thread_operand load_of_peer(struct emit *m, const struct shared_place *a,
                                           struct scalar place, struct scalar inside,

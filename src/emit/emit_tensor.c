@@ -139,6 +139,8 @@ static bool touches_in(const struct stmt *s)
 {
     if (s->kind == STMT_DECL)
         return (s->value && s->sym->storage == ST_SHARED) || touches(s->value);
+    if (s->kind == STMT_EFFECT && op_is_atomic(s->value->op))
+        return touches(s->value);
     return s->kind == STMT_ASSIGN && !s->in_background && (touches(s->target) || touches(s->value));
 }
 

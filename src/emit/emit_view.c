@@ -273,11 +273,6 @@ static bool has_atomic(struct emit *m, const struct expr *e)
     const enum dtype t = e->args[0]->type.dtype;
     bool is_float = dtype_is_float(t), full = dtype_size(t) >= 4;
     bool least = e->op == OP_ATOMIC_MIN || e->op == OP_ATOMIC_MAX;
-    if (e->args[0]->sym->storage != ST_VIEW) {
-        emit_missing(m, e->loc, "an atomic of shared memory",
-                     "combine values in registers, or in workspace");
-        return false;
-    }
     if (e->op == OP_ATOMIC_ADD || e->op == OP_ARRIVE || (full && !(least && is_float)))
         return true;
     emit_missing(m, e->loc,
@@ -287,11 +282,36 @@ static bool has_atomic(struct emit *m, const struct expr *e)
     return false;
 }
 
-static struct thread_operand change(struct emit *m, const struct expr *e, struct scalar address,
+/* The part of a view or of a shared tile that an atomic changes. */
+struct atomic_part {
+    bool is_shared;
+    struct view_part view;
+    struct shared_place shared;
+};
+
+static bool find_atomic(struct emit *m, const struct expr *target, struct atomic_part *p)
+{
+    p->is_shared = target->sym->storage == ST_SHARED;
+    return p->is_shared ? emit_shared_find(m, target, &p->shared) : find_part(m, target, &p->view);
+}
+
+/* Returns the element that the thread holds there. *inside: it is one of the view or tile. */
+static struct thread_operand atomic_at(struct emit *m, const struct atomic_part *p,
+                                       enum tile_form form, struct held at, int part, int i,
+                                       struct scalar *inside)
+{
+    if (p->is_shared)
+        return emit_shared_held(m, &p->shared, at, inside);
+    struct element e = element_at(m, &p->view, form, at, part, i);
+    *inside = e.inside;
+    return e.address.o;
+}
+
+/* at: an element of shared memory, or an address */
+static struct thread_operand change(struct emit *m, const struct expr *e, struct thread_operand at,
                                     const struct thread_operand *values)
 {
-    struct thread_operand o[] = {address.o, thread_integer(0), thread_integer(0), values[0],
-                                 values[1]};
+    struct thread_operand o[] = {at, thread_integer(0), thread_integer(0), values[0], values[1]};
     return thread_use(thread_add_counted(&m->b, atomic_of(e->op), e->args[0]->type.dtype, DT_NONE,
                                          0, o, (size_t)e->count + 2));
 }
@@ -301,21 +321,25 @@ struct scalar emit_view_atomic(struct emit *m, const struct expr *e)
     const enum dtype t = e->args[0]->type.dtype;
     struct scalar none = emit_constant(t, 0);
     struct thread_operand values[2] = {none.o, none.o};
-    struct view_part p;
+    struct atomic_part p;
     if (!has_atomic(m, e))
         return none;
     for (int i = 1; i < e->count; i++)
         values[i - 1] = emit_as(m, emit_scalar(m, e->args[i]), t).o;
-    if (!find_part(m, e->args[0], &p))
+    if (!find_atomic(m, e->args[0], &p))
         return none;
+    struct scalar inside, zero = emit_constant(DT_U32, 0);
+    struct held first = {zero, zero, emit_constant(DT_BOOL, 1)};
+    struct thread_operand at =
+        p.is_shared ? emit_shared_held(m, &p.shared, first, &inside) : p.view.base.o;
     if (e->op == OP_ARRIVE) /* after what all threads of the role wrote */
         emit_sync(m);
     if (m->place.one_thread)
-        return (struct scalar){change(m, e, p.base, values), t};
+        return (struct scalar){change(m, e, at, values), t};
     struct scratch s = emit_scratch(m, t, 0, 1);
     struct thread_region *outer =
         emit_open_if(m, (struct scalar){thread_use(m->place.elected), DT_BOOL});
-    struct thread_operand old = change(m, e, p.base, values);
+    struct thread_operand old = change(m, e, at, values);
     THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE,
                   emit_scratch_at(m, &s, emit_constant(DT_U32, 0)), old);
     m->b.region = outer;
@@ -330,7 +354,7 @@ void emit_view_atomics(struct emit *m, const struct expr *e)
     const struct expr *target = e->args[0];
     struct tile t = {.form = emit_form(&target->type), .dtype = target->type.dtype},
                 args[2] = {t, t};
-    struct view_part p;
+    struct atomic_part p;
     if (!has_atomic(m, e))
         return;
     t.blocks = emit_blocks(m, &target->type, target->loc);
@@ -340,22 +364,25 @@ void emit_view_atomics(struct emit *m, const struct expr *e)
         if (!m->failed && args[i - 1].form != TILE_UNIFORM)
             args[i - 1] = emit_spread(m, &args[i - 1], &target->type, e->loc);
     }
-    if (m->failed || !find_part(m, target, &p))
+    if (m->failed || !find_atomic(m, target, &p))
         return;
-    check_alone(m, &p, t.form);
-    p.inside = emit_op2(m, THREAD_AND, DT_BOOL, p.inside, emit_holds_first(m, t.form));
+    if (!p.is_shared)
+        check_alone(m, &p.view, t.form);
+    struct scalar first = emit_holds_first(m, t.form);
     int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
     for (int i = 0; i < parts; i++)
         for (int j = 0; j < elements; j++) {
-            struct element at =
-                element_at(m, &p, t.form, emit_held(m, &t, &target->type, i, j), i, j);
-            if (at.inside.o.kind != THREAD_VALUE && at.inside.o.integer == 0)
+            struct scalar inside;
+            struct held h = emit_held(m, &t, &target->type, i, j);
+            struct thread_operand at = atomic_at(m, &p, t.form, h, i, j, &inside);
+            inside = emit_op2(m, THREAD_AND, DT_BOOL, inside, first);
+            if (inside.o.kind != THREAD_VALUE && inside.o.integer == 0)
                 continue;
-            struct thread_region *outer = emit_open_if(m, at.inside);
+            struct thread_region *outer = emit_open_if(m, inside);
             struct thread_operand values[2] = {thread_integer(0), thread_integer(0)};
             for (int k = 0; k < e->count - 1; k++)
                 values[k] = emit_element(m, &args[k], i, j);
-            change(m, e, at.address, values);
+            change(m, e, at, values);
             m->b.region = outer;
         }
 }
