@@ -20,7 +20,7 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tilewright-config.cmake.
     tilewright-config.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tilewright)
 write_basic_package_version_file(tilewright-config-version.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tilewright-config.cmake
-              ${PROJECT_BINARY_DIR}/tilewright-config-version.cmake
+              ${PROJECT_BINARY_DIR}/tilewright-config-version.cmake ${CMAKE_CURRENT_LIST_DIR}/tilewright-check.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tilewright)
 
 # The program writes its manual page and completions itself (tools/help_forms.c).

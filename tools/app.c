@@ -1,5 +1,6 @@
 #include "app.h"
 
+#include "app_files.h"
 #include "device_asked.h"
 #include "leftovers.h"
 #include "toolchain.h"
@@ -29,11 +30,11 @@ bool is_app(const struct options *given)
 
 /* --- options --- */
 
-/* Options that have a meaning for programs. The libraries get those with a value. */
-static const char *const app_options[] = {"device",     "kernel",   "launch",  "seed",
-                                          "step-limit", "suppress", "limit",   "trace",
-                                          "json",       "strict",   "verbose", "stub"};
-enum { APP_OPTIONS = sizeof app_options / sizeof app_options[0] };
+/* Options that have a meaning for programs. The libraries get the values of the first LIBRARY_OPTIONS. */
+static const char *const app_options[] = {"device",   "kernel", "launch", "seed", "step-limit",
+                                          "suppress", "limit",  "trace",  "json", "strict",
+                                          "verbose",  "stub",   "sarif",  "junit"};
+enum { LIBRARY_OPTIONS = 8, APP_OPTIONS = sizeof app_options / sizeof app_options[0] };
 
 static bool is_app_option(const char *name)
 {
@@ -88,7 +89,7 @@ static bool options_suit(const struct command *self, const struct options *given
 static bool write_settings(const char *folder, const struct options *given, bool checks)
 {
     char *text = need_text("findings=%s/findings\nchecks=%d\n", folder, checks);
-    for (int i = 0; i < APP_OPTIONS; i++) {
+    for (int i = 0; i < LIBRARY_OPTIONS; i++) {
         const char *value = options_value(given, app_options[i]);
         if (value)
             append_text(&text, "%s=%s\n", app_options[i], value);
@@ -190,6 +191,17 @@ static char **arguments_of(const struct options *given)
     return list;
 }
 
+/* Writes the files that the options ask for. Returns the status, or that of a file that cannot be
+ * written. */
+static int write_files(const struct app_report *r, const char *lines, const struct options *given,
+                       int status)
+{
+    const char *sarif = options_value(given, "sarif"), *junit = options_value(given, "junit");
+    bool good = !sarif || app_write_sarif(r, lines, sarif);
+    good = (!junit || app_write_junit(r, lines, junit)) && good;
+    return good ? status : STATUS_USAGE;
+}
+
 static int run_in(const char *folder, const char *libraries, const struct options *given,
                   bool checks)
 {
@@ -215,7 +227,7 @@ static int run_in(const char *folder, const char *libraries, const struct option
     } else {
         report.end = wait_for(child);
         char *lines = folder_read(folder, "findings", NULL);
-        status = app_print(&report, lines);
+        status = write_files(&report, lines, given, app_print(&report, lines));
         free(lines);
     }
     free_environment(&e);

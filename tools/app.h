@@ -40,6 +40,13 @@ int app_print(const struct app_report *r, const char *lines);
                 "of the blocks after that, one of 64 is; 0: all are"                               \
     }
 
+#define OPTION_APP_FILES                                                                           \
+    {.name = "sarif", .values = 1, .value = "FILE", .help = "writes the findings as SARIF"},       \
+    {                                                                                              \
+        .name = "junit", .values = 1, .value = "FILE",                                             \
+        .help = "writes the findings as JUnit's XML"                                               \
+    }
+
 #define OPTION_APP_STUB                                                                            \
     {                                                                                              \
         .name = "stub", .help = "products of matrices by cuBLAS run on the host"                   \

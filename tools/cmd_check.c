@@ -480,6 +480,7 @@ static const struct option_spec check_options[] = {
     OPTION_GROUP("Programs, after --"),
     OPTION_APP_LAUNCH,
     OPTION_APP_LIMIT,
+    OPTION_APP_FILES,
     OPTION_APP_STUB,
     OPTION_APP_TRACE,
     OPTION_END,

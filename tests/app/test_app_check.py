@@ -6,8 +6,9 @@ import os
 import re
 import sys
 import tempfile
+import xml.etree.ElementTree
 
-from app_runner import build, libraries, nvcc, ptx_alone
+from app_runner import HERE, build, libraries, nvcc, ptx_alone
 from tile_runner import call, expect
 
 BUILT = {"block_race": 80, "stream_race": 80, "host_faults": 80, "outside": 80, "wide_grid": 80, "cooperative_grid": 80, "missing_barrier": 80,
@@ -114,6 +115,55 @@ def check_trace(tool, folder):
         expect(done.status == 1 and said in done.err, done)
 
 
+def check_files(tool, folder):
+    """SARIF and JUnit: each finding with its level and place; a file that cannot be written."""
+    sarif, junit = f"{folder}/found.sarif", f"{folder}/found.xml"
+    call([tool, "check", "--sarif", sarif, "--junit", junit, "--", os.path.join(folder, "missing_barrier"), "broken"])
+    with open(sarif) as f:
+        run = json.load(f)["runs"][0]
+    race = next(r for r in run["results"] if r["ruleId"] == "race")
+    place = race["locations"][0]
+    expect(race["level"] == "error" and "error: race: " in race["message"]["text"] and race["relatedLocations"], run)
+    expect(place["physicalLocation"]["artifactLocation"]["uri"].endswith("missing_barrier.cu"), place)
+    expect(place["physicalLocation"]["region"]["startLine"] == 12, place)
+    expect(place["logicalLocations"][0]["fullyQualifiedName"].startswith("main+0x"), place)
+    suite = xml.etree.ElementTree.parse(junit).getroot()
+    failed = {case.get("name") for case in suite if case.find("failure") is not None}
+    expect("race" in failed and int(suite.get("failures")) == len(failed) and int(suite.get("tests")) == len(suite), failed)
+    call([tool, "check", "--junit", junit, "--", os.path.join(folder, "missing_barrier"), "clean"])
+    suite = xml.etree.ElementTree.parse(junit).getroot()
+    expect(len(suite) == 1 and suite.get("failures") == "0", suite.attrib)
+    for option in ("--sarif", "--junit"):
+        done = call([tool, "check", option, f"{folder}/none/file", "--", os.path.join(folder, "missing_barrier"), "clean"])
+        expect(done.status == 2 and f"{option} {folder}/none/file: No such file or directory" in done.err, done)
+
+
+def check_cmake(tool, folder):
+    """tilewright_add_cuda_check: a test that passes, one that fails; wrong calls."""
+    where = f"{folder}/project"
+    os.mkdir(where)
+
+    def configure(calls):
+        with open(f"{where}/CMakeLists.txt", "w") as f:
+            f.write(f"""cmake_minimum_required(VERSION 3.20)
+project(app NONE)
+enable_testing()
+include({os.path.join(HERE, "../../cmake/tilewright-check.cmake")})
+add_executable(app IMPORTED)
+set_target_properties(app PROPERTIES IMPORTED_LOCATION {folder}/missing_barrier)
+{calls}
+""")
+        return call(["cmake", "-B", f"{where}/build", f"-DTILEWRIGHT_PROGRAM={tool}", where])
+
+    done = configure("tilewright_add_cuda_check(app ARGUMENTS clean OPTIONS --strict)\ntilewright_add_cuda_check(app NAME bad ARGUMENTS broken)")
+    expect(done.status == 0, done)
+    done = call(["ctest", "--test-dir", f"{where}/build"])
+    expect(re.search(r"app.check \.+ +Passed", done.out) and re.search(r"bad \.+\*\*\*Failed", done.out), done)
+    for wrong, said in (("app clean", "write ARGUMENTS or OPTIONS before it"), ("other", "there is no target of that name")):
+        done = configure(f"tilewright_add_cuda_check({wrong})")
+        expect(done.status != 0 and said in re.sub(r"\s+", " ", done.err), done)
+
+
 def check_linked(tool, folder):
     """Modules that are linked on the device: their static functions of one name are told apart."""
     for name, options in (("linked", ptx_alone()), ("linked_static", ["-arch=sm_90"])):
@@ -175,6 +225,8 @@ def main():
         check_counts(tool, folder)
         check_sample(tool, folder)
         check_trace(tool, folder)
+        check_files(tool, folder)
+        check_cmake(tool, folder)
         check_linked(tool, folder)
         check_maps(tool, folder)
         check_hostile(tool, folder)

@@ -1,0 +1,254 @@
+/* The findings of a program as files for others: SARIF for hosts of code, JUnit for servers that run
+ * tests. */
+#include "app_files.h"
+
+#include "json.h"
+#include "json_read.h"
+#include "part_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- the findings --- */
+
+struct finding {
+    const struct json_value *value;
+    const char *kind, *message, *text;
+    const char *level; /* "error", "warning", "note" */
+};
+
+static bool flag(const struct json_value *v, const char *key)
+{
+    const struct json_value *m = json_member(v, key);
+    return m && m->kind == JSON_BOOL && m->boolean;
+}
+
+/* Reads a line. Returns false if it is not a finding. */
+static bool read_finding(const struct json_value *v, struct finding *f)
+{
+    f->value = v;
+    f->kind = json_member_text(v, "kind");
+    f->message = json_member_text(v, "message");
+    f->text = json_member_text(v, "text");
+    f->level = flag(v, "fails") ? "error" : flag(v, "warns") ? "warning" : "note";
+    return f->kind && f->message && f->text;
+}
+
+/* Calls a function for each finding; the value lives until it returns. */
+static void each(const char *lines, void (*take)(const struct finding *f, void *user), void *user)
+{
+    for (const char *at = lines; at && *at;) {
+        size_t length = strcspn(at, "\n");
+        struct json_value *v = json_read(at, length);
+        struct finding f;
+        if (v && read_finding(v, &f))
+            take(&f, user);
+        json_free(v);
+        at += length + (at[length] == '\n');
+    }
+}
+
+static bool write_file(const char *option, const char *path, const char *text)
+{
+    struct part_file part = part_file_open(path, "wb");
+    bool good = part.file && fputs(text, part.file) >= 0;
+    if (part_file_close(&part, good))
+        return true;
+    complain(NULL, "--%s %s: %s", option, path, strerror(errno));
+    return false;
+}
+
+/* --- SARIF (OASIS, version 2.1.0) --- */
+
+/* Adds a path as a URI: relative to the present folder if it is below that. */
+static void put_uri(struct json *j, const char *path)
+{
+    char *here = getcwd(NULL, 0), *uri = NULL;
+    size_t length = here ? strlen(here) : 0;
+    bool below = here && strncmp(path, here, length) == 0 && path[length] == '/';
+    append_text(&uri, "%s", below || *path != '/' ? "" : "file://");
+    for (const char *at = below ? path + length + 1 : path; *at; at++) {
+        bool plain = strchr("-._~/+@", *at) || (*at >= '0' && *at <= '9') ||
+                     ((*at | 32) >= 'a' && (*at | 32) <= 'z');
+        append_text(&uri, plain ? "%c" : "%%%02X", (unsigned char)*at);
+    }
+    json_put_text(j, "uri", uri);
+    free(uri);
+    free(here);
+}
+
+/* Adds a location: the place of an access, and the place of the call in the program. */
+static void put_location(struct json *j, const struct json_value *access, const char *site)
+{
+    const char *file = json_member_text(access, "file");
+    int line = 0, column = 0;
+    json_open(j, '{');
+    if (file && json_member_count(access, "line", &line) && line > 0) {
+        json_key(j, "physicalLocation");
+        json_open(j, '{');
+        json_key(j, "artifactLocation");
+        json_open(j, '{');
+        put_uri(j, file);
+        json_close(j, '}');
+        json_key(j, "region");
+        json_open(j, '{');
+        json_put_integer(j, "startLine", line);
+        if (json_member_count(access, "column", &column) && column > 0)
+            json_put_integer(j, "startColumn", column);
+        json_close(j, '}');
+        json_close(j, '}');
+    }
+    if (site) {
+        json_key(j, "logicalLocations");
+        json_open(j, '[');
+        json_open(j, '{');
+        json_put_text(j, "fullyQualifiedName", site);
+        json_close(j, '}');
+        json_close(j, ']');
+    }
+    json_close(j, '}');
+}
+
+static void put_result(const struct finding *f, void *user)
+{
+    struct json *j = user;
+    const struct json_value *accesses = json_member(json_member(f->value, "finding"), "accesses");
+    const struct json_value *first = accesses ? accesses->first : NULL;
+    json_open(j, '{');
+    json_put_text(j, "ruleId", f->kind);
+    json_put_text(j, "level", f->level);
+    json_key(j, "message");
+    json_open(j, '{');
+    json_key(j, "text");
+    json_exact(j, f->text, strlen(f->text));
+    json_close(j, '}');
+    json_key(j, "locations");
+    json_open(j, '[');
+    put_location(j, first, json_member_text(f->value, "site"));
+    json_close(j, ']');
+    if (first && first->next) {
+        json_key(j, "relatedLocations");
+        json_open(j, '[');
+        for (const struct json_value *a = first->next; a; a = a->next)
+            put_location(j, a, NULL);
+        json_close(j, ']');
+    }
+    json_close(j, '}');
+}
+
+bool app_write_sarif(const struct app_report *r, const char *lines, const char *path)
+{
+    struct json j = {.out = stdout};
+    json_hold(&j);
+    json_open(&j, '{');
+    json_put_text(&j, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+    json_put_text(&j, "version", "2.1.0");
+    json_key(&j, "runs");
+    json_open(&j, '[');
+    json_open(&j, '{');
+    json_key(&j, "tool");
+    json_open(&j, '{');
+    json_key(&j, "driver");
+    json_open(&j, '{');
+    json_put_text(&j, "name", "tilewright");
+    json_put_text(&j, "version", tw_version());
+    json_close(&j, '}');
+    json_close(&j, '}');
+    json_key(&j, "invocations");
+    json_open(&j, '[');
+    json_open(&j, '{');
+    json_put_text(&j, "commandLine", r->program);
+    json_put_integer(&j, "exitCode", r->end.status);
+    json_put_bool(&j, "executionSuccessful", r->end.signal == 0);
+    json_close(&j, '}');
+    json_close(&j, ']');
+    json_key(&j, "results");
+    json_open(&j, '[');
+    each(lines, put_result, &j);
+    json_close(&j, ']');
+    json_close(&j, '}');
+    json_close(&j, ']');
+    json_close(&j, '}');
+    char *text = json_take(&j);
+    bool good = write_file("sarif", path, text);
+    free(text);
+    return good;
+}
+
+/* --- JUnit --- */
+
+/* Adds text for XML, without the characters that XML cannot have. */
+static void append_xml(char **out, const char *text)
+{
+    for (const char *at = text; *at; at++) {
+        unsigned char c = (unsigned char)*at;
+        const char *as = c == '&'               ? "&amp;"
+                         : c == '<'             ? "&lt;"
+                         : c == '>'             ? "&gt;"
+                         : c == '"'             ? "&quot;"
+                         : c < ' ' && c != '\n' ? " "
+                                                : NULL;
+        append_text(out, as ? "%s" : "%.1s", as ? as : at);
+    }
+}
+
+struct cases {
+    char *text;
+    int count, failed;
+    bool strict;
+    const char *program;
+};
+
+static void begin_case(struct cases *c, const char *name)
+{
+    append_text(&c->text, "  <testcase classname=\"");
+    append_xml(&c->text, c->program);
+    append_text(&c->text, "\" name=\"");
+    append_xml(&c->text, name);
+    append_text(&c->text, "\">\n");
+    c->count++;
+}
+
+static void fail_case(struct cases *c, const char *message, const char *text)
+{
+    append_text(&c->text, "    <failure message=\"");
+    append_xml(&c->text, message);
+    append_text(&c->text, "\">");
+    append_xml(&c->text, text);
+    append_text(&c->text, "</failure>\n");
+    c->failed++;
+}
+
+static void add_case(const struct finding *f, void *user)
+{
+    struct cases *c = user;
+    if (strcmp(f->level, "error") != 0 && !(c->strict && strcmp(f->level, "warning") == 0))
+        return;
+    begin_case(c, f->kind);
+    fail_case(c, f->message, f->text);
+    append_text(&c->text, "  </testcase>\n");
+}
+
+bool app_write_junit(const struct app_report *r, const char *lines, const char *path)
+{
+    struct cases c = {.strict = r->strict, .program = r->program};
+    char *out = NULL;
+    begin_case(&c, "ends with status 0");
+    if (r->end.status) {
+        char *status = need_text("the status is %d", r->end.status);
+        fail_case(&c, status, "");
+        free(status);
+    }
+    append_text(&c.text, "  </testcase>\n");
+    each(lines, add_case, &c);
+    append_text(&out,
+                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"tilewright "
+                "check\" tests=\"%d\" failures=\"%d\">\n%s</testsuite>\n",
+                c.count, c.failed, c.text);
+    bool good = write_file("junit", path, out);
+    free(c.text);
+    free(out);
+    return good;
+}
