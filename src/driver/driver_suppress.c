@@ -18,6 +18,16 @@ struct suppression {
 };
 static VEC(struct suppression) suppressions;
 
+/* Reports what is wrong with the file: at no place of the program. */
+static void report(const char *message)
+{
+    struct text json, text;
+    text_init(&text, &driver.arena);
+    text_printf(&text, "error: suppressions: %s\n", message);
+    driver_finding_begin(&json, "suppressions", true, message);
+    driver_finding_end(&json, &text);
+}
+
 static const char *next_word(const char **at, const char *end, size_t *length)
 {
     while (*at < end && text_is_blank(**at))
@@ -27,6 +37,32 @@ static const char *next_word(const char **at, const char *end, size_t *length)
         (*at)++;
     *length = (size_t)(*at - word);
     return *length ? word : NULL;
+}
+
+static bool is_of_launches(const char *word, size_t length)
+{
+    for (int i = 0; i < SIM_FOUND_COUNT; i++) {
+        const char *name = sim_found_name((enum sim_found)i);
+        if (strlen(name) == length && memcmp(name, word, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Returns a message about a line whose first word is no kind, with all kinds. */
+static const char *unknown_kind(struct arena *a, const char *file, int line, const char *word,
+                                size_t length)
+{
+    struct text text;
+    text_init(&text, a);
+    text_printf(&text, "%s:%d: no finding is called '%.*s'; of calls there are ", file, line,
+                (int)length, word);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        text_printf(&text, "%s%s", i ? ", " : "", kinds[i]);
+    text_add(&text, "; of launches ");
+    for (int i = 0; i < SIM_FOUND_COUNT; i++)
+        text_printf(&text, "%s%s", i ? ", " : "", sim_found_name((enum sim_found)i));
+    return text.data;
 }
 
 /* Takes a line if it is about a call of the host. Returns false otherwise. */
@@ -45,12 +81,21 @@ static bool take_line(struct arena *a, const char *at, const char *end)
     return false;
 }
 
-/* Takes the lines about calls, and leaves blanks in their places. */
-static void take_lines(struct arena *a, char *text)
+/* Takes the lines about calls, and leaves blanks in their places and in those of lines with an unknown
+ * kind, which it reports. */
+static void take_lines(struct arena *a, const char *file, char *text)
 {
-    while (*text) {
+    for (int line = 1; *text; line++) {
         char *end = text + strcspn(text, "\n");
-        if (take_line(a, text, end))
+        const char *at = text;
+        size_t length;
+        const char *word = next_word(&at, end, &length);
+        bool taken = take_line(a, text, end);
+        if (word && *word != '#' && !taken && !is_of_launches(word, length)) {
+            report(unknown_kind(a, file, line, word, length));
+            taken = true;
+        }
+        if (taken)
             memset(text, ' ', (size_t)(end - text));
         text = *end ? end + 1 : end;
     }
@@ -77,13 +122,12 @@ void driver_read_suppressions(struct arena *a, const char *name)
     char *content = platform_read_file(a, name, &length, &why);
     struct source *s = arena_new(a, struct source);
     if (content)
-        take_lines(a, content);
+        take_lines(a, name, content);
     *s = (struct source){name, content ? content : "", length};
     diag_init(&diag, a);
     text_init(&text, a);
     if (content && sim_report_suppress(driver_machine_report(), s, &diag))
         return;
     diag_render(&text, &diag, false);
-    driver_refuse("suppressions", NULL,
-                  content ? text.data : arena_printf(a, "%s cannot be read: %s", name, why));
+    report(content ? text.data : arena_printf(a, "%s cannot be read: %s", name, why));
 }

@@ -35,6 +35,11 @@ def check_options(tool, folder):
     for program in (race, streams):
         let = run("--suppress", f"{folder}/known", "--", program, "broken")
         expect(let.status == 0 and let.err == "", let)
+    with open(f"{folder}/unknown", "w") as f:
+        f.write("# known\nrace\n\nnosuch main\n")
+    unknown = run("--suppress", f"{folder}/unknown", "--", race, "clean")
+    expect(unknown.status == 1 and f"{folder}/unknown:4: no finding is called 'nosuch'; of calls there are stream-race, " in unknown.err, unknown)
+    expect("; of launches race, " in unknown.err and unknown.err.count("error: ") == 1, unknown)
     verbose = run("--verbose", "--", streams, "clean")
     expect(verbose.status == 0 and "stream_race: ok (2 launches)" in verbose.err, verbose)
     for words, said in ((["--grid", "2", "--", race], "--grid is not for programs"),
