@@ -16,6 +16,8 @@ static struct {
     struct sim_report report;
     struct sim_barrier_check *barriers; /* NULL: nothing is checked, */
     struct sim_observer *memcheck;      /* and neither is this */
+    struct sim_observer asserts;
+    bool asserted;      /* an assert() of the launch has failed */
     int64_t watched;    /* -1: all blocks of the launch are watched; INT64_MAX: none */
     uint64_t workspace; /* of cooperative launches; 0: none so far */
 } machine;
@@ -35,6 +37,15 @@ static void add_checks(struct arena *a)
     watch(sim_barrier_check_observer(machine.barriers));
     watch(driver_dependent_observer()); /* before the next, which asks it */
     watch(driver_work_observer());
+}
+
+/* The machine ends a launch in the same way after an assert() that fails, which is a call, and after the
+ * instruction trap; a GPU has an error for each. */
+static bool note_assert(void *user, const struct sim_fault *f, bool *go_on)
+{
+    (void)user, (void)go_on;
+    machine.asserted = machine.asserted || (f->kind == SIM_TRAP && f->at.ins->op == PTX_CALL);
+    return true;
 }
 
 struct sim_report *driver_machine_report(void)
@@ -58,6 +69,8 @@ struct sim *driver_machine(void)
         sim_faults_observe(machine.sim, &machine.report);
         sim_observe(machine.sim, driver_counters_observer(a));
     }
+    machine.asserts = (struct sim_observer){.fault = note_assert};
+    sim_observe(machine.sim, &machine.asserts);
     if (driver.settings.suppress)
         driver_read_suppressions(a, driver.settings.suppress);
     return machine.sim;
@@ -211,7 +224,9 @@ static int judge(const struct driver_launched *l, enum sim_end end,
     if (k.kind && (!explained || end == SIM_UNKNOWN))
         driver_report_end(k.kind, sim_why(machine.sim), l);
     int accesses = error_of_accesses(before);
-    int result = accesses != DRIVER_SUCCESS ? accesses : k.result;
+    int result = accesses != DRIVER_SUCCESS ? accesses
+                 : machine.asserted         ? DRIVER_ASSERT
+                                            : k.result;
     if (result != DRIVER_SUCCESS)
         driver_fail(result);
     return result;
@@ -262,6 +277,7 @@ int driver_machine_run(struct driver_launched *l)
     driver_trace_launch(l);
     sample(l);
     sim_report_launch(&machine.report, l->launch.grid, l->launch.block);
+    machine.asserted = false;
     enum sim_end end = sim_run(machine.sim, &l->launch, &diag);
     driver_dependent_end(l);
     if (machine.watched >= 0 || sim_unwatched(machine.sim))

@@ -58,22 +58,26 @@ static int launch(void *function, const struct configuration *c, bool cooperativ
     return launch_result(result, g, b);
 }
 
+static _Thread_local int not_found; /* the error of the last kernel that has no handle */
+
 int __cudaGetKernel(void **kernel, const void *host)
 {
     ENTER;
     int result;
     *kernel = runtime_function_of(host, &result);
+    if (!*kernel)
+        not_found = result;
     return result;
 }
 
-/* A kernel that could not be loaded has no handle; the launch then says so. */
+/* A kernel that could not be found has no handle; the launch then says why. */
 int __cudaLaunchKernel(void *kernel, struct runtime_dim grid, struct runtime_dim block,
                        void **arguments, size_t shared, void *stream)
 {
     ENTER;
     popped = false;
     struct configuration c = {grid, block, shared, stream};
-    int result = kernel ? launch(kernel, &c, false, arguments) : DRIVER_NO_BINARY;
+    int result = kernel ? launch(kernel, &c, false, arguments) : not_found;
     return runtime_launched(result, kernel);
 }
 

@@ -136,7 +136,8 @@ static bool is_expected(int result)
            result == DRIVER_PEER_ENABLED || result == DRIVER_PEER_NOT_ENABLED ||
            result == DRIVER_ALREADY_REGISTERED || result == DRIVER_NOT_REGISTERED ||
            result == DRIVER_ILLEGAL_ADDRESS || result == DRIVER_MISALIGNED_ADDRESS ||
-           result == DRIVER_LAUNCH_FAILED || result == DRIVER_LAUNCH_TIMEOUT;
+           result == DRIVER_LAUNCH_FAILED || result == DRIVER_LAUNCH_TIMEOUT ||
+           result == DRIVER_ASSERT;
 }
 
 int runtime_done(int result)

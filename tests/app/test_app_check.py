@@ -67,9 +67,11 @@ def check_notes(tool, folder):
 
 
 def check_errors(tool, folder):
-    """Bad accesses of a kernel are errors of the program's next calls, as on a GPU, unless they are let pass; they are no findings of calls."""
+    """Bad accesses of a kernel, and its own end, are errors of the program's next calls, as on a GPU. Accesses may be let pass. None is a finding of
+    calls."""
     program = build(folder, "bad_access.cu", *ptx_alone())
-    for what, kind, error in (("outside", "out-of-bounds", "cudaErrorIllegalAddress"), ("misaligned", "misaligned", "cudaErrorMisalignedAddress")):
+    for what, kind, error in (("outside", "out-of-bounds", "cudaErrorIllegalAddress"), ("misaligned", "misaligned", "cudaErrorMisalignedAddress"),
+                              ("assert", "trap", "cudaErrorAssert"), ("trap", "trap", "cudaErrorLaunchFailure")):
         done = call([tool, "check", "--", program, what])
         expect(done.status == 1 and f"error: {kind}: " in done.err and "api-error" not in done.err, done)
         expect(done.out == f"{error} {error} {error}\n", done)
