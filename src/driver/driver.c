@@ -55,9 +55,11 @@ int driver_guard(int (*function)(void *user), void *user)
 {
     if (guard)
         return function(user);
+    const struct driver_task *replayed = driver.replayed;
     guard = &driver.out_of_memory;
     if (setjmp(driver.out_of_memory)) {
         guard = NULL;
+        driver.replayed = replayed; /* the task of a graph may have run out of memory */
         return DRIVER_OUT_OF_MEMORY;
     }
     int result = function(user);

@@ -152,6 +152,16 @@ struct sim_observer *driver_dependent_observer(void)
     return &now.observer;
 }
 
+/* Forgets blocks that did not end, because their launch did. */
+static void forget_blocks(void)
+{
+    for (struct block *b = now.blocks, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+    now.blocks = NULL;
+}
+
 /* --- a launch --- */
 
 /* Lets the observer hear what it needs for this launch: each instruction, which is slow, or nothing. */
@@ -169,6 +179,7 @@ void driver_dependent_begin(const struct driver_launched *l, bool watched)
 {
     struct driver_stream *s = l->stream;
     bool depends = s->awaited.count;
+    forget_blocks();
     driver_order_begin(s);
     driver_clock_copy(&now.start, &s->clock);
     now.early = depends ? driver_work_begin(s, l) : NULL;
@@ -207,11 +218,6 @@ void driver_dependent_end(const struct driver_launched *l)
     driver_clock_join(&s->clock, &s->awaited);
     driver_work_end(now.work);
     s->awaited.count = 0;
-    for (struct block *b = now.blocks, *next; b; b = next) { /* of a launch that ended early */
-        next = b->next;
-        free(b);
-    }
-    now.blocks = NULL;
 }
 
 /* --- streams --- */

@@ -173,7 +173,28 @@ static void nodes()
     GOOD(cudaGraphAddDependencies(graph, &n[2], &n[0], EDGE_DATA 1)); // a cycle
     cudaGraphExec_t none;
     SAME(cudaGraphInstantiate(&none, graph, 0), cudaErrorInvalidValue);
-    for (cudaGraphExec_t each : {ready, flagged, updated})
+
+    // A child graph that has become a cycle is refused, and the graph that can be launched stays as it was.
+    cudaGraph_t parent, child, inside;
+    cudaGraphNode_t node, tips[2];
+    cudaGraphExec_t whole;
+    GOOD(cudaGraphCreate(&parent, 0));
+    GOOD(cudaGraphCreate(&child, 0));
+    GOOD(cudaGraphAddKernelNode(&tips[0], child, NULL, 0, &adding));
+    GOOD(cudaGraphAddKernelNode(&tips[1], child, &tips[0], 1, &adding));
+    GOOD(cudaGraphAddChildGraphNode(&node, parent, NULL, 0, child));
+    GOOD(cudaGraphInstantiate(&whole, parent, 0));
+    SAME(cudaGraphExecChildGraphNodeSetParams(whole, node, graph), cudaErrorInvalidValue);
+    GOOD(cudaGraphChildGraphNodeGetGraph(node, &inside));
+    many = 2;
+    GOOD(cudaGraphGetNodes(inside, tips, &many));
+    GOOD(cudaGraphAddDependencies(inside, &tips[1], &tips[0], EDGE_DATA 1));
+    SAME(cudaGraphExecUpdate(whole, parent, &result), cudaErrorInvalidValue);
+    SAME(result.result, cudaGraphExecUpdateError);
+    launch(whole);
+    for (cudaGraph_t each : {child, parent})
+        GOOD(cudaGraphDestroy(each));
+    for (cudaGraphExec_t each : {ready, flagged, updated, whole})
         GOOD(cudaGraphExecDestroy(each));
     GOOD(cudaGraphDestroy(graph));
 }

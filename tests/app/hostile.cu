@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -64,6 +65,41 @@ static int wild()
     return 0;
 }
 
+__global__ void talk()
+{
+    for (int i = 0; i < 2000; i++)
+        printf("0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789\n");
+}
+
+// The simulator runs out of memory in a kernel of a graph; then a copy uses memory that was freed.
+static int no_memory()
+{
+    int *x, value = 0;
+    cudaGraph_t graph;
+    cudaGraphExec_t ready;
+    cudaGraphNode_t node;
+    cudaMalloc(&x, sizeof(int));
+    cudaFree(x);
+    cudaGraphCreate(&graph, 0);
+    cudaKernelNodeParams kernel = {};
+    kernel.func = (void *)talk;
+    kernel.gridDim = 1;
+    kernel.blockDim = 256;
+    cudaGraphAddKernelNode(&node, graph, NULL, 0, &kernel);
+    cudaGraphInstantiate(&ready, graph, 0);
+    struct rlimit before, less;
+    getrlimit(RLIMIT_AS, &before);
+    less = before;
+    less.rlim_cur = (rlim_t)1 << 20; // less than it has: no more
+    setrlimit(RLIMIT_AS, &less);
+    cudaError_t launched = cudaGraphLaunch(ready, 0);
+    setrlimit(RLIMIT_AS, &before);
+    printf("%s ", cudaGetErrorName(launched));
+    cudaGetLastError();
+    printf("%s\n", cudaGetErrorName(cudaMemcpy(&value, x, sizeof value, cudaMemcpyDeviceToHost)));
+    return 0;
+}
+
 static void CUDART_CB nothing(void *user)
 {
     (void)user;
@@ -117,6 +153,8 @@ int main(int argc, char **argv)
         printf("%d %d\n", cudaMalloc(&x, (size_t)1 << 50), cudaMalloc(&x, (size_t)-1));
         return 0;
     }
+    if (strcmp(what, "no_memory") == 0)
+        return no_memory();
     if (strcmp(what, "endless_graph") == 0)
         return endless_graph();
     if (strcmp(what, "endless") == 0) {

@@ -214,6 +214,8 @@ def check_hostile(tool, folder):
     expect(done.out == "cudaErrorNotSupported cudaErrorLaunchTimeout\n", done)
     expect("error: endless: the body of a while node ran 1000 times, and condition 1 is still not 0" in done.err, done)
     expect("error: not-supported: the body of a conditional node takes only kernels" in done.err, done)
+    done = run("no_memory", 1)
+    expect(done.out == "cudaErrorMemoryAllocation cudaErrorInvalidValue\n" and "cudaMemcpy was called at no_memory+0x" in done.err, done)
     done = run("abort", 134)
     expect("was ended by signal 6" in done.err, done)
 
