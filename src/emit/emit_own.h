@@ -301,6 +301,10 @@ struct thread_operand emit_join(struct emit *m, enum dtype t, const struct threa
 
 struct tile emit_reduce(struct emit *m, const struct expr *e);
 
+/* --- emit_scan.c --- */
+
+struct tile emit_scan(struct emit *m, const struct expr *e);
+
 /* --- emit_shape.c --- */
 
 /* trans, reshape, repeat, repeat_interleave, and a part of a register tile. */
@@ -378,11 +382,11 @@ struct shared_place {
 };
 
 bool emit_shared_find(struct emit *m, const struct expr *e, struct shared_place *a);
-/* Loads an element of the access's tile; 0 if it is not real. */
 /* Returns the element of the access that the thread holds there, for an atomic. *inside: it is one of the shared
  * tile. */
 struct thread_operand emit_shared_held(struct emit *m, const struct shared_place *a, struct held at,
                                        struct scalar *inside);
+/* Loads an element of the access's tile; 0 if it is not real. */
 struct scalar emit_shared_read(struct emit *m, const struct shared_place *a, struct held at);
 
 /* --- emit_dot.c --- */

@@ -444,6 +444,7 @@ struct tile emit_tile(struct emit *m, const struct expr *e)
     case OP_REDUCE_MIN:
     case OP_REDUCE_ANY:
     case OP_REDUCE_ALL: return emit_reduce(m, e);
+    case OP_SCAN: return emit_scan(m, e);
     case OP_IOTA: return count(m, e);
     case OP_LOOKUP: return emit_lookup(m, e);
     case OP_BITS:

@@ -86,6 +86,7 @@ EXCHANGED = {
     "colsum": "reg f32 colsum[1][BN] = sum(acc, axis = 0) * 0.01;",
     "total": "f32 total = sum(acc) * 0.001;",
     "largest": "i32 largest = max((i32) (residual * 1000));",
+    "scanned": "reg f32 scanned[BM][BN] = scan(add, acc, axis = 1) * 0.01 + scan(max, residual, axis = 0, exclusive = true);",
     "turned": "reg f32 turned[BM][BN] = trans(reshape(acc, BN, BM));",
     "doubled": "reg f32 doubled[BM][BN] = repeat_interleave(acc[0 +: BM / 2][BN / 2 +: BN / 2], 2, 2);",
     "multiplied": "reg f32 multiplied[BM][BN] = 0.1 * dot(R[i +: BM][j +: 24], trans(R[i + 1 +: BN][j +: 24]));",
