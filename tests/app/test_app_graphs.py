@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Graphs and captures: what each call gives, also with NVIDIA's runtime linked in, and with the checks, which find nothing."""
+"""Graphs and captures: what each call gives, also with NVIDIA's runtime linked in, and with a default stream for each thread; the checks find
+nothing."""
 import os
 import sys
 import tempfile
 
 from app_runner import build, libraries, nvcc
 from tile_runner import call, expect
+
+OF_THREADS = {"graph_edges_api.cu", "graph_branches_api.cu"}
 
 
 def main():
@@ -15,9 +18,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name, target, compared in (("graph_api.cu", "sm_80", 242), ("graph_memory_api.cu", "sm_80", 169), ("graph_edges_api.cu", "sm_90", 401),
                                        ("graph_branches_api.cu", "sm_80", 186)):
-            program = build(folder, name, f"-arch={target}")
-            done = call([tool, "check", "--strict", "--", program])
-            expect(done.status == 0 and done.out == f"0 of {compared} failed\n" and done.err == "", done)
+            for options in ([], ["--default-stream", "per-thread"]) if name in OF_THREADS else [[]]:
+                program = build(folder, name, f"-arch={target}", *options)
+                done = call([tool, "check", "--strict", "--", program])
+                expect(done.status == 0 and done.out == f"0 of {compared} failed\n" and done.err == "", done)
 
 
 if __name__ == "__main__":
