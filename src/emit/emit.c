@@ -179,10 +179,14 @@ void emit_sync(struct emit *m)
 {
     const struct place *p = &m->place;
     bool block = p->barrier == 0;
+    m->place.touched = false;
+    if (p->barrier == EMIT_OF_WARP) {
+        thread_add_counted(&m->b, THREAD_WARP_SYNC, DT_NONE, DT_NONE, 0, NULL, 0);
+        return;
+    }
     struct scalar which = emit_by(m, THREAD_ADD, p->replica, p->barrier);
     THREAD_ADD_OP(&m->b, THREAD_BARRIER, DT_NONE, DT_NONE, block ? thread_integer(0) : which.o,
                   thread_integer(block ? 0 : p->warps * WARP_LANES));
-    m->place.touched = false;
 }
 
 static void emit_role(struct emit *m, const struct stmt *s, struct thread_operation *roles)
@@ -199,12 +203,15 @@ static void emit_role(struct emit *m, const struct stmt *s, struct thread_operat
     m->b.where = s->loc;
     enter_place(m, role->first, role->warps, role->replicas);
     m->place.role = role->first;
-    m->place.barrier = m->barriers;
-    m->barriers += role->replicas;
-    if (m->barriers > BARRIERS)
+    m->place.barrier = role->warps == 1 ? EMIT_OF_WARP : m->barriers;
+    m->barriers += role->warps == 1 ? 0 : role->replicas;
+    if (m->barriers > BARRIERS) {
         emit_error(m, s->loc,
-                   "the roles and their replicas are more than the %d barriers of a block",
+                   "the roles of several warps, with their replicas, are more than the %d barriers "
+                   "of a block",
                    BARRIERS - 1);
+        diag_note(m->diag, s->loc, "let fewer replicas have more warps each, or one warp each");
+    }
     if (role->replica) {
         struct variable *v = emit_declare(m, role->replica, 1);
         v->slots[0] =

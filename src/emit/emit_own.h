@@ -10,8 +10,9 @@
 enum {
     EMIT_WARPGROUP = 4, /* warps */
     EMIT_ROWS = 64,     /* of a product of one warpgroup */
-    EMIT_PANEL = 128,   /* bytes of a row of a panel */
-    EMIT_PIECE = 16,    /* bytes that a swizzle moves together */
+    EMIT_OF_WARP = -1,
+    EMIT_PANEL = 128, /* bytes of a row of a panel */
+    EMIT_PIECE = 16,  /* bytes that a swizzle moves together */
     EMIT_SWIZZLED_ROWS = 8,
     EMIT_MOST_BLOCKS = 8, /* of one group */
     EMIT_MOST_COLUMNS = 256,
@@ -90,7 +91,7 @@ struct place {
     int role;         /* its first warp; -1: the whole block */
     int first, warps; /* of the role */
     int replicas;
-    int barrier;         /* of its first replica; 0: the block's */
+    int barrier; /* of its first replica; 0: the block's; EMIT_OF_WARP: it is one warp, and needs none */
     struct scalar warp;  /* within the replica, u32 */
     struct scalar group; /* warpgroup within the replica, u32 */
     struct scalar lane;
