@@ -109,6 +109,9 @@ def run(tool, case):
     if lacks and int(lacks[1]) < 89:
         refused.append(str(case))  # a GPU without 8-bit floats must refuse it
         return None
+    own = re.search(r"which are for sm_90a; this is sm_(\d+)", done.stderr)
+    if own and int(own[1]) < 90:
+        return None  # such a GPU must refuse Hopper's kernels
     if done.returncode == 2 and "note: with these tuned values it fits" in done.stderr:
         refused.append(str(case))  # it does not fit this GPU, and the compiler names values that do
         return None
