@@ -100,7 +100,7 @@ static const struct shapes shape_table[] = {
       "batch=1,m=127,n=129,k=131", "batch=2,m=256,n=256,k=256", "batch=1,m=384,n=192,k=1024"}},
 };
 
-/* Of the other kernels for one GPU: tensor copies need rows of a multiple of 16 bytes. */
+/* The shapes of other kernels for one GPU: tensor copies need rows of a multiple of 16 bytes. */
 static const struct shapes hopper_shapes = {NULL,
                                             4,
                                             {"m=1,n=16,k=16", "m=3,n=48,k=80", "m=130,n=80,k=48",
