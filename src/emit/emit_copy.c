@@ -199,8 +199,15 @@ struct element {
     struct scalar inside;          /* bool */
 };
 
+/* Who reads an element of a tile. */
+struct reader {
+    struct scalar mine;      /* bool: this thread moves the element */
+    const struct deal *deal; /* NULL: the coordinates are not those of the target */
+    int64_t number;          /* of the target's element among those of the thread */
+};
+
 static struct scalar value_at(struct emit *m, const struct expr *e, const struct coordinate *at,
-                              struct scalar mine);
+                              struct reader r);
 
 static struct scalar extent_of(struct emit *m, const struct sym *s, int axis)
 {
@@ -265,6 +272,7 @@ static struct scalar sum_of(struct emit *m, struct scalar start, struct coordina
 static struct element element_at(struct emit *m, const struct expr *e, const struct coordinate *at,
                                  struct scalar mine)
 {
+    const struct reader gathered = {.mine = mine};
     struct element x = {.inside = mine};
     int axis = 0;
     for (int i = 0; i < e->sym->type.rank; i++) {
@@ -274,7 +282,7 @@ static struct element element_at(struct emit *m, const struct expr *e, const str
             x.index[i] = whole(m, at[axis++]);
             continue;
         }
-        struct scalar start = kind == IX_GATHER ? value_at(m, index->value, &at[axis], mine)
+        struct scalar start = kind == IX_GATHER ? value_at(m, index->value, &at[axis], gathered)
                                                 : emit_scalar(m, index->value);
         x.index[i] = kind == IX_SLICE ? sum_of(m, start, at[axis]) : start;
         if (kind == IX_SLICE && !index->inside)
@@ -291,6 +299,8 @@ static int together(struct emit *m, const struct expr *e, int elements)
 {
     const struct sym *s = e->sym;
     int64_t size = (int64_t)dtype_size(s->type.dtype), stride = 1, divisor = elements;
+    if (s->storage == ST_REG)
+        return elements;
     if (s->storage == ST_VIEW) {
         const int bytes = plan_copier_of(m->options->target, e).bytes;
         return elements * size <= bytes ? elements : (int)(bytes / size);
@@ -363,7 +373,7 @@ static void reshape(struct emit *m, const struct type *from, const struct type *
 }
 
 static struct scalar operation_at(struct emit *m, const struct expr *e, const struct coordinate *at,
-                                  struct scalar mine)
+                                  struct reader r)
 {
     enum { MOST_ARGS = 3 };
     struct scalar args[MOST_ARGS] = {0};
@@ -376,24 +386,50 @@ static struct scalar operation_at(struct emit *m, const struct expr *e, const st
         return emit_constant(e->type.dtype, 0);
     }
     for (int i = 0; i < e->count && !m->failed; i++) {
+        struct reader of_arg = r;
+        if (!type_same_shape(&e->args[i]->type, &e->type))
+            of_arg.deal = NULL;
         spread(&e->args[i]->type, &e->type, at, own);
-        args[i] = value_at(m, e->args[i], own, mine);
+        args[i] = value_at(m, e->args[i], own, of_arg);
     }
     if (m->failed)
         return emit_constant(e->type.dtype, 0);
     return shaped ? emit_as(m, args[0], e->type.dtype) : emit_apply_scalars(m, e, args);
 }
 
+/* Elements that a thread has of a register tile, one after the other along the last axis. */
+static int tile_vector(const struct emit *m, const struct type *t)
+{
+    int vector = VECTOR_BYTES / (int)dtype_size(t->dtype);
+    while (vector > 1 && (t->extent[t->rank - 1] % vector != 0 ||
+                          vector * kernel_block_threads(m->kernel) > type_elements(t)))
+        vector /= 2;
+    return vector;
+}
+
+/* Reads the thread's own element of a register tile that is dealt as the target is. */
+static struct scalar read_tile(struct emit *m, const struct expr *e, struct reader r)
+{
+    const struct variable *v = emit_variable(m, e->sym);
+    if (v && e->sym->storage == ST_REG && r.deal && !r.deal->in_turn &&
+        type_same_shape(&e->sym->type, r.deal->type) &&
+        tile_vector(m, &e->sym->type) == r.deal->vector)
+        return (struct scalar){v->slots[r.number].o, e->sym->type.dtype};
+    emit_missing(m, e->loc, "a register tile whose elements other threads need", NULL);
+    return emit_constant(e->type.dtype, 0);
+}
+
 /* Returns an element of a tile that no thread has for itself; any value to threads that do not move it. */
 static struct scalar value_at(struct emit *m, const struct expr *e, const struct coordinate *at,
-                              struct scalar mine)
+                              struct reader r)
 {
+    const struct reader moved = {.mine = r.mine};
     struct coordinate own[MAX_RANK];
     if (e->type.rank == 0)
         return emit_scalar(m, e);
     switch (e->op) {
     case OP_ACCESS: {
-        const struct element x = element_at(m, e, at, mine);
+        const struct element x = element_at(m, e, at, r.mine);
         return load(m, e, &x, 1);
     }
     case OP_IOTA:
@@ -404,11 +440,12 @@ static struct scalar value_at(struct emit *m, const struct expr *e, const struct
     case OP_TRANS:
         for (int i = 0; i < e->type.rank; i++)
             own[i] = at[i < e->type.rank - 2 ? i : 2 * e->type.rank - 3 - i];
-        return value_at(m, e->args[0], own, mine);
+        return value_at(m, e->args[0], own, moved);
     case OP_RESHAPE:
         reshape(m, &e->args[0]->type, &e->type, at, own);
-        return value_at(m, e->args[0], own, mine);
-    default: return operation_at(m, e, at, mine);
+        return value_at(m, e->args[0], own, moved);
+    case OP_REF: return read_tile(m, e, r);
+    default: return operation_at(m, e, at, r);
     }
 }
 
@@ -456,6 +493,17 @@ static void note_copy(void *user, struct stmt *s)
     n->vector = vector < n->vector ? vector : n->vector;
 }
 
+/* Returns a register tile of the shape that the expression reads; NULL: there is none. */
+static const struct sym *tile_in(const struct expr *e, const struct type *shape)
+{
+    if (e->op == OP_REF && e->sym->storage == ST_REG && type_same_shape(&e->type, shape))
+        return e->sym;
+    const struct sym *found = NULL;
+    for (int i = 0; i < e->count && !found; i++)
+        found = tile_in(e->args[i], shape);
+    return found;
+}
+
 /* Elements that a thread moves together. The copies of a whole array are dealt alike, so that each thread waits for what it
  * brings. */
 static int choose_vector(struct emit *m, const struct expr *target, const struct expr *value)
@@ -464,6 +512,9 @@ static int choose_vector(struct emit *m, const struct expr *target, const struct
     const bool copies = is_slice(value, ST_VIEW) && is_plain(target, value);
     const int64_t last = t->extent[t->rank - 1], threads = kernel_block_threads(m->kernel);
     int vector = VECTOR_BYTES / (int)dtype_size(t->dtype);
+    const struct sym *tile = target->sym->storage == ST_REG ? target->sym : tile_in(value, t);
+    if (tile)
+        return tile_vector(m, &tile->type);
     if (target->sym->storage == ST_VIEW) {
         vector = widest_of(m, target);
     } else if (copies) {
@@ -516,10 +567,11 @@ static void store(struct emit *m, const struct expr *target, const struct piece 
 }
 
 /* Reads the value for a piece: *v, an element each, or all in the first. */
-static void read(struct emit *m, const struct expr *target, const struct expr *value,
-                 const struct piece *p, int vector, struct scalar *v)
+static void read(struct emit *m, const struct deal *d, const struct expr *target,
+                 const struct expr *value, const struct piece *p, int64_t piece, struct scalar *v)
 {
     const struct type *t = &target->type;
+    const int vector = d->vector;
     struct coordinate own[MAX_RANK];
     if (vector > 1 && is_plain(target, value) && together(m, value, vector) == vector &&
         together(m, target, vector) == vector) {
@@ -531,7 +583,9 @@ static void read(struct emit *m, const struct expr *target, const struct expr *v
         spread(&value->type, t, p->at, own);
         if (value->type.rank > 0 && value->type.extent[value->type.rank - 1] > 1)
             own[value->type.rank - 1].more += i;
-        v[i] = emit_as(m, value_at(m, value, own, p->mine), target->sym->type.dtype);
+        const struct reader r = {p->mine, type_same_shape(&value->type, t) ? d : NULL,
+                                 piece * vector + i};
+        v[i] = emit_as(m, value_at(m, value, own, r), target->sym->type.dtype);
     }
 }
 
@@ -565,7 +619,7 @@ static void copy_in_loop(struct emit *m, const struct deal *d, const struct expr
     vec_push(m->arena, &loop->regions, r);
     m->b.region = r;
     const struct piece p = piece_in_turn(m, d, at);
-    read(m, target, value, &p, 1, &v);
+    read(m, d, target, value, &p, 0, &v);
     if (reads_others(value, target))
         emit_missing(m, target->loc, "a large copy of an array to itself", NULL);
     store(m, target, &p, 1, &v);
@@ -592,12 +646,48 @@ void emit_copy(struct emit *m, const struct expr *target, const struct expr *val
     struct piece *p = arena_array(m->arena, struct piece, d.pieces + 1);
     for (int64_t i = 0; i < d.pieces && !m->failed; i++) {
         p[i] = piece_at(m, &d, i);
-        read(m, target, value, &p[i], d.vector, &v[i * d.vector]);
+        read(m, &d, target, value, &p[i], i, &v[i * d.vector]);
     }
     if (reads_others(value, target))
         emit_sync(m);
     for (int64_t i = 0; i < d.pieces && !m->failed; i++)
         store(m, target, &p[i], d.vector, &v[i * d.vector]);
+}
+
+/* --- register tiles --- */
+
+void emit_copy_to_tile(struct emit *m, const struct sym *s, const struct expr *value,
+                       struct loc loc)
+{
+    const struct expr target = {
+        .op = OP_ACCESS, .type = s->type, .loc = loc, .sym = (struct sym *)s};
+    const struct expr zero = {.op = OP_LITERAL, .type = {.dtype = s->type.dtype}, .loc = loc};
+    const enum dtype t = s->type.dtype;
+    struct deal d;
+    value = value ? value : &zero;
+    if (!deal(m, &target, value, &d))
+        return;
+    if (d.in_turn) {
+        emit_missing(m, loc, "a register tile in a block whose threads are not whole warps", NULL);
+        return;
+    }
+    const int64_t count = d.pieces * d.vector;
+    struct scalar *v = arena_array(m->arena, struct scalar, count + 1);
+    for (int64_t i = 0; i < count && !m->failed; i += d.vector) {
+        const struct piece p = piece_at(m, &d, i / d.vector);
+        read(m, &d, &target, value, &p, i / d.vector, &v[i]);
+        const struct thread_operand all = v[i].o;
+        for (int k = 0; k < d.vector && all.kind == THREAD_VALUE && all.value->type.count > 1; k++)
+            v[i + k] = (struct scalar){
+                thread_use(THREAD_ADD_OP(&m->b, THREAD_PART, t, DT_NONE, all, thread_integer(k),
+                                         thread_integer(1), thread_integer(1))),
+                t};
+    }
+    struct variable *tile = emit_variable(m, s);
+    if (!tile)
+        tile = emit_declare(m, s, (int)count);
+    for (int64_t i = 0; i < count && !m->failed; i++)
+        tile->slots[i] = (struct slot){v[i].o, {.dtype = t, .count = 1}};
 }
 
 /* --- in the background --- */

@@ -399,8 +399,12 @@ static void declare(struct emit *m, const struct stmt *s)
     enum { MOST = 256 };
     const int64_t count = type_elements(&s->sym->type);
     const enum dtype t = s->sym->type.dtype;
-    if (count > MOST || s->sym->storage == ST_REG) {
-        emit_missing(m, s->loc, count > MOST ? "a large array" : "a register tile", NULL);
+    if (s->sym->storage == ST_REG) {
+        emit_copy_to_tile(m, s->sym, s->value, s->loc);
+        return;
+    }
+    if (count > MOST) {
+        emit_missing(m, s->loc, "a large array", NULL);
         return;
     }
     struct variable *v = emit_declare(m, s->sym, (int)count);
@@ -412,7 +416,10 @@ static void declare(struct emit *m, const struct stmt *s)
 
 static void assign(struct emit *m, struct variable *v, const struct stmt *s)
 {
-    give_elements(m, v, s->value, s->target->sym->type.dtype);
+    if (v->sym->storage == ST_REG)
+        emit_copy_to_tile(m, v->sym, s->value, s->loc);
+    else
+        give_elements(m, v, s->value, s->target->sym->type.dtype);
 }
 
 static bool effect(struct emit *m, const struct stmt *s)

@@ -462,6 +462,9 @@ struct scalar *emit_atomic(struct emit *m, const struct expr *e);
 
 void emit_copy(struct emit *m, const struct expr *target, const struct expr *value);
 void emit_copy_async(struct emit *m, const struct stmt *s);
+/* Declares a register tile, or assigns to it; value NULL: none. */
+void emit_copy_to_tile(struct emit *m, const struct sym *s, const struct expr *value,
+                       struct loc loc);
 
 /* --- emit_tensor.c --- */
 

@@ -120,7 +120,7 @@ static void assign(struct emit *m, const struct stmt *s)
         emit_product(m, s);
     else if (v && to->storage == ST_SCALAR)
         v->slots[0].o = emit_as(m, emit_scalar(m, s->value), to->type.dtype).o;
-    else if (v && to->storage == ST_ARRAY)
+    else if (v && m->by_threads)
         m->by_threads->assign(m, v, s);
     else if (v)
         emit_tile_assign(m, v, s->value);

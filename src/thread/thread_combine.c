@@ -85,15 +85,25 @@ struct neighbours {
     size_t at[MOST_BYTES / WORD_BYTES]; /* the accesses' places */
 };
 
+/* Returns whether the operation, or one in its regions, jumps, or, unless nothing writes what is loaded, may write. */
+static bool is_loud(const struct thread_operation *op, bool constant)
+{
+    const enum thread_effects effects = thread_op_table[op->op].effects;
+    bool loud = effects > (constant ? THREAD_SYNC : THREAD_READS) && op->op != THREAD_IF &&
+                op->op != THREAD_YIELD;
+    for (size_t i = 0; i < op->regions.count; i++)
+        for (size_t j = 0; j < op->regions.data[i]->operations.count && !loud; j++)
+            loud = is_loud(op->regions.data[i]->operations.data[j], constant);
+    return loud;
+}
+
 /* Returns whether an operation between an access and others like it keeps them apart. */
 static bool stops(const struct thread_operation *op, const struct thread_operation *between,
-                  enum thread_effects effects, bool sister)
+                  bool sister)
 {
-    if (effects == THREAD_PURE || between->op == THREAD_LOAD_CONST)
+    if (thread_op_table[between->op].effects == THREAD_PURE || between->op == THREAD_LOAD_CONST)
         return false;
-    if (op->op == THREAD_LOAD_CONST) /* nothing writes there */
-        return effects == THREAD_CONTROL;
-    return is_store(op->op) ? !sister : effects != THREAD_READS;
+    return is_store(op->op) ? !sister : is_loud(between, op->op == THREAD_LOAD_CONST);
 }
 
 /* Finds the accesses after that at place `from` to the others of these elements. If one of two stores to an element would
@@ -109,13 +119,12 @@ static bool find_others(const struct thread_region *r, size_t from, const bool *
     n->at[own.number - n->first] = from;
     for (size_t i = from + 1; i < r->operations.count && left > 0; i++) {
         const struct thread_operation *other = r->operations.data[i];
-        const enum thread_effects effects = thread_op_table[other->op].effects;
         struct place at = {0};
         if (other->op == op->op && is_candidate(other))
             at = place_of(other);
         const bool sister = other->op == op->op && is_candidate(other) && at.object == own.object &&
                             at.value == own.value;
-        if (stops(op, other, effects, sister))
+        if (stops(op, other, sister))
             return false;
         const int64_t away = sister ? at.number - n->first : -1;
         if (away < 0 || away >= (int64_t)n->count)

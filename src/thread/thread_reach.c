@@ -497,6 +497,18 @@ static const struct known *near(const struct reaching *g, const struct frame *f,
     }
 }
 
+/* Returns a term that is a value as it is, to which products can be added; -1: there is none. */
+static int plain_term(const struct reaching *g, const struct sum *s, const struct frame *loop)
+{
+    for (int i = 0; i < s->count; i++) {
+        const struct term *t = &s->term[i];
+        if (t->count == 1 && t->factor == 1 && !(loop && depth_of(g, t) < loop->depth) &&
+            g->info.data[t->leaf[0]].value->type.dtype == type_of(s->narrow))
+            return i;
+    }
+    return -1;
+}
+
 static struct thread_operand sum_terms(struct reaching *g, struct frame *f, const struct sum *s,
                                        const struct frame *loop)
 {
@@ -510,8 +522,12 @@ static struct thread_operand sum_terms(struct reaching *g, struct frame *f, cons
         v = place(g, loop->outer, &before);
         any = true;
     }
+    const int start = any ? -1 : plain_term(g, s, loop);
+    if (start >= 0)
+        v = thread_use(g->info.data[s->term[start].leaf[0]].value);
+    any |= start >= 0;
     for (int i = s->count; i-- > 0;) {
-        if (loop && depth_of(g, &s->term[i]) < loop->depth)
+        if (i == start || (loop && depth_of(g, &s->term[i]) < loop->depth))
             continue;
         struct thread_operand t = term_value(g, f, &s->term[i], s->narrow);
         v = any ? add_operation(g, f, THREAD_ADD, type_of(s->narrow), DT_NONE, v, t, 2) : t;
