@@ -206,6 +206,7 @@ static int add_event(const union driver_launch_value *value, bool programmatic,
 int driver_launch_attributes(const struct driver_launch_attribute *list, unsigned count,
                              struct driver_launched *l)
 {
+    enum { OVERLAPS_FROM = 90 }; /* the capability of GPUs whose kernels overlap */
     int result = DRIVER_SUCCESS;
     for (unsigned i = 0; i < count && result == DRIVER_SUCCESS; i++) {
         const union driver_launch_value *value = &list[i].value;
@@ -216,7 +217,7 @@ int driver_launch_attributes(const struct driver_launch_attribute *list, unsigne
                 l->launch.cluster[k] = value->cluster[k];
             break;
         case DRIVER_LAUNCH_PROGRAMMATIC:
-            l->overlaps = value->number != 0;
+            l->overlaps = value->number != 0 && driver.settings.gpu->capability >= OVERLAPS_FROM;
             if (l->overlaps)
                 driver_order_expect_overlaps();
             break;

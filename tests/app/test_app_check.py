@@ -181,6 +181,15 @@ def check_linked(tool, folder):
         expect(broken.status == 1 and "linked_part.cu:15:9: error: race: read and write of element 0" in broken.err, broken)
 
 
+def check_overlap(tool, folder):
+    """The attribute that lets kernels overlap has no effect on GPUs whose kernels do not."""
+    program = build(folder, "overlap.cu", *ptx_alone())
+    older = call([tool, "check", "--strict", "--device", "sm_80", "--", program])
+    expect(older.status == 0 and older.err == "", older)
+    done = call([tool, "check", "--", program])
+    expect(done.status == 1 and "launch 2 may begin before the kernel before it is done" in done.err, done)
+
+
 def check_maps(tool, folder):
     """Each limit of a tensor map is found, with its place; a map of one kind does not serve the copies of the other."""
     program = build(folder, "tensor_map_api.cu", *ptx_alone("compute_90"))
@@ -237,6 +246,7 @@ def main():
         check_files(tool, folder)
         check_cmake(tool, folder)
         check_linked(tool, folder)
+        check_overlap(tool, folder)
         check_maps(tool, folder)
         check_hostile(tool, folder)
 

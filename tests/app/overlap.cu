@@ -1,0 +1,36 @@
+// A kernel that may overlap the one before it reads its result, and neither has an instruction for that. GPUs below sm_90 run one after the other.
+#include "programs/app_check.h"
+
+enum { N = 64 };
+
+__global__ void produce(int *x)
+{
+    x[threadIdx.x] = 5;
+}
+
+__global__ void consume(const int *x, int *y)
+{
+    y[threadIdx.x] = x[threadIdx.x];
+}
+
+int main()
+{
+    int *x, *y;
+    cudaStream_t stream;
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaMalloc(&x, N * sizeof(int)));
+    CHECK(cudaMalloc(&y, N * sizeof(int)));
+    cudaLaunchAttribute overlap;
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = 1;
+    config.blockDim = N;
+    config.stream = stream;
+    config.attrs = &overlap;
+    config.numAttrs = 1;
+    produce<<<1, N, 0, stream>>>(x);
+    CHECK(cudaLaunchKernelEx(&config, consume, (const int *)x, y));
+    CHECK(cudaStreamSynchronize(stream));
+    return 0;
+}
