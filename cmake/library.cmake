@@ -59,7 +59,7 @@ set(small_sources ${library_sources})
 foreach(quick "base/(arena|real|real_trig|text)"
         "cpu/(exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame|packed_cache|row_blocks)"
         "facts/facts"
-        "sim/sim_(atomic|memory|mma_quads|race|race_access|race_clock|race_shadow|schedule|warp|wgmma_multiply)"
+        "sim/sim_(atomic|memory|mma_quads|race|race_access|race_shadow|warp|wgmma_multiply)"
         "tile/size_run")
     list(FILTER small_sources EXCLUDE REGEX "/src/${quick}[.]c$")
 endforeach()

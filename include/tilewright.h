@@ -323,12 +323,14 @@ typedef struct tw_config {
     size_t size; /* tw_config_init sets it */
     /* Allocates, resizes and frees, as realloc does: `ptr` is NULL for a new block, `size` is 0 to free.
      * Blocks are 16-byte aligned. It returns NULL if it fails. Several threads may call it at once while
-     * launches are begun or entries are started. NULL: libc. */
+     * launches are begun or entries are started, and one after another while a kernel is simulated.
+     * NULL: libc. */
     void *(*resize)(void *user, void *ptr, size_t old_size, size_t size);
     void *resize_user;
     /* Number of the CPU engine's threads, with the caller's. 0: one for each core that the calling
      * thread may use and the process's control group grants, or as many as `bind` lists. Negative:
-     * TW_BAD_ARGUMENT. Launches leave up to 256 MiB with the context for later launches. */
+     * TW_BAD_ARGUMENT. Launches leave up to 256 MiB with the context for later launches. The
+     * simulator has a second thread for its checks unless this is 1 or `parallel` is set. */
     int threads;
     /* Receives the text that kernels print(). NULL: the text is dropped. */
     void (*print)(void *user, const char *text, size_t length);

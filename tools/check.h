@@ -64,6 +64,7 @@ struct check {
     int file_count;
     struct program *program; /* of the present kernel */
     struct deadline deadline;
+    int64_t threads;
     double run_began;   /* on the clock of seconds_now; 0: no present run */
     double longest_run; /* seconds */
     double time_limit;  /* seconds for one run, */

@@ -277,8 +277,10 @@ static struct check_file *open_file(struct check *c, const char *word)
     c->files[c->file_count++] = f;
     if (c->to_json)
         prepare_end(c, word);
-    struct program_config config = {
-        .colour = on_terminal(stderr), .deadline = &c->deadline, .complaints = &f->said};
+    struct program_config config = {.threads = (int)c->threads,
+                                    .colour = on_terminal(stderr),
+                                    .deadline = &c->deadline,
+                                    .complaints = &f->said};
     f->opened = program_open(&f->program, word, &config);
     return f;
 }
@@ -393,7 +395,8 @@ static int check_run(const struct command *self, const struct options *given)
                       .time_limit = 10,
                       .fill = settings_fill_of_all(given),
                       .verbose = options_has(given, "verbose") || on_terminal(stdout)};
-    if (!time_limit_begin(given, &c.time_limit, &c.ends))
+    if (!options_integer(given, "threads", 0, 4096, &c.threads) ||
+        !time_limit_begin(given, &c.time_limit, &c.ends))
         return STATUS_USAGE;
     c.deadline.at = c.ends;
     int status = sim_options_read(&c.sim, given);
@@ -439,6 +442,7 @@ static const struct option_spec check_options[] = {
      .value = "TIME",
      .help = "ends the command, whatever it is doing, and reports what that was (default:\n"
              "each run is ended after 10s; PTX, CUDA: no run begins after 30s)"},
+    OPTION_THREADS,
     OPTION_SUPPRESS,
     OPTION_JSON,
     OPTION_GROUP("Values"),

@@ -62,9 +62,8 @@ bool has_ptx_options(const struct options *o, const char *file)
 static int refuse_others(struct ptx_command *p)
 {
     static const char *const of_tile[] = {
-        "probe", "break",        "in-thread", "probe-rows", "set",    "tune",
-        "type",  "in",           "fill",      "verify",     "repeat", "threads",
-        "bind",  "machine-bits", "no-run",    "no-sim",     "all",    NULL};
+        "probe",  "break",  "in-thread", "probe-rows",   "set",    "tune",   "type", "in", "fill",
+        "verify", "repeat", "bind",      "machine-bits", "no-run", "no-sim", "all",  NULL};
     const char *other = options_any(&p->given, of_tile), *order = options_value(&p->given, "order");
     if (options_has(&p->given, "despite") || (order && strcmp(order, "worst") == 0))
         return usage_error(
@@ -105,10 +104,13 @@ static int begin(struct ptx_command *p, const struct command *self, const struct
         status = read_target(p);
     if (status != STATUS_OK)
         return status;
-    if (!options_integer(o, "seed", 0, INT64_MAX / 2, &p->seed) ||
+    int64_t threads = 0;
+    if (!options_integer(o, "threads", 0, 4096, &threads) ||
+        !options_integer(o, "seed", 0, INT64_MAX / 2, &p->seed) ||
         !time_limit_begin(o, &p->time_limit, &p->ends) || sim_options_read(&p->sim, o) != STATUS_OK)
         return STATUS_USAGE;
     struct program_config config = {.print = &p->print,
+                                    .threads = (int)threads,
                                     .colour = on_terminal(stderr),
                                     .deadline = &p->deadline,
                                     .device = p->asked.place,

@@ -146,7 +146,8 @@ bool is_float_type(tw_dtype t);
 #define OPTION_THREADS                                                                             \
     {                                                                                              \
         .name = "threads", .values = 1, .value = "N",                                              \
-        .help = "threads of the CPU engine (default and 0: one a core)"                            \
+        .help = "threads of the CPU engine (default and 0: one a core); 1: the simulator has\n"    \
+                "no second thread either"                                                          \
     }
 #define OPTION_BIND                                                                                \
     {                                                                                              \

@@ -41,12 +41,10 @@ static void unlink_block(struct simulation *s, struct simulation_block *b)
         s->blocks = b->next;
 }
 
-static void *resize(void *user, void *ptr, size_t old_size, size_t size)
+static void *resize_block(struct simulation *s, void *ptr, size_t size)
 {
-    struct simulation *s = user;
     const struct allocator *from = &s->ctx->allocator;
     struct simulation_block *old = ptr ? (struct simulation_block *)ptr - 1 : NULL, *b;
-    (void)old_size;
     if (size > SIZE_MAX - sizeof *b || (!size && !ptr))
         return NULL;
     if (old)
@@ -69,6 +67,27 @@ static void *resize(void *user, void *ptr, size_t old_size, size_t size)
     return b + 1;
 }
 
+static void lock(const struct simulation *s)
+{
+    if (s->lock)
+        platform_lock(s->lock);
+}
+
+static void *unlock(const struct simulation *s, void *block)
+{
+    if (s->lock)
+        platform_unlock(s->lock);
+    return block;
+}
+
+static void *resize(void *user, void *ptr, size_t old_size, size_t size)
+{
+    struct simulation *s = user;
+    (void)old_size;
+    lock(s);
+    return unlock(s, resize_block(s, ptr, size));
+}
+
 static void *zeros(void *user, size_t size)
 {
     struct simulation *s = user;
@@ -80,8 +99,9 @@ static void *zeros(void *user, size_t size)
     if (!b)
         return NULL;
     *b = (struct simulation_block){.size = size, .reserved = s->reserves};
+    lock(s);
     link_block(s, b);
-    return b + 1;
+    return unlock(s, b + 1);
 }
 
 tw_status simulation_open(struct simulation *s, tw_context *ctx, const tw_sim_options *options,
@@ -100,13 +120,16 @@ tw_status simulation_open(struct simulation *s, tw_context *ctx, const tw_sim_op
     s->options.trace = s->options.trace ? &s->trace_options : NULL;
     s->allocator = (struct allocator){resize, s, zeros};
     arena_init(&s->arena, &s->allocator, &ctx->recovery);
+    arena_init(&s->later, &s->allocator, &ctx->recovery);
     return TW_OK;
 }
 
 void simulation_close(struct simulation *s)
 {
+    sim_later_end(s->sim);
     while (s->blocks)
         resize(s, s->blocks + 1, 0, 0);
+    platform_lock_free(&s->ctx->allocator, s->lock);
 }
 
 /* --- before a run --- */
@@ -133,7 +156,7 @@ static void add_observers(struct simulation *s)
     s->names = (struct sim_observer){.user = &s->report, .allocated = see_allocated};
     sim_observe(s->sim, &s->names);
     if (watch & TW_WATCH_RACES)
-        sim_observe(s->sim, sim_races_observer(sim_races_new(&s->arena, &s->report)));
+        sim_observe(s->sim, sim_races_observer(sim_races_new(&s->later, &s->report)));
     if (watch & TW_WATCH_MEMORY)
         sim_observe(s->sim, sim_memcheck_observer(sim_memcheck_new(&s->arena, &s->report)));
     else
@@ -144,7 +167,7 @@ static void add_observers(struct simulation *s)
         sim_observe(s->sim, sim_barrier_check_observer(s->barriers));
     }
     if (watch & TW_WATCH_COUNTERS) {
-        s->counters = sim_counters_new(&s->arena);
+        s->counters = sim_counters_new(&s->later);
         sim_observe(s->sim, sim_counters_observer(s->counters));
     }
     if (s->options.trace) {
@@ -155,12 +178,24 @@ static void add_observers(struct simulation *s)
     }
 }
 
+/* Lets the simulator have a second thread, if the context may have threads of its own. */
+static void hear_later(struct simulation *s)
+{
+    const tw_config *config = &s->ctx->config;
+    if (config->threads != 1 && !config->parallel)
+        s->lock = platform_lock_new(&s->ctx->allocator);
+    if (s->lock)
+        sim_hear_later(s->sim, &s->later, config->threads);
+}
+
 tw_status simulation_load(struct simulation *s, const struct ptx_module *module,
                           const struct source *source)
 {
     s->module = module;
     s->sim = sim_new(&s->arena);
-    sim_report_init(&s->report, &s->arena, module);
+    hear_later(s);
+    sim_report_init(&s->report, &s->later, module);
+    s->report.machine = s->sim;
     s->report.source_only = s->options.source_only;
     s->report.severity[SIM_FOUND_SAME_VALUE] = (uint8_t)s->options.same_value;
     s->report.severity[SIM_FOUND_VOLATILE] = (uint8_t)s->options.volatiles;

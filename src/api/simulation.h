@@ -21,6 +21,8 @@ struct simulation {
     tw_sim_options options;
     tw_trace_options trace_options; /* if options.trace is not NULL */
     struct arena arena;
+    struct arena later;         /* of the report and of observers that hear later */
+    struct platform_lock *lock; /* of the blocks; NULL: one thread */
     struct sim *sim;
     struct sim_report report;
     struct sim_observer names; /* for the report, with any checks */

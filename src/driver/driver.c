@@ -115,6 +115,7 @@ static int read_settings(void *user)
     s->kernel = setting("kernel");
     s->launch = number_setting("launch");
     s->seed = (uint64_t)number_setting("seed");
+    s->threads = (int)number_setting("threads");
     s->step_limit = number_setting("step-limit");
     s->suppress = setting("suppress");
     const char *limit = setting("limit");

@@ -75,6 +75,7 @@ struct driver_settings {
     const char *kernel;    /* only this kernel is watched; NULL: all */
     int64_t launch;        /* only this launch is watched; 0: all */
     uint64_t seed;         /* of the order of warps and blocks */
+    int threads;           /* of the simulator; 0: the default */
     int64_t step_limit;    /* most warp instructions of a launch; 0: the default */
     const char *suppress;  /* file of findings to let pass; NULL: none */
     int64_t limit;         /* warp instructions that are watched in full; 0: the default */

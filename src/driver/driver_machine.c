@@ -20,6 +20,7 @@ static struct {
     bool asserted;      /* an assert() of the launch has failed */
     int64_t watched;    /* -1: all blocks of the launch are watched; INT64_MAX: none */
     uint64_t workspace; /* of cooperative launches; 0: none so far */
+    struct arena later; /* of the report and of the observers that hear later */
 } machine;
 
 static void watch(struct sim_observer *o)
@@ -31,7 +32,7 @@ static void watch(struct sim_observer *o)
 static void add_checks(struct arena *a)
 {
     machine.barriers = sim_barrier_check_new(a, &machine.report);
-    watch(sim_races_observer(sim_races_new(a, &machine.report)));
+    watch(sim_races_observer(sim_races_new(&machine.later, &machine.report)));
     machine.memcheck = sim_memcheck_observer(sim_memcheck_new(a, &machine.report));
     watch(machine.memcheck);
     watch(sim_barrier_check_observer(machine.barriers));
@@ -60,14 +61,17 @@ struct sim *driver_machine(void)
         return machine.sim;
     machine.sim = sim_new(a);
     sim_skip(machine.sim, DRIVER_SHARED_NUMBERS);
-    sim_report_init(&machine.report, a, NULL);
+    arena_init(&machine.later, a->allocator, a->out_of_memory);
+    sim_hear_later(machine.sim, &machine.later, driver.settings.threads);
+    sim_report_init(&machine.report, &machine.later, NULL);
+    machine.report.machine = machine.sim;
     machine.report.plain = true;
     machine.report.source_only = true;
     if (driver.settings.checks) {
         add_checks(a);
     } else {
         sim_faults_observe(machine.sim, &machine.report);
-        sim_observe(machine.sim, driver_counters_observer(a));
+        sim_observe(machine.sim, driver_counters_observer(&machine.later));
     }
     machine.asserts = (struct sim_observer){.fault = note_assert};
     sim_observe(machine.sim, &machine.asserts);

@@ -384,6 +384,7 @@ static bool accessed(void *user, const struct sim_access *a)
         return true;
     if (a->pattern != SIM_UNSORTED && !is_seen_elsewhere(a->address[0])) /* in one allocation */
         return true;
+    sim_spread(a);
     unsigned touch = touch_of(a), number = driver_instruction_number(a->at.ins);
     uint32_t late = order.early ? driver_dependent_late(a) : UINT32_MAX;
     for (uint32_t rest = a->mask; rest; rest &= rest - 1) {
@@ -395,9 +396,15 @@ static bool accessed(void *user, const struct sim_access *a)
     return true;
 }
 
+static bool needs(void *user, enum sim_space space, int64_t block)
+{
+    (void)user, (void)block;
+    return space == SIM_GLOBAL;
+}
+
 struct sim_observer *driver_work_observer(void)
 {
-    order.observer = (struct sim_observer){.access = accessed};
+    order.observer = (struct sim_observer){.needs = needs, .spreads = true, .access = accessed};
     return &order.observer;
 }
 

@@ -21,6 +21,7 @@ struct sim *sim_new(struct arena *arena)
 void sim_free(struct sim *sim)
 {
     const struct allocator *from = sim->arena->allocator;
+    sim_later_end(sim);
     for (size_t i = 0; i < sim->allocations.count; i++) {
         struct sim_allocation *a = &sim->allocations.data[i];
         if (a->owned && a->host)
@@ -442,20 +443,31 @@ static bool prepare(struct sim *sim, const struct sim_launch *l, struct diag *di
     return copy_arguments(sim, l, diag);
 }
 
+static void add_listener(struct sim *sim, struct sim_listeners *list, struct sim_observer *o)
+{
+    if (o->later)
+        vec_push(sim->arena, &list->later, o);
+    else
+        vec_push(sim->arena, &list->now, o);
+}
+
 static void find_listeners(struct sim *sim)
 {
     sim->told = sim->counted = sim->traces = false;
-    sim->on_access.count = sim->on_sync.count = sim->on_async.count = 0;
+    sim->alike = true;
+    sim->on_access.later.count = sim->on_sync.later.count = sim->on_async.later.count = 0;
+    sim->on_access.now.count = sim->on_sync.now.count = sim->on_async.now.count = 0;
     for (struct sim_observer *o = sim->observers; o; o = o->next) {
+        sim->alike &= o->only == sim->observers->only;
         sim->told |= o->step != NULL;
         sim->counted |= o->executed != NULL;
         sim->traces |= o->used != NULL;
         if (o->access)
-            vec_push(sim->arena, &sim->on_access, o);
+            add_listener(sim, &sim->on_access, o);
         if (o->sync)
-            vec_push(sim->arena, &sim->on_sync, o);
+            add_listener(sim, &sim->on_sync, o);
         if (o->async)
-            vec_push(sim->arena, &sim->on_async, o);
+            add_listener(sim, &sim->on_async, o);
     }
 }
 
@@ -555,6 +567,7 @@ static void give_back_freed(struct sim *sim)
 
 enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct diag *diag)
 {
+    sim_later_end(sim);
     sim->over = false;
     sim->end = SIM_DONE;
     sim->why = NULL;
@@ -580,6 +593,8 @@ enum sim_end sim_run(struct sim *sim, const struct sim_launch *launch, struct di
     find_listeners(sim);
     if (tell_allocations(sim) && tell_partial(sim) && tell_launch(sim))
         sim_run_blocks(sim);
+    sim_settle(sim);
+    sim_later_end(sim);
     sim_tell_executed(sim);
     tell_ended(sim);
     return sim->end;

@@ -153,5 +153,11 @@ const char *sim_output(const struct sim *sim, size_t *length);
 
 /* Adds an observer before a launch; it also observes all later launches. */
 void sim_observe(struct sim *sim, struct sim_observer *observer);
+/* Lets the observers with `later` work on a second thread if the caller may have several `threads`: 1:
+ * no; 0: in launches that run for some milliseconds; more: in all launches. Only these observers and
+ * their report take memory from `arena`, whose allocator two threads may call at once. */
+void sim_hear_later(struct sim *sim, struct arena *arena, int threads);
+/* Ends the second thread if a launch did not: memory ran out. NULL: fine. */
+void sim_later_end(struct sim *sim);
 
 #endif

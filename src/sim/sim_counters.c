@@ -403,6 +403,7 @@ struct sim_counters *sim_counters_new(struct arena *arena)
     struct sim_counters *c = arena_new(arena, struct sim_counters);
     c->arena = c->groups.arena = arena;
     c->observer = (struct sim_observer){.user = c,
+                                        .later = true,
                                         .executed = see_executed,
                                         .access = see_access,
                                         .async = see_async,

@@ -86,7 +86,6 @@ struct sim_use {
  * matrices - 1 are in the mask. */
 struct sim_access {
     struct sim_place at;
-    enum sim_space space;
     enum sim_kind kind;
     enum sim_order order;
     enum sim_scope scope;
@@ -96,6 +95,7 @@ struct sim_access {
     enum sim_pattern pattern;
     uint32_t stride; /* SIM_LINEAR: not below `bytes`; SIM_HALVES: 0 or `bytes` */
     int64_t apart;   /* SIM_HALVES */
+    enum sim_space space;
     uint32_t mask;
     int bytes;   /* of a lane, for the whole vector */
     int element; /* bytes of one element of the vector; 0: as `bytes` */
@@ -109,6 +109,9 @@ struct sim_access {
      * the undefined bytes that it writes; NULL if all are defined. */
     struct sim_undefined *undefined;
     bool past_l1;
+    /* The arrays below have only lanes 0 and 16, and `value` only lane 0: sim_spread sets the others.
+     * The pattern is not SIM_UNSORTED, and the stride is 0 or `bytes`. */
+    bool sparse;
     /* SIM_GLOBAL, SIM_CONST: the address; SIM_SHARED: offset in the block's shared memory;
      * SIM_LOCAL: offset in the thread's local memory. All are inside, except in faults. */
     uint64_t address[SIM_LANES];
@@ -116,6 +119,8 @@ struct sim_access {
     const uint8_t *value[SIM_LANES];  /* write: the new bytes; NULL: not known */
 };
 
+/* Sets all lanes of a sparse access; the access does not change otherwise. */
+void sim_spread(const struct sim_access *access);
 /* Returns the number of the block whose shared memory an access is of. */
 static inline int64_t sim_home(const struct sim_access *a)
 {
@@ -173,29 +178,29 @@ enum sim_sync {
 struct sim_sync_event {
     struct sim_place at;
     enum sim_sync kind;
-    uint32_t mask;    /* lanes that take part */
-    uint32_t members; /* SIM_WARP_SYNC: the mask operand */
-    /* SIM_BARRIER_ARRIVE, aligned: lanes of the warp that go past the barrier, and the place of
-     * some */
-    uint32_t skipping;
-    struct sim_place skipping_at;
+    uint32_t mask;         /* lanes that take part */
+    uint32_t members;      /* SIM_WARP_SYNC: the mask operand */
     int id;                /* number of a barrier, 0 to 15 */
     int expected;          /* threads of a barrier; -1: all of the block */
     int64_t generation;    /* how often the barrier was complete before */
     bool aligned, reduces; /* .aligned; bar.red */
     bool waits;            /* SIM_BARRIER_ARRIVE: the lanes wait (all but bar.arrive) */
     bool orders; /* SIM_WARP_SYNC: bar.warp.sync, which orders memory; shfl.sync … do not */
+    enum sim_order order;
+    enum sim_scope scope;
+    int64_t cluster; /* SIM_CLUSTER_…: its number in the grid */
+    int64_t away;    /* of an mbarrier: 1 + the number of its block; 0: its own */
+    uint32_t group;  /* SIM_MBARRIER_BYTES: the bulk copy that has landed; 0: none */
+    int64_t count;
+    uint64_t address[SIM_LANES]; /* of an mbarrier: offset in shared memory */
+    /* SIM_BARRIER_ARRIVE, aligned: lanes of the warp that go past the barrier, and the place of
+     * some */
+    uint32_t skipping;
+    struct sim_place skipping_at;
     /* SIM_WARP_SYNC: not NULL if the lanes are not in the mask that they give. An observer that
      * reports this sets it, and the machine goes on as if they were in the mask; otherwise it
      * stops. */
     bool *reported;
-    enum sim_order order;
-    enum sim_scope scope;
-    uint64_t address[SIM_LANES]; /* of an mbarrier: offset in shared memory */
-    int64_t away;                /* of an mbarrier: 1 + the number of its block; 0: its own */
-    uint32_t group;              /* SIM_MBARRIER_BYTES: the bulk copy that has landed; 0: none */
-    int64_t cluster;             /* SIM_CLUSTER_…: its number in the grid */
-    int64_t count;
     int64_t pending, bytes;        /* SIM_MBARRIER_FAILED: that the phase still waits for */
     const char *why;               /* SIM_…_BROKEN */
     const struct sim_place *other; /* SIM_PRODUCT_BROKEN: what it conflicts with; NULL: nothing */
@@ -322,6 +327,15 @@ struct sim_observer {
     /* If not NULL and not negative: `access`, `sync`, `async` and `step` hear of this block
      * alone. Otherwise they hear of all blocks. It must not change after `launch`. */
     const int64_t *only;
+    /* `access`, `sync`, `async`, `block_begins` and `block_ends` return true always and read nothing
+     * but the event, without `undefined` of an access and all that follows `address` in a
+     * synchronisation. So they may hear of it later, on another thread (sim_hear_later). Such observers
+     * hear of an event before the others. They need not hear of constant memory and parameters. */
+    bool later;
+    /* Returns false if whole warps' accesses to a space by a block change nothing here and make no
+     * finding, until the observer hears of another event. NULL: they may. */
+    bool (*needs)(void *user, enum sim_space space, int64_t block);
+    bool spreads; /* `access` takes sparse accesses, and calls sim_spread if it needs all lanes */
     bool (*launch)(void *user, const struct ptx_function *kernel, const unsigned grid[3],
                    const unsigned block[3]);
     bool (*block_begins)(void *user, const struct sim_block_event *event);
@@ -341,5 +355,9 @@ struct sim_observer {
     bool (*ended)(void *user);
     struct sim_observer *next;
 };
+struct sim;
+/* Waits until the observers with `later` have heard of all events so far. On their own thread, and
+ * for NULL, does nothing. */
+void sim_settle(struct sim *sim);
 
 #endif

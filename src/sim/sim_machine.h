@@ -213,6 +213,12 @@ struct sim_block {
     struct sim_bulks *bulks;          /* copies of its threads under way; NULL: none so far */
     struct sim_warpgroup *warpgroups; /* by number; NULL: no products so far */
     struct sim_barrier barriers[16];
+    /* sim_later.c: nothing has written its shared memory since the last barrier of all its threads;
+     * copies and other blocks may write it at any time. */
+    bool unwritten, written_later;
+    bool unheard; /* no observer hears of it; not set if these hear of different blocks */
+    /* By space: 1 + the value of `tellings` at which no observer needed accesses at once. */
+    uint64_t needless[SIM_PARAM + 1];
     bool unwatched; /* struct sim_options, watch_steps; or unchosen */
     bool unchosen;  /* it runs because another block of its cluster was chosen */
     struct sim_block *next;
@@ -224,15 +230,19 @@ static inline bool sim_hears(const struct sim_observer *o, const struct sim_warp
     return !w->block->unwatched && (!o->only || *o->only < 0 || *o->only == w->block->number);
 }
 
-/* The observers that have a given hook. */
-typedef VEC(struct sim_observer *) sim_listeners;
+/* The observers that have a given hook: those that may hear later, and the others. */
+struct sim_listeners {
+    VEC(struct sim_observer *) later, now;
+};
 
 struct sim {
     struct arena *arena;
     VEC(struct sim_allocation) allocations; /* the first SIM_FIRST_ALLOCATION are empty, */
     size_t skipped, skipped_end;            /* and these, of sim_skip */
     struct sim_observer *observers;
-    sim_listeners on_access, on_sync, on_async; /* of the current launch */
+    struct sim_later *later; /* NULL: all observers hear of events at once */
+    bool hears_later;        /* the second thread runs */
+    struct sim_listeners on_access, on_sync, on_async; /* of the current launch */
     const struct ptx_module *module;
     const struct source *source;
     VEC(const struct ptx_function *)
@@ -268,6 +278,8 @@ struct sim {
     uint32_t copies;      /* asynchronous copies so far; the next one's number */
     uint64_t stack_bytes; /* host bytes for calls and their local memory */
     bool counted;         /* an observer wants to know how often instructions were executed */
+    bool alike;           /* all observers hear of the same blocks */
+    uint64_t tellings;    /* of accesses and synchronisation, to observers that hear at once */
     bool told;            /* an observer wants to hear of each one; then a turn may end after any */
     bool late;
     int64_t land_after;                  /* of late copies: struct sim_options, async_after */
@@ -399,6 +411,13 @@ void sim_cluster_leave(struct sim *sim, struct sim_block *b);
 void sim_cluster_after_exit(struct sim_warp *w);
 uint32_t sim_cluster_special(const struct sim_warp *w, unsigned special);
 
+/* sim_tell.c */
+/* Returns true if an observer that hears at once needs accesses to this space. */
+bool sim_needs(struct sim_warp *w, enum sim_space space);
+/* Tell observers that may hear later, and the others. */
+void sim_tell_access_later(struct sim_warp *w, const struct sim_access *access);
+bool sim_tell_access_now(struct sim_warp *w, const struct sim_access *access);
+
 /* sim_memory.c */
 /* Returns the host address of `bytes` bytes at an address, generic or in a space; NULL: a fault. */
 uint8_t *sim_resolve(struct sim_warp *w, int lane, uint8_t window, uint64_t address, uint64_t bytes,
@@ -419,6 +438,27 @@ sim_handler *sim_builtin(const char *name);
 
 /* sim_schedule.c: runs all blocks of the grid. */
 void sim_run_blocks(struct sim *sim);
+/* Tells the observers whose `later` is as given. */
+bool sim_tell_block(const struct sim *sim, const struct sim_block_event *event, bool begins,
+                    bool later);
+
+/* sim_later.c: starts the second thread if the launch has run for long. */
+void sim_later_begin(struct sim *sim);
+/* Sends an event to the second thread, which runs. */
+/* A whole warp's access, as in a sparse event. */
+struct sim_row {
+    enum sim_space space;
+    bool strided;
+    uint64_t first;
+    int64_t apart;
+    const uint8_t *host, *values; /* values NULL: a read */
+};
+/* Returns false if the access does not fit into a row; then sim_later_access sends it. */
+bool sim_later_row(struct sim_warp *w, const struct sim_op *op, const struct sim_row *row);
+void sim_later_access(struct sim_warp *w, const struct sim_access *access);
+void sim_later_sync(struct sim_warp *w, const struct sim_sync_event *event);
+void sim_later_async(struct sim_warp *w, const struct sim_async_event *event);
+void sim_later_block(struct sim *sim, const struct sim_block_event *event, bool begins);
 
 /* Ends the launch. */
 void sim_over(struct sim *sim, enum sim_end end, const char *why);

@@ -402,6 +402,7 @@ static void look_for_mbarriers(struct sim_memcheck *c, const struct checked_bloc
     bool row = a->pattern == SIM_LINEAR && a->stride == bytes;
     if (row && !meets_mbarrier(b, a->address[0], bytes * SIM_LANES))
         return;
+    sim_spread(a);
     for (uint32_t m = a->mask; m; m &= m - 1) {
         int lane = __builtin_ctz(m);
         if (meets_mbarrier(b, a->address[lane], bytes)) {
@@ -421,6 +422,7 @@ static bool check_valid(struct sim_memcheck *c, struct checked_block *b, const s
         return true;
     if (whole_ranges(c, b, a))
         return true;
+    sim_spread(a);
     int bytes = a->matrix == SIM_LANEWISE ? a->bytes : 16;
     uint64_t previous = UINT64_MAX;
     for (uint32_t m = a->mask; m; m &= m - 1) {
@@ -610,6 +612,7 @@ static bool access_told(void *user, const struct sim_access *a)
     struct sim_memcheck *c = user;
     if (a->kind == SIM_WRITE && a->undefined && a->space <= SIM_LOCAL) {
         struct checked_block *b = sim_blocks_find(&c->blocks, home_of(a));
+        sim_spread(a);
         check_valid(c, b, a);
         stored_undefined(c, b, a);
         return true;
@@ -627,6 +630,22 @@ static bool access_told(void *user, const struct sim_access *a)
     if (a->space == SIM_SHARED && b && b->held.valid)
         look_for_mbarriers(c, b, a);
     return check_valid(c, b, a);
+}
+
+/* Memory without bytes that count as never written needs no look, except for mbarriers. */
+static bool needs(void *user, enum sim_space space, int64_t block)
+{
+    struct sim_memcheck *c = user;
+    const struct checked_block *b;
+    switch (space) {
+    case SIM_GLOBAL: return c->region_count > 0;
+    case SIM_PARAM: return c->parameters.bytes > 0;
+    case SIM_CONST: return false;
+    case SIM_LOCAL: return true;
+    case SIM_SHARED: break;
+    }
+    b = sim_blocks_find(&c->blocks, block);
+    return !b || b->shared.valid != b->shared.bytes || b->held.valid;
 }
 
 static void left_pending(struct sim_memcheck *c, const struct sim_sync_event *e,
@@ -777,9 +796,11 @@ struct sim_memcheck *sim_memcheck_new(struct arena *arena, struct sim_report *re
                                .report = report,
                                .blocks = {.forget = forget_block, .report = report},
                                .observer = {.user = c,
+                                            .spreads = true,
                                             .launch = sim_blocks_launch,
                                             .block_begins = block_begins,
                                             .block_ends = sim_blocks_ended,
+                                            .needs = needs,
                                             .access = access_told,
                                             .sync = sync_told,
                                             .async = async_told,

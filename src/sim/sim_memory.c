@@ -7,7 +7,6 @@
  * further. */
 #include "sim/sim_machine.h"
 
-#include <stddef.h>
 #include <string.h>
 
 void sim_addresses(const struct sim_warp *w, const struct sim_op *op, uint64_t address[SIM_LANES])
@@ -102,39 +101,26 @@ const char *sim_text_at(struct sim_warp *w, int lane, uint64_t address)
     return NULL;
 }
 
-/* --- telling --- */
-
-/* Tells each observer that asked for such events. */
-#define TELL(name, type, list, hook)                                                               \
-    bool name(struct sim_warp *w, type *event)                                                     \
-    {                                                                                              \
-        for (size_t i = 0; i < w->sim->list.count; i++) {                                          \
-            struct sim_observer *o = w->sim->list.data[i];                                         \
-            if (!sim_hears(o, w) || o->hook(o->user, event))                                       \
-                continue;                                                                          \
-            sim_over(w->sim, SIM_ASKED, "an observer asked to stop");                              \
-            w->state = SIM_CHOOSES;                                                                \
-            return false;                                                                          \
-        }                                                                                          \
-        return true;                                                                               \
-    }
-TELL(sim_tell_access, const struct sim_access, on_access, access)
-TELL(sim_tell_sync, struct sim_sync_event, on_sync, sync)
-TELL(sim_tell_async, struct sim_async_event, on_async, async)
-
 /* --- accesses --- */
 
 void sim_access_begin(const struct sim_warp *w, const struct sim_op *op,
                       const struct sim_want *want, struct sim_access *access)
 {
-    memset(access, 0, offsetof(struct sim_access, address));
+    access->space = SIM_GLOBAL;
     access->kind = want->kind;
     access->order = op->order;
     access->scope = op->scope;
     access->matrix = want->matrix;
     access->matrices = want->matrices;
+    access->pattern = SIM_UNSORTED;
+    access->stride = 0;
+    access->apart = 0;
     access->bytes = want->bytes;
     access->element = want->element;
+    access->group = 0;
+    access->away = 0;
+    access->across = NULL;
+    access->past_l1 = access->sparse = false;
     if (want->kind == SIM_READ)
         access->undefined = w->sim->traces && op->ins->op == PTX_LD ? &w->sim->loaded : NULL;
     else

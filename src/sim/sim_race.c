@@ -209,6 +209,8 @@ struct sim_races *sim_races_new(struct arena *arena, struct sim_report *report)
     r->report = report;
     r->blocks = (struct sim_blocks){.forget = forget_block, .report = report};
     r->observer = (struct sim_observer){.user = r,
+                                        .later = true,
+                                        .spreads = true,
                                         .launch = launch,
                                         .block_begins = begin_block,
                                         .block_ends = end_block,

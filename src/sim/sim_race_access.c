@@ -363,6 +363,7 @@ static void again(struct race_try *t, int issuer)
 static void check_access(struct sim_races *r, struct race_block *block, const struct sim_access *a)
 {
     struct race_try t = {.r = r, .a = a, .block = block};
+    sim_spread(a);
     t.warp = &t.block->warp[a->at.warp];
     t.copy = a->group ? race_copy_of(t.warp, a->group) : NULL;
     t.agent = a->group && !t.copy ? race_agent_of(t.block, a->group) : NULL;

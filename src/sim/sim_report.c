@@ -83,6 +83,7 @@ const char *sim_report_memory_name(const struct sim_report *r, enum sim_space sp
                                    uint64_t address)
 {
     const struct sim_allocation_event *m = sim_report_memory(r, space, address);
+    sim_settle(r->machine);
     return m && m->name ? ptx_plain_name(r->arena, m->name) : NULL;
 }
 
@@ -271,6 +272,7 @@ struct sim_finding *sim_report_again(struct sim_report *r, enum sim_found kind,
                                      const struct sim_place *a, const struct sim_place *b)
 {
     static struct sim_finding not_kept; /* represents findings above the limit; never read */
+    sim_settle(r->machine);
     struct sim_report_seen key = seen_of(kind, a, b);
     if (r->severity[kind] == SIM_IGNORED)
         return &not_kept;

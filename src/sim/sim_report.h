@@ -96,6 +96,9 @@ struct sim_report_array {
 
 struct sim_report {
     struct arena *arena;
+    /* The machine that settles before its own observers use the report; NULL: none. Findings so
+     * come in one order, and one thread at a time uses the arena. */
+    struct sim *machine;
     const struct ptx_module *module;   /* for the names of files; may be NULL */
     uint8_t severity[SIM_FOUND_COUNT]; /* enum sim_severity */
     unsigned grid[3], block[3];        /* of the launch; 0: not known */

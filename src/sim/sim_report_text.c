@@ -51,6 +51,7 @@ static struct shown_place place_of(const struct sim_report *r, const struct ptx_
 const char *sim_place_text(const struct sim_report *r, const struct ptx_instruction *ins,
                            struct loc where)
 {
+    sim_settle(r->machine);
     struct shown_place p = place_of(r, ins, where);
     return p.file ? arena_printf(r->arena, "%s:%d:%d", p.file, p.line, p.column) : "<unknown>";
 }
@@ -66,6 +67,7 @@ static struct shown_place call_of(const struct sim_report *r, const struct ptx_i
 
 const char *sim_call_text(const struct sim_report *r, const struct ptx_instruction *ins)
 {
+    sim_settle(r->machine);
     struct shown_place p = call_of(r, ins);
     return p.file ? arena_printf(r->arena, "%s:%d:%d", p.file, p.line, p.column) : NULL;
 }

@@ -50,10 +50,22 @@ static struct sim_block *new_block(struct sim *sim)
     return b;
 }
 
-static bool tell_block(struct sim *sim, const struct sim_block *b, bool begins)
+bool sim_tell_block(const struct sim *sim, const struct sim_block_event *event, bool begins,
+                    bool later)
+{
+    for (struct sim_observer *o = sim->observers; o; o = o->next) {
+        bool (*tell)(void *, const struct sim_block_event *) =
+            begins ? o->block_begins : o->block_ends;
+        if (o->later == later && tell && !tell(o->user, event))
+            return false;
+    }
+    return true;
+}
+
+static void tell_block(struct sim *sim, const struct sim_block *b, bool begins)
 {
     if (b->unchosen)
-        return true;
+        return;
     struct sim_block_event event = {b->number,
                                     b->warp_count,
                                     b->threads,
@@ -65,15 +77,12 @@ static bool tell_block(struct sim *sim, const struct sim_block *b, bool begins)
     for (int i = 0; i < b->warp_count; i++)
         if (b->warps[i].steps > event.warp_steps)
             event.warp_steps = b->warps[i].steps;
-    for (struct sim_observer *o = sim->observers; o; o = o->next) {
-        bool (*tell)(void *, const struct sim_block_event *) =
-            begins ? o->block_begins : o->block_ends;
-        if (tell && !tell(o->user, &event)) {
-            sim_over(sim, SIM_ASKED, "an observer asked to stop");
-            return false;
-        }
-    }
-    return true;
+    if (sim->hears_later)
+        sim_later_block(sim, &event, begins);
+    else
+        sim_tell_block(sim, &event, begins, true);
+    if (!sim_tell_block(sim, &event, begins, false))
+        sim_over(sim, SIM_ASKED, "an observer asked to stop");
 }
 
 static void begin_block(struct sim *sim)
@@ -93,6 +102,9 @@ static void begin_block(struct sim *sim)
     b->unwatched = o->watch_steps && sim->steps >= o->watch_steps && b->number % o->watch_every;
     b->unchosen = o->chosen && b->number != chosen;
     b->unwatched |= b->unchosen;
+    b->unwritten = b->written_later = false;
+    b->unheard = sim->alike && sim->observers && !sim_hears(sim->observers, b->warps);
+    memset(b->needless, 0, sizeof b->needless);
     sim->unwatched += b->unwatched;
     b->next = NULL;
     sim_bulks_forget(b);
@@ -189,6 +201,7 @@ static void ask_whether_to_go_on(struct sim *sim, struct sim_warp *w)
 static void limit_turn(struct sim *sim, struct sim_warp *w, int64_t steps)
 {
     ask_whether_to_go_on(sim, w);
+    sim_later_begin(sim);
     int64_t left = sim->step_limit - sim->steps;
     sim->turn_end = steps < left ? sim->steps + steps : sim->step_limit;
 }

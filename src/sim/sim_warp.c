@@ -460,11 +460,13 @@ void sim_tell_executed(struct sim *sim)
     }
 }
 
-static bool any_hears(const struct sim_warp *w, const sim_listeners *list)
+static bool any_hears(const struct sim_warp *w, const struct sim_listeners *list)
 {
     bool any = false;
-    for (size_t i = 0; i < list->count; i++)
-        any = any || sim_hears(list->data[i], w);
+    for (size_t i = 0; i < list->later.count; i++)
+        any = any || sim_hears(list->later.data[i], w);
+    for (size_t i = 0; i < list->now.count; i++)
+        any = any || sim_hears(list->now.data[i], w);
     return any;
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """run_twins.py TOOL FILE.cu: a CUDA program of programs/. Started with `broken`, it has a fault of each kind that its first line names, which
-`tilewright check` finds with its place and its launch; started with `clean`, it is silent, and the values are right."""
+`tilewright check` finds with its place and its launch, the same with any number of threads; started with `clean`, it is silent, and the values are
+right."""
 import json
 import os
 import re
@@ -30,6 +31,8 @@ def check_twins(tool, folder, source):
     clean = call([tool, "check", "--strict", "--", program, "clean"])
     expect(clean.status == 0 and clean.err == "", f"{name}: {clean}")
     broken = call([tool, "check", "--json", "--", program, "broken"])
+    said = {re.sub(r"at most \d+ KiB", "", str(call([tool, "check", "--threads", n, "--json", "--", program, "broken"]))) for n in "123"}
+    expect(len(said) == 1, f"{name}: --threads changes what is said: {said}")
     report = json.loads(broken.out)
     found = {f["kind"]: f for f in report["findings"] if f["fails"]}
     expect(broken.status == 1 and not report["ok"] and report["ended"], f"{name}: {broken}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Limits of `tilewright check -- PROGRAM` for a product by tiles: instructions of the host for each instruction of a warp, watched and not watched,
-as valgrind counts them; and the memory that it takes for each byte that the program allocates."""
+"""Limits of `tilewright check -- PROGRAM` for a product by tiles: instructions of the host for each instruction of a warp on one thread, watched and
+not watched, as valgrind counts them; and the memory that it takes for each byte that the program allocates."""
 import os
 import re
 import shutil
@@ -18,7 +18,7 @@ MEMORY = 3.5  # bytes for each byte that the program allocates
 def counted(tool, program, n, *options):
     """Returns the instructions that the host executes for a product of n x n values."""
     done = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", "--trace-children=yes", tool,
-                           "check", *options, "--", program, "clean", str(n)], check=True, capture_output=True, text=True)
+                           "check", "--threads", "1", *options, "--", program, "clean", str(n)], check=True, capture_output=True, text=True)
     return sum(int(count.replace(",", "")) for count in re.findall(r"I +refs: +([\d,]+)", done.stderr))
 
 

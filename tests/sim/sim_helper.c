@@ -92,8 +92,7 @@ void sim_case_done(struct sim_case *c, const char *kernel, int count, const uint
 uint64_t sim_case_buffer(struct sim_case *c, size_t bytes, const void *data)
 {
     static const char *const names[] = {"b0", "b1", "b2", "b3", "b4", "b5", "b6", "b7"};
-    static int next;
-    uint64_t address = sim_allocate(c->sim, bytes, data, names[next++ % 8]);
+    uint64_t address = sim_allocate(c->sim, bytes, data, names[c->buffers++ % 8]);
     assert_true(address);
     return address;
 }

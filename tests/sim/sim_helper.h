@@ -17,6 +17,7 @@ struct sim_case {
      * arguments. */
     struct sim_launch launch;
     enum sim_end end; /* outcome of the last launch */
+    int buffers;      /* allocated so far */
 };
 
 /* Reads and loads a program. If it has no .version, it gets the head .version 8.4, .target

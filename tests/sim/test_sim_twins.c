@@ -1,8 +1,11 @@
 /* Twins (tests/sim/twins): the broken one of each pair gives the finding that its first line
  * names, within a few orders of warps; the clean one gives none, or only the warning that it
  * names. Those of Hopper's instructions are written by hand, the others are made of twins.cu.
- * TW_TWIN=name runs one pair and prints the findings. */
+ * TW_TWIN=name runs one pair and prints the findings. With a second thread for the checks, all
+ * findings, counters and values are the same. */
+#include "base/platform.h"
 #include "sim/sim_barrier_check.h"
+#include "sim/sim_counters.h"
 #include "sim/sim_memcheck.h"
 #include "sim/sim_race.h"
 #include "sim_helper.h"
@@ -72,9 +75,25 @@ static void show(struct sim_case *c, const struct sim_report *report, const char
     print_message("%s: %s %s\n%s", name, ends[c->end], c->end ? sim_why(c->sim) : "", t.data);
 }
 
-static struct outcome run(struct twin *t, uint64_t seed, bool late)
+/* Copies all that a run says and leaves in memory. */
+static void say(struct text *said, struct sim_case *c, const struct sim_report *report,
+                const struct sim_counters *counters, uint64_t out)
+{
+    text_printf(said, "%s %s\n%lld steps, %lld waits ended\n", ends[c->end], sim_why(c->sim),
+                (long long)sim_steps(c->sim), (long long)sim_waits_ended(c->sim));
+    sim_report_text(said, report, false);
+    sim_report_json(said, report);
+    sim_counters_json(said, counters, c->module, NULL);
+    const uint32_t *words = sim_case_words(c, out, WORDS);
+    for (int i = 0; i < WORDS; i++)
+        text_printf(said, " %x", (unsigned)words[i]);
+}
+
+/* Runs with one thread, or with a second one for the checks. said not NULL: gets the text of `say`. */
+static struct outcome run(struct twin *t, uint64_t seed, bool late, int threads, struct text *said)
 {
     struct sim_case c;
+    struct arena later;
     struct sim_report report;
     static int in[WORDS], zero[WORDS];
     char path[512];
@@ -83,13 +102,19 @@ static struct outcome run(struct twin *t, uint64_t seed, bool late)
     snprintf(path, sizeof path, "%s%s.%s.ptx", FOLDER, t->name, t->broken ? "broken" : "clean");
     sim_case_open_file(&c, path);
     read_head(t, c.source.text);
-    sim_report_init(&report, &c.arena, c.module);
-    struct sim_races *races = sim_races_new(&c.arena, &report);
+    arena_init(&later, &allocator_libc, &c.out_of_memory);
+    sim_hear_later(c.sim, &later, threads);
+    sim_report_init(&report, &later, c.module);
+    report.machine = c.sim;
+    struct sim_races *races = sim_races_new(&later, &report);
+    struct sim_counters *counters = sim_counters_new(&later);
     struct sim_memcheck *memory = sim_memcheck_new(&c.arena, &report);
     struct sim_barrier_check *barriers = sim_barrier_check_new(&c.arena, &report);
     sim_observe(c.sim, sim_races_observer(races));
     sim_observe(c.sim, sim_memcheck_observer(memory));
     sim_observe(c.sim, sim_barrier_check_observer(barriers));
+    if (said)
+        sim_observe(c.sim, sim_counters_observer(counters));
     uint64_t values[3] = {sim_case_buffer(&c, sizeof zero, t->raw ? NULL : zero),
                           sim_case_buffer(&c, sizeof in, in), (uint64_t)t->n};
     tell_memory(memory, values[0], "out", !t->raw);
@@ -110,10 +135,13 @@ static struct outcome run(struct twin *t, uint64_t seed, bool late)
     }
     if (t->shown || (!t->broken && (o.more || o.end)))
         show(&c, &report, path + strlen(FOLDER));
+    if (said)
+        say(said, &c, &report, counters, values[0]);
     sim_races_free(races);
     sim_memcheck_free(memory);
     sim_barrier_check_free(barriers);
     sim_case_close(&c);
+    arena_free(&later);
     return o;
 }
 
@@ -123,7 +151,7 @@ static bool pair_fails(struct twin *t)
     enum sim_end end = SIM_DONE;
     t->broken = true;
     for (uint64_t seed = 0; seed < SEEDS && !found; seed++) {
-        struct outcome o = run(t, seed / 2, seed & 1);
+        struct outcome o = run(t, seed / 2, seed & 1, 1, NULL);
         found = o.found;
         end = o.end;
     }
@@ -132,15 +160,68 @@ static bool pair_fails(struct twin *t)
     t->broken = false;
     for (uint64_t seed = 0; seed < CLEAN_SEEDS && !fails; seed++)
         for (int late = 0; late < 2 && !fails; late++) {
-            struct outcome o = run(t, seed, late);
+            struct outcome o = run(t, seed, late, 1, NULL);
             fails = o.more || o.end != SIM_DONE;
         }
     return fails || !found;
 }
 
-static void twins(void **state)
+/* Returns the number of threads of this process, 0 if the system does not tell. */
+static int running_threads(void)
 {
-    (void)state;
+    DIR *tasks = opendir("/proc/self/task");
+    int count = 0;
+    while (tasks && readdir(tasks))
+        count++;
+    if (tasks)
+        closedir(tasks);
+    return count;
+}
+
+/* Returns true if runs of both twins say something else with more threads. */
+static bool texts_differ(struct twin *t)
+{
+    enum { ORDERS = 3 };
+    static jmp_buf no_memory;
+    struct arena arena;
+    bool differs = false;
+    arena_init(&arena, &allocator_libc, &no_memory);
+    if (setjmp(no_memory))
+        fail_msg("no memory");
+    for (int i = 0; i < 2 * ORDERS && !differs; i++) {
+        struct text one, more;
+        t->broken = i & 1;
+        text_init(&one, &arena);
+        text_init(&more, &arena);
+        run(t, (uint64_t)i / 2, i == 3, 1, &one);
+        run(t, (uint64_t)i / 2, i == 3, 2 + i % 3, &more);
+        differs = strcmp(one.data, more.data) != 0;
+        if (differs)
+            print_error("%s.%s, order %d: one thread\n%s\nmore threads\n%s\n", t->name,
+                        t->broken ? "broken" : "clean", i / 2, one.data, more.data);
+    }
+    arena_free(&arena);
+    return differs;
+}
+
+/* Also finds threads that runs leave. The first pair starts those of a sanitizer; a thread that was
+ * joined may take a moment to go. */
+static bool pair_differs(struct twin *t)
+{
+    enum { PATIENCE = 1 << 12 };
+    static int usual;
+    bool differs = texts_differ(t);
+    usual = usual ? usual : running_threads();
+    for (int i = 0; running_threads() > usual; i++) {
+        if (i == PATIENCE)
+            return true;
+        platform_yield();
+    }
+    return differs;
+}
+
+static void all_twins(bool (*fails)(struct twin *t))
+{
     const char *only = getenv("TW_TWIN");
     DIR *folder = opendir(FOLDER);
     assert_non_null(folder);
@@ -154,7 +235,7 @@ static void twins(void **state)
         if (only && strcmp(only, t.name) != 0)
             continue;
         count++;
-        failures += pair_fails(&t);
+        failures += fails(&t);
     }
     closedir(folder);
     print_message("%d pairs\n", count);
@@ -162,8 +243,20 @@ static void twins(void **state)
     assert_int_equal(failures, 0);
 }
 
+static void twins(void **state)
+{
+    (void)state;
+    all_twins(pair_fails);
+}
+
+static void threads(void **state)
+{
+    (void)state;
+    all_twins(pair_differs);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(twins)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(twins), cmocka_unit_test(threads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

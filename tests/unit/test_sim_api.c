@@ -583,6 +583,35 @@ static void memory_runs_out(void **state)
     assert_true(failures > 10);
 }
 
+/* Every allocation fails once, on either of two threads; the call after them says the same as on one
+ * thread. */
+static void memory_runs_out_on_two_threads(void **state)
+{
+    struct fixture *f = *state;
+    struct mirror m;
+    tw_sim_result r = tw_sim_result_init();
+    tw_sim_options o = {.size = sizeof o, .watch = TW_WATCH_ALL, .seed = 1};
+    tw_status s = TW_NO_MEMORY;
+    long failures = 0;
+    open_mirror(f, &m, racy);
+    assert_int_equal(tw_ptx_simulate(m.ptx, &m.launch, &o, &r), TW_FAULT);
+    char *report = strdup(r.report);
+    tw_context_free(f->ctx);
+    f->config.threads = 2;
+    assert_int_equal(tw_context_new(&f->config, &f->ctx), TW_OK);
+    open_mirror(f, &m, racy);
+    for (long at = 0; s == TW_NO_MEMORY; at++) {
+        f->memory.fail_from = f->memory.calls + at;
+        s = tw_ptx_simulate(m.ptx, &m.launch, &o, &r);
+        f->memory.fail_from = -1;
+        failures += s == TW_NO_MEMORY;
+    }
+    assert_int_equal(s, TW_FAULT);
+    assert_string_equal(r.report, report);
+    assert_true(failures > 10);
+    free(report);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)
 
 int main(void)
@@ -602,6 +631,7 @@ int main(void)
         TEST(tiles_run),
         TEST(it_can_be_cancelled),
         TEST(memory_runs_out),
+        TEST(memory_runs_out_on_two_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
