@@ -61,15 +61,16 @@ static bool own_part(struct emit *m, const struct expr *e, const struct tile *fr
 
 /* --- exchanges --- */
 
-/* The number, in the source's order, of the element that is at a place of the result. */
+/* The place in scratch of the element that is at a place of the result. apart: elements from one row of the source to the
+ * next. */
 static struct scalar source_of(struct emit *m, const struct expr *e, const struct type *from,
-                               struct held at)
+                               int64_t apart, struct held at)
 {
     int64_t columns = extent_of(from, 0), rows = extent_of(from, 1);
     const struct type *to = &e->type;
     struct scalar row = at.row, column = at.column;
     if (e->op == OP_RESHAPE || e->op == OP_ACCESS) {
-        row = emit_by(m, THREAD_MUL, row, extent_of(to, 0));
+        row = emit_by(m, THREAD_MUL, row, e->op == OP_ACCESS ? apart : extent_of(to, 0));
         return emit_op2(m, THREAD_ADD, DT_U32, row, column);
     }
     switch (e->op) {
@@ -87,7 +88,7 @@ static struct scalar source_of(struct emit *m, const struct expr *e, const struc
         break;
     default: break;
     }
-    return emit_op2(m, THREAD_ADD, DT_U32, emit_by(m, THREAD_MUL, row, columns), column);
+    return emit_op2(m, THREAD_ADD, DT_U32, emit_by(m, THREAD_MUL, row, apart), column);
 }
 
 static struct tile exchange(struct emit *m, const struct expr *e, const struct tile *from,
@@ -102,14 +103,18 @@ static struct tile exchange(struct emit *m, const struct expr *e, const struct t
     const bool is_part = e->op == OP_ACCESS;
     const struct window part = {{start[0], start[1]},
                                 {extent_of(&e->type, 1), extent_of(&e->type, 0)}};
-    struct scratch s = emit_scratch(m, t.dtype, 0, type_elements(is_part ? &e->type : type));
+    const struct type *kept = is_part ? &e->type : type;
+    /* The rows of a reshaped tile follow each other. */
+    struct scratch s = e->op == OP_RESHAPE ? emit_scratch(m, t.dtype, 0, type_elements(type))
+                                           : emit_scratch_rows(m, t.dtype, 0, extent_of(kept, 1),
+                                                               extent_of(kept, 0));
     emit_to_scratch(m, &s, from, type, is_part ? &part : NULL);
     emit_sync(m);
     int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
     for (int i = 0; i < parts; i++) {
         for (int j = 0; j < elements; j++) {
             struct held at = emit_held(m, &t, &e->type, i, j);
-            struct scalar number = source_of(m, e, type, at);
+            struct scalar number = source_of(m, e, type, s.columns, at);
             if (at.real.o.kind == THREAD_VALUE)
                 number = (struct scalar){
                     thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, DT_U32, DT_NONE, at.real.o,

@@ -21,7 +21,6 @@ HEAD = re.compile(r"^kernel\s+\w+.*?\n\{\n", re.M | re.S)
 REFUSED = {
     "lock`": ["arrive:wait_for_all", "arrive:in_turn", "cooperative:meet", "semaphores:turns", "workspace:sum_in_turn"],
     "print": ["print_formats:one_block", "print_values:show_values"],
-    "scan": ["reductions_scans:scans"],
     "a gather from a shared tile": ["scatter_gather:columns"],
     "a tile of": ["functions_any_shape:cubes", "random_numbers:noise", "shapes:shapes"],
 }
