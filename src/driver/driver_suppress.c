@@ -32,6 +32,8 @@ static const char *next_word(const char **at, const char *end, size_t *length)
 {
     while (*at < end && text_is_blank(**at))
         (*at)++;
+    if (*at < end && **at == '#') /* a comment */
+        *at = end;
     const char *word = *at;
     while (*at < end && !text_is_blank(**at))
         (*at)++;
@@ -66,9 +68,9 @@ static const char *unknown_kind(struct arena *a, const char *file, int line, con
 }
 
 /* Takes a line if it is about a call of the host. Returns false otherwise. */
-static bool take_line(struct arena *a, const char *at, const char *end)
+static bool take_line(struct arena *a, const char *file, int line, const char *at, const char *end)
 {
-    size_t length, place_length;
+    size_t length, place_length, more_length;
     const char *word = next_word(&at, end, &length);
     for (size_t i = 0; word && i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strlen(kinds[i]) != length || memcmp(kinds[i], word, length) != 0)
@@ -76,6 +78,11 @@ static bool take_line(struct arena *a, const char *at, const char *end)
         const char *place = next_word(&at, end, &place_length);
         struct suppression s = {kinds[i], place ? arena_string(a, place, place_length) : NULL};
         vec_push(a, &suppressions, s);
+        const char *more = next_word(&at, end, &more_length);
+        if (more)
+            report(arena_printf(a,
+                                "%s:%d: after '%s', a place or the end of the line: '%.*s' is more",
+                                file, line, kinds[i], (int)more_length, more));
         return true;
     }
     return false;
@@ -90,8 +97,8 @@ static void take_lines(struct arena *a, const char *file, char *text)
         const char *at = text;
         size_t length;
         const char *word = next_word(&at, end, &length);
-        bool taken = take_line(a, text, end);
-        if (word && *word != '#' && !taken && !is_of_launches(word, length)) {
+        bool taken = take_line(a, file, line, text, end);
+        if (word && !taken && !is_of_launches(word, length)) {
             report(unknown_kind(a, file, line, word, length));
             taken = true;
         }

@@ -62,6 +62,7 @@ static _Thread_local int not_found; /* the error of the last kernel that has no 
 
 int __cudaGetKernel(void **kernel, const void *host)
 {
+    *kernel = NULL;
     ENTER;
     int result;
     *kernel = runtime_function_of(host, &result);

@@ -31,15 +31,16 @@ def check_options(tool, folder):
         expect(none.status == 1 and f"error: not-launched: no launch was {said}, so nothing was checked" in none.err, none)
         expect("2 launches, of fill, twice" in none.err, none)
     with open(f"{folder}/known", "w") as f:
-        f.write("race count_plain\nsame-value\nstream-race main\n")
+        f.write("race count_plain\nsame-value\nstream-race main # known\n")
     for program in (race, streams):
         let = run("--suppress", f"{folder}/known", "--", program, "broken")
         expect(let.status == 0 and let.err == "", let)
     with open(f"{folder}/unknown", "w") as f:
-        f.write("# known\nrace\n\nnosuch main\n")
+        f.write("# known\nrace\n\nnosuch main\nleak main too # known\n")
     unknown = run("--suppress", f"{folder}/unknown", "--", race, "clean")
     expect(unknown.status == 1 and f"{folder}/unknown:4: no finding is called 'nosuch'; of calls there are stream-race, " in unknown.err, unknown)
-    expect("; of launches race, " in unknown.err and unknown.err.count("error: ") == 1, unknown)
+    expect("; of launches race, " in unknown.err and unknown.err.count("error: ") == 2, unknown)
+    expect(f"{folder}/unknown:5: after 'leak', a place or the end of the line: 'too' is more" in unknown.err, unknown)
     verbose = run("--verbose", "--", streams, "clean")
     expect(verbose.status == 0 and "stream_race: ok (2 launches)" in verbose.err, verbose)
     for words, said in ((["--grid", "2", "--", race], "--grid is not for programs"),
