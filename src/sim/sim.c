@@ -63,16 +63,20 @@ void sim_hold(struct sim *sim, uint64_t address, const void *data, size_t bytes,
     assert(a->owned && !sim_offset_of(address) && bytes <= a->size);
     memcpy(a->host, data, bytes);
     a->written = written;
+    a->told = false;
 }
 
 void sim_forget(struct sim *sim, uint64_t address)
 {
-    sim->allocations.data[sim_number_of(address)].initialised = false;
+    struct sim_allocation *a = &sim->allocations.data[sim_number_of(address)];
+    a->initialised = a->told = false;
 }
 
 void sim_hold_structs(struct sim *sim, uint64_t address)
 {
-    sim->allocations.data[sim_number_of(address)].structs = true;
+    struct sim_allocation *a = &sim->allocations.data[sim_number_of(address)];
+    a->structs = true;
+    a->told = false;
 }
 
 uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name)
@@ -92,6 +96,14 @@ void sim_release(struct sim *sim, uint64_t address)
     if (a->owned)
         from->resize(from->user, a->host, (size_t)a->size + 32, 0);
     *a = (struct sim_allocation){.name = a->name, .size = a->size, .freed = true};
+    const struct sim_allocation_event event = {.space = SIM_GLOBAL,
+                                               .address = address,
+                                               .bytes = a->size,
+                                               .name = a->name,
+                                               .initialised = true}; /* nothing is to be kept */
+    for (struct sim_observer *o = sim->observers; o; o = o->next)
+        if (o->allocated && o->wrote)
+            o->allocated(o->user, &event);
 }
 
 void sim_skip(struct sim *sim, int count)
@@ -132,6 +144,7 @@ void *sim_host(struct sim *sim, uint64_t address, size_t bytes)
     struct sim_allocation *a = allocation_with(sim, address, bytes);
     if (!a)
         return NULL;
+    a->told &= a->initialised;
     a->initialised = true; /* the caller may write through the pointer */
     return a->host + sim_offset_of(address);
 }
@@ -149,6 +162,7 @@ void sim_wrote(struct sim *sim, uint64_t address, size_t bytes)
     if (a->initialised)
         return;
     if (bytes == a->size) {
+        a->told &= a->initialised;
         a->initialised = true;
         return;
     }
@@ -172,6 +186,8 @@ void sim_observe(struct sim *sim, struct sim_observer *observer)
         end = &(*end)->next;
     observer->next = NULL;
     *end = observer;
+    for (size_t i = 0; i < sim->allocations.count; i++)
+        sim->allocations.data[i].told = false;
 }
 
 const char *sim_why(const struct sim *sim)
@@ -500,7 +516,9 @@ static bool tell_allocations(struct sim *sim)
             i = sim->skipped_end;
         if (i == sim->allocations.count)
             break;
-        const struct sim_allocation *a = &sim->allocations.data[i];
+        struct sim_allocation *a = &sim->allocations.data[i];
+        if (a->told || !a->host || a->freed)
+            continue;
         struct sim_allocation_event event = {.space = a->constant ? SIM_CONST : SIM_GLOBAL,
                                              .address = sim_address_of(i, 0),
                                              .bytes = a->size,
@@ -508,8 +526,9 @@ static bool tell_allocations(struct sim *sim)
                                              .initialised = a->initialised,
                                              .written = a->written,
                                              .structs = a->structs};
-        if (a->host && !a->freed && !tell_allocated(sim, &event))
+        if (!tell_allocated(sim, &event))
             return false;
+        a->told = true;
     }
     struct sim_allocation_event reserved = {.space = SIM_SHARED,
                                             .bytes = p->reserved_shared,

@@ -42,6 +42,7 @@ void sim_place(struct sim *sim, const struct ptx_variable *v, uint64_t address)
     bool added;
     a->variable = v;
     a->initialised = true;
+    a->told = false;
     a->constant = v->space == MOD_CONST;
     a->structs = v->type == MOD_B8;
     number_map_entry(sim->arena, &sim->variable_numbers, (uintptr_t)v, &added)->value = number;

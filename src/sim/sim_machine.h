@@ -18,6 +18,7 @@ struct sim_allocation {
     size_t written;   /* if not initialised: the number of written bytes at its start */
     bool structs;     /* as in struct sim_allocation_event */
     bool freed;       /* by the program: free() */
+    bool told;        /* the observers know all of this */
     const struct ptx_variable *variable;
 };
 

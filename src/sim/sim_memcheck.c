@@ -62,7 +62,8 @@ struct sim_memcheck {
     struct region *regions;
     size_t region_count, region_room;
     size_t last_region;
-    struct bits parameters; /* of this launch; without bytes: all are valid */
+    struct number_map region_at; /* by the number of the allocation: index + 1; 0: none */
+    struct bits parameters;      /* of this launch; without bytes: all are valid */
 };
 
 /* --- valid bits --- */
@@ -166,12 +167,31 @@ static struct region *region_of(struct sim_memcheck *c, uint64_t address)
     struct region *r = &c->regions[c->last_region];
     if (address - r->address < r->bits.bytes)
         return r;
-    for (size_t i = 0; i < c->region_count; i++)
-        if (address - c->regions[i].address < c->regions[i].bits.bytes) {
-            c->last_region = i;
-            return &c->regions[i];
-        }
-    return NULL;
+    const struct number_entry *at = number_map_find(&c->region_at, address / SIM_MOST_BYTES);
+    r = at && at->value ? &c->regions[at->value - 1] : NULL;
+    if (!r || address - r->address >= r->bits.bytes)
+        return NULL;
+    c->last_region = (size_t)at->value - 1;
+    return r;
+}
+
+static void set_index(struct sim_memcheck *c, uint64_t address, uint64_t index)
+{
+    bool added;
+    number_map_entry(c->arena, &c->region_at, address / SIM_MOST_BYTES, &added)->value = index;
+}
+
+/* Removes a region; the last one takes its place. */
+static void remove_region(struct sim_memcheck *c, struct region *r)
+{
+    set_index(c, r->address, 0);
+    bits_free(c->arena, &r->bits);
+    c->last_region = 0;
+    const struct region *last = &c->regions[--c->region_count];
+    if (r == last)
+        return;
+    *r = *last;
+    set_index(c, r->address, (uint64_t)(r - c->regions) + 1);
 }
 
 /* Returns the bits of a lane's access and the offset in them; NULL: nothing to check. */
@@ -210,6 +230,7 @@ static struct region *add_region(struct sim_memcheck *c, const struct sim_alloca
     }
     struct region *made = &c->regions[c->region_count++];
     *made = (struct region){e->address, {.bytes = e->bytes}};
+    set_index(c, e->address, c->region_count);
     return made;
 }
 
@@ -734,15 +755,11 @@ static bool allocated(void *user, const struct sim_allocation_event *e)
         take_parameter(c, e);
     if (e->space != SIM_GLOBAL)
         return true;
-    size_t i = 0;
-    while (i < c->region_count && c->regions[i].address != e->address)
-        i++;
-    bool known = i < c->region_count;
-    if (known && (e->initialised || c->regions[i].bits.bytes != e->bytes)) {
-        bits_free(c->arena, &c->regions[i].bits);
-        c->regions[i] = c->regions[--c->region_count];
-        c->last_region = 0;
-        known = false;
+    const struct number_entry *at = number_map_find(&c->region_at, e->address / SIM_MOST_BYTES);
+    struct region *known = at && at->value ? &c->regions[at->value - 1] : NULL;
+    if (known && (e->initialised || known->bits.bytes != e->bytes)) {
+        remove_region(c, known);
+        known = NULL;
     }
     if (known || e->initialised)
         return true;

@@ -262,9 +262,12 @@ bool sim_reach_at(struct sim_warp *w, const struct sim_op *op, uint32_t mask,
             good |= UINT32_C(1) << lane;
             continue;
         }
-        fault.kind = !host[lane]                                    ? SIM_OUTSIDE
-                     : told[lane] & ((uint64_t)want->alignment - 1) ? SIM_MISALIGNED
-                                                                    : SIM_READ_ONLY;
+        /* beyond an end, the address may be misaligned, too, which a GPU finds first */
+        bool begins = host[lane] ||
+                      sim_resolve(w, lane, op->space, address[lane], 1, &space[lane], &told[lane]);
+        fault.kind = begins && told[lane] & ((uint64_t)want->alignment - 1) ? SIM_MISALIGNED
+                     : !host[lane]                                          ? SIM_OUTSIDE
+                                                                            : SIM_READ_ONLY;
         if (!sim_fault_at(w, op, &fault))
             return false;
         memset(w->sim->nowhere, 0, sizeof w->sim->nowhere);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Limits of `tilewright check -- PROGRAM` for a product by tiles: instructions of the host for each instruction of a warp on one thread, watched and
-not watched, as valgrind counts them; and the memory that it takes for each byte that the program allocates."""
+not watched, as valgrind counts them; those that an allocation adds to a launch which does not use it; and the memory that it takes for each byte that
+the program allocates."""
 import os
 import re
 import shutil
@@ -12,13 +13,14 @@ from app_runner import SKIPPED, build, libraries
 from tile_runner import call, expect
 
 WATCHED, UNWATCHED = 850, 260  # instructions of the host for each of a warp
+ALLOCATION = 20  # instructions of the host that an unused allocation adds to a launch
 MEMORY = 3.5  # bytes for each byte that the program allocates
 
 
-def counted(tool, program, n, *options):
-    """Returns the instructions that the host executes for a product of n x n values."""
+def counted(tool, *arguments):
+    """Returns the instructions that the host executes for `check` with these arguments."""
     done = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", "--trace-children=yes", tool,
-                           "check", "--threads", "1", *options, "--", program, "clean", str(n)], check=True, capture_output=True, text=True)
+                           "check", "--threads", "1", *arguments], check=True, capture_output=True, text=True)
     return sum(int(count.replace(",", "")) for count in re.findall(r"I +refs: +([\d,]+)", done.stderr))
 
 
@@ -46,8 +48,15 @@ def main():
         small, large = 32, 128
         more = warp_instructions(tool, program, large) - warp_instructions(tool, program, small)
         for limit, options in ((WATCHED, ["--limit", "0"]), (UNWATCHED, ["--launch", "1"])):
-            each = (counted(tool, program, large, *options) - counted(tool, program, small, *options)) / more
+            each, least = (counted(tool, *options, "--", program, "clean", str(n)) for n in (large, small))
+            each = (each - least) / more
             expect(each < limit, f"{' '.join(options)}: {each:.0f} instructions for each of a warp, and {limit} are the limit")
+        launches = build(folder, "launches.cu", "-arch=sm_80")
+        allocations, count = 2000, 50
+        each, least = (counted(tool, "--", launches, str(some), str(2 * count)) - counted(tool, "--", launches, str(some), str(count))
+                       for some in (allocations, 1))
+        each = (each - least) / (allocations * count)
+        expect(each < ALLOCATION, f"{each:.0f} instructions of a launch for each allocation, and {ALLOCATION} are the limit")
         small, large = 64, 512
         each = (peak_bytes(tool, program, large) - peak_bytes(tool, program, small)) / (3 * 4 * (large**2 - small**2))
         expect(each < MEMORY, f"{each:.1f} bytes for each byte of the program, and {MEMORY} are the limit")
