@@ -2,7 +2,13 @@
 #include "nvptx/nvptx_own.h"
 #include "target/targets.h"
 
-enum { MAP_BYTES = 128, MAP_ALIGNMENT = 64, MEMORY_ALIGNMENT = 1024, MOST_GUARDED = 24 };
+enum {
+    MAP_BYTES = 128,
+    MAP_ALIGNMENT = 64,
+    MEMORY_ALIGNMENT = 1024,
+    MOST_GUARDED = 24,
+    MOST_GUARDED_OF_THREADS = 12
+};
 
 /* A loop around the operation that is emitted. */
 struct nvptx_loop {
@@ -174,10 +180,11 @@ static bool is_long(enum thread_opcode op)
 
 /* Returns whether the region can be done in line, its effects guarded: no thread is sent around a few instructions,
  * and the assembler schedules them with their neighbours. */
-static bool can_guard(const struct thread_operation *op)
+static bool can_guard(const struct nvptx *n, const struct thread_operation *op)
 {
+    const size_t most = n->function->shape[0] ? MOST_GUARDED_OF_THREADS : MOST_GUARDED;
     if (op->regions.count != 1 || op->results.count != 0 ||
-        op->regions.data[0]->operations.count > MOST_GUARDED)
+        op->regions.data[0]->operations.count > most)
         return false;
     for (size_t i = 0; i < op->regions.data[0]->operations.count; i++)
         switch (op->regions.data[0]->operations.data[i]->op) {
@@ -260,7 +267,7 @@ static void emit_if(struct nvptx *n, const struct thread_operation *op)
         emit_guarded_loads(n, op, condition);
         return;
     }
-    if (can_guard(op)) {
+    if (can_guard(n, op)) {
         n->guard = condition;
         region(n, op->regions.data[0]);
         n->guard.kind = PTX_NOTHING;

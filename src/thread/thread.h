@@ -188,6 +188,8 @@ void thread_unroll(struct arena *a, struct thread_function *f);
 const struct thread_operation *thread_only_continue(const struct thread_operation *loop);
 /* Moves scalars that do not change in a loop out of it. */
 void thread_hoist(struct arena *a, struct thread_function *f);
+/* Moves integers that short branches compute before them. thread_lift.c */
+void thread_lift(struct arena *a, struct thread_function *f);
 /* Reaches elements of memory by stepped pointers and constant distances. Requires that invariant scalars were hoisted;
  * leaves scalars that thread_number and thread_drop_unused make fewer. thread_reach.c */
 void thread_reach(struct arena *a, struct thread_function *f);

@@ -19,6 +19,7 @@ void thread_optimise(struct arena *a, struct thread_function *f)
 void thread_optimise_elements(struct arena *a, struct thread_function *f)
 {
     thread_unroll(a, f);
+    thread_lift(a, f);
     make_scalars_few(a, f);
     thread_reach(a, f);
     make_scalars_few(a, f);

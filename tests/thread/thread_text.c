@@ -36,12 +36,19 @@ static const struct {
     const char *name;
     void (*run)(struct arena *a, struct thread_function *f);
 } passes[] = {
-    {"--optimised", thread_optimise},         {"--ptx", thread_optimise},
-    {"--elements", thread_optimise_elements}, {"--plain", thread_add_fences},
-    {"--pass=unroll", thread_unroll},         {"--pass=number", thread_number},
-    {"--pass=hoist", thread_hoist},           {"--pass=reach", thread_reach},
-    {"--pass=combine", thread_combine},       {"--pass=drop_unused", thread_drop_unused},
-    {"--pass=add_fences", thread_add_fences}, {"--pass=fuse", thread_fuse},
+    {"--optimised", thread_optimise},
+    {"--ptx", thread_optimise},
+    {"--elements", thread_optimise_elements},
+    {"--plain", thread_add_fences},
+    {"--pass=unroll", thread_unroll},
+    {"--pass=number", thread_number},
+    {"--pass=hoist", thread_hoist},
+    {"--pass=reach", thread_reach},
+    {"--pass=combine", thread_combine},
+    {"--pass=drop_unused", thread_drop_unused},
+    {"--pass=add_fences", thread_add_fences},
+    {"--pass=fuse", thread_fuse},
+    {"--pass=lift", thread_lift},
     {"--pass=reuse", thread_reuse},
 };
 
