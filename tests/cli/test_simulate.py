@@ -806,6 +806,22 @@ def test_tile(s, kernels):
         fail(f"check --json of a .tile: {found}")
 
 
+def test_threads(s, kernels):
+    """Commands print the same on one thread and with a second one; only times differ."""
+    s.write("mirror.ptx", CLEAN)
+    s.write("racy.ptx", RACY)
+    s.write("outside.ptx", OUTSIDE)
+    sizes = ["--fill", "rand", "--device", "sim", "--counters"]
+    commands = [["run", "mirror.ptx", *arguments(), "--counters"], ["check", "racy.ptx", *arguments(), "--counters"],
+                ["check", "outside.ptx", *arguments(), "--counters"],
+                ["run", os.path.join(kernels, "matmul", "async.tile"), "--set", "m=70,n=40,k=50", "--copies", "late", *sizes],
+                ["run", os.path.join(kernels, "fused", "softmax.tile"), "--set", "rows=40,cols=300", "--seed", "5", *sizes]]
+    for words in commands:
+        said = {re.sub(r'"\w*seconds": [^,}]*', "", str(s.call(*words, "--json", "--threads", n))) for n in "123"}
+        if len(said) != 1 or "warp_instructions" not in said.pop():
+            fail(f"{' '.join(words)}: --threads changes what is said: {said}")
+
+
 def test_cuda(s):
     for compiler in CUDA_COMPILERS:
         if not cuda_compiler(compiler):
@@ -847,6 +863,7 @@ def main():
         test_refused(s)
         test_truncated(s)
         test_tile(s, kernels)
+        test_threads(s, kernels)
         test_cuda(s)
 
 

@@ -138,7 +138,7 @@ static void map_of(const struct array *a, enum dtype type, int rank, int box_row
 /* --- launches --- */
 
 struct case_of {
-    struct arena arena;
+    struct arena arena, later; /* later: of the report and of observers that hear later */
     jmp_buf out_of_memory;
     struct diag diag;
     struct sim *sim;
@@ -164,19 +164,22 @@ static bool load(struct case_of *c, const char *text, struct source *source)
     if (!m || !ptx_verify(m, &c->diag))
         return false;
     c->sim = sim_new(&c->arena);
-    sim_report_init(&c->report, &c->arena, m);
+    const char *threads = getenv("TW_TEST_THREADS");
+    sim_hear_later(c->sim, &c->later, threads ? atoi(threads) : 1);
+    sim_report_init(&c->report, &c->later, m);
+    c->report.machine = c->sim;
     return sim_load(c->sim, m, source, &c->diag);
 }
 
 static void watch(struct case_of *c)
 {
-    c->races = sim_races_new(&c->arena, &c->report);
+    c->races = sim_races_new(&c->later, &c->report);
     c->memory = sim_memcheck_new(&c->arena, &c->report);
     c->barriers = sim_barrier_check_new(&c->arena, &c->report);
     sim_observe(c->sim, sim_races_observer(c->races));
     sim_observe(c->sim, sim_memcheck_observer(c->memory));
     sim_observe(c->sim, sim_barrier_check_observer(c->barriers));
-    c->counters = sim_counters_new(&c->arena);
+    c->counters = sim_counters_new(&c->later);
     sim_observe(c->sim, sim_counters_observer(c->counters));
 }
 
@@ -331,6 +334,7 @@ static void close_case(struct case_of *c)
     for (int i = 0; i < 4; i++)
         free(c->array[i].data);
     arena_free(&c->arena);
+    arena_free(&c->later);
 }
 
 struct hopper_outcome hopper_run(const struct hopper_program *p, const char *text,
@@ -341,6 +345,7 @@ struct hopper_outcome hopper_run(const struct hopper_program *p, const char *tex
     struct source source;
     memset(&c, 0, sizeof c);
     arena_init(&c.arena, &allocator_libc, &c.out_of_memory);
+    arena_init(&c.later, &allocator_libc, &c.out_of_memory);
     if (setjmp(c.out_of_memory))
         fail_msg("no memory");
     o.read = load(&c, text, &source);

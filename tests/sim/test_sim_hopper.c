@@ -1,6 +1,6 @@
 /* The programs of tests/hopper on the simulator: right values at whole and ragged sizes, copies
  * and products as early and as late as the rules allow, warps in several orders.
- * No check finds anything. TW_HOPPER=FILE runs one program. */
+ * No check finds anything. TW_HOPPER=FILE runs one program. TW_TEST_THREADS=2: with a second thread. */
 #include "hopper_program.h"
 
 #include <setjmp.h>

@@ -1,6 +1,7 @@
 /* Random tile programs: lowered and printed; the simulator runs the text with all checks, with
  * warps in turn and in random order; the results are compared with the CPU engine's for the same
- * program. 5,000 programs, 25 times as many with TW_TEST_LONG. */
+ * program. 5,000 programs, 25 times as many with TW_TEST_LONG. TW_TEST_THREADS=2: the checks have a second
+ * thread. */
 #include "lower_compare.h"
 #include "random_products.h"
 #include "random_tiles.h"
@@ -24,6 +25,7 @@ enum { TILES = 1500, PRODUCTS = 400, LONGER = 25 };
 static uint64_t order; /* order of warps in the next launch; even: copies complete late */
 
 struct machine {
+    struct arena later; /* of the report and of observers that hear later */
     struct sim *sim;
     struct sim_report report;
     struct sim_races *races;
@@ -33,9 +35,13 @@ struct machine {
 
 static void open_machine(struct machine *m, struct arena *arena, const struct ptx_module *module)
 {
+    const char *threads = getenv("TW_TEST_THREADS");
     m->sim = sim_new(arena);
-    sim_report_init(&m->report, arena, module);
-    m->races = sim_races_new(arena, &m->report);
+    arena_init(&m->later, arena->allocator, arena->out_of_memory);
+    sim_hear_later(m->sim, &m->later, threads ? atoi(threads) : 1);
+    sim_report_init(&m->report, &m->later, module);
+    m->report.machine = m->sim;
+    m->races = sim_races_new(&m->later, &m->report);
     m->memory = sim_memcheck_new(arena, &m->report);
     m->barriers = sim_barrier_check_new(arena, &m->report);
     sim_observe(m->sim, sim_races_observer(m->races));
@@ -49,6 +55,7 @@ static void close_machine(struct machine *m)
     sim_memcheck_free(m->memory);
     sim_barrier_check_free(m->barriers);
     sim_free(m->sim);
+    arena_free(&m->later);
 }
 
 /* Returns the module parsed from the printed program. */
