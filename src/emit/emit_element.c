@@ -63,6 +63,22 @@ struct thread_operand emit_shared_at(struct emit *m, const struct sym *s,
 
 /* --- a thread's own arrays --- */
 
+/* Returns whether all indices are constants. *number: of the element, row-major; -1: there is none. */
+static bool is_known(const struct type *t, const struct scalar *indices, int64_t *number)
+{
+    bool inside = true;
+    *number = 0;
+    for (int i = 0; i < t->rank; i++) {
+        const struct thread_operand *o = &indices[i].o;
+        if (o->kind != THREAD_INTEGER)
+            return false;
+        inside &= o->integer >= 0 && o->integer < t->extent[i];
+        *number = *number * t->extent[i] + o->integer;
+    }
+    *number = inside ? *number : -1;
+    return true;
+}
+
 /* Returns whether element `number` of the array has the indices: a bool, which is a constant if they are. */
 static struct scalar is_element(struct emit *m, const struct type *t, int64_t number,
                                 const struct scalar *indices)
@@ -110,6 +126,11 @@ static struct scalar load_own(struct emit *m, const struct expr *e, const struct
     const struct type *t = &e->sym->type;
     struct scalar found = otherwise;
     bool any = false;
+    int64_t number;
+    if (is_known(t, indices, &number))
+        return number < 0
+                   ? otherwise
+                   : choose(m, inside, (struct scalar){v->slots[number].o, t->dtype}, otherwise);
     for (int i = 0; i < v->count && !m->failed; i++) {
         struct scalar is = is_element(m, t, i, indices), value = {v->slots[i].o, t->dtype};
         if (is.o.kind != THREAD_VALUE && !is.o.integer)
@@ -125,7 +146,12 @@ static void store_own(struct emit *m, const struct expr *e, const struct scalar 
 {
     struct variable *v = own_array(m, e, indices);
     const struct type *t = &e->sym->type;
-    for (int i = 0; i < v->count && !m->failed; i++) {
+    int64_t number, first = 0, end = v->count;
+    if (is_known(t, indices, &number)) {
+        first = number < 0 ? end : number;
+        end = number < 0 ? end : number + 1;
+    }
+    for (int64_t i = first; i < end && !m->failed; i++) {
         struct scalar is = is_element(m, t, i, indices);
         is = emit_op2(m, THREAD_AND, DT_BOOL, is, inside);
         v->slots[i].o = choose(m, is, value, (struct scalar){v->slots[i].o, t->dtype}).o;
