@@ -268,11 +268,31 @@ int cuGraphCreate(void **graph, unsigned flags)
     return *graph ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
 }
 
+static bool is_captured(const struct driver_graph *g);
+
+/* Returns true if a capture in progress adds to a graph inside of the node. */
+static bool has_capture(const struct driver_node *n)
+{
+    const struct driver_task *t = &n->task;
+    bool captured = t->kind == TASK_GRAPH && is_captured(t->graph);
+    for (unsigned i = 0; t->kind == TASK_CONDITIONAL && i < t->body_count; i++)
+        captured = captured || is_captured(t->bodies[i]);
+    return captured;
+}
+
+static bool is_captured(const struct driver_graph *g)
+{
+    bool captured = g->captured;
+    for (int i = 0; i < g->nodes.count; i++)
+        captured = captured || has_capture(g->nodes.list[i]);
+    return captured;
+}
+
 int cuGraphDestroy(void *graph)
 {
     ENTER;
     struct driver_graph *g = driver_graph_of(graph);
-    if (!g || g->owned || g->captured || g->ready)
+    if (!g || g->owned || g->ready || is_captured(g))
         return DRIVER_INVALID_VALUE;
     driver_graph_free(g);
     return DRIVER_SUCCESS;
@@ -305,7 +325,7 @@ int cuGraphDestroyNode(void *node)
 {
     IN_CONTEXT;
     struct driver_node *n = driver_node_of(node);
-    if (!n || n->graph->ready)
+    if (!n || n->graph->ready || has_capture(n))
         return DRIVER_INVALID_VALUE;
     if (n->graph->has_memory)
         return DRIVER_NOT_SUPPORTED;

@@ -173,6 +173,10 @@ static void refused()
     GOOD(cudaGraphAddNode(&node, graph, NULL, EDGE_DATA 0, &p));
     cudaGraph_t body = p.conditional.phGraph_out[0];
     SAME(cudaGraphDestroy(body), cudaErrorInvalidValue);
+    GOOD(cudaStreamBeginCaptureToGraph(stream, body, NULL, NULL, 0, cudaStreamCaptureModeRelaxed));
+    SAME(cudaGraphDestroy(graph), cudaErrorInvalidValue); // while the capture adds to its body
+    SAME(cudaGraphDestroyNode(node), cudaErrorInvalidValue);
+    GOOD(cudaStreamEndCapture(stream, NULL));
     SAME(cudaGraphNodeSetParams(node, &p), cudaErrorInvalidValue);
     SAME(cudaGraphClone(&clone, graph), cudaErrorNotSupported);
     SAME(cudaGraphAddChildGraphNode(&none, outer, NULL, 0, graph), cudaErrorNotSupported);
