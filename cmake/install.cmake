@@ -52,7 +52,7 @@ install(CODE "
     if(EXISTS \"${written}/_tilewright\")
         file(INSTALL \"${written}/_tilewright\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/\${zsh}\")
     endif()
-    file(INSTALL \"${PROJECT_SOURCE_DIR}/python/tilewright.py\"
+    file(INSTALL \"${PROJECT_SOURCE_DIR}/python/tilewright.py\" \"${PROJECT_SOURCE_DIR}/python/tilewright_pytest.py\"
          DESTINATION \"\${CMAKE_INSTALL_PREFIX}/\${python}\")")
 
 # Documents keep their folders; kernels and examples are installed elsewhere, and links in the documents are changed to lead

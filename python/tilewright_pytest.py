@@ -1,0 +1,64 @@
+"""A plug-in of pytest that checks PTX, from any compiler, in tests on machines without a GPU.
+
+    pytest -p tilewright_pytest [--tilewright PROGRAM]
+
+    def test_scale(check_ptx):
+        ptx = scale.inspect_asm(signature)      # Numba
+        ptx = scale.warmup(...).asm["ptx"]      # Triton
+        check_ptx(ptx, grid=4, block=256, args=[numpy.ones(1000, "float32"), "f32[1000]:none", "i32:1000"])
+
+The fixture runs `tilewright check` on one launch. The test fails with the findings if there are any.
+"""
+import os
+import subprocess
+import tempfile
+
+import pytest
+
+
+def pytest_addoption(parser):
+    parser.addoption("--tilewright", default="tilewright", metavar="PROGRAM", help="the tilewright that check_ptx runs")
+
+
+def _sizes(value):
+    return ",".join(str(v) for v in value) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _argument(value, folder, number):
+    """Returns a word for --arg: a text as it is, an array as a file, None as a null pointer."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return value
+    if not hasattr(value, "__array_interface__"):
+        raise TypeError(f"argument {number} is {value!r}: write a number with its type, as \"i32:{value}\"")
+    import numpy  # only a caller with arrays has it
+    path = os.path.join(folder, f"argument_{number}.npy")
+    numpy.save(path, value)
+    return f"@{path}"
+
+
+def check(ptx, grid=1, block=1, args=(), kernel=None, shared=0, options=(), program="tilewright"):
+    """Checks one launch of a kernel in PTX (text or bytes). Raises AssertionError with the findings, or ValueError if the launch is wrong."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "module.ptx")
+        with open(path, "wb") as f:
+            f.write(ptx if isinstance(ptx, bytes) else ptx.encode())
+        words = [word for i, value in enumerate(args) for word in ("--arg", _argument(value, folder, i))]
+        chosen = ["--kernel", kernel] if kernel else []
+        dynamic = ["--shared", str(shared)] if shared else []
+        done = subprocess.run([program, "check", path, *chosen, "--grid", _sizes(grid), "--block", _sizes(block), *dynamic, *words, *options],
+                              capture_output=True, text=True, check=False)
+    said = (done.stderr + done.stdout).replace(f"{folder}/", "")
+    if done.returncode == 1:
+        raise AssertionError(f"tilewright found:\n{said}")
+    if done.returncode:
+        raise ValueError(f"tilewright cannot check this launch:\n{said}")
+
+
+@pytest.fixture
+def check_ptx(request):
+    """Returns the function `check` of this module, for the program of --tilewright."""
+    def checked(ptx, **launch):
+        return check(ptx, program=request.config.getoption("--tilewright"), **launch)
+    return checked
