@@ -2,21 +2,32 @@
  * nothing, and thread_number then finds what is computed elsewhere, too. Loads and floats stay. */
 #include "thread/thread.h"
 
-enum { MOST_OPERATIONS = 12 };
+enum { MOST_OPERATIONS = 12, MOST_INTEGERS = 12 };
 
 struct lifting {
     struct arena *arena;
     bool *inside; /* by number of a value: it is defined in the branch and stays there */
 };
 
-/* Returns whether a branch is short: one arm of a few operations, and another that at most gives values. */
+static bool is_integer(const struct thread_operation *op)
+{
+    return thread_op_table[op->op].effects == THREAD_PURE && op->results.count == 1 &&
+           op->results.data[0]->type.count == 1 && dtype_is_int(op->types[0]) &&
+           op->op != THREAD_PHILOX && op->op != THREAD_UNDEFINED;
+}
+
+/* Returns whether a branch is short: one arm of a few operations besides integers, and another that at most gives values. */
 static bool is_short(const struct thread_operation *op)
 {
-    if (op->op != THREAD_IF || op->regions.data[0]->operations.count > MOST_OPERATIONS)
+    size_t count = 0;
+    if (op->op != THREAD_IF)
         return false;
-    for (size_t i = 0; i < op->regions.data[0]->operations.count; i++)
-        if (op->regions.data[0]->operations.data[i]->regions.count)
+    for (size_t i = 0; i < op->regions.data[0]->operations.count; i++) {
+        const struct thread_operation *inner = op->regions.data[0]->operations.data[i];
+        count += !is_integer(inner);
+        if (inner->regions.count || count > MOST_OPERATIONS || i >= MOST_OPERATIONS + MOST_INTEGERS)
             return false;
+    }
     return op->regions.count < 2 || (op->regions.data[1]->operations.count == 1 &&
                                      op->regions.data[1]->operations.data[0]->op == THREAD_YIELD);
 }
@@ -24,9 +35,7 @@ static bool is_short(const struct thread_operation *op)
 /* Returns whether the operation is one on integers, which is defined for any operands. */
 static bool can_move(const struct lifting *g, const struct thread_operation *op)
 {
-    if (thread_op_table[op->op].effects != THREAD_PURE || op->results.count != 1 ||
-        op->results.data[0]->type.count != 1 || !dtype_is_int(op->types[0]) ||
-        op->op == THREAD_UNDEFINED || op->op == THREAD_PHILOX)
+    if (!is_integer(op))
         return false;
     const bool divides = op->op == THREAD_DIV || op->op == THREAD_REM || op->op == THREAD_CDIV;
     if (divides && op->operands.data[1].kind != THREAD_INTEGER)

@@ -212,6 +212,16 @@ static uint32_t depth_of(const struct reaching *g, const struct term *t)
     return depth;
 }
 
+/* Returns the number of regions around the innermost leaf. */
+static uint32_t level_of(const struct reaching *g, const struct term *t)
+{
+    uint32_t level = 0;
+    for (uint32_t i = 0; i < t->count; i++)
+        if (g->info.data[t->leaf[i]].level > level)
+            level = g->info.data[t->leaf[i]].level;
+    return level;
+}
+
 static struct sum sum_of(struct reaching *g, const struct thread_operand *o, bool narrow,
                          bool words, int level);
 
@@ -512,9 +522,20 @@ static int plain_term(const struct reaching *g, const struct sum *s, const struc
 static struct thread_operand sum_terms(struct reaching *g, struct frame *f, const struct sum *s,
                                        const struct frame *loop)
 {
-    struct sum before = {.narrow = s->narrow};
+    struct sum before = {.narrow = s->narrow}, rest = before;
     struct thread_operand v = thread_integer(0);
     bool any = false;
+    for (int i = 0; f->brief && i < s->count; i++)
+        add_term(level_of(g, &s->term[i]) < f->level ? &before : &rest, s->term[i]);
+    if (before.count > 0 &&
+        rest.count > 0) { /* what is known before the branch is computed there */
+        v = place(g, f->outer, &before);
+        for (int i = 0; i < rest.count; i++)
+            v = add_operation(g, f, THREAD_ADD, type_of(s->narrow), DT_NONE, v,
+                              term_value(g, f, &rest.term[i], s->narrow), 2);
+        return v;
+    }
+    before.count = 0;
     for (int i = 0; loop && i < s->count; i++)
         if (depth_of(g, &s->term[i]) < loop->depth)
             add_term(&before, s->term[i]);
@@ -567,9 +588,8 @@ static struct frame *frame_before(const struct reaching *g, struct frame *f, con
 {
     uint32_t level = 0;
     for (int i = 0; i < s->count; i++)
-        for (uint32_t j = 0; j < s->term[i].count; j++)
-            if (g->info.data[s->term[i].leaf[j]].level > level)
-                level = g->info.data[s->term[i].leaf[j]].level;
+        if (level_of(g, &s->term[i]) > level)
+            level = level_of(g, &s->term[i]);
     while (f->brief && level < f->level)
         f = f->outer;
     return f;
@@ -581,9 +601,12 @@ static bool is_brief(const struct thread_operation *op)
     size_t count = 0;
     for (size_t i = 0; i < op->regions.count; i++) {
         const struct thread_region *r = op->regions.data[i];
-        count += r->operations.count;
-        for (size_t j = 0; j < r->operations.count; j++)
-            count += r->operations.data[j]->regions.count ? MOST_OPERATIONS : 0;
+        for (size_t j = 0; j < r->operations.count; j++) {
+            const struct thread_operation *inner = r->operations.data[j];
+            const bool integer = thread_op_table[inner->op].effects == THREAD_PURE &&
+                                 dtype_is_int(inner->types[0]); /* of an address, most likely */
+            count += inner->regions.count ? MOST_OPERATIONS + 1 : !integer;
+        }
     }
     return op->op == THREAD_IF && count <= MOST_OPERATIONS;
 }
