@@ -102,7 +102,9 @@ static int report_fault(void *user)
                 : f->warns ? "warning"
                            : "note",
                 f->kind, f->message);
-    if (f->fails || f->warns)
+    if ((f->fails || f->warns) && !*call) /* an access, no call */
+        text_printf(&text, "    note: the host is at %s\n", place);
+    else if (f->fails || f->warns)
         text_printf(&text, "    note: %s was called at %s\n", call, place);
     if (f->memory)
         driver_finding_memory(&text, f->memory);

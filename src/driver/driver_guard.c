@@ -105,17 +105,57 @@ static bool handle(uint64_t host, bool writes)
     return true;
 }
 
+/* Returns the memory of the device that a register of the host holds an address of; NULL: none does.
+ * Such addresses are not the processor's, so its signal does not tell which one was used. */
+static const struct driver_memory *of_device(const siginfo_t *info, const void *context)
+{
+#if defined(__x86_64__)
+    const ucontext_t *c = context;
+    for (int i = REG_R8; i <= REG_RSP && info->si_code == SI_KERNEL; i++) {
+        uint64_t address = (uint64_t)c->uc_mcontext.gregs[i];
+        const struct driver_memory *m = driver_memory_at(address);
+        if (m && m->type == DRIVER_DEVICE_MEMORY && address - m->address < m->bytes)
+            return m;
+    }
+#else
+    (void)info, (void)context;
+#endif
+    return NULL;
+}
+
+/* Reports an access that ends the program, if it is one of memory that a call gave. */
+static void explain(const siginfo_t *info, const void *context)
+{
+    uint64_t host = (uintptr_t)info->si_addr;
+    const struct driver_memory *m = of_device(info, context);
+    if (m)
+        driver_refuse("not-host-memory", m,
+                      arena_printf(&driver.arena,
+                                   "the host reads or writes %s, which is memory of the device; "
+                                   "cudaMemcpy copies it",
+                                   m->name));
+    m = driver_memory_at(host);
+    if (m && m->freed_by && m->type != DRIVER_DEVICE_MEMORY && host - m->address < m->bytes)
+        driver_refuse("use-after-free", m,
+                      arena_printf(&driver.arena, "the host %s %s, which was freed",
+                                   is_write(context) ? "writes" : "reads", m->name));
+}
+
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     struct driver_entered entered = driver_enter("");
     bool ours = handle((uintptr_t)info->si_addr, is_write(context));
+    if (!ours)
+        explain(info, context);
     driver_leave(&entered);
     if (!ours) /* the access repeats, and the program's own handler gets it */
         sigaction(number, &before, NULL);
 }
 
-static void install(void)
+void driver_guard_install(void)
 {
+    if (installed || !driver.settings.checks)
+        return;
     struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
     ours.sa_sigaction = on_signal;
     sigemptyset(&ours.sa_mask);
@@ -144,8 +184,8 @@ void driver_guard_use(const struct driver_used *u, int change)
 
 void driver_guard_close(void)
 {
-    if (uses && !installed)
-        install();
+    if (uses)
+        driver_guard_install();
     for (struct driver_memory *m = driver_memory_next(NULL); m && uses && installed;
          m = driver_memory_next(m))
         if ((m->writers || m->readers) && can_guard(m))

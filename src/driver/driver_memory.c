@@ -172,6 +172,7 @@ static int allocate(void *user)
     m->address = place(m);
     if (!m->address)
         return DRIVER_OUT_OF_MEMORY;
+    driver_guard_install();
     driver_site_here(&m->made);
     m->call = driver_call_name();
     memory.list[memory.count++] = m;

@@ -168,7 +168,8 @@ void driver_report_host_race(const struct driver_work *w, const struct driver_ov
 
 /* Memory that host and device share, while work that the host has not waited for uses it, is closed
  * to the host: an access then is a signal, which is reported, and goes on. */
-void driver_guard_lift(void); /* before the driver itself touches memory */
+void driver_guard_install(void); /* handles the signals of the host's accesses from now on */
+void driver_guard_lift(void);    /* before the driver itself touches memory */
 /* Adds live work (1) to what uses memory, or takes it away (-1). */
 void driver_guard_use(const struct driver_used *u, int change);
 /* Closes what live work uses. */

@@ -153,6 +153,15 @@ int main(int argc, char **argv)
         printf("%d %d\n", cudaMalloc(&x, (size_t)1 << 50), cudaMalloc(&x, (size_t)-1));
         return 0;
     }
+    if (strcmp(what, "freed") == 0) {
+        cudaMallocHost(&x, 64);
+        cudaFreeHost(x);
+        x[3] = 1;
+    }
+    if (strcmp(what, "device") == 0) {
+        cudaMalloc(&x, 64);
+        x[3] = 1;
+    }
     if (strcmp(what, "no_memory") == 0)
         return no_memory();
     if (strcmp(what, "endless_graph") == 0)

@@ -226,6 +226,10 @@ def check_hostile(tool, folder):
     expect("error: not-supported: the body of a conditional node takes only kernels" in done.err, done)
     done = run("no_memory", 1)
     expect(done.out == "cudaErrorMemoryAllocation cudaErrorInvalidValue\n" and "cudaMemcpy was called at no_memory+0x" in done.err, done)
+    for what, said in (("freed", "use-after-free: the host writes allocation 1, which was freed"),
+                       ("device", "not-host-memory: the host reads or writes allocation 1, which is memory of the device")):
+        done = run(what, 1)
+        expect(f"error: {said}" in done.err and "note: the host is at main+0x" in done.err and "was ended by signal 11" in done.err, done)
     done = run("abort", 134)
     expect("was ended by signal 6" in done.err, done)
 
