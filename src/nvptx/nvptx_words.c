@@ -7,7 +7,7 @@
 
 uint16_t nvptx_per_word(enum dtype t)
 {
-    return t == DT_NONE || t == DT_BOOL || dtype_size(t) >= 4 ? 1 : (uint16_t)(4 / dtype_size(t));
+    return (uint16_t)(t == DT_NONE || t == DT_BOOL || dtype_size(t) >= 4 ? 1 : 4 / dtype_size(t));
 }
 
 enum ptx_mod nvptx_register_type(struct thread_type t)
