@@ -124,6 +124,8 @@ static const char *why_refused(struct driver_module *m, const struct ptx_functio
     for (size_t i = 0; i < r.functions.count; i++) {
         const struct ptx_function *f = r.functions.data[i];
         const struct diagnostic *d = m->found.first;
+        if (strncmp(f->name, "__cudaCDP", strlen("__cudaCDP")) == 0)
+            return "kernels that launch kernels are not supported; let the host launch them";
         while (f->refused && d && !(d->severity == SEV_ERROR && ptx_is_within(f, d->loc)))
             d = d->next;
         if (f->refused)

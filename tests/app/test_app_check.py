@@ -201,6 +201,14 @@ def check_maps(tool, folder):
     expect(mixed.status == 1 and "the instruction copies windows (im2col), and the tensor map is one of tiles" in mixed.err, mixed)
 
 
+def check_nested(tool, folder):
+    """A kernel that launches another one is refused by name."""
+    program = build(folder, "nested_launch.cu", "-rdc=true", "-arch=sm_80", "-lcudadevrt")
+    done = call([tool, "check", "--", program])
+    expect(done.status == 1 and done.out == "7 cudaErrorNotSupported\n", done)
+    expect("error: not-simulated: kernels that launch kernels are not supported; let the host launch them" in done.err, done)
+
+
 def check_hostile(tool, folder):
     program = build(folder, "hostile.cu", *ptx_alone())
 
@@ -253,6 +261,7 @@ def main():
         check_linked(tool, folder)
         check_overlap(tool, folder)
         check_maps(tool, folder)
+        check_nested(tool, folder)
         check_hostile(tool, folder)
 
 
