@@ -68,8 +68,9 @@ static void put_uri(struct json *j, const char *path)
     char *here = getcwd(NULL, 0), *uri = NULL;
     size_t length = here ? strlen(here) : 0;
     bool below = here && strncmp(path, here, length) == 0 && path[length] == '/';
-    append_text(&uri, "%s", below || *path != '/' ? "" : "file://");
-    for (const char *at = below ? path + length + 1 : path; *at; at++) {
+    const char *rest = below ? path + length + 1 : strncmp(path, "./", 2) == 0 ? path + 2 : path;
+    append_text(&uri, "%s", *rest == '/' ? "file://" : "");
+    for (const char *at = rest; *at; at++) {
         bool plain = strchr("-._~/+@", *at) || (*at >= '0' && *at <= '9') ||
                      ((*at | 32) >= 'a' && (*at | 32) <= 'z');
         append_text(&uri, plain ? "%c" : "%%%02X", (unsigned char)*at);
@@ -79,27 +80,48 @@ static void put_uri(struct json *j, const char *path)
     free(here);
 }
 
-/* Adds a location: the place of an access, and the place of the call in the program. */
-static void put_location(struct json *j, const struct json_value *access, const char *site)
+/* A place in a source; file NULL: not known. */
+struct place {
+    char *file;
+    int line, column;
+};
+
+/* Reads the place of an access: members file, line and column, or a text "FILE:LINE:COLUMN". */
+static struct place read_place(const struct json_value *access)
 {
-    const char *file = json_member_text(access, "file");
-    int line = 0, column = 0;
-    json_open(j, '{');
-    if (file && json_member_count(access, "line", &line) && line > 0) {
-        json_key(j, "physicalLocation");
-        json_open(j, '{');
-        json_key(j, "artifactLocation");
-        json_open(j, '{');
-        put_uri(j, file);
-        json_close(j, '}');
-        json_key(j, "region");
-        json_open(j, '{');
-        json_put_integer(j, "startLine", line);
-        if (json_member_count(access, "column", &column) && column > 0)
-            json_put_integer(j, "startColumn", column);
-        json_close(j, '}');
-        json_close(j, '}');
+    struct place p = {NULL, 0, 0};
+    const char *file = json_member_text(access, "file"), *text = json_member_text(access, "line");
+    if (file && json_member_count(access, "line", &p.line) && p.line > 0) {
+        json_member_count(access, "column", &p.column);
+        p.file = need_text("%s", file);
+    } else if (text) {
+        size_t end = strlen(text);
+        for (int colons = 0; end && colons < 2;)
+            colons += text[--end] == ':';
+        if (sscanf(text + end, ":%d:%d", &p.line, &p.column) == 2)
+            p.file = need_text("%.*s", (int)end, text);
     }
+    return p;
+}
+
+/* Adds a location: a place, and that of a call in the program (NULL: none). Hosts of code refuse the
+ * whole file if one result lacks the place. */
+static void put_location(struct json *j, const struct place *p, const char *site)
+{
+    json_open(j, '{');
+    json_key(j, "physicalLocation");
+    json_open(j, '{');
+    json_key(j, "artifactLocation");
+    json_open(j, '{');
+    put_uri(j, p->file);
+    json_close(j, '}');
+    json_key(j, "region");
+    json_open(j, '{');
+    json_put_integer(j, "startLine", p->line);
+    if (p->column > 0)
+        json_put_integer(j, "startColumn", p->column);
+    json_close(j, '}');
+    json_close(j, '}');
     if (site) {
         json_key(j, "logicalLocations");
         json_open(j, '[');
@@ -111,11 +133,54 @@ static void put_location(struct json *j, const struct json_value *access, const 
     json_close(j, '}');
 }
 
+/* Adds the locations of a finding: the first place that is known, and the others as related ones. A
+ * finding of the host's calls has no line: its place is the program. */
+static void put_locations(struct json *j, const struct finding *f, const char *program)
+{
+    const struct json_value *accesses = json_member(json_member(f->value, "finding"), "accesses");
+    const struct json_value *list[] = {accesses ? accesses->first : NULL,
+                                       accesses && accesses->first ? accesses->first->next : NULL,
+                                       json_member(f->value, "first"),
+                                       json_member(f->value, "second")};
+    enum { COUNT = sizeof list / sizeof list[0] };
+    int count = 0;
+    const char *site = json_member_text(f->value, "site");
+    for (int i = 0; i < COUNT; i++) {
+        struct place p = read_place(list[i]);
+        if (!p.file)
+            continue;
+        if (count < 2) {
+            json_key(j, count ? "relatedLocations" : "locations");
+            json_open(j, '[');
+        }
+        put_location(j, &p, count ? NULL : site ? site : json_member_text(list[i], "site"));
+        if (!count++)
+            json_close(j, ']');
+        free(p.file);
+    }
+    if (count > 1)
+        json_close(j, ']');
+    if (count)
+        return;
+    struct place p = {need_text("%s", program), 1, 0};
+    json_key(j, "locations");
+    json_open(j, '[');
+    put_location(j, &p, site ? site : json_member_text(list[2], "site"));
+    json_close(j, ']');
+    free(p.file);
+}
+
+struct results {
+    struct json *json;
+    const struct app_report *report;
+};
+
 static void put_result(const struct finding *f, void *user)
 {
-    struct json *j = user;
-    const struct json_value *accesses = json_member(json_member(f->value, "finding"), "accesses");
-    const struct json_value *first = accesses ? accesses->first : NULL;
+    const struct results *r = user;
+    struct json *j = r->json;
+    if (strcmp(f->level, "note") == 0 && !r->report->verbose)
+        return;
     json_open(j, '{');
     json_put_text(j, "ruleId", f->kind);
     json_put_text(j, "level", f->level);
@@ -124,17 +189,7 @@ static void put_result(const struct finding *f, void *user)
     json_key(j, "text");
     json_exact(j, f->text, strlen(f->text));
     json_close(j, '}');
-    json_key(j, "locations");
-    json_open(j, '[');
-    put_location(j, first, json_member_text(f->value, "site"));
-    json_close(j, ']');
-    if (first && first->next) {
-        json_key(j, "relatedLocations");
-        json_open(j, '[');
-        for (const struct json_value *a = first->next; a; a = a->next)
-            put_location(j, a, NULL);
-        json_close(j, ']');
-    }
+    put_locations(j, f, r->report->program);
     json_close(j, '}');
 }
 
@@ -166,7 +221,7 @@ bool app_write_sarif(const struct app_report *r, const char *lines, const char *
     json_close(&j, ']');
     json_key(&j, "results");
     json_open(&j, '[');
-    each(lines, put_result, &j);
+    each(lines, put_result, &(struct results){&j, r});
     json_close(&j, ']');
     json_close(&j, '}');
     json_close(&j, ']');

@@ -28,7 +28,7 @@ static const char *site_text(const struct driver_work *w)
     return driver_site_text(&driver.arena, &w->site, w->kernel ? w->kernel->function->name : NULL);
 }
 
-/* Returns the line of a kernel that touched the byte; "" for other work. */
+/* Returns the line of a kernel that touched the byte ("scale.cu:8:9"); "" for other work. */
 static const char *line_text(const struct driver_work *w, const struct ptx_instruction *ins)
 {
     struct sim_report *r = driver_machine_report();
@@ -38,7 +38,7 @@ static const char *line_text(const struct driver_work *w, const struct ptx_instr
     r->module = w->kernel->from->module;
     const char *text = sim_place_text(r, ins, LOC_NONE);
     r->module = module;
-    return arena_printf(&driver.arena, "%s: ", text);
+    return text;
 }
 
 /* Adds a note of one side: its line, and its call. */
@@ -48,7 +48,7 @@ static void note_side(struct text *text, struct text *json, const char *key,
 {
     struct arena *a = &driver.arena;
     const char *line = line_text(w, ins), *site = site_text(w);
-    text_printf(text, "%s%snote: %s in %s, at %s, %s it\n", *line ? "" : "    ", line,
+    text_printf(text, "%s%snote: %s in %s, at %s, %s it\n", line, *line ? ": " : "    ",
                 work_text(a, w), where_text(a, w), site, verb(w, touch));
     text_printf(json, ", \"%s\": {\"does\": \"%s\", \"stream\": %d", key, verb(w, touch),
                 w->stream);

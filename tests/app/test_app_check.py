@@ -135,6 +135,19 @@ def check_files(tool, folder):
     expect(place["physicalLocation"]["artifactLocation"]["uri"].endswith("missing_barrier.cu"), place)
     expect(place["physicalLocation"]["region"]["startLine"] == 12, place)
     expect(place["logicalLocations"][0]["fullyQualifiedName"].startswith("main+0x"), place)
+    for words in ([], ["--verbose"]):  # hosts of code refuse a file with a result that has no place
+        call([tool, "check", *words, "--sarif", sarif, "--", os.path.join(folder, "host_faults"), "broken"])
+        with open(sarif) as f:
+            results = json.load(f)["runs"][0]["results"]
+        for result in results:
+            at = result["locations"][0]["physicalLocation"]
+            expect(at["artifactLocation"]["uri"].endswith("/host_faults") and at["region"] == {"startLine": 1}, result)
+        expect(any(r["level"] == "note" for r in results) == bool(words), results)
+    call([tool, "check", "--sarif", sarif, "--", os.path.join(folder, "stream_race"), "broken"])
+    with open(sarif) as f:
+        race = json.load(f)["runs"][0]["results"][0]
+    places = race["locations"] + race["relatedLocations"]
+    expect([p["physicalLocation"]["region"]["startLine"] for p in places] == [8, 15], places)
     suite = xml.etree.ElementTree.parse(junit).getroot()
     failed = {case.get("name") for case in suite if case.find("failure") is not None}
     expect("race" in failed and int(suite.get("failures")) == len(failed) and int(suite.get("tests")) == len(suite), failed)
