@@ -237,7 +237,7 @@ typedef struct tw_sim_finding {
     int access_count;
     int64_t count;    /* number of times that it was seen */
     const char *text; /* with source lines, both accesses, and an order of events that goes wrong */
-    const char *json; /* one object: kind, fails, count, message, accesses, steps */
+    const char *json; /* one object: kind, fails, count, message, bytes, accesses, steps */
 } tw_sim_finding;
 
 /* The result of a simulation. Its texts are valid until the launch or program is freed or

@@ -519,11 +519,15 @@ void race_found(struct race_try *t, const struct race_clash *clash)
     int here, common = met_bytes(t, &c, &here);
     enum sim_found kind = kind_of(t, &c);
     struct sim_place first = c.old ? place_of(t, c.old) : t->a->at;
-    if (sim_report_again(t->r->report, kind, &first, &t->a->at))
-        return;
-    struct meeting m = meet(t, c.byte, common, c.lane);
-    m.type = type_of(t, &c, &m);
-    describe(t, kind, &c, &m);
+    struct sim_finding *known = sim_report_again(t->r->report, kind, &first, &t->a->at);
+    if (!known) {
+        struct meeting m = meet(t, c.byte, common, c.lane);
+        m.type = type_of(t, &c, &m);
+        describe(t, kind, &c, &m);
+        known = t->r->report->last;
+    }
+    if (known->count) /* 0: it is not kept */
+        known->bytes += common;
 }
 
 void race_found_unfenced(struct race_try *t, const struct race_record *old, uint64_t byte)

@@ -76,6 +76,7 @@ struct sim_finding {
     const char *steps[SIM_FINDING_STEPS]; /* the order of events that goes wrong, the wrong value */
     int step_count;
     int64_t count;   /* how often it occurred */
+    int64_t bytes;   /* of a race: those that both accesses have, each time */
     bool suppressed; /* by the file */
     struct sim_finding *next;
 };

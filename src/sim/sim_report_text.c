@@ -319,6 +319,8 @@ void sim_finding_json(struct text *out, const struct sim_report *r, const struct
         "{\"kind\": \"%s\", \"fails\": %s, \"count\": %lld, \"message\": ", sim_found_name(f->kind),
         sim_report_fails(r, f->kind) && !f->suppressed ? "true" : "false", (long long)f->count);
     text_add_json(out, f->message);
+    if (f->bytes)
+        text_printf(out, ", \"bytes\": %lld", (long long)f->bytes);
     if (f->suppressed)
         text_add(out, ", \"suppressed\": true");
     text_add(out, ",\n   \"accesses\": [");

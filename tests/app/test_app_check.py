@@ -12,7 +12,7 @@ from app_runner import HERE, build, libraries, nvcc, ptx_alone
 from tile_runner import call, expect
 
 BUILT = {"block_race": 80, "stream_race": 80, "host_faults": 80, "outside": 80, "wide_grid": 80, "cooperative_grid": 80, "missing_barrier": 80,
-         "cluster_neighbour": 90, "tensor_tile": 90}  # of programs/, with the target of their PTX
+         "one_sums_all": 80, "cluster_neighbour": 90, "tensor_tile": 90}  # of programs/, with the target of their PTX
 
 
 def check_options(tool, folder):
@@ -91,6 +91,13 @@ def check_counts(tool, folder):
     outside = call([tool, "run", "--", os.path.join(folder, "outside"), "broken"])
     expect(outside.status == 1 and "outside.cu:8:9: error: out-of-bounds: read of 4 bytes" in outside.err, outside)
     expect("an illegal memory access was encountered" in outside.out and "\nadd " in outside.out, outside)
+
+
+def check_bytes(tool, folder):
+    """The bytes of a race: each of the 127 threads beside the first one writes 4 that this one reads."""
+    done = call([tool, "check", "--json", "--", os.path.join(folder, "one_sums_all"), "broken"])
+    (race,) = (f["finding"] for f in json.loads(done.out)["findings"] if f["kind"] == "race")
+    expect((race["count"], race["bytes"]) == (127, 508), race)
 
 
 def check_sample(tool, folder):
@@ -267,6 +274,7 @@ def main():
         check_notes(tool, folder)
         check_errors(tool, folder)
         check_counts(tool, folder)
+        check_bytes(tool, folder)
         check_sample(tool, folder)
         check_trace(tool, folder)
         check_files(tool, folder)
