@@ -147,9 +147,12 @@ static void on_signal(int number, siginfo_t *info, void *context)
     bool ours = handle((uintptr_t)info->si_addr, is_write(context));
     if (!ours)
         explain(info, context);
-    driver_leave(&entered);
-    if (!ours) /* the access repeats, and the program's own handler gets it */
+    if (!ours) { /* the access repeats, and the program's own handler gets it */
+        driver_guard_lift();
         sigaction(number, &before, NULL);
+        installed = false; /* the next work that closes memory installs it again */
+    }
+    driver_leave(&entered);
 }
 
 void driver_guard_install(void)
