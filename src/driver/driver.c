@@ -126,13 +126,19 @@ static int read_settings(void *user)
     return DRIVER_SUCCESS;
 }
 
-static pid_t process; /* that opened the driver: its children have no device */
+static pid_t process; /* that opened the driver */
+
+bool driver_is_ready(void)
+{
+    return driver.initialised && getpid() == process;
+}
 
 static void at_exit(void)
 {
+    if (!driver_is_ready())
+        return;
     struct driver_entered entered = driver_enter("exit");
-    if (getpid() == process)
-        driver_report_exit();
+    driver_report_exit();
     driver_leave(&entered);
 }
 
@@ -148,15 +154,17 @@ static int prepare(void *user)
 int driver_prepare(void)
 {
     if (driver.initialised)
-        return DRIVER_SUCCESS;
+        return driver_is_ready() ? DRIVER_SUCCESS : DRIVER_NOT_INITIALIZED;
     arena_init(&driver.arena, &allocator_libc, &driver.out_of_memory);
     int result = driver_guard(read_settings, &driver.settings);
     if (result == DRIVER_SUCCESS)
         result = driver_guard(prepare, NULL);
     driver.initialised = result == DRIVER_SUCCESS;
     process = getpid();
-    if (driver.initialised)
-        atexit(at_exit);
+    if (!driver.initialised)
+        return result;
+    atexit(at_exit);
+    pthread_atfork(NULL, NULL, make_lock); /* a thread that the child lacks may hold the lock */
     return result;
 }
 

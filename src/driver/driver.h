@@ -97,6 +97,9 @@ struct driver {
 extern struct driver driver;
 /* Prepares the driver at the first call. Returns DRIVER_OUT_OF_MEMORY if it cannot. */
 int driver_prepare(void);
+/* Returns true after that, but not in a process that was forked since: it has no device, as with
+ * NVIDIA's driver. */
+bool driver_is_ready(void);
 
 /* --- objects --- */
 

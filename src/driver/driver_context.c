@@ -23,7 +23,7 @@ static size_t limits[LIMITS] = {
 
 int driver_state(void)
 {
-    if (!driver.initialised)
+    if (!driver_is_ready())
         return DRIVER_NOT_INITIALIZED;
     return driver_object(current[depth], DRIVER_CONTEXT) ? failed : DRIVER_INVALID_CONTEXT;
 }
@@ -42,7 +42,7 @@ static struct context *the_primary(void)
 
 #define WITH_DEVICE(device)                                                                        \
     ENTER;                                                                                         \
-    if (!driver.initialised)                                                                       \
+    if (!driver_is_ready())                                                                        \
         return DRIVER_NOT_INITIALIZED;                                                             \
     if ((device) != 0)                                                                             \
     return DRIVER_INVALID_DEVICE
@@ -130,7 +130,7 @@ int cuCtxDestroy_v2(void *context)
 int cuCtxGetCurrent(void **context)
 {
     ENTER;
-    if (!driver.initialised || !context)
+    if (!driver_is_ready() || !context)
         return context ? DRIVER_NOT_INITIALIZED : DRIVER_INVALID_VALUE;
     *context = driver_object(current[depth], DRIVER_CONTEXT);
     return DRIVER_SUCCESS;
@@ -139,7 +139,7 @@ int cuCtxGetCurrent(void **context)
 int cuCtxSetCurrent(void *context)
 {
     ENTER;
-    if (!driver.initialised)
+    if (!driver_is_ready())
         return DRIVER_NOT_INITIALIZED;
     if (context && !driver_object(context, DRIVER_CONTEXT))
         return DRIVER_INVALID_CONTEXT;

@@ -51,7 +51,7 @@ int cuDriverGetVersion(int *version)
 /* The calls that follow need cuInit, and most of them a device. */
 #define WITH_DEVICE(device, result)                                                                \
     ENTER;                                                                                         \
-    if (!driver.initialised)                                                                       \
+    if (!driver_is_ready())                                                                        \
         return DRIVER_NOT_INITIALIZED;                                                             \
     if (!is_device(device))                                                                        \
         return DRIVER_INVALID_DEVICE;                                                              \

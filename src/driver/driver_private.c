@@ -27,6 +27,8 @@ static void leave(void)
 static void unseen(const char *what, const char *error, const char *site, const char *next)
 {
     ENTER;
+    if (!driver_is_ready())
+        return; /* the parent may still look at the error */
     char message[256], after[96] = "";
     if (next)
         snprintf(after, sizeof after, " went on with %s and", next);

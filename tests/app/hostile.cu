@@ -1,4 +1,6 @@
-// Programs that misbehave: ./hostile threads|fork|wild|huge|endless|abort.
+// Programs that misbehave: ./hostile WHAT, for each WHAT that main compares with.
+#include <csetjmp>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -100,6 +102,75 @@ static int no_memory()
     return 0;
 }
 
+// A thread runs the kernel while the process forks, so the child has no thread that gives up the locks of the libraries. The error of a launch is
+// the parent's, which looks at it.
+__global__ void stay(volatile int *begun, int *x)
+{
+    *begun = 1;
+    for (int i = 0; i < 300000; i++)
+        atomicAdd(x, i);
+}
+
+static int forked_in_kernel()
+{
+    volatile int *begun;
+    int *x, status;
+    cudaMallocHost((void **)&begun, sizeof(int));
+    cudaMalloc(&x, sizeof(int));
+    cudaMemset(x, 0, sizeof(int));
+    *begun = 0;
+    add<<<1, 2048>>>(x, 1);
+    std::thread launches([&] { stay<<<1, 1>>>(begun, x); });
+    while (!*begun)
+        ;
+    pid_t child = fork();
+    if (!child) {
+        alarm(20);
+        exit(cudaFree(x));
+    }
+    waitpid(child, &status, 0);
+    launches.join();
+    printf("%d %d %d\n", WIFEXITED(status), WEXITSTATUS(status), cudaGetLastError());
+    cudaDeviceSynchronize();
+    cudaFreeHost((void *)begun);
+    cudaFree(x);
+    return 0;
+}
+
+static sigjmp_buf back;
+static int handled;
+
+static void handle(int number)
+{
+    (void)number;
+    handled++;
+    siglongjmp(back, 1);
+}
+
+__global__ void set(volatile int *flag)
+{
+    *flag = 1;
+}
+
+// The program handles a bad access of its own; afterwards the host waits for the flag of a kernel, which is no bad access.
+static int handler()
+{
+    volatile int *flag;
+    signal(SIGSEGV, handle);
+    cudaMallocHost((void **)&flag, sizeof(int));
+    *flag = 0;
+    if (!sigsetjmp(back, 1))
+        *(volatile int *)8 = 1;
+    set<<<1, 1>>>(flag);
+    if (!sigsetjmp(back, 1))
+        while (!*flag)
+            ;
+    printf("%d\n", handled);
+    cudaDeviceSynchronize();
+    cudaFreeHost((void *)flag);
+    return 0;
+}
+
 static void CUDART_CB nothing(void *user)
 {
     (void)user;
@@ -162,6 +233,10 @@ int main(int argc, char **argv)
         cudaMalloc(&x, 64);
         x[3] = 1;
     }
+    if (strcmp(what, "forked_in_kernel") == 0)
+        return forked_in_kernel();
+    if (strcmp(what, "handler") == 0)
+        return handler();
     if (strcmp(what, "no_memory") == 0)
         return no_memory();
     if (strcmp(what, "endless_graph") == 0)

@@ -241,6 +241,10 @@ def check_hostile(tool, folder):
     expect(done.out == "0 50 100 150 200 250 300 350 \n" and done.err == "", done)
     done = run("fork", 0, "--verbose")
     expect(done.out == "100\n" and done.err.count("ok (100 launches)") == 1 and "leak" not in done.err, done)
+    done = run("forked_in_kernel", 0, "--strict")
+    expect(done.out == "1 3 9\n" and done.err == "", done)  # the child's cudaErrorInitializationError
+    done = run("handler", 0, "--strict")
+    expect(done.out == "1\n" and done.err == "", done)
     done = run("wild", 1)
     expect(done.out == "1 1 1 1 400 21\n", done)
     for kind in ("not-device-memory", "not-host-memory", "invalid-free", "out-of-bounds"):
