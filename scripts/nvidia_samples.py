@@ -11,6 +11,7 @@ import glob
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -55,14 +56,17 @@ def build(folder, common, program):
 
 def check(tool, program, folder, seconds):
     """Runs a program in its folder. Returns what came of it, "ok" if nothing was found."""
-    try:
-        done = run([tool, "check", "--", program], cwd=folder, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        return f"not done after {seconds} s"
+    with subprocess.Popen([tool, "check", "--", program], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                          start_new_session=True) as started:
+        try:
+            out, err = started.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(started.pid, signal.SIGKILL)  # the sample, too
+            return f"not done after {seconds} s"
     with open(f"{program}.txt", "w", encoding="utf-8") as f:
-        f.write(done.stdout + done.stderr)
-    kinds = sorted(set(re.findall(r"^(?:\S+: )?error: ([a-z-]+): ", done.stderr, re.MULTILINE)))
-    return "ok" if done.returncode == 0 else f"status {done.returncode}, {', '.join(kinds) or 'no finding'}"
+        f.write(out + err)
+    kinds = sorted(set(re.findall(r"^(?:\S+: )?error: ([a-z-]+): ", err, re.MULTILINE)))
+    return "ok" if started.returncode == 0 else f"status {started.returncode}, {', '.join(kinds) or 'no finding'}"
 
 
 def main():

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """scripts/nvidia_samples.py with a folder in the form of NVIDIA's samples: a clean one, one with a fault, one that does not compile, one that needs another
-library; wrong calls. The samples themselves are for those who have the network."""
+library, one that does not end; wrong calls. The samples themselves are for those who have the network."""
+import glob
 import os
 import shutil
 import sys
@@ -19,6 +20,14 @@ def add_sample(root, name, source, cmake=""):
         f.write(f"add_executable({name} {name}.cu)\ntarget_link_libraries({name} PRIVATE CUDA::cudart)\n{cmake}")
     with open(f"{folder}/{name}.cu", "w") as f:
         f.write(source)
+
+
+def runs(link, program):
+    """Returns whether a process, by its /proc/N/exe, runs a program."""
+    try:
+        return os.path.realpath(link) == os.path.realpath(program)
+    except OSError:  # it has ended
+        return False
 
 
 def main():
@@ -43,6 +52,11 @@ def main():
         expect(done.out.splitlines()[-1] == "1 ok, 2 not, 1 left out", done)
         done = call([sys.executable, SCRIPT, tool, "--from", root, "--into", f"{folder}/built", "--only", "/scan$"], env=where)
         expect(done.status == 0 and done.out == "scan: ok\n1 ok, 0 not, 0 left out\n", done)
+        add_sample(root, "endless", "#include <unistd.h>\nint main() { for (;;) sleep(1); }\n")
+        done = call([sys.executable, SCRIPT, tool, "--from", root, "--into", f"{folder}/built", "--only", "/endless$", "--seconds", "1"], env=where)
+        expect(done.status == 1 and done.out.startswith("endless: not done after 1 s\n"), done)
+        left = [p for p in glob.glob("/proc/[0-9]*/exe") if runs(p, f"{folder}/built/endless")]
+        expect(not left, left)
         done = call([sys.executable, SCRIPT, tool, "--from", root, "--into", f"{folder}/built", "--only", "nosuch"], env=where)
         expect(done.status == 1 and "has no sample `nosuch`" in done.err, done)
 
