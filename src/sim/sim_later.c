@@ -210,8 +210,10 @@ static void hear_chunk(void *user)
     const struct chunk *c = user;
     struct sim_later *l = c->sim->later;
     jmp_buf here, *outer = l->arena->out_of_memory;
+    if (l->failed)
+        return;
     l->arena->out_of_memory = &here;
-    if (l->failed || setjmp(here)) {
+    if (setjmp(here)) {
         l->failed = true;
         l->arena->out_of_memory = outer;
         return;
