@@ -24,12 +24,6 @@ function(write_array bytes length file name out)
     file(CONFIGURE OUTPUT ${out} CONTENT "${text}" @ONLY)
 endfunction()
 
-# One array.
-function(embed_file file name out)
-    read_bytes(${file} bytes length)
-    write_array("${bytes}" ${length} ${file} ${name} ${out})
-endfunction()
-
 # One array of a text in ASCII, packed: byte 128 + i means the i-th of the words.
 function(embed_packed file name words out)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})

@@ -2,7 +2,7 @@
 # file, web/engine.wasm in the build folder; the linker leaves out all unreachable code.
 file(GLOB engine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web/engine/*.c)
 list(FILTER tool_sources EXCLUDE REGEX "/tools/(app(_files|_report)?|assembler|commands|cuda_path|cuda_source|doing|progress|toolchain|(cmd_)?(bench|build|devices|fmt|lsp|new|play|tune)(_[a-z0-9_]+)?|serve|watch|folder_events|page_files|cublas(_find)?|onednn|peers(_find)?)[.]c$")
-list(REMOVE_ITEM tool_sources ${PROJECT_BINARY_DIR}/cuda_header.c ${PROJECT_BINARY_DIR}/template_texts.c)
+list(REMOVE_ITEM tool_sources ${PROJECT_BINARY_DIR}/cuda_headers.c ${PROJECT_BINARY_DIR}/template_texts.c)
 add_executable(engine ${tool_sources} ${engine_sources} ${library_objects})
 set_target_properties(engine PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/web SUFFIX .wasm)
 target_include_directories(engine PRIVATE ${PROJECT_SOURCE_DIR}/tools ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)

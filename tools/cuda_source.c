@@ -3,6 +3,7 @@
 #include "device_asked.h"
 #include "toolchain.h"
 #include "doing.h"
+#include "embedded_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,9 +25,9 @@ struct compilation {
     int count;
 };
 
-/* Headers that CUDA sources include, for clang; our own header replaces them all. libstdc++ uses
- * `__noinline__` as an attribute's name, but CUDA defines it as a macro; clang handles both
- * since version 15. */
+/* Headers that CUDA sources include, for clang, and that our own header replaces. The other headers
+ * are files of tools/cuda/. libstdc++ uses `__noinline__` as an attribute's name, but CUDA defines
+ * it as a macro; clang handles both since version 15. */
 static const struct {
     const char *name, *text;
 } headers[] = {
@@ -54,7 +55,9 @@ static bool make_folder(struct compilation *x)
     x->folder = folder_make(x->complaints);
     if (!x->folder)
         return false;
-    bool ok = folder_write(x->folder, "tilewright_cuda.h", cuda_header, cuda_header_length);
+    bool ok = true;
+    for (const struct embedded_text *t = cuda_header_texts; t->path && !x->is_nvcc; t++)
+        ok = ok && folder_write(x->folder, t->path, t->text, strlen(t->text));
     for (size_t i = 0; i < sizeof headers / sizeof *headers && !x->is_nvcc; i++)
         ok = ok &&
              folder_write(x->folder, headers[i].name, headers[i].text, strlen(headers[i].text));
@@ -194,7 +197,8 @@ static void explain(struct compilation *x, const char *said)
     else if (strstr(said, "file not found") && !x->is_nvcc)
         complain_more(x->complaints,
                       "clang has small forms of cuda.h, cuda_runtime.h, cuda_pipeline.h, "
-                      "cuda_fp16.h and cooperative_groups.h here, made by us; the toolkit's other "
+                      "cuda_fp16.h, cuda_bf16.h and cooperative_groups.h here, made by us; the "
+                      "toolkit's other "
                       "headers (mma.h, cuda/atomic, cub …) need its nvcc: --compiler nvcc");
     else if (!x->is_nvcc && (strstr(said, "undeclared identifier") ||
                              strstr(said, "no member named") || strstr(said, "unknown type name")))

@@ -24,8 +24,4 @@ struct cuda_settings {
 int cuda_compile_with(const char *path, const struct cuda_settings *settings, struct complaints *c,
                       char **ptx);
 
-/* tools/cuda/tilewright_cuda.h, from the build. */
-extern const unsigned char cuda_header[];
-extern const size_t cuda_header_length;
-
 #endif

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""The small versions of the toolkit's headers: a program gives the same values by clang with them as by nvcc with NVIDIA's, right programs have no
+findings, and a planted fault is found at its line."""
+import os
+import shutil
+import sys
+import tempfile
+
+import numpy
+from tile_runner import call, cuda_compiler, expect
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cuda")
+DEFINE = "--compiler-arg=-DRIGHT"
+# file, kernel, options of the launch, the arrays to compare and their first values
+VALUES = [
+    ("bf16.cu", "numbers", ["--block", "32", "--arg", "f32[32]:rand", "--arg", "f32[896]:none", "--arg", "i32[32]:none"], {"o": [], "i": []}),
+    ("bf16.cu", "numbers", ["--block", "32", "--arg", "f32[32]:special", "--arg", "f32[896]:none", "--arg", "i32[32]:none"], {"o": [], "i": []}),
+    ("bf16.cu", "sums", ["--grid", "2", "--block", "32", "--arg", "bf16[1]:zero", "--arg", "bf16[2]:zero"], {"sum": [32], "pairs": [64, 16]}),
+    ("bf16.cu", "neighbours", ["--block", "64", "--arg", "bf16[64]:iota", "--arg", "bf16[64]:none"], {"o": [64, 63, 62]}),
+]
+# For sm_80 NVIDIA's header reads the old sum by a plain load before it swaps: a race in PTX.
+RACY = {("sums", "nvcc")}
+# file, kernel, options of the launch, expected texts of a check without RIGHT
+FAULTS = [
+    ("bf16.cu", "neighbours", ["--block", "64", "--arg", "bf16[64]:iota", "--arg", "bf16[64]:none"],
+     ["bf16.cu:39:", "error: race: ", "of s in shared memory", "bf16.cu:35:"]),
+]
+
+
+def values_of(tool, folder, compiler, row):
+    """Returns the bytes of the arrays, or None if the compiler makes no PTX here."""
+    file, kernel, options, arrays = row
+    how = [file, "--kernel", kernel, *options, "--compiler", compiler, DEFINE]
+    outs = [word for name in arrays for word in ("--out", f"{name}={compiler}.{name}.npy")]
+    done = call([tool, "run", *how, *outs], cwd=folder)
+    if "No available targets" in done.err or "host compiler" in done.err:
+        print(f"{compiler} makes no PTX here")
+        return None
+    expect(done.status == 0, (row, compiler, done.err))
+    done = call([tool, "check", *how], cwd=folder)
+    expect(done.status == ((kernel, compiler) in RACY), (row, compiler, done.err))
+    values = [numpy.load(f"{folder}/{compiler}.{name}.npy") for name in arrays]
+    for value, first in zip(values, arrays.values()):
+        expect(list(value.ravel()[: len(first)]) == first, (row, compiler, value))
+    return values
+
+
+def same(a, b):
+    """Returns true if two arrays are equal to the bit, except that NaNs of any payload are equal."""
+    if a.dtype.kind == "f":
+        return a.dtype == b.dtype and a.tobytes() == b.tobytes() or numpy.array_equal(a, b, equal_nan=True)
+    return numpy.array_equal(a, b)
+
+
+def check(tool, folder):
+    compilers = [name for name in ("clang", "nvcc") if cuda_compiler(name)]
+    for row in VALUES:
+        found = [values for values in (values_of(tool, folder, name, row) for name in compilers) if values]
+        for values in found[1:]:
+            for name, a, b in zip(row[3], found[0], values):
+                expect(same(a, b), f"{row}: {name} differs:\n{a}\n{b}\n{numpy.nonzero(a.ravel() != b.ravel())}")
+    for file, kernel, options, said in FAULTS:
+        for compiler in compilers:
+            done = call([tool, "check", file, "--kernel", kernel, *options, "--compiler", compiler], cwd=folder)
+            if "No available targets" not in done.err and "host compiler" not in done.err:
+                expect(done.status == 1 and all(text in done.err for text in said), (file, compiler, said, done.err))
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder:
+        for file in sorted({row[0] for row in VALUES + FAULTS}):
+            shutil.copy(os.path.join(HERE, file), folder)
+        check(tool, folder)
+
+
+if __name__ == "__main__":
+    main()
