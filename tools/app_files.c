@@ -234,23 +234,23 @@ bool app_write_sarif(const struct app_report *r, const char *lines, const char *
 
 /* --- JUnit --- */
 
-/* Adds text for XML, without the characters that XML cannot have. */
-static void append_xml(char **out, const char *text)
+/* Writes text for XML, without the characters that XML cannot have. */
+static void put_xml(FILE *out, const char *text)
 {
     for (const char *at = text; *at; at++) {
         unsigned char c = (unsigned char)*at;
-        const char *as = c == '&'               ? "&amp;"
-                         : c == '<'             ? "&lt;"
-                         : c == '>'             ? "&gt;"
-                         : c == '"'             ? "&quot;"
-                         : c < ' ' && c != '\n' ? " "
-                                                : NULL;
-        append_text(out, as ? "%s" : "%.1s", as ? as : at);
+        switch (c) {
+        case '&': fputs("&amp;", out); break;
+        case '<': fputs("&lt;", out); break;
+        case '>': fputs("&gt;", out); break;
+        case '"': fputs("&quot;", out); break;
+        default: fputc(c < ' ' && c != '\n' ? ' ' : c, out); break;
+        }
     }
 }
 
 struct cases {
-    char *text;
+    FILE *out;
     int count, failed;
     bool strict;
     const char *program;
@@ -258,21 +258,21 @@ struct cases {
 
 static void begin_case(struct cases *c, const char *name)
 {
-    append_text(&c->text, "  <testcase classname=\"");
-    append_xml(&c->text, c->program);
-    append_text(&c->text, "\" name=\"");
-    append_xml(&c->text, name);
-    append_text(&c->text, "\">\n");
+    fputs("  <testcase classname=\"", c->out);
+    put_xml(c->out, c->program);
+    fputs("\" name=\"", c->out);
+    put_xml(c->out, name);
+    fputs("\">\n", c->out);
     c->count++;
 }
 
 static void fail_case(struct cases *c, const char *message, const char *text)
 {
-    append_text(&c->text, "    <failure message=\"");
-    append_xml(&c->text, message);
-    append_text(&c->text, "\">");
-    append_xml(&c->text, text);
-    append_text(&c->text, "</failure>\n");
+    fputs("    <failure message=\"", c->out);
+    put_xml(c->out, message);
+    fputs("\">", c->out);
+    put_xml(c->out, text);
+    fputs("</failure>\n", c->out);
     c->failed++;
 }
 
@@ -283,27 +283,30 @@ static void add_case(const struct finding *f, void *user)
         return;
     begin_case(c, f->kind);
     fail_case(c, f->message, f->text);
-    append_text(&c->text, "  </testcase>\n");
+    fputs("  </testcase>\n", c->out);
 }
 
 bool app_write_junit(const struct app_report *r, const char *lines, const char *path)
 {
-    struct cases c = {.strict = r->strict, .program = r->program};
-    char *out = NULL;
+    char *text = NULL;
+    size_t bytes;
+    struct cases c = {
+        .out = checked(open_memstream(&text, &bytes)), .strict = r->strict, .program = r->program};
     begin_case(&c, "ends with status 0");
     if (r->end.status) {
         char *status = need_text("the status is %d", r->end.status);
         fail_case(&c, status, "");
         free(status);
     }
-    append_text(&c.text, "  </testcase>\n");
+    fputs("  </testcase>\n", c.out);
     each(lines, add_case, &c);
-    append_text(&out,
-                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"tilewright "
-                "check\" tests=\"%d\" failures=\"%d\">\n%s</testsuite>\n",
-                c.count, c.failed, c.text);
-    bool good = write_file("junit", path, out);
-    free(c.text);
-    free(out);
+    checked(fclose(c.out) == 0 ? text : NULL);
+    char *whole =
+        need_text("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"tilewright "
+                  "check\" tests=\"%d\" failures=\"%d\">\n%s</testsuite>\n",
+                  c.count, c.failed, text);
+    bool good = write_file("junit", path, whole);
+    free(text);
+    free(whole);
     return good;
 }

@@ -171,6 +171,19 @@ static int handler()
     return 0;
 }
 
+// Each turn has a finding of its own.
+static int many()
+{
+    int *x, value;
+    for (int i = 0; i < 10000; i++) {
+        cudaMalloc(&x, sizeof(int));
+        cudaFree(x);
+        cudaMemcpy(&value, x, sizeof value, cudaMemcpyDeviceToHost);
+        cudaGetLastError();
+    }
+    return 0;
+}
+
 static void CUDART_CB nothing(void *user)
 {
     (void)user;
@@ -235,6 +248,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "forked_in_kernel") == 0)
         return forked_in_kernel();
+    if (strcmp(what, "many") == 0)
+        return many();
     if (strcmp(what, "handler") == 0)
         return handler();
     if (strcmp(what, "no_memory") == 0)

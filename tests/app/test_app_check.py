@@ -262,6 +262,9 @@ def check_hostile(tool, folder):
                        ("device", "not-host-memory: the host reads or writes allocation 1, which is memory of the device")):
         done = run(what, 1)
         expect(f"error: {said}" in done.err and "note: the host is at main+0x" in done.err and "was ended by signal 11" in done.err, done)
+    junit = f"{folder}/many.xml"
+    done = call(["timeout", "60", tool, "check", "--junit", junit, "--", program, "many"])
+    expect(done.status == 1 and xml.etree.ElementTree.parse(junit).getroot().get("failures") == "10000", done.status)
     done = run("abort", 134)
     expect("was ended by signal 6" in done.err, done)
 
