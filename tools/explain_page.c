@@ -194,7 +194,7 @@ static struct figure conflict_text(const tw_explained_access *a, double written)
         char merged[64] = "no";
         if (a->ways >= 1.005)
             snprintf(merged, sizeof merged, "%.32s-way", figure_unit(a->ways, "").text);
-        snprintf(f.text, sizeof f.text, "%s conflict if merged (%.32s-way as written)", merged,
+        snprintf(f.text, sizeof f.text, "%.40s conflict if merged (%.32s-way as written)", merged,
                  figure_unit(written, "").text);
         return f;
     }

@@ -277,9 +277,9 @@ static void check_pack(struct ptx_verifier *v, const struct ptx_slot *slot,
 {
     enum ptx_mod type = ptx_slot_type(slot, v->instruction->mods, v->instruction->mod_count);
     static const uint16_t parts[] = {MOD_B8, MOD_B16, MOD_B32, MOD_B64};
-    unsigned bits = o->count ? ptx_mods[type].bits / o->count : 0;
+    unsigned count = o->count, bits = count ? ptx_mods[type].bits / count : 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (ptx_mods[parts[i]].bits == bits && (o->count == 2 || o->count == 4)) {
+        if (ptx_mods[parts[i]].bits == bits && (count == 2 || count == 4)) {
             check_elements(v, slot, o, (enum ptx_mod)parts[i], false);
             return;
         }

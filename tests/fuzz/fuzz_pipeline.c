@@ -308,7 +308,7 @@ static bool launch(struct arena *a, const struct kernel *k, struct arguments *ar
                    const struct allocator *memory, struct outcome *out)
 {
     const char *why = NULL;
-    struct cpu_program *program = cpu_compile(a, k, &why);
+    struct cpu_program *program = cpu_compile(a, k, false, &why);
     if (!program) {
         if (!why)
             finding("cpu_compile fails without a reason", "", k->name);
