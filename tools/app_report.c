@@ -122,7 +122,7 @@ static void say_end(const struct app_report *r, const struct totals *t)
     if (!t->opened)
         complain(NULL,
                  "%s never opened the CUDA libraries of this program, so nothing was checked: it "
-                 "calls no CUDA, or its host code is linked statically",
+                 "calls no CUDA, or it is linked with -static; link it without that",
                  r->program);
     else if (r->end.signal)
         complain(NULL, "%s was ended by signal %d (%s)", r->program, r->end.signal,

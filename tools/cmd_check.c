@@ -514,7 +514,8 @@ const struct command command_check = {
         "FILE may be PTX of any compiler, or CUDA C (k.cu, k.cuh), which nvcc or clang compiles\n"
         "first: its kernel is simulated with the launch that --grid, --block and --arg say, and\n"
         "watched in the same way.\n"
-        "After `--` comes a CUDA program, which nvcc -cudart shared linked: it runs with its\n"
+        "After `--` comes a CUDA program that nvcc built: it runs unchanged, without a GPU, with "
+        "its\n"
         "arguments, its kernels on the simulator, and every launch, copy and free is watched. The\n"
         "status is 1 if something was found, and otherwise the program's own.\n"
         "Silent when all is well (on a terminal: a line for each kernel); a line says of a kernel\n"
@@ -528,6 +529,7 @@ const struct command command_check = {
         "  tilewright check kernels/fused/attention.tile:attention --type f16 --no-run\n"
         "  tilewright check kernels/cuda/block_sum.ptx --block 256 --arg f32[1000]:rand --arg "
         "f32[1]:none --arg i32:1000\n"
+        "  tilewright check --strict -- ./app_tests --quick\n"
         "  tilewright check kernels/cuda/transpose.cu --grid 2,2 --block 32,8 --arg "
         "f32[64][64]:rand --arg f32[64][64]:none --arg i32:64\n",
     .run = check_run,

@@ -634,7 +634,7 @@ const struct command command_run = {
         "first: then --grid and --block say the launch, and --arg each argument. It runs on the\n"
         "simulator, or with --device cuda on the GPU. The arrays that the kernel changed are\n"
         "printed.\n"
-        "After `--` comes a CUDA program, which nvcc -cudart shared linked: its kernels run on "
+        "After `--` comes a CUDA program that nvcc built: without a GPU, its kernels run on "
         "the\n"
         "simulator, and a table counts what each kernel did.",
     .options = run_options,

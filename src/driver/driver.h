@@ -313,9 +313,9 @@ void driver_refuse(const char *kind, const struct driver_memory *m, const char *
 int driver_unsupported(const char *message);
 struct sim_finding;
 /* driver_suppress.c: reads the file of findings to let pass; tells whether it names a finding of a
- * call at a place ("main+0x2c in app"). */
+ * call at a place ("main+0x2c in app"), or at a line of a kernel ("scale.cu:8:9"; NULL: none). */
 void driver_read_suppressions(struct arena *a, const char *name);
-bool driver_is_suppressed(const char *kind, const char *place);
+bool driver_is_suppressed(const char *kind, const char *place, const char *line);
 /* Begins a line of JSON, adds to it, and writes it; the text goes to people. */
 void driver_finding_begin(struct text *out, const char *kind, bool fails, const char *message);
 void driver_finding_key(struct text *out, const char *key, const char *value);

@@ -104,12 +104,11 @@ int cuGetExportTable(const void **table, const unsigned char *id)
     if (*table)
         return DRIVER_SUCCESS;
     if (!told && driver_prepare() == DRIVER_SUCCESS)
-        driver_refuse(
-            "static-runtime", NULL,
-            "the program, or a library that it uses, contains the CUDA runtime itself, "
-            "which asks the driver for interfaces that are not published; build it with "
-            "`nvcc -cudart shared`, or do not strip it of its symbols. cuBLAS is the only library "
-            "that is supported");
+        driver_refuse("static-runtime", NULL,
+                      "the program, or a library that it uses, contains the CUDA runtime itself, "
+                      "which asks the driver for interfaces that are not published; build it with "
+                      "`nvcc -cudart shared`, or do not strip it of its symbols. The only "
+                      "other library of NVIDIA that is supported is cuBLAS");
     told = true;
     return DRIVER_NOT_FOUND;
 }

@@ -77,6 +77,32 @@ struct race {
     const struct driver_overlap *overlap;
 };
 
+/* Returns true if the file of suppressions names a side of the race: its call, or its line. */
+static bool is_let_pass(const char *kind, const struct driver_work *w,
+                        const struct ptx_instruction *ins)
+{
+    return driver_is_suppressed(kind, site_text(w), line_text(w, ins));
+}
+
+/* Adds the way out of a race of two streams. */
+static void note_order(struct text *text, const struct driver_work *first,
+                       const struct driver_work *second)
+{
+    enum { NON_BLOCKING = 1 };
+    struct arena *a = &driver.arena;
+    const struct driver_work *other = first->stream ? first : second;
+    const struct driver_stream *s = driver_order_stream_at(other->slot);
+    if ((!first->stream || !second->stream) && s && s->flags & NON_BLOCKING && !other->node)
+        text_printf(text,
+                    "    note: %s was created with cudaStreamNonBlocking, so it and the default "
+                    "stream do not wait for each other\n",
+                    where_text(a, other));
+    text_printf(text,
+                "    note: record an event in %s after the first, and let %s wait for it "
+                "(cudaStreamWaitEvent)\n",
+                driver_stream_text(a, first->stream, 0), driver_stream_text(a, second->stream, 0));
+}
+
 static int report_race(void *user)
 {
     const struct race *r = user;
@@ -85,7 +111,8 @@ static int report_race(void *user)
     const char *places =
         arena_printf(a, "%s|%s|%s", site_text(r->first), line_text(r->first, o->ins[0]),
                      line_text(r->second, o->ins[1]));
-    if (driver_is_suppressed("stream-race", site_text(r->first)) ||
+    if (is_let_pass("stream-race", r->first, o->ins[0]) ||
+        is_let_pass("stream-race", r->second, o->ins[1]) ||
         !driver_finding_is_new("stream-race", places, site_text(r->second)))
         return DRIVER_SUCCESS;
     const char *message =
@@ -115,11 +142,7 @@ static int report_race(void *user)
         text_add(&text, "    note: add an edge between the nodes (cudaGraphAddDependencies), or an "
                         "event during the capture\n");
     else
-        text_printf(&text,
-                    "    note: record an event in %s after the first, and let %s wait for it "
-                    "(cudaStreamWaitEvent)\n",
-                    driver_stream_text(a, r->first->stream, 0),
-                    driver_stream_text(a, r->second->stream, 0));
+        note_order(&text, r->first, r->second);
     driver_finding_end(&json, &text);
     return DRIVER_SUCCESS;
 }
@@ -140,7 +163,8 @@ static int report_host_race(void *user)
     struct text json, text;
     driver_site_here(&here);
     const char *site = driver_site_text(a, &here, NULL);
-    if (!driver_finding_is_new("host-race", site_text(r->first), site))
+    if (is_let_pass("host-race", r->first, o->ins[0]) ||
+        !driver_finding_is_new("host-race", site_text(r->first), site))
         return DRIVER_SUCCESS;
     const char *message =
         arena_printf(a, "the host %s %s while %s in %s, which it has not waited for, %s it",

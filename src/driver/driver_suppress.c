@@ -14,7 +14,7 @@ static const char *const kinds[] = {
 };
 
 struct suppression {
-    const char *kind, *place; /* place: a function's name; NULL: any */
+    const char *kind, *place; /* place: a function's name, or file:line; NULL: any */
 };
 static VEC(struct suppression) suppressions;
 
@@ -108,13 +108,15 @@ static void take_lines(struct arena *a, const char *file, char *text)
     }
 }
 
-bool driver_is_suppressed(const char *kind, const char *place)
+bool driver_is_suppressed(const char *kind, const char *place, const char *line)
 {
+    struct arena *a = &driver.arena;
+    const char *end = strstr(place, "+0x");
+    const char *function = end ? arena_string(a, place, (size_t)(end - place)) : place;
     for (size_t i = 0; i < suppressions.count; i++) {
         const struct suppression *s = &suppressions.data[i];
-        size_t length = s->place ? strlen(s->place) : 0;
-        if (strcmp(s->kind, kind) == 0 &&
-            (!s->place || (strncmp(place, s->place, length) == 0 && place[length] == '+')))
+        if (strcmp(s->kind, kind) == 0 && (!s->place || sim_pattern_matches(s->place, function) ||
+                                           sim_place_matches(a, line, s->place)))
             return true;
     }
     return false;

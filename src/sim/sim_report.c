@@ -300,28 +300,26 @@ struct sim_finding *sim_report_again(struct sim_report *r, enum sim_found kind,
 
 /* --- suppressions --- */
 
-/* Returns true if the text matches a pattern; '*' matches any text. */
-static bool matches(const char *pattern, const char *text)
+bool sim_pattern_matches(const char *pattern, const char *text)
 {
     if (*pattern == '*') {
         for (; *text; text++)
-            if (matches(pattern + 1, text))
+            if (sim_pattern_matches(pattern + 1, text))
                 return true;
-        return matches(pattern + 1, text);
+        return sim_pattern_matches(pattern + 1, text);
     }
-    return *pattern == *text && (!*pattern || matches(pattern + 1, text + 1));
+    return *pattern == *text && (!*pattern || sim_pattern_matches(pattern + 1, text + 1));
 }
 
-/* Matches "file:line", with the file's whole name or its end after a '/'. */
-static bool place_matches(const struct sim_report *r, const char *place, const char *pattern)
+bool sim_place_matches(struct arena *arena, const char *place, const char *pattern)
 {
     const char *end = place ? strrchr(place, ':') : NULL;
     if (!end)
         return false;
-    const char *line = arena_string(r->arena, place, (size_t)(end - place));
+    const char *line = arena_string(arena, place, (size_t)(end - place));
     for (const char *p = line; p; p = strchr(p, '/')) {
         p += *p == '/';
-        if (matches(pattern, p))
+        if (sim_pattern_matches(pattern, p))
             return true;
     }
     return false;
@@ -333,18 +331,20 @@ static bool access_matches(const struct sim_report *r, const struct sim_finding_
                            const char *pattern)
 {
     const char *name = access->at.function ? access->at.function->name : NULL;
-    if (name && (matches(pattern, name) || matches(pattern, ptx_plain_name(r->arena, name))))
+    if (name && (sim_pattern_matches(pattern, name) ||
+                 sim_pattern_matches(pattern, ptx_plain_name(r->arena, name))))
         return true;
-    return place_matches(r, sim_place_text(r, access->at.ins, access->at.where), pattern) ||
-           place_matches(r, sim_call_text(r, access->at.ins), pattern) ||
-           place_matches(r, sim_header_text(r, access->at.ins), pattern);
+    return sim_place_matches(r->arena, sim_place_text(r, access->at.ins, access->at.where),
+                             pattern) ||
+           sim_place_matches(r->arena, sim_call_text(r, access->at.ins), pattern) ||
+           sim_place_matches(r->arena, sim_header_text(r, access->at.ins), pattern);
 }
 
 static bool is_suppressed(struct sim_report *r, const struct sim_finding *f)
 {
     for (size_t i = 0; i < r->suppressions.count; i++) {
         struct sim_suppression *s = &r->suppressions.data[i];
-        if (!matches(s->kind, kinds[f->kind].name))
+        if (!sim_pattern_matches(s->kind, kinds[f->kind].name))
             continue;
         bool hit[2][2] = {{false}};
         for (int p = 0; p < 2; p++)
@@ -362,7 +362,7 @@ static bool is_suppressed(struct sim_report *r, const struct sim_finding *f)
 static bool known_kind(const char *name)
 {
     for (int k = 0; k < SIM_FOUND_COUNT; k++)
-        if (matches(name, kinds[k].name))
+        if (sim_pattern_matches(name, kinds[k].name))
             return true;
     return false;
 }

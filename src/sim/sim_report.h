@@ -134,6 +134,11 @@ void sim_report_add_source(struct sim_report *r, const struct source *source);
 /* Reads lines "kind [place [place]]" and '#' comments. Returns false with a diagnostic if a line
  * makes no sense. */
 bool sim_report_suppress(struct sim_report *r, const struct source *file, struct diag *diag);
+/* Returns true if the text matches a pattern; '*' matches any text. */
+bool sim_pattern_matches(const char *pattern, const char *text);
+/* Returns true if the pattern "file:line" matches a place "file:line:column" (NULL: none), by the
+ * file's whole name or its end after a '/'. */
+bool sim_place_matches(struct arena *arena, const char *place, const char *pattern);
 /* An observer hook for `launch`: notes the shape, so that blocks and threads have coordinates. */
 void sim_report_launch(struct sim_report *r, const unsigned grid[3], const unsigned block[3]);
 

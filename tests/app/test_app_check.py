@@ -12,7 +12,7 @@ from app_runner import HERE, build, libraries, nvcc, ptx_alone
 from tile_runner import call, expect
 
 BUILT = {"block_race": 80, "stream_race": 80, "host_faults": 80, "outside": 80, "wide_grid": 80, "cooperative_grid": 80, "missing_barrier": 80,
-         "one_sums_all": 80, "cluster_neighbour": 90, "tensor_tile": 90}  # of programs/, with the target of their PTX
+         "one_sums_all": 80, "default_stream": 80, "cluster_neighbour": 90, "tensor_tile": 90}  # of programs/, with the target of their PTX
 
 
 def check_options(tool, folder):
@@ -35,6 +35,12 @@ def check_options(tool, folder):
     for program in (race, streams):
         let = run("--suppress", f"{folder}/known", "--", program, "broken")
         expect(let.status == 0 and let.err == "", let)
+    for line, status in (("stream-race stream_race.cu:8", 0), ("stream-race *.cu:15", 0), ("stream-race m*n", 0), ("stream-race stream_race.cu:9", 1),
+                         ("stream-race mai", 1), ("host-race", 1)):
+        with open(f"{folder}/one", "w") as f:
+            f.write(line)
+        let = run("--suppress", f"{folder}/one", "--", streams, "broken")
+        expect(let.status == status, f"{line}: {let}")
     with open(f"{folder}/unknown", "w") as f:
         f.write("# known\nrace\n\nnosuch main\nleak main too # known\n")
     unknown = run("--suppress", f"{folder}/unknown", "--", race, "clean")
@@ -64,6 +70,8 @@ def check_notes(tool, folder):
     said = "warning: api-error: cudaFuncGetAttributes failed (invalid device function), and the program went on with cudaMemcpy and never called"
     expect(said in broken.err and "note: leak: allocation 2 was never freed" in broken.err, broken)
     clean = call([tool, "check", "--verbose", "--strict", "--", program, "clean"])
+    apart = call([tool, "check", "--", os.path.join(folder, "default_stream"), "broken"])
+    expect("note: stream 1 was created with cudaStreamNonBlocking, so it and the default stream do not wait for each other" in apart.err, apart)
     expect(clean.status == 0 and "leak" not in clean.err and "api-error" not in clean.err, clean)
 
 
