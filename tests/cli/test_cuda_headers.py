@@ -9,6 +9,9 @@ import tempfile
 import numpy
 from tile_runner import call, cuda_compiler, expect
 
+UPDATES = ["--grid", "2", "--block", "32", "--arg", "i32[10]:zero", "--arg", "u64[2]:zero", "--arg", "f32[2]:zero", "--arg", "u8[8]:zero",
+           "--arg", "i16[2]:zero", "--arg", "f64[1]:zero"]
+MESSAGE = ["--grid", "2", "--block", "32", "--cooperative", "--arg", "i32[32]:zero", "--arg", "i32[1]:zero", "--arg", "i32[32]:zero"]
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cuda")
 DEFINE = "--compiler-arg=-DRIGHT"
 # file, kernel, options of the launch, the arrays to compare and their first values
@@ -17,6 +20,9 @@ VALUES = [
     ("bf16.cu", "numbers", ["--block", "32", "--arg", "f32[32]:special", "--arg", "f32[896]:none", "--arg", "i32[32]:none"], {"o": [], "i": []}),
     ("bf16.cu", "sums", ["--grid", "2", "--block", "32", "--arg", "bf16[1]:zero", "--arg", "bf16[2]:zero"], {"sum": [32], "pairs": [64, 16]}),
     ("bf16.cu", "neighbours", ["--block", "64", "--arg", "bf16[64]:iota", "--arg", "bf16[64]:none"], {"o": [64, 63, 62]}),
+    ("atomic.cu", "updates", UPDATES, {"i": [1952, -63, 63, 128, 9, 255, 0, 1, 32, 32], "u": [2**39, 2**64 - 1], "f": [32, -31.5], "b": [16, 16, 16, 16, 0, 3, 0, 0], "s": [-64], "d": [16]}),
+    ("atomic.cu", "message", MESSAGE, {"o": [32, 31, 30]}),
+    ("atomic.cu", "fences", [*MESSAGE[:2], "--block", "1", *MESSAGE[4:]], {"o": [7]}),
 ]
 # For sm_80 NVIDIA's header reads the old sum by a plain load before it swaps: a race in PTX.
 RACY = {("sums", "nvcc")}
@@ -24,6 +30,8 @@ RACY = {("sums", "nvcc")}
 FAULTS = [
     ("bf16.cu", "neighbours", ["--block", "64", "--arg", "bf16[64]:iota", "--arg", "bf16[64]:none"],
      ["bf16.cu:39:", "error: race: ", "of s in shared memory", "bf16.cu:35:"]),
+    ("atomic.cu", "message", MESSAGE, ["atomic.cu:65:", "error: race: ", "of data in global memory", "atomic.cu:56:"]),
+    ("atomic.cu", "fences", [*MESSAGE[:2], "--block", "1", *MESSAGE[4:]], ["atomic.cu:83:", "error: ", "data", "atomic.cu:73:"]),
 ]
 
 
