@@ -166,16 +166,16 @@ static const char *set_windows(struct encode_call *call, const int *lower, const
     if (pixels < 1 || pixels > MOST_PIXELS)
         return arena_printf(a, "a copy of windows has %u pixels: 1 to %d", pixels, MOST_PIXELS);
     for (int i = 0; i < call->map.rank - 2; i++) {
-        int64_t places = (int64_t)call->map.extents[i + 1] + upper[i] - lower[i];
         if (lower[i] < -limit || lower[i] >= limit || upper[i] < -limit || upper[i] >= limit)
             return arena_printf(
                 a,
                 "the corners %d and %d of the pixel box along axis %d: with %d axes "
                 "they are %d to %d",
                 lower[i], upper[i], i + 1, call->map.rank, -limit, limit - 1);
-        if (places < 1)
-            return arena_printf(a, "the pixel box is empty along axis %d: it has %lld places",
-                                i + 1, (long long)places);
+        int least = 1 + lower[i] - upper[i]; /* places of the array, for one place of the box */
+        if (least > 0 && call->map.extents[i + 1] < (uint64_t)least)
+            return arena_printf(a, "the pixel box is empty along axis %d: it has %d places", i + 1,
+                                (int)call->map.extents[i + 1] + 1 - least);
         call->window.lower[i] = (int16_t)lower[i];
         call->window.upper[i] = (int16_t)upper[i];
     }

@@ -64,6 +64,7 @@ static void limits()
 
     BOTH(p.address += 4, WRONG);
     BOTH(p.extents[1] = 0, WRONG);
+    BOTH((p.extents[1] = INT64_MAX, p.lower[0] = 0, p.upper[0] = 1), WRONG);
     BOTH(p.strides[0] = 24, WRONG);
     BOTH(p.steps[1] = 9, WRONG);
     BOTH(p.type = (CUtensorMapDataType)99, WRONG);

@@ -223,8 +223,9 @@ def check_maps(tool, folder):
     """Each limit of a tensor map is found, with its place; a map of one kind does not serve the copies of the other."""
     program = build(folder, "tensor_map_api.cu", *ptx_alone("compute_90"))
     done = call([tool, "check", "--", program])
-    expect(done.status == 1 and done.out == "0 of 106 failed\n", done)
-    expect(done.err.count("error: bad-tensor-map: ") == 36 and done.err.count("error: not-supported: ") == 10 and done.err.count("error: ") == 46, done)
+    expect(done.status == 1 and done.out == "0 of 108 failed\n", done)
+    expect(done.err.count("error: bad-tensor-map: ") == 38 and done.err.count("error: not-supported: ") == 10 and done.err.count("error: ") == 48, done)
+    expect(done.err.count("error: bad-tensor-map: the extent of axis 1 is 9223372036854775807: ") == 2, done)
     mixed = call([tool, "check", "--", program, "mixed"])
     expect(mixed.status == 1 and "the instruction copies windows (im2col), and the tensor map is one of tiles" in mixed.err, mixed)
 
