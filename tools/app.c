@@ -57,6 +57,27 @@ static bool is_gpu(const char *word)
     return found;
 }
 
+/* Says which option, or command, programs have in place of one that they do not take. */
+static const char *in_place_of(const char *name)
+{
+    static const struct {
+        const char *name, *text;
+    } others[] = {
+        {"seeds", ": one run has one order; run it again with --seed 1, --seed 2, …"},
+        {"time-limit", ": start it by `timeout SECONDS tilewright check …`, or give --step-limit"},
+        {"same-value", ": --suppress FILE with the line `same-value`"},
+        {"volatile", ": --suppress FILE with the line `volatile`"},
+        {"arg", ": the program gives its kernels their arguments"},
+        {"grid", ": the program launches its kernels itself"},
+        {"block", ": the program launches its kernels itself"},
+        {"counters", ": `tilewright run -- PROGRAM` counts"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (strcmp(others[i].name, name) == 0)
+            return others[i].text;
+    return "";
+}
+
 static bool options_suit(const struct command *self, const struct options *given)
 {
     int64_t number = 1;
@@ -64,7 +85,8 @@ static bool options_suit(const struct command *self, const struct options *given
     struct device_asked device;
     for (int i = 0; i < given->use_count; i++)
         if (!is_app_option(given->uses[i].spec->name)) {
-            usage_error(NULL, self, "--%s is not for programs", given->uses[i].spec->name);
+            usage_error(NULL, self, "--%s is not for programs%s", given->uses[i].spec->name,
+                        in_place_of(given->uses[i].spec->name));
             return false;
         }
     if (device_asked_read(&device, given) != STATUS_OK)

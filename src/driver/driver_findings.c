@@ -192,12 +192,23 @@ static void report_one(const struct sim_report *r, const struct sim_finding *f,
     driver_finding_end(&json, &text);
 }
 
+static bool is_race(const struct sim_finding *f)
+{
+    return f->kind == SIM_FOUND_RACE || f->kind == SIM_FOUND_ASYNC_RACE ||
+           f->kind == SIM_FOUND_SCOPE;
+}
+
+/* Races come first: other findings may follow from them. */
 void driver_report_launch(const struct sim_report *report, const struct sim_finding *after,
                           const struct driver_launched *l)
 {
-    const struct sim_finding *f = after ? after->next : report->first;
-    for (; f; f = f->next)
-        report_one(report, f, l);
+    const struct sim_finding *first = after ? after->next : report->first;
+    for (const struct sim_finding *f = first; f; f = f->next)
+        if (is_race(f))
+            report_one(report, f, l);
+    for (const struct sim_finding *f = first; f; f = f->next)
+        if (!is_race(f))
+            report_one(report, f, l);
 }
 
 void driver_report_end(const char *kind, const char *message, const struct driver_launched *l)

@@ -7,6 +7,7 @@
 #include "driver/driver_order.h"
 #include "sim/sim_own.h"
 
+#include <errno.h>
 #include <string.h>
 
 static struct {
@@ -20,15 +21,30 @@ static FILE *open_in(const char *name)
     return folder ? fopen(arena_printf(&driver.arena, "%s/%s", folder, name), "w") : NULL;
 }
 
+/* Reports that the folder cannot be written: at no place of the program. */
+static void report(const char *why)
+{
+    struct text json, text;
+    const char *message =
+        arena_printf(&driver.arena, "%s cannot be written: %s", driver.settings.trace, why);
+    text_init(&text, &driver.arena);
+    text_printf(&text, "error: trace: %s\n", message);
+    driver_finding_begin(&json, "trace", true, message);
+    driver_finding_end(&json, &text);
+}
+
 void driver_trace_open(void)
 {
-    const char *why;
+    const char *why = NULL;
     if (!driver.settings.trace)
         return;
     if (!platform_is_folder(driver.settings.trace))
         platform_make_folder(&driver.arena, driver.settings.trace, &why);
+    errno = 0;
     trace.calls = open_in("calls");
-    trace.launches = open_in("launches");
+    trace.launches = trace.calls ? open_in("launches") : NULL;
+    if (!trace.launches)
+        report(why ? why : strerror(errno));
 }
 
 void driver_trace(const char *format, ...)

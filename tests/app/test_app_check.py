@@ -49,7 +49,9 @@ def check_options(tool, folder):
     expect(f"{folder}/unknown:5: after 'leak', a place or the end of the line: 'too' is more" in unknown.err, unknown)
     verbose = run("--verbose", "--", streams, "clean")
     expect(verbose.status == 0 and "stream_race: ok (2 launches)" in verbose.err, verbose)
-    for words, said in ((["--grid", "2", "--", race], "--grid is not for programs"),
+    for words, said in ((["--grid", "2", "--", race], "--grid is not for programs: the program launches"),
+                        (["--time-limit", "5", "--", race], "--time-limit is not for programs: start it by `timeout SECONDS"),
+                        (["--json", "--fill", "rand", "--", race], "--fill is not for programs\n"),
                         (["--", f"{folder}/none"], "none cannot be started: No such file or directory"),
                         (["--device", "nosuch", "--", race], "--device nosuch: a GPU by name"),
                         (["--device", "sm_70", "--", race], "--device sm_70: a GPU by name"),
@@ -126,7 +128,14 @@ def check_trace(tool, folder):
     def repeat():
         return call(["/bin/sh", "./launches"], cwd=where, env={"PATH": os.path.dirname(tool)})
 
-    call([tool, "check", "--trace", where, "--", os.path.join(folder, "missing_barrier"), "broken"])
+    broken = call([tool, "check", "--trace", where, "--", os.path.join(folder, "missing_barrier"), "broken"])
+    kinds = re.findall(r"error: ([\w-]+): ", broken.err)
+    expect(kinds[0] == "race", broken)
+    with open(f"{folder}/a_file", "w"):
+        pass
+    for wrong in ("/proc/none", f"{folder}/a_file"):
+        done = call([tool, "check", "--trace", wrong, "--", os.path.join(folder, "stream_race"), "clean"])
+        expect(done.status == 1 and f"error: trace: {wrong} cannot be written: " in done.err and done.err.count("error: ") == 1, done)
     with open(f"{where}/calls") as calls, open(f"{where}/launches") as launches:
         log, commands = calls.read(), launches.read()
     expect("cudaMalloc allocation 1, 2048 bytes" in log and "launch 1 of sum, stream 0, at main+0x" in log, log)
