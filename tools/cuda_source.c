@@ -197,8 +197,8 @@ static void explain(struct compilation *x, const char *said)
     else if (strstr(said, "file not found") && !x->is_nvcc)
         complain_more(x->complaints,
                       "clang has small forms of cuda.h, cuda_runtime.h, cuda_pipeline.h, "
-                      "cuda_fp16.h, cuda_bf16.h, cooperative_groups.h and cuda/atomic here, made "
-                      "by us; the toolkit's other headers (mma.h, cub …) need its nvcc: "
+                      "cuda_fp16.h, cuda_bf16.h, cooperative_groups.h, mma.h and cuda/atomic here, "
+                      "made by us; the toolkit's other headers (cub, thrust …) need its nvcc: "
                       "--compiler nvcc");
     else if (!x->is_nvcc && (strstr(said, "undeclared identifier") ||
                              strstr(said, "no member named") || strstr(said, "unknown type name")))

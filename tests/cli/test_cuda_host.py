@@ -30,7 +30,7 @@ def check(tool, folder):
         expect(done.status == 1 and "host_part.cu:36:5: error: trap: " in done.err and "--cooperative" in done.err, done)
     if cuda_compiler("clang"):
         with open(f"{folder}/needs.cu", "w") as out:
-            out.write("#include <mma.h>\n__global__ void k() {}\n")
+            out.write("#include <cub/cub.cuh>\n__global__ void k() {}\n")
         done = call([tool, "check", "needs.cu", "--compiler", "clang", "--block", "1"], cwd=folder)
         expect(done.status == 2 and "--compiler nvcc" in done.err, done)
 
