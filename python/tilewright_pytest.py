@@ -25,21 +25,24 @@ def _sizes(value):
 
 
 def _argument(value, folder, number):
-    """Returns a word for --arg: a text as it is, an array as a file, None as a null pointer."""
+    """Returns a word for --arg: a text as it is, an array as a file, a number of NumPy with its type, None as a null pointer."""
     if value is None:
         return "null"
     if isinstance(value, str):
         return value
     if not hasattr(value, "__array_interface__"):
-        raise TypeError(f"argument {number} is {value!r}: write a number with its type, as \"i32:{value}\"")
+        raise TypeError(f"argument {number} is {value!r}: write a number with its type, as \"i32:{value}\" or numpy.int32({value})")
     import numpy  # only a caller with arrays has it
+    if numpy.ndim(value) == 0 and value.dtype.kind in "iuf":
+        return f"{value.dtype.kind}{8 * value.dtype.itemsize}:{value}"
     path = os.path.join(folder, f"argument_{number}.npy")
     numpy.save(path, value)
     return f"@{path}"
 
 
 def check(ptx, grid=1, block=1, args=(), kernel=None, shared=0, options=(), program="tilewright"):
-    """Checks one launch of a kernel in PTX (text or bytes). Raises AssertionError with the findings, or ValueError if the launch is wrong."""
+    """Checks one launch of a kernel in PTX (text or bytes). Raises AssertionError with the findings, ValueError if the launch is wrong, or RuntimeError if
+    there is no such program."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "module.ptx")
         with open(path, "wb") as f:
@@ -47,8 +50,11 @@ def check(ptx, grid=1, block=1, args=(), kernel=None, shared=0, options=(), prog
         words = [word for i, value in enumerate(args) for word in ("--arg", _argument(value, folder, i))]
         chosen = ["--kernel", kernel] if kernel else []
         dynamic = ["--shared", str(shared)] if shared else []
-        done = subprocess.run([program, "check", path, *chosen, "--grid", _sizes(grid), "--block", _sizes(block), *dynamic, *words, *options],
-                              capture_output=True, text=True, check=False)
+        command = [program, "check", path, *chosen, "--grid", _sizes(grid), "--block", _sizes(block), *dynamic, *words, *options]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as e:
+            raise RuntimeError(f"{program} cannot be started ({e.strerror}): put its folder on PATH, or name it by --tilewright PROGRAM") from e
     said = (done.stderr + done.stdout).replace(f"{folder}/", "")
     if done.returncode == 1:
         raise AssertionError(f"tilewright found:\n{said}")

@@ -173,6 +173,17 @@ static void add_memory_notes(struct text *text, const struct sim_finding *f)
     }
 }
 
+/* Adds the way out of a race between two blocks of a cooperative grid. */
+static void add_grid_note(struct text *text, const struct sim_finding *f,
+                          const struct driver_launched *l)
+{
+    const struct sim_finding_access *a = f->access;
+    if (f->kind == SIM_FOUND_RACE && l->cooperative && f->access_count == 2 &&
+        a[0].at.block != a[1].at.block)
+        text_add(text, "    note: the launch is cooperative: grid.sync() between the two accesses "
+                       "orders them\n");
+}
+
 static void report_one(const struct sim_report *r, const struct sim_finding *f,
                        const struct driver_launched *l)
 {
@@ -185,6 +196,7 @@ static void report_one(const struct sim_report *r, const struct sim_finding *f,
     driver_finding_begin(&json, sim_found_name(f->kind), sim_report_fails(r, f->kind), f->message);
     if (!sim_report_fails(r, f->kind))
         text_add(&json, ", \"warns\": true");
+    add_grid_note(&text, f, l);
     add_launch(&json, &text, l);
     add_memory_notes(&text, f);
     text_add(&json, ", \"finding\": ");

@@ -150,7 +150,8 @@ static char *ptx_of(struct arena *a, const char *binary, int capability, size_t 
     }
     *why = above ? for_newer
                  : "it has machine code alone; nvcc adds PTX with -arch=sm_90, or with "
-                   "-gencode arch=compute_90,code=compute_90";
+                   "-gencode arch=compute_90,code=compute_90, and CMake with CUDA_ARCHITECTURES "
+                   "90-virtual";
     return best ? unpack(a, &chosen, best, length, why) : NULL;
 }
 

@@ -116,6 +116,8 @@ def check_sample(tool, folder):
     done = call([tool, "check", "--limit", "1000", "--", program, "clean"])
     expect(done.status == 0 and re.search(r"warning: sampled: (\d+) of 2000 blocks were watched", done.err), done)
     expect(call([tool, "check", "--strict", "--limit", "1000", "--", program, "clean"]).status == 1, done)
+    apart = call([tool, "check", "--", wide, "broken"])
+    expect("note: the launch is cooperative: grid.sync() between the two accesses orders them" in apart.err, apart)
     for full in ([tool, "check", "--limit", "0", "--", program, "clean"], [tool, "check", "--limit", "1", "--", wide, "clean"]):
         done = call(full)
         expect(done.status == 0 and done.err == "", done)

@@ -60,6 +60,9 @@ def test_fixture(tool):
 
     checked(args=[numpy.arange(64, dtype="int32"), "i32[64]:none", "i32:64"])
     checked(ptx.encode(), args=["i32[64]:iota", "i32[64]:none", "i32:64"])
+    checked(args=["i32[64]:iota", "i32[64]:none", numpy.int32(64)])
+    refused(AssertionError, "error: out-of-bounds: ", lambda: checked(args=["i32[64]:iota", "i32[64]:none", numpy.int32(65)]))
+    refused(RuntimeError, "put its folder on PATH, or name it by --tilewright", lambda: tilewright_pytest.check(ptx, program="/none/tilewright"))
     refused(AssertionError, "error: race: read and write of element", lambda: checked(args=["i32[64]:iota", "=0", "i32:64"]))
     refused(ValueError, "nosuch", lambda: checked(kernel="nosuch"))
     refused(TypeError, 'as "i32:64"', lambda: checked(args=[None, None, 64]))
