@@ -452,11 +452,17 @@ enum pointer_attribute {
     POINTER_MEMORY_TYPE = 2,
     POINTER_DEVICE = 3,
     POINTER_HOST = 4,
+    POINTER_TOKENS = 5,
+    POINTER_BUFFER = 7,
     POINTER_MANAGED = 8,
     POINTER_ORDINAL = 9,
     POINTER_START = 11,
     POINTER_BYTES = 12,
-    POINTER_MAPPED = 13
+    POINTER_MAPPED = 13,
+    POINTER_POOL = 17,
+    POINTER_MAPPING_BYTES = 18,
+    POINTER_MAPPING_START = 19,
+    POINTER_BLOCK = 20
 };
 
 /* Returns where the memory begins on the side, host or device, that the address is of. */
@@ -495,6 +501,24 @@ int cuPointerGetAttribute(void *value, int attribute, uint64_t address)
     return DRIVER_SUCCESS;
 }
 
+static size_t bytes_of(int attribute)
+{
+    switch ((enum pointer_attribute)attribute) {
+    case POINTER_TOKENS: return 2 * sizeof(uint64_t);
+    case POINTER_CONTEXT:
+    case POINTER_DEVICE:
+    case POINTER_HOST:
+    case POINTER_BUFFER:
+    case POINTER_START:
+    case POINTER_BYTES:
+    case POINTER_POOL:
+    case POINTER_MAPPING_BYTES:
+    case POINTER_MAPPING_START:
+    case POINTER_BLOCK: return sizeof(uint64_t);
+    default: return sizeof(int);
+    }
+}
+
 /* An attribute that the memory does not have is 0. */
 int cuPointerGetAttributes(unsigned count, const int *attributes, void **values, uint64_t address)
 {
@@ -503,6 +527,6 @@ int cuPointerGetAttributes(unsigned count, const int *attributes, void **values,
         return DRIVER_INVALID_VALUE;
     for (unsigned i = 0; i < count; i++)
         if (cuPointerGetAttribute(values[i], attributes[i], address) != DRIVER_SUCCESS)
-            memset(values[i], 0, attributes[i] == POINTER_ORDINAL ? sizeof(int) : sizeof(unsigned));
+            memset(values[i], 0, bytes_of(attributes[i]));
     return DRIVER_SUCCESS;
 }

@@ -98,6 +98,12 @@ int main(int argc, char **argv)
                                    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
     void *answers[] = {&type, &ordinal};
     CHECK(cuPointerGetAttributes(2, asked, answers, in + 4));
+    CUdeviceptr unknown = ~(CUdeviceptr)0;
+    CUpointer_attribute of_unknown = CU_POINTER_ATTRIBUTE_DEVICE_POINTER;
+    void *answer = &unknown;
+    CHECK(cuPointerGetAttributes(1, &of_unknown, &answer, (uintptr_t)host));
+    if (unknown)
+        printf("an address of the device for memory that CUDA does not know\n");
     CUdeviceptr managed;
     CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, {device}};
     CHECK(cuMemAllocManaged(&managed, BYTES, CU_MEM_ATTACH_GLOBAL));
