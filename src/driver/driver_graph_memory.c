@@ -18,7 +18,7 @@ static int check_graph(const struct driver_graph *g)
         return DRIVER_INVALID_VALUE;
     if (g->parent)
         return driver_graph_refuse_in_body();
-    return g->moved ? DRIVER_NOT_SUPPORTED : DRIVER_SUCCESS;
+    return g->owned ? DRIVER_NOT_SUPPORTED : DRIVER_SUCCESS; /* by a node */
 }
 
 int driver_graph_add_allocation(const struct driver_asked *a, struct driver_allocation_node *p)

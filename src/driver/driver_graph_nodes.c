@@ -349,12 +349,33 @@ static int read_graph(void *graph, bool moves, struct driver_task *t)
     return g->has_branches || (g->has_memory && !moves) ? DRIVER_NOT_SUPPORTED : DRIVER_SUCCESS;
 }
 
+/* Returns true if a graph is another one, or inside of it. */
+static bool contains(const struct driver_graph *g, const struct driver_graph *inner)
+{
+    bool found = g == inner;
+    for (int i = 0; i < g->nodes.count && !found; i++) {
+        const struct driver_task *t = &g->nodes.list[i]->task;
+        found = t->kind == TASK_GRAPH && contains(t->graph, inner);
+    }
+    return found;
+}
+
+/* Returns the error of moving a graph into a node of another one. */
+static int check_moved(const struct driver_graph *g, const struct driver_graph *to)
+{
+    if (contains(g, to))
+        return DRIVER_INVALID_VALUE;
+    return g->has_memory && to && to->owned ? DRIVER_NOT_SUPPORTED : DRIVER_SUCCESS;
+}
+
 /* Adds a node that takes its graph. */
 static int add_moved(const struct driver_asked *a, void *graph)
 {
     struct driver_task t;
     struct driver_graph *to = driver_graph_of(a->graph);
-    int result = graph == a->graph ? DRIVER_INVALID_VALUE : read_graph(graph, true, &t);
+    int result = read_graph(graph, true, &t);
+    if (result == DRIVER_SUCCESS)
+        result = check_moved(t.graph, to);
     result = driver_graph_add_asked(a, &t, result);
     if (result != DRIVER_SUCCESS)
         return result;

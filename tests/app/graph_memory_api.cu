@@ -212,6 +212,28 @@ static void captures()
     GOOD(cudaEventDestroy(event));
 }
 
+#if CUDART_VERSION >= 13000
+// The graph of a node takes no memory, neither by nodes of its own nor by a graph that moves into it.
+static void kept_out(cudaGraph_t with_memory)
+{
+    cudaGraph_t parent, child, inside;
+    cudaGraphNode_t node;
+    cudaMemAllocNodeParams p = memory();
+    GOOD(cudaGraphCreate(&parent, 0));
+    GOOD(cudaGraphCreate(&child, 0));
+    GOOD(cudaGraphAddChildGraphNode(&node, parent, NULL, 0, child));
+    GOOD(cudaGraphChildGraphNodeGetGraph(node, &inside));
+    SAME(cudaGraphAddMemAllocNode(&node, inside, NULL, 0, &p), cudaErrorNotSupported);
+    cudaGraphNodeParams how = {};
+    how.type = cudaGraphNodeTypeGraph;
+    how.graph.graph = with_memory;
+    how.graph.ownership = cudaGraphChildGraphOwnershipMove;
+    SAME(cudaGraphAddNode(&node, inside, NULL, EDGE_DATA 0, &how), cudaErrorNotSupported);
+    for (cudaGraph_t each : {child, parent})
+        GOOD(cudaGraphDestroy(each));
+}
+#endif
+
 // A child graph with memory moves into its parent.
 static void moved()
 {
@@ -237,6 +259,9 @@ static void moved()
     SAME(cudaGraphDestroy(child), cudaErrorInvalidValue);
     SAME(cudaGraphAddNode(&node, parent, NULL, EDGE_DATA 0, &how), cudaErrorInvalidValue);
     SAME(cudaGraphAddMemAllocNode(&node, child, NULL, 0, &p), cudaErrorNotSupported);
+    how.graph.graph = parent; // into a graph that is inside of it
+    SAME(cudaGraphAddNode(&node, child, NULL, EDGE_DATA 0, &how), cudaErrorInvalidValue);
+    kept_out(parent);
     GOOD(cudaGraphInstantiate(&ready, parent, 0));
     SAME(cudaGraphExecUpdate(ready, child, &result), cudaErrorInvalidValue);
     for (int i = 0; i < 2; i++)
