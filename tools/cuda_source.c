@@ -197,9 +197,9 @@ static void explain(struct compilation *x, const char *said)
     else if (strstr(said, "file not found") && !x->is_nvcc)
         complain_more(x->complaints,
                       "clang has small forms of cuda.h, cuda_runtime.h, cuda_pipeline.h, "
-                      "cuda_fp16.h, cuda_bf16.h, cooperative_groups.h, mma.h and cuda/atomic here, "
-                      "made by us; the toolkit's other headers (cub, thrust …) need its nvcc: "
-                      "--compiler nvcc");
+                      "cuda_fp16.h, cuda_bf16.h, cooperative_groups.h with its reduce.h and "
+                      "memcpy_async.h, mma.h, cuda/atomic and cuda/barrier here, made by us; the "
+                      "toolkit's other headers (cub, thrust …) need its nvcc: --compiler nvcc");
     else if (!x->is_nvcc && (strstr(said, "undeclared identifier") ||
                              strstr(said, "no member named") || strstr(said, "unknown type name")))
         complain_more(x->complaints,

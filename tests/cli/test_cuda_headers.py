@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 import numpy
-from tile_runner import call, cuda_compiler, expect
+from tile_runner import CUDA_COMPILERS, call, cuda_compiler, expect
 
 UPDATES = ["--grid", "2", "--block", "32", "--arg", "i32[10]:zero", "--arg", "u64[2]:zero", "--arg", "f32[2]:zero", "--arg", "u8[8]:zero",
            "--arg", "i16[2]:zero", "--arg", "f64[1]:zero"]
@@ -17,8 +17,13 @@ BFLOATS = ["--block", "32", *["--arg", "bf16[1024]:rand"] * 2, "--arg", "f32[102
 BYTES = ["--block", "32", "--arg", "i8[2048]:rand", "--arg", "u8[2048]:rand", "--arg", "i32[1024]:iota", "--arg", "i32[24576]:zero"]
 DOUBLES = ["--block", "32", *["--arg", "f64[1024]:rand"] * 3, "--arg", "f64[4096]:zero"]
 STAGED = ["--block", "128", "--arg", "f16[256]:ones", "--arg", "f16[1024]:iota", "--arg", "f32[1024]:none"]
+REDUCTIONS = ["--block", "64", "--arg", "i32[64]:rand", "--arg", "i32[448]:zero", "--arg", "u64[64]:zero", "--arg", "f32[64]:zero", "--arg", "f64[64]:zero",
+              "--arg", "i32[1]:zero", "--arg", "i32[1]:zero"]
+BLOCK_SUM = ["--block", "128", "--arg", "i32[128]:iota", "--arg", "i32[1]:none"]
+STAGES = ["--block", "64", "--arg", "f32[256]:iota", "--arg", "f32[64]:none", "--arg", "i32:4"]
+SPLIT = ["--block", "64", "--arg", "i32[64]:iota", "--arg", "i32[192]:none"]
+COPIES = ["--block", "64", "--arg", "f32[256]:iota", "--arg", "f32[64]:none", "--arg", "i32[23]:none", "--arg", "i8[24]:iota"]
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cuda")
-DEFINE = "--compiler-arg=-DRIGHT"
 # file, kernel, options of the launch, the arrays to compare and their first values
 VALUES = [
     ("bf16.cu", "numbers", ["--block", "32", "--arg", "f32[32]:rand", "--arg", "f32[896]:none", "--arg", "i32[32]:none"], {"o": [], "i": []}),
@@ -34,6 +39,12 @@ VALUES = [
     ("wmma.cu", "doubles", DOUBLES, {"d": []}),
     ("wmma.cu", "short_floats", ["--block", "32", "--arg", "f32[256]:rand", "--arg", "f32[256]:none"], {"d": []}),
     ("wmma.cu", "staged", STAGED, {"d": [7680, 7696, 7712]}),
+    ("tiles.cu", "reductions", REDUCTIONS, {"o": [], "u": [496 << 40], "f": [14], "d": [7.75], "total": [], "most": []}),
+    ("tiles.cu", "block_sum", BLOCK_SUM, {"o": [8128]}),
+    ("tiles.cu", "stages", STAGES, {"o": [636, 632, 628]}),
+    ("block_barrier.cu", "split", SPLIT, {"o": [63, 63, 65]}),
+    ("block_barrier.cu", "copies", COPIES, {"o": [259, 251, 259], "bytes": [23, 22, 21]}),
+    ("block_barrier.cu", "drops", ["--block", "64", "--arg", "i32[32]:none"], {"o": [94, 92, 90]}),
 ]
 # file, kernel, options of the launch, expected texts of a check without RIGHT
 FAULTS = [
@@ -42,25 +53,37 @@ FAULTS = [
     ("atomic.cu", "message", MESSAGE, ["atomic.cu:65:", "error: race: ", "of data in global memory", "atomic.cu:56:"]),
     ("atomic.cu", "fences", [*MESSAGE[:2], "--block", "1", *MESSAGE[4:]], ["atomic.cu:83:", "error: ", "data", "atomic.cu:73:"]),
     ("wmma.cu", "staged", STAGED, ["wmma.cu:89:", "error: race: ", "of sa in shared memory", "wmma.cu:79:"]),
+    ("tiles.cu", "block_sum", BLOCK_SUM, ["tiles.cu:46:", "error: race: ", "of parts in shared memory", "tiles.cu:51:"]),
+    ("tiles.cu", "stages", STAGES, ["tiles.cu:71:", "error: async-race: ", "of ring", "tiles.cu:66:"]),
+    ("block_barrier.cu", "split", SPLIT, ["block_barrier.cu:25:", "error: race: ", "of s in shared memory", "block_barrier.cu:17:"]),
+    ("block_barrier.cu", "copies", COPIES, ["block_barrier.cu:42:", "error: async-race: ", "of all in shared memory", "block_barrier.cu:47:"]),
 ]
 
 
-def values_of(tool, folder, compiler, row):
-    """Returns the bytes of the arrays, or None if the compiler makes no PTX here."""
-    file, kernel, options, arrays = row
-    how = [file, "--kernel", kernel, *options, "--compiler", compiler, DEFINE]
-    outs = [word for name in arrays for word in ("--out", f"{name}={compiler}.{name}.npy")]
-    done = call([tool, "run", *how, *outs], cwd=folder)
-    if "No available targets" in done.err or "host compiler" in done.err:
-        print(f"{compiler} makes no PTX here")
+def ptx_of_nvcc(folder, file):
+    """Returns the PTX that nvcc makes of the right form of the program, or None without a compiler for its host part."""
+    nvcc = next(name for name in CUDA_COMPILERS["nvcc"] if shutil.which(name))
+    done = call([nvcc, "-ptx", "-lineinfo", "-O3", "-arch=sm_80", "-DRIGHT", "-o", f"{file}.ptx", file], cwd=folder)
+    if "host compiler" in done.err:
+        print("nvcc makes no PTX here")
         return None
-    expect(done.status == 0, (row, compiler, done.err))
-    if compiler == "clang":
-        done = call([tool, "check", *how], cwd=folder)
-        expect(done.status == 0, (row, done.err))
-    values = [numpy.load(f"{folder}/{compiler}.{name}.npy") for name in arrays]
+    expect(done.status == 0, (file, done.err))
+    return f"{file}.ptx"
+
+
+def values_of(tool, folder, how, row):
+    """Returns the arrays after a launch, or None if clang makes no PTX here. `how` begins with the program."""
+    _, kernel, options, arrays = row
+    how = [*how, "--kernel", kernel, *options]
+    outs = [word for name in arrays for word in ("--out", f"{name}={name}.npy")]
+    done = call([tool, "run", *how, *outs], cwd=folder)
+    if "No available targets" in done.err:
+        print("clang makes no PTX here")
+        return None
+    expect(done.status == 0, (how, done.err))
+    values = [numpy.load(f"{folder}/{name}.npy") for name in arrays]
     for value, first in zip(values, arrays.values()):
-        expect(list(value.ravel()[: len(first)]) == first, (row, compiler, value))
+        expect(list(value.ravel()[: len(first)]) == first, (how, value))
     return values
 
 
@@ -71,13 +94,19 @@ def same(a, b):
     return numpy.array_equal(a, b)
 
 
-def check(tool, folder):
+def check(tool, folder, files):
     compilers = [name for name in ("clang", "nvcc") if cuda_compiler(name)]
+    assembled = {file: ptx_of_nvcc(folder, file) for file in files} if "nvcc" in compilers else {}
     for row in VALUES:
-        found = [values for values in (values_of(tool, folder, name, row) for name in compilers) if values]
-        for values in found[1:]:
-            for name, a, b in zip(row[3], found[0], values):
-                expect(same(a, b), f"{row}: {name} differs:\n{a}\n{b}\n{numpy.nonzero(a.ravel() != b.ravel())}")
+        file, kernel, options, arrays = row
+        clang = [file, "--compiler", "clang", "--compiler-arg=-DRIGHT"]
+        ours = values_of(tool, folder, clang, row) if "clang" in compilers else None
+        theirs = values_of(tool, folder, [assembled[file]], row) if assembled.get(file) else None
+        for name, a, b in zip(arrays, ours or [], theirs or []):
+            expect(same(a, b), f"{row}: {name} differs:\n{a}\n{b}\n{numpy.nonzero(a.ravel() != b.ravel())}")
+        if ours:
+            done = call([tool, "check", *clang, "--kernel", kernel, *options], cwd=folder)
+            expect(done.status == 0, (row, done.err))
     for file, kernel, options, said in FAULTS if "clang" in compilers else []:
         done = call([tool, "check", file, "--kernel", kernel, *options, "--compiler", "clang"], cwd=folder)
         if "No available targets" not in done.err:
@@ -87,9 +116,10 @@ def check(tool, folder):
 def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
-        for file in sorted({row[0] for row in VALUES + FAULTS}):
+        files = sorted({row[0] for row in VALUES + FAULTS})
+        for file in files:
             shutil.copy(os.path.join(HERE, file), folder)
-        check(tool, folder)
+        check(tool, folder, files)
 
 
 if __name__ == "__main__":
