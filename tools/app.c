@@ -92,7 +92,9 @@ static bool options_suit(const struct command *self, const struct options *given
     if (device_asked_read(&device, given) != STATUS_OK)
         return false;
     if (device.text && !is_gpu(device.text)) {
-        device_refuse(&device, given, "a GPU by name (h100), or the target of one (sm_90)");
+        device_refuse(&device, given,
+                      "a GPU by name (h100), or the target of one (sm_90); `tilewright explain "
+                      "--devices` lists them");
         return false;
     }
     if (suppress && access(suppress, R_OK) != 0) {

@@ -54,11 +54,15 @@ def check_options(tool, folder):
                         (["--json", "--fill", "rand", "--", race], "--fill is not for programs\n"),
                         (["--", f"{folder}/none"], "none cannot be started: No such file or directory"),
                         (["--device", "nosuch", "--", race], "--device nosuch: a GPU by name"),
-                        (["--device", "sm_70", "--", race], "--device sm_70: a GPU by name"),
+                        (["--device", "sm_70", "--", race], "(sm_90); `tilewright explain --devices` lists them"),
                         (["--suppress", f"{folder}/none", "--", race], "none: No such file or directory"),
                         (["--", "/bin/true"], "never opened the CUDA libraries")):
         refused = run(*words)
         expect(refused.status == 2 and said in refused.err, refused)
+    started = run("--json", "--", "sh", "-c", f"{streams} clean && {streams} broken; {race} clean")
+    report = json.loads(started.out)
+    expect(started.status == 1 and report["launches"] == 5 and report["program_status"] == 0, started)
+    expect([f["launch"] for x in report["findings"] if x["kind"] == "stream-race" for f in (x["first"], x["second"])] == [1, 2], started)
     here = call([os.path.abspath(tool), "check", "--", "block_race"], cwd=folder)
     expect(here.status == 2 and "write ./ before a program of this folder" in here.err, here)
     older = run("--device", "sm_80", "--", race, "clean")
