@@ -155,6 +155,7 @@ enum driver_memory_type {
     DRIVER_MANAGED_MEMORY,   /* the same, by cuMemAllocManaged */
     DRIVER_REGISTERED_MEMORY /* the program's own, at another address on the device */
 };
+enum { DRIVER_RANGES = 8 };
 struct driver_memory {
     uint64_t address;
     size_t bytes;
@@ -163,9 +164,13 @@ struct driver_memory {
     int number; /* "allocation 3" */
     const char *name, *call;
     struct driver_site made, freed;
-    int guard;            /* driver_guard.c: how the host may access it, */
-    int readers, writers; /* and the live work that uses it: */
-    uint64_t low, high;   /* the addresses from `low` to `high` */
+    /* driver_guard.c: what live work uses, and whether the host's accesses of that are caught. */
+    struct driver_range {
+        uint64_t low, high; /* addresses of the first byte, and after the last one */
+        bool writes;
+    } ranges[DRIVER_RANGES];
+    int range_count;
+    bool guarded;
     const char *freed_by; /* name of the call; NULL: not freed */
     uint64_t *pool_used;  /* bytes in use of its pool; NULL: of no pool */
     /* A node of a graph allocates it at each launch, always at the same address; before the first

@@ -9,12 +9,11 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { OPEN, READ_ONLY, CLOSED };
-
 static struct sigaction before; /* the program's own handler */
 static bool installed;
-static int guarded;  /* pieces of memory that are not open */
+static int guarded;  /* pieces of memory with closed pages */
 static int64_t uses; /* by live work */
+static bool ranged;  /* a memory has ranges */
 
 static bool can_guard(const struct driver_memory *m)
 {
@@ -30,31 +29,47 @@ static void pages_of(const struct driver_memory *m, uint64_t *first, uint64_t *e
     *end = (begin + m->bytes + (whole ? page - 1 : 0)) / page * page;
 }
 
-/* Closes the pages that live work uses, or opens all. */
-static void set(struct driver_memory *m, int state)
+static void open_pages(struct driver_memory *m)
 {
-    static const int protections[] = {PROT_READ | PROT_WRITE, PROT_READ, PROT_NONE};
+    uint64_t from, to;
+    pages_of(m, &from, &to);
+    if (!m->guarded ||
+        mprotect((void *)(uintptr_t)from, (size_t)(to - from), PROT_READ | PROT_WRITE) != 0)
+        return;
+    m->guarded = false;
+    guarded--;
+}
+
+/* Returns true if pages are protected. */
+static bool protect(const struct driver_memory *m, const struct driver_range *r)
+{
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from, to;
     pages_of(m, &from, &to);
-    if (state != OPEN) {
-        uint64_t host = (uintptr_t)m->host - m->address;
-        uint64_t low = (m->low + host) / page * page, high = m->high + host;
-        from = low > from ? low : from;
-        to = high < to ? high : to;
-    }
-    if (m->guard == state || from >= to ||
-        mprotect((void *)(uintptr_t)from, (size_t)(to - from), protections[state]) != 0)
-        return;
-    guarded += (state != OPEN) - (m->guard != OPEN);
-    m->guard = state;
+    uint64_t host = (uintptr_t)m->host - m->address;
+    uint64_t low = (r->low + host) / page * page, high = r->high + host;
+    from = low > from ? low : from;
+    to = high < to ? high : to;
+    return from < to && mprotect((void *)(uintptr_t)from, (size_t)(to - from),
+                                 r->writes ? PROT_NONE : PROT_READ) == 0;
+}
+
+/* Closes the pages that live work writes to, and makes those read-only that it only reads. */
+static void close_pages(struct driver_memory *m)
+{
+    bool closed = false;
+    for (int writes = 0; writes < 2 && !m->guarded; writes++)
+        for (int i = 0; i < m->range_count; i++)
+            if (m->ranges[i].writes == writes)
+                closed |= protect(m, &m->ranges[i]);
+    guarded += closed;
+    m->guarded |= closed;
 }
 
 void driver_guard_lift(void)
 {
     for (struct driver_memory *m = driver_memory_next(NULL); m && guarded;
          m = driver_memory_next(m))
-        if (m->guard != OPEN)
-            set(m, OPEN);
+        open_pages(m);
 }
 
 /* --- the signal --- */
@@ -95,10 +110,10 @@ static bool handle(uint64_t host, bool writes)
     bool told = false;
     if (!m || host - m->address >= m->bytes)
         m = driver_registered_at((const void *)(uintptr_t)host);
-    if (!m || m->guard == OPEN)
+    if (!m || !m->guarded)
         return false;
     uint64_t address = m->address + (host - (uintptr_t)m->host);
-    set(m, OPEN);
+    open_pages(m);
     for (int i = 0; i < driver_order_slots(); i++)
         for (const struct driver_work *w = driver_work_live(i); w && !told; w = w->next)
             told = judge(w, address, writes);
@@ -169,20 +184,52 @@ void driver_guard_install(void)
 
 void driver_guard_forget(struct driver_memory *m)
 {
-    if (m->guard != OPEN)
-        set(m, OPEN);
+    open_pages(m);
+}
+
+static uint64_t distance(const struct driver_range *r, const struct driver_used *u)
+{
+    if (u->low > r->high)
+        return u->low - r->high;
+    return r->low > u->high ? r->low - u->high : 0;
+}
+
+/* Adds what work uses to the ranges of the memory. If there is no room, the nearest one grows. */
+static void add_range(const struct driver_used *u)
+{
+    struct driver_memory *m = u->memory;
+    bool writes = u->touch & (DRIVER_WRITES | DRIVER_WRITES_ATOMICALLY);
+    bool full = m->range_count == DRIVER_RANGES;
+    struct driver_range *nearest = NULL;
+    for (struct driver_range *r = m->ranges; r < m->ranges + m->range_count; r++)
+        if ((full || r->writes == writes) && (!nearest || distance(r, u) < distance(nearest, u)))
+            nearest = r;
+    if (!nearest || (!full && distance(nearest, u))) {
+        ranged = true;
+        m->ranges[m->range_count++] = (struct driver_range){u->low, u->high, writes};
+        return;
+    }
+    nearest->low = u->low < nearest->low ? u->low : nearest->low;
+    nearest->high = u->high > nearest->high ? u->high : nearest->high;
+    nearest->writes = nearest->writes || writes;
 }
 
 void driver_guard_use(const struct driver_used *u, int change)
 {
-    struct driver_memory *m = u->memory;
-    bool writes = u->touch & (DRIVER_WRITES | DRIVER_WRITES_ATOMICALLY), first;
-    first = !m->writers && !m->readers;
-    m->low = first || u->low < m->low ? u->low : m->low;
-    m->high = first || u->high > m->high ? u->high : m->high;
     uses += change;
-    m->writers += writes ? change : 0;
-    m->readers += writes ? 0 : change;
+    if (change > 0)
+        add_range(u);
+}
+
+void driver_guard_renew(void)
+{
+    for (struct driver_memory *m = driver_memory_next(NULL); m && ranged; m = driver_memory_next(m))
+        m->range_count = 0;
+    ranged = false;
+    for (int i = 0; i < driver_order_slots() && uses; i++)
+        for (const struct driver_work *w = driver_work_live(i); w; w = w->next)
+            for (int k = 0; k < w->used_count; k++)
+                add_range(&w->used[k]);
 }
 
 void driver_guard_close(void)
@@ -191,6 +238,6 @@ void driver_guard_close(void)
         driver_guard_install();
     for (struct driver_memory *m = driver_memory_next(NULL); m && uses && installed;
          m = driver_memory_next(m))
-        if ((m->writers || m->readers) && can_guard(m))
-            set(m, m->writers ? CLOSED : READ_ONLY);
+        if (m->range_count && can_guard(m))
+            close_pages(m);
 }

@@ -156,6 +156,7 @@ static void retire(void)
             at = &(*at)->next;
         free_from(at);
     }
+    driver_guard_renew();
     driver_guard_close();
 }
 

@@ -172,6 +172,8 @@ void driver_guard_install(void); /* handles the signals of the host's accesses f
 void driver_guard_lift(void);    /* before the driver itself touches memory */
 /* Adds live work (1) to what uses memory, or takes it away (-1). */
 void driver_guard_use(const struct driver_used *u, int change);
+/* Forgets the ranges that only finished work used. */
+void driver_guard_renew(void);
 /* Closes what live work uses. */
 void driver_guard_close(void);
 /* Returns true if the host has waited for the work. */

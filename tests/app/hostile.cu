@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
@@ -171,6 +172,34 @@ static int handler()
     return 0;
 }
 
+// A file is read into a part of pinned memory that no copy in progress uses, though copies of the parts around it are.
+static int parts()
+{
+    const int n = 1 << 16;
+    char *host, *x;
+    cudaStream_t s;
+    cudaEvent_t first;
+    cudaMallocHost(&host, 3 * n);
+    memset(host, 0, 3 * n);
+    cudaMalloc(&x, 3 * n);
+    cudaStreamCreate(&s);
+    cudaEventCreate(&first);
+    cudaMemcpyAsync(x, host, n, cudaMemcpyHostToDevice, s);
+    cudaEventRecord(first, s);
+    cudaMemcpyAsync(x + 2 * n, host + 2 * n, n, cudaMemcpyHostToDevice, s);
+    int file = open("/dev/zero", O_RDONLY);
+    bool middle = read(file, host + n, n) == n, early = read(file, host, n) == n;
+    cudaEventSynchronize(first);
+    bool late = read(file, host, n) == n;
+    printf("%d %d %d\n", middle, early, late);
+    close(file);
+    cudaEventDestroy(first);
+    cudaStreamDestroy(s);
+    cudaFree(x);
+    cudaFreeHost(host);
+    return 0;
+}
+
 // Each turn has a finding of its own.
 static int many()
 {
@@ -248,6 +277,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "forked_in_kernel") == 0)
         return forked_in_kernel();
+    if (strcmp(what, "parts") == 0)
+        return parts();
     if (strcmp(what, "many") == 0)
         return many();
     if (strcmp(what, "handler") == 0)

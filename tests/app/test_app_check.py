@@ -269,6 +269,8 @@ def check_hostile(tool, folder):
     expect(done.out == "1 3 9\n" and done.err == "", done)  # the child's cudaErrorInitializationError
     done = run("handler", 0, "--strict")
     expect(done.out == "1\n" and done.err == "", done)
+    done = run("parts", 0, "--strict")
+    expect(done.out == "1 0 1\n" and done.err == "", done)
     done = run("wild", 1)
     expect(done.out == "1 1 1 1 400 21\n", done)
     for kind in ("not-device-memory", "not-host-memory", "invalid-free", "out-of-bounds"):
