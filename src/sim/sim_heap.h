@@ -8,8 +8,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Resizes memory as realloc does; new bytes are zero. Size 0 frees the memory. */
-static inline void *sim_heap_resize(struct arena *a, void *old, size_t old_size, size_t size)
+/* Resizes memory as realloc does. Size 0 frees the memory. */
+static inline void *sim_heap_grow(struct arena *a, void *old, size_t old_size, size_t size)
 {
     if (!size && !old)
         return NULL;
@@ -20,6 +20,12 @@ static inline void *sim_heap_resize(struct arena *a, void *old, size_t old_size,
         assert(a->out_of_memory);
         longjmp(*a->out_of_memory, 1);
     }
+    return p;
+}
+/* Does the same; new bytes are zero. */
+static inline void *sim_heap_resize(struct arena *a, void *old, size_t old_size, size_t size)
+{
+    void *p = sim_heap_grow(a, old, old_size, size);
     if (size > old_size)
         memset((char *)p + old_size, 0, size - old_size);
     return p;

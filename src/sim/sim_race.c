@@ -27,10 +27,11 @@
  * updates. A record is one access of a warp: its lanes, time and instruction, and how
  * addresses depend on the lane, so that the lane of a byte is computed when it is needed. All words
  * of an access that had one history get the same new one: a few comparisons decide for a whole row
- * of words. A list shares its tail with the lists it came from. Words whose bytes have different
- * histories are split into bytes. Records that no cell names any more are collected. Blocks of a
- * grid mostly read the same data: of the reads by one instruction, in blocks that nothing orders, a
- * list has the first (is_superfluous).
+ * of words. Warps of a block that access one row of bytes after the other share a record. A list
+ * shares its tail with the lists it came from. A page that no block uses now keeps runs of equal
+ * cells (sim_race_page.c). Words whose bytes have different histories are split into bytes. Records
+ * that no cell names any more are collected. Blocks of a grid mostly read the same data: of the reads
+ * by one instruction, in blocks that nothing orders, a list has the first (is_superfluous).
  *
  * An asynchronous copy is an agent of its own. It knows what its thread knew when the thread issued
  * it. No thread knows of its reads and writes until its thread has waited for its group; from then
@@ -48,11 +49,22 @@
  * writes and the async proxy (sim_race_agent.c). */
 #include "sim/sim_race_own.h"
 
-void *race_resize(struct sim_races *r, void *old, size_t old_size, size_t size)
+static void count_memory(struct sim_races *r, size_t old_size, size_t size)
 {
     r->memory += size - old_size;
     r->most_memory = r->memory > r->most_memory ? r->memory : r->most_memory;
+}
+
+void *race_resize(struct sim_races *r, void *old, size_t old_size, size_t size)
+{
+    count_memory(r, old_size, size);
     return sim_heap_resize(r->arena, old, old_size, size);
+}
+
+void *race_grow(struct sim_races *r, void *old, size_t old_size, size_t size)
+{
+    count_memory(r, old_size, size);
+    return old ? sim_heap_grow(r->arena, old, old_size, size) : sim_heap_new(r->arena, size);
 }
 
 race_time race_tick(struct sim_races *r)

@@ -5,6 +5,27 @@
 
 /* --- ranges --- */
 
+static void forget_answers(struct race_try *t)
+{
+    t->from = t->others_ok = UINT32_MAX;
+    t->write_ok[0] = t->write_ok[1] = 0;
+    t->until = UINT64_MAX;
+}
+
+/* Returns the number of the cells, of `bytes` bytes each, that the answers hold for, at most `count`.
+ * Forgets answers that do not hold for the first one. */
+static inline size_t answered(struct race_try *t, uint64_t address, size_t count, size_t bytes)
+{
+    if (t->until == UINT64_MAX)
+        return count;
+    if (address + bytes > t->until) {
+        forget_answers(t);
+        return count;
+    }
+    size_t held = (size_t)(t->until - address) / bytes;
+    return held < count ? held : count;
+}
+
 /* Checks bytes first to last of a word. */
 static void part_of_word(struct race_try *t, struct race_cell *cell, uint64_t word, int first,
                          int last)
@@ -79,8 +100,9 @@ static void whole_words(struct race_try *t, struct race_cell *cells, size_t coun
 {
     for (size_t i = 0; i < count;) {
         struct race_cell next;
+        size_t alike = answered(t, word + 4 * i, count - i, 4);
         if (known_next(t, cells[i], &next)) {
-            i += replace_alike(&cells[i], count - i, next);
+            i += replace_alike(&cells[i], alike, next);
         } else {
             slow_word(t, &cells[i], word + 4 * i);
             i++;
@@ -114,10 +136,12 @@ static struct race_cell *cells_at(struct race_try *t, uint64_t word, size_t *cou
 }
 
 /* Returns true if an ordinary access changes all words of the cell alike, and makes no finding. */
-static bool is_plain(const struct race_try *t, struct race_cell c)
+static bool is_plain(struct race_try *t, struct race_cell c, uint64_t address)
 {
     const struct race_pool *p = t->pool;
-    if (t->strong || t->agent || (c.write && !race_known_to_all(t, &p->records[c.write])))
+    struct race_record part;
+    t->cell = address;
+    if (t->strong || t->agent || (c.write && !race_known_to_all(t, race_part(t, c.write, &part))))
         return false;
     return !c.others || (t->self.kind == SIM_READ && !p->nodes[c.others].has_writes);
 }
@@ -133,11 +157,12 @@ static uint64_t coarse_range(struct race_try *t, struct race_page *page, uint64_
     struct race_cell *cells = &page->cell[first / RACE_COARSE], next;
     count /= RACE_COARSE;
     while (fits && i < count) {
+        size_t alike = answered(t, address + RACE_COARSE * i, count - i, RACE_COARSE);
         if (known_next(t, cells[i], &next)) {
-            i += replace_alike(&cells[i], count - i, next);
+            i += replace_alike(&cells[i], alike, next);
             continue;
         }
-        fits = is_plain(t, cells[i]);
+        fits = is_plain(t, cells[i], address + RACE_COARSE * i);
         if (fits)
             race_one_cell(t, &cells[i], address + RACE_COARSE * i, RACE_COARSE);
         i += fits;
@@ -151,6 +176,8 @@ static void range(struct race_try *t, uint64_t address, uint64_t bytes)
 {
     if (t->a->space == SIM_SHARED)
         need_shared(t, address + bytes);
+    if (t->until != UINT64_MAX) /* the range may begin before the one before it */
+        forget_answers(t);
     while (bytes) {
         struct race_page *page = t->a->space == SIM_SHARED ? NULL : race_page_of(t->r, address);
         if (page && !page->fine) {
@@ -164,6 +191,7 @@ static void range(struct race_try *t, uint64_t address, uint64_t bytes)
         size_t there;
         struct race_cell *cells = cells_at(t, word, &there);
         if (first || bytes < 4) {
+            answered(t, address, 1, 1);
             int last = bytes < (uint64_t)(4 - first) ? first + (int)bytes - 1 : 3;
             part_of_word(t, cells, word, first, last);
             address += (uint64_t)(last - first + 1);
@@ -355,8 +383,7 @@ static void again(struct race_try *t, int issuer)
     if (!t->agent->known[issuer])
         return;
     t->view = &t->agent->view[issuer];
-    t->from = t->others_ok = UINT32_MAX;
-    t->write_ok[0] = t->write_ok[1] = 0;
+    forget_answers(t);
     race_ranges(t);
 }
 
@@ -379,6 +406,7 @@ static void check_access(struct sim_races *r, struct race_block *block, const st
     t.pool = a->space == SIM_SHARED ? &t.home->pool : &r->pool;
     t.strong = a->order != SIM_WEAK;
     t.from = t.others_ok = UINT32_MAX;
+    t.until = UINT64_MAX;
     if (t.pool->record_used > t.pool->record_limit || t.pool->node_used > t.pool->node_limit)
         race_collect(r, a->space == SIM_SHARED ? t.home : NULL);
     describe(&t);

@@ -216,7 +216,8 @@ static enum result check_proxy(struct race_try *t, const struct race_record *old
 static enum result check(struct race_try *t, uint32_t record, enum race_past past, uint64_t address,
                          int bytes)
 {
-    const struct race_record *old = &t->pool->records[record];
+    struct race_record part;
+    const struct race_record *old = race_part(t, record, &part);
     enum result result = check_order(t, old, past, address, bytes);
     bool generic = old->kind == SIM_WRITE && !old->by && !(old->id & RACE_COPIES);
     return t->agent && result != RACED && generic ? check_proxy(t, old, result, address, bytes)
@@ -237,7 +238,7 @@ static void keep_fine(struct race_try *t, uint32_t record)
 uint32_t race_own_record(struct race_try *t)
 {
     if (!t->record) {
-        t->record = race_record_new(t->r, t->pool, &t->self, t->a->address);
+        t->record = race_record_of(t);
         struct race_copy *c = t->copy;
         if (c && c->records < RACE_COPY_RECORDS) {
             c->in_global[c->records] = t->a->space == SIM_GLOBAL;
@@ -308,36 +309,40 @@ static void keep_node(struct thinned *k, uint16_t *chain, uint32_t node)
 
 /* Removes accesses that newer ones replace, and reads that this weak read knows: every access
  * that is not ordered after those reads is not ordered after this one. */
-static void thin_exactly(const struct race_try *t, uint32_t list, struct thinned *k)
+static void thin_exactly(struct race_try *t, uint32_t list, struct thinned *k)
 {
     const struct race_pool *p = t->pool;
+    struct race_record part, newer;
     bool weak_read = t->self.kind == SIM_READ && !t->strong;
     k->count = 0;
     memset(k->chain, 0, sizeof k->chain);
     for (uint32_t n = list; n && k->count < LONG_READS; n = p->nodes[n].next) {
-        const struct race_record *record = &p->records[p->nodes[n].record];
+        const struct race_record *record = race_part(t, p->nodes[n].record, &part);
         uint16_t *chain = &k->chain[sim_hash(record->id) % LONG_READS];
         bool idle = weak_read && record->kind == SIM_READ && race_known_to_all(t, record);
         int at = *chain;
         for (int i = 0; i < SEARCHED && at && !idle; i++, at = k->before[at - 1])
-            idle = replaces(p, &p->records[p->nodes[k->node[at - 1]].record], record);
+            idle = replaces(p, race_part(t, p->nodes[k->node[at - 1]].record, &newer), record);
         if (!idle)
             keep_node(k, chain, n);
     }
 }
 
 /* Keeps the newest nodes of each warp, at most `most` nodes. */
-static void thin_roughly(const struct race_pool *p, struct thinned *k, int most)
+static void thin_roughly(struct race_try *t, struct thinned *k, int most)
 {
+    const struct race_pool *p = t->pool;
+    struct race_record part, part_of_newer;
     int count = k->count;
     k->count = 0;
     memset(k->chain, 0, sizeof k->chain);
     for (int n = 0; n < count && k->count < most; n++) {
-        const struct race_record *record = &p->records[p->nodes[k->node[n]].record];
+        const struct race_record *record = race_part(t, p->nodes[k->node[n]].record, &part);
         uint16_t *chain = &k->chain[sim_hash(record->id) % LONG_READS];
         bool again = false;
         for (int at = *chain; at && !again; at = k->before[at - 1]) {
-            const struct race_record *newer = &p->records[p->nodes[k->node[at - 1]].record];
+            const struct race_record *newer =
+                race_part(t, p->nodes[k->node[at - 1]].record, &part_of_newer);
             again = newer->id == record->id && newer->kind == record->kind && !record->pending &&
                     (newer->order == SIM_WEAK || newer->order == record->order);
         }
@@ -359,7 +364,7 @@ static uint32_t thin(struct race_try *t, uint32_t list, int most)
     if (k.count > depth / 2 && depth < most)
         return list;
     if (k.count > most / 2)
-        thin_roughly(p, &k, most / 2);
+        thin_roughly(t, &k, most / 2);
     uint32_t thinned = 0;
     while (k.count > 0) {
         const struct race_node node = p->nodes[k.node[--k.count]];
@@ -391,10 +396,13 @@ static uint32_t with_read(struct race_try *t, uint32_t list)
     struct race_pool *p = t->pool;
     if (!list)
         return race_node_new(t->r, p, race_own_record(t), 0, true);
+    struct race_record part;
     const struct race_node *head = &p->nodes[list];
-    const struct race_record *first = &p->records[head->record];
     if (head->record == t->record || is_superfluous(t, list))
         return list;
+    const struct race_record *first = &p->records[head->record];
+    if (first->id >> 6 == t->self.id >> 6) /* the warp matters in its own block alone */
+        first = race_part(t, head->record, &part);
     /* A later write that is ordered after this read is ordered after all that this read knows,
      * so those need not be kept. The exception: this read is strong and excuses a write that
      * they do not. */
@@ -566,6 +574,7 @@ static void write_cell(struct race_try *t, struct race_cell *cell, uint64_t addr
 
 void race_one_cell(struct race_try *t, struct race_cell *cell, uint64_t address, int bytes)
 {
+    t->cell = address;
     if (t->self.kind == SIM_READ)
         read_cell(t, cell, address, bytes);
     else

@@ -84,7 +84,7 @@ struct race_record {
     uint64_t id; /* of the warp */
     uint64_t by; /* of an agent's access: the warp that issued it; 0: of a thread */
     uint64_t address;
-    int64_t apart;
+    int64_t apart; /* of the halves; of warps with one row each: from one row to the next */
     const struct race_site *site, *barrier; /* the barrier passed last; NULL: none */
     race_time epoch; /* RACE_NEVER: an asynchronous copy that no lane has waited for yet */
     uint32_t mask;
@@ -97,9 +97,11 @@ struct race_record {
     uint32_t landed;
     uint16_t bytes, element;
     uint8_t kind, order, scope, pattern;
-    bool whole_warp; /* ldmatrix: each row is read by all lanes */
-    int8_t by_lane;  /* of an agent's access: the lane that issued it; -1: all */
-    bool async, mark;
+    bool whole_warp : 1; /* ldmatrix: each row is read by all lanes */
+    bool async : 1;
+    uint8_t more;   /* warps after `id` that made this access to the rows after its own */
+    int8_t by_lane; /* of an agent's access: the lane that issued it; -1: all */
+    bool mark;
 };
 
 /* A set of accesses as a list that shares its tail: reads since the last write, and all accesses
@@ -121,6 +123,9 @@ struct race_cell {
     uint32_t write, others;
 };
 
+/* Tables to find records that the next warp continues, and lists that are made again. */
+enum { RACE_RUNS = 64, RACE_LISTS = 256 };
+
 /* The records and lists that the cells of one piece of memory name. Those that no cell names any
  * more are collected now and then. */
 struct race_pool {
@@ -140,12 +145,22 @@ struct race_pool {
 /* Shadow memory of a page of global memory. It has a cell for each 16 bytes as long as all of them
  * have one history, and then one for each word. */
 enum { RACE_PAGE = 4096, RACE_PAGE_WORDS = RACE_PAGE / 4, RACE_COARSE = 16 };
+/* Runs of equal 8 bytes: their values, and then as uint16_t the index of each run's end. */
+struct race_runs {
+    uint32_t count;
+    uint64_t value[];
+};
 struct race_page {
     uint64_t number;
     uint8_t *old; /* the bytes before the last write; NULL: no write yet */
     struct race_cell *cell;
-    bool fine; /* a cell for each word */
+    struct race_runs *old_runs, *cell_runs; /* instead of those in a closed page; NULL: none */
+    bool fine;                              /* a cell for each word */
+    bool open, used;                        /* used: since it could have been closed */
+    uint8_t openings;
 };
+/* The number of pages that are open together, and the number of openings after which a page stays. */
+enum { RACE_OPEN = 64, RACE_OPENINGS = 3 };
 static inline size_t race_page_cells(const struct race_page *page)
 {
     return page->fine ? RACE_PAGE_WORDS : RACE_PAGE / RACE_COARSE;
@@ -321,15 +336,19 @@ struct sim_races {
     size_t memory, most_memory;
     struct race_copy *free_copies;
     struct race_cluster *clusters;
-    bool clustered;         /* clusters have several blocks */
-    bool passed_on;         /* a thread has passed knowledge on to other blocks, or may have */
-    struct race_pool pool;  /* of global memory */
-    struct race_pool spare; /* of a block that has ended, for the next block */
+    bool clustered;             /* clusters have several blocks */
+    bool passed_on;             /* a thread has passed knowledge on to other blocks, or may have */
+    struct race_pool pool;      /* of global memory, with */
+    uint32_t runs[RACE_RUNS];   /* the latest record of an instruction, */
+    uint32_t lists[RACE_LISTS]; /* and a list of a record and a tail */
+    struct race_pool spare;     /* of a block that has ended, for the next block */
     struct race_reads spare_reads;
     struct race_locations locations;
     struct race_page **pages; /* a hash by number */
     size_t page_count, page_capacity;
     struct race_page *last_page;
+    struct race_page *open[RACE_OPEN]; /* pages to be closed, by age */
+    unsigned next_open;
     struct race_site **sites; /* a hash by instruction */
     size_t site_count, site_capacity;
     struct race_site *last_site;
@@ -337,11 +356,13 @@ struct sim_races {
 };
 
 void *race_resize(struct sim_races *r, void *old, size_t old_size, size_t size);
+/* Does the same, but new bytes of an array that has some already are not set. */
+void *race_grow(struct sim_races *r, void *old, size_t old_size, size_t size);
 /* Doubles the room of an array. */
 #define RACE_GROW(r, array, room, least)                                                           \
     do {                                                                                           \
         uint32_t room_now = (room) ? 2 * (room) : (least);                                         \
-        (array) = race_resize((r), (array), (room) * sizeof *(array), room_now * sizeof *(array)); \
+        (array) = race_grow((r), (array), (room) * sizeof *(array), room_now * sizeof *(array));   \
         (room) = room_now;                                                                         \
     } while (0)
 const struct race_site *race_site_of(struct sim_races *r, const struct sim_place *at);
@@ -392,6 +413,8 @@ struct race_try {
     /* Answers that hold for all bytes of this access: two writes and a list are ordered before
      * it; `from`, the list before this read, becomes `to`. */
     uint32_t write_ok[2], others_ok, from, to;
+    /* The address of the current cell, and the end of the bytes that the answers hold for. */
+    uint64_t cell, until;
     bool strong;
     /* The last answer of race_leaves_value, and the bytes that it was for. */
     uint64_t left_key;
@@ -429,6 +452,19 @@ void race_one_cell(struct race_try *t, struct race_cell *cell, uint64_t address,
 void race_meet_oneself(struct race_try *t, uint64_t address, int bytes);
 /* Returns the number of the access's record, which it makes at the first call. */
 uint32_t race_own_record(struct race_try *t);
+/* Returns the record of the one warp that accessed the current cell; `part` has room for it. The
+ * answers for it hold for no other warp of the record. */
+const struct race_record *race_part_of(struct race_try *t, const struct race_record *all,
+                                       struct race_record *part);
+static inline const struct race_record *race_part(struct race_try *t, uint32_t record,
+                                                  struct race_record *part)
+{
+    const struct race_record *all = &t->pool->records[record];
+    return all->more ? race_part_of(t, all, part) : all;
+}
+/* Returns the number of a record with this access: a new one, or that of the block's warp before, if
+ * this one accesses the next row of its bytes. */
+uint32_t race_record_of(struct race_try *t);
 /* Returns true if all of the old access is ordered before all of this one, for any pair of
  * lanes. */
 bool race_known_to_all(const struct race_try *t, const struct race_record *old);

@@ -71,7 +71,8 @@ static void enter(struct sim_races *r, struct race_block *b, const struct race_r
                          .pool = &b->pool,
                          .block_min = read->block_min,
                          .others_ok = UINT32_MAX,
-                         .from = UINT32_MAX};
+                         .from = UINT32_MAX,
+                         .until = UINT64_MAX};
     t.self = (struct race_record){.id = race_id(b->of.number, read->warp),
                                   .site = read->site,
                                   .barrier = read->barrier,

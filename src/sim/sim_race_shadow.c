@@ -1,4 +1,4 @@
-/* The parts of the shadow memory: records, lists, split words, pages. Cells name records by
+/* The parts of the shadow memory: records, lists, split words. Cells name records by
  * number. Numbers that no cell names any more are found by marking, when twice as many are in
  * use as were left the last time. */
 #include "sim/sim_race_own.h"
@@ -61,9 +61,20 @@ void race_record_landed(struct sim_races *r, struct race_pool *p, uint32_t recor
         p->lists[p->records[record].landed][__builtin_ctz(m)] = epoch;
 }
 
+static bool is_list(const struct race_pool *p, uint32_t list, uint32_t record, uint32_t next,
+                    bool stands)
+{
+    const struct race_node *n = list && list < p->node_count ? &p->nodes[list] : NULL;
+    return n && n->depth && n->record == record && n->next == next && n->stands == stands;
+}
+
 uint32_t race_node_new(struct sim_races *r, struct race_pool *p, uint32_t record, uint32_t next,
                        bool stands)
 {
+    const struct race_record *own = &p->records[record];
+    uint32_t *made = p == &r->pool ? &r->lists[(record + 7 * next) % RACE_LISTS] : NULL;
+    if (made && own->more && is_list(p, *made, record, next, stands))
+        return *made;
     uint32_t node = p->node_free;
     if (node) {
         p->node_free = p->nodes[node].next;
@@ -74,7 +85,8 @@ uint32_t race_node_new(struct sim_races *r, struct race_pool *p, uint32_t record
         node = p->node_count++;
     }
     p->node_used++;
-    const struct race_record *own = &p->records[record];
+    if (made)
+        *made = node;
     struct race_node *n = &p->nodes[node];
     *n = (struct race_node){.record = record,
                             .next = next,
@@ -169,6 +181,17 @@ static void mark_cells(struct race_pool *p, const struct race_cell *cells, size_
         }
 }
 
+static void mark_page(struct race_pool *p, const struct race_page *page)
+{
+    if (page->cell)
+        mark_cells(p, page->cell, race_page_cells(page));
+    for (size_t i = 0; page->cell_runs && i < page->cell_runs->count; i++) {
+        struct race_cell cell;
+        memcpy(&cell, &page->cell_runs->value[i], sizeof cell);
+        mark_cell(p, cell);
+    }
+}
+
 /* Frees unmarked records and nodes. Free records have kind 0, free nodes depth 0. */
 static void sweep(struct race_pool *p)
 {
@@ -213,7 +236,7 @@ void race_collect(struct sim_races *r, struct race_block *block)
         } else {
             for (size_t i = 0; i < r->page_capacity; i++)
                 if (r->pages[i])
-                    mark_cells(p, r->pages[i]->cell, race_page_cells(r->pages[i]));
+                    mark_page(p, r->pages[i]);
             for (size_t i = 0; i < SIM_BLOCK_BUCKETS; i++)
                 for (const struct sim_watched *b = r->blocks.bucket[i]; b; b = b->next)
                     mark_copies((const struct race_block *)b, p, true);
@@ -222,68 +245,6 @@ void race_collect(struct sim_races *r, struct race_block *block)
     }
     p->record_limit = 2 * p->record_used + FIRST_LIMIT;
     p->node_limit = 2 * p->node_used + FIRST_LIMIT;
-}
-
-/* --- pages --- */
-
-static size_t page_slot(struct race_page **table, size_t capacity, uint64_t number)
-{
-    size_t i = sim_hash(number) & (capacity - 1);
-    while (table[i] && table[i]->number != number)
-        i = (i + 1) & (capacity - 1);
-    return i;
-}
-
-struct race_page *race_page_of(struct sim_races *r, uint64_t address)
-{
-    uint64_t number = address / RACE_PAGE;
-    if (r->last_page && r->last_page->number == number)
-        return r->last_page;
-    if (2 * r->page_count >= r->page_capacity) {
-        size_t capacity = r->page_capacity ? 2 * r->page_capacity : 64;
-        struct race_page **table = race_resize(r, NULL, 0, capacity * sizeof *table);
-        for (size_t i = 0; i < r->page_capacity; i++)
-            if (r->pages[i])
-                table[page_slot(table, capacity, r->pages[i]->number)] = r->pages[i];
-        race_resize(r, r->pages, r->page_capacity * sizeof *table, 0);
-        r->pages = table;
-        r->page_capacity = capacity;
-    }
-    size_t i = page_slot(r->pages, r->page_capacity, number);
-    if (!r->pages[i]) {
-        struct race_page *page = race_resize(r, NULL, 0, sizeof *page);
-        r->pages[i] = page;
-        page->number = number;
-        page->cell = race_resize(r, NULL, 0, race_page_cells(page) * sizeof *page->cell);
-        r->page_count++;
-    }
-    return r->last_page = r->pages[i];
-}
-
-void race_page_refine(struct sim_races *r, struct race_page *page)
-{
-    enum { WORDS = RACE_COARSE / 4 };
-    struct race_cell *fine = race_resize(r, NULL, 0, RACE_PAGE_WORDS * sizeof *fine);
-    for (size_t i = 0; i < RACE_PAGE_WORDS; i++)
-        fine[i] = page->cell[i / WORDS];
-    race_resize(r, page->cell, race_page_cells(page) * sizeof *fine, 0);
-    page->cell = fine;
-    page->fine = true;
-}
-
-void race_pages_free(struct sim_races *r)
-{
-    for (size_t i = 0; i < r->page_capacity; i++)
-        if (r->pages[i]) {
-            race_resize(r, r->pages[i]->old, r->pages[i]->old ? RACE_PAGE : 0, 0);
-            race_resize(r, r->pages[i]->cell,
-                        race_page_cells(r->pages[i]) * sizeof *r->pages[i]->cell, 0);
-            race_resize(r, r->pages[i], sizeof **r->pages, 0);
-        }
-    race_resize(r, r->pages, r->page_capacity * sizeof *r->pages, 0);
-    r->pages = NULL;
-    r->last_page = NULL;
-    r->page_count = r->page_capacity = 0;
 }
 
 /* --- the lanes of a byte --- */

@@ -14,7 +14,10 @@ from tile_runner import call, expect
 
 WATCHED, UNWATCHED = 850, 260  # instructions of the host for each of a warp
 ALLOCATION = 20  # instructions of the host that an unused allocation adds to a launch
-MEMORY = 3.5  # bytes for each byte that the program allocates
+MEMORY = 3.0  # bytes for each byte that the program allocates
+WAYS = ("add", "copy", "fill", "sum", "stencil", "histogram", "scatter")  # of footprint.cu
+LARGER = {("scatter", "f32"): 3.4, ("scatter", "f64"): 3.1, ("scatter", "u8"): 5.5,  # each warp's addresses are listed,
+          ("stencil", "u8"): 12.5}  # and bytes of a word have different histories
 
 
 def counted(tool, *arguments):
@@ -35,6 +38,23 @@ def peak_bytes(tool, program, n):
     done = call([tool, "check", "--limit", "0", "--", program, "clean", str(n)])
     expect(done.status == 0 and done.err == "", done)
     return int(re.search(r"at most (\d+) KiB", done.out)[1]) * 1024
+
+
+def check_footprints(tool, folder):
+    """Checks the most memory of launches that touch all bytes of their arrays, less that of a program without launches."""
+    program, size = build(folder, "footprint.cu", "-arch=sm_80"), 4 << 20
+
+    def peak(*arguments):
+        done = call([tool, "check", "--threads", "1", "--limit", "0", "--", program, *arguments])
+        expect(done.status == 0 and done.err == "", done)
+        return [int(n) for n in re.search(r"(\d+) bytes, at most (\d+) KiB", done.out).groups()]
+
+    base = peak("none", "f32", "65536")[1]
+    for way in WAYS:
+        for dtype in ("u8", "f32", "f64"):
+            allocated, most = peak(way, dtype, str(size))
+            each, limit = (most - base) * 1024 / allocated, LARGER.get((way, dtype), MEMORY)
+            expect(each < limit, f"{way} of {dtype}: {each:.2f} bytes for each byte of the program, and {limit} are the limit")
 
 
 def main():
@@ -60,6 +80,7 @@ def main():
         small, large = 64, 512
         each = (peak_bytes(tool, program, large) - peak_bytes(tool, program, small)) / (3 * 4 * (large**2 - small**2))
         expect(each < MEMORY, f"{each:.1f} bytes for each byte of the program, and {MEMORY} are the limit")
+        check_footprints(tool, folder)
 
 
 if __name__ == "__main__":

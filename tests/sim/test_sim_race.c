@@ -183,6 +183,45 @@ static void same_values_apart(void **state)
     assert_int_equal(sim_report_failures(&report), 2);
 }
 
+/* Each warp writes the next row at one place, so the rows have one record. */
+static void rows_of_warps(void **state)
+{
+    (void)state;
+    enum { WARPS = 3, ROW = 256 };
+    start(1, WARPS * 32);
+    for (int w = 0; w < WARPS; w++) {
+        f.line = 7;
+        feed_access(&f, 0, w, LANES, W, G + (uint64_t)w * ROW, 4, 4, w + 1);
+    }
+    for (int w = 0; w < WARPS; w++)
+        feed_access(&f, 0, w, LANES, R, G + (uint64_t)w * ROW, 4, 4, 0);
+    expect(0);
+    feed_access(&f, 0, 0, 1, R, G + 2 * ROW + 12, 4, 4, 0);
+    expect_kind(SIM_FOUND_RACE);
+    assert_int_equal(report.first->access[0].at.warp, 2);
+    assert_int_equal(report.first->access[0].lane, 3);
+    assert_int_equal(report.first->access[0].address, G + 2 * ROW + 12);
+}
+
+/* An answer for a warp's own row does not hold for the next warp's. */
+static void rows_of_warps_in_one_read(void **state)
+{
+    (void)state;
+    enum { WARPS = 3, ROW = 128 };
+    start(1, WARPS * 32);
+    for (int w = 0; w < WARPS; w++) {
+        f.line = 7;
+        feed_access(&f, 0, w, LANES, W, G + (uint64_t)w * ROW, 4, 4, w + 1);
+    }
+    feed_sync(&f, 0, 1, LANES, SIM_WARP_SYNC, SIM_WEAK, SIM_CTA);
+    feed_access(&f, 0, 1, LANES, R, G + ROW, 4, 4, 0);
+    expect(0);
+    feed_access(&f, 0, 1, LANES, R, G + ROW + 64, 4, 4, 0);
+    assert_int_equal(report.first->kind, SIM_FOUND_RACE);
+    assert_int_equal(report.first->access[0].at.warp, 2);
+    assert_int_equal(report.first->access[0].lane, 0);
+}
+
 static void blocks_are_not_ordered(void **state)
 {
     (void)state;
@@ -755,6 +794,8 @@ int main(void)
         TEST(some_lanes_in_step),
         TEST(lanes_of_one_instruction),
         TEST(same_values_apart),
+        TEST(rows_of_warps),
+        TEST(rows_of_warps_in_one_read),
         TEST(blocks_are_not_ordered),
         TEST(release_and_acquire),
         TEST(release_without_acquire),

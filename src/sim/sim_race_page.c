@@ -1,0 +1,248 @@
+/* The shadow memory's pages, and records of several warps. Both keep it small: equal histories of many
+ * bytes take the room of one.
+ *
+ * Most pages are used for a while, by a few blocks, and their cells have few histories. Such a page is
+ * closed when others have been used since: of its cells and its old bytes, it keeps the runs of equal
+ * ones. An access opens it again. */
+#include "sim/sim_race_own.h"
+
+/* --- records of several warps --- */
+
+/* The first bytes of a row of lanes: of all, or of half of them. */
+static uint64_t row_bytes(const struct race_record *r)
+{
+    return (uint64_t)r->bytes * (r->pattern == RACE_LINEAR ? SIM_LANES : RACE_HALF);
+}
+
+/* Returns the distance of one warp's first address to the next warp's. */
+static uint64_t between(const struct race_record *r)
+{
+    return (uint64_t)r->apart * (r->pattern == RACE_LINEAR ? 1 : 2);
+}
+
+const struct race_record *race_part_of(struct race_try *t, const struct race_record *all,
+                                       struct race_record *part)
+{
+    uint64_t warp = (t->cell - all->address) / between(all);
+    *part = *all;
+    part->id += warp;
+    part->address += warp * between(all);
+    part->more = 0;
+    part->apart = all->pattern == RACE_LINEAR ? 0 : all->apart;
+    uint64_t row = part->address;
+    if (all->pattern == RACE_HALVES && t->cell - row >= (uint64_t)all->apart)
+        row += (uint64_t)all->apart;
+    uint64_t end = row + row_bytes(all);
+    t->until = end < t->until ? end : t->until;
+    return part;
+}
+
+/* Returns true if both are the same access, of two warps. */
+static bool is_alike(const struct race_record *a, const struct race_record *b)
+{
+    return a->site == b->site && a->barrier == b->barrier && a->epoch == b->epoch &&
+           a->passed == b->passed && a->kind == b->kind && a->order == b->order &&
+           a->scope == b->scope && a->pattern == b->pattern && a->stride == b->stride &&
+           a->bytes == b->bytes && a->element == b->element && a->mask == b->mask &&
+           a->async == b->async;
+}
+
+/* Makes this access, by the next warp, a part of the record. Returns false if it cannot be one: a
+ * cell belongs to one warp, so rows begin at words and do not overlap. (A row that begins inside 16
+ * bytes gives its pages a cell for each word.) */
+static bool goes_on(struct race_record *all, const struct race_record *self)
+{
+    uint64_t distance = self->address - all->address;
+    if (all->id + all->more + 1 != self->id || !is_alike(all, self))
+        return false;
+    if (self->pattern == RACE_HALVES && all->apart != self->apart)
+        return false;
+    if (self->pattern == RACE_HALVES || all->more)
+        distance = distance == (all->more + 1u) * between(all) ? between(all) : 0;
+    uint64_t apart = self->pattern == RACE_HALVES ? distance / 2 : distance;
+    if (apart < row_bytes(all) || apart > INT64_MAX || apart % 4)
+        return false;
+    all->apart = (int64_t)apart;
+    all->more++;
+    return true;
+}
+
+/* Returns the place of the latest record of this instruction; NULL: it is of one warp alone. */
+static uint32_t *run_of(const struct race_try *t)
+{
+    const struct race_record *self = &t->self;
+    const bool rows = self->pattern == RACE_LINEAR || self->pattern == RACE_HALVES;
+    if (t->a->space != SIM_GLOBAL || t->copy || t->agent || t->strong || !rows ||
+        self->mask != UINT32_MAX || self->stride != self->bytes || self->address % 4)
+        return NULL;
+    return &t->r->runs[(uintptr_t)self->site / sizeof *self->site % RACE_RUNS];
+}
+
+uint32_t race_record_of(struct race_try *t)
+{
+    uint32_t *run = run_of(t);
+    if (run && *run && *run < t->pool->record_count && goes_on(&t->pool->records[*run], &t->self))
+        return *run;
+    uint32_t record = race_record_new(t->r, t->pool, &t->self, t->a->address);
+    if (run)
+        *run = record;
+    return record;
+}
+
+/* --- closed pages --- */
+
+static size_t runs_bytes(size_t count)
+{
+    return sizeof(struct race_runs) + count * (sizeof(uint64_t) + sizeof(uint16_t));
+}
+
+static uint64_t word_at(const void *words, size_t i)
+{
+    uint64_t word;
+    memcpy(&word, (const char *)words + i * sizeof word, sizeof word);
+    return word;
+}
+
+/* Returns the runs of equal words; NULL: they would take more than a third of the room. */
+static struct race_runs *pack(struct sim_races *r, const void *words, size_t length)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < length; i++)
+        count += i + 1 == length || word_at(words, i) != word_at(words, i + 1);
+    if (runs_bytes(count) > length * sizeof(uint64_t) / 3)
+        return NULL;
+    struct race_runs *runs = race_resize(r, NULL, 0, runs_bytes(count));
+    uint16_t *end = (uint16_t *)(void *)&runs->value[count];
+    runs->count = (uint32_t)count;
+    for (size_t i = 0, run = 0; i < length; i++)
+        if (i + 1 == length || word_at(words, i) != word_at(words, i + 1)) {
+            runs->value[run] = word_at(words, i);
+            end[run++] = (uint16_t)(i + 1);
+        }
+    return runs;
+}
+
+static void runs_free(struct sim_races *r, struct race_runs *runs)
+{
+    race_resize(r, runs, runs ? runs_bytes(runs->count) : 0, 0);
+}
+
+/* Returns the words of runs, which are freed. */
+static void *unpack(struct sim_races *r, struct race_runs *runs, size_t length)
+{
+    char *words = race_resize(r, NULL, 0, length * sizeof(uint64_t));
+    const uint16_t *end = (const uint16_t *)(const void *)&runs->value[runs->count];
+    for (size_t i = 0, run = 0; i < length; i++) {
+        run += i == end[run];
+        memcpy(words + i * sizeof(uint64_t), &runs->value[run], sizeof(uint64_t));
+    }
+    runs_free(r, runs);
+    return words;
+}
+
+enum { OLD_WORDS = RACE_PAGE / sizeof(uint64_t) };
+
+static void close_page(struct sim_races *r, struct race_page *page)
+{
+    page->cell_runs = pack(r, page->cell, race_page_cells(page));
+    if (page->cell_runs) {
+        race_resize(r, page->cell, race_page_cells(page) * sizeof *page->cell, 0);
+        page->cell = NULL;
+    }
+    page->old_runs = page->old ? pack(r, page->old, OLD_WORDS) : NULL;
+    if (page->old_runs) {
+        race_resize(r, page->old, RACE_PAGE, 0);
+        page->old = NULL;
+    }
+    page->open = false;
+}
+
+/* Opens a page that an access uses. A page that is used again and again stays open. */
+static void open_page(struct sim_races *r, struct race_page *page)
+{
+    if (page->cell_runs)
+        page->cell = unpack(r, page->cell_runs, race_page_cells(page));
+    if (page->old_runs)
+        page->old = unpack(r, page->old_runs, OLD_WORDS);
+    page->cell_runs = page->old_runs = NULL;
+    page->open = true;
+    if (page->openings++ == RACE_OPENINGS)
+        return;
+    struct race_page **place;
+    do { /* those used since the last turn have a second one */
+        place = &r->open[r->next_open++ % RACE_OPEN];
+    } while (*place && (*place)->used && ((*place)->used = false, true));
+    if (*place)
+        close_page(r, *place);
+    *place = page;
+}
+
+/* --- pages --- */
+
+static size_t page_slot(struct race_page **table, size_t capacity, uint64_t number)
+{
+    size_t i = sim_hash(number) & (capacity - 1);
+    while (table[i] && table[i]->number != number)
+        i = (i + 1) & (capacity - 1);
+    return i;
+}
+
+struct race_page *race_page_of(struct sim_races *r, uint64_t address)
+{
+    uint64_t number = address / RACE_PAGE;
+    if (r->last_page && r->last_page->number == number)
+        return r->last_page;
+    if (2 * r->page_count >= r->page_capacity) {
+        size_t capacity = r->page_capacity ? 2 * r->page_capacity : 64;
+        struct race_page **table = race_resize(r, NULL, 0, capacity * sizeof *table);
+        for (size_t i = 0; i < r->page_capacity; i++)
+            if (r->pages[i])
+                table[page_slot(table, capacity, r->pages[i]->number)] = r->pages[i];
+        race_resize(r, r->pages, r->page_capacity * sizeof *table, 0);
+        r->pages = table;
+        r->page_capacity = capacity;
+    }
+    size_t i = page_slot(r->pages, r->page_capacity, number);
+    if (!r->pages[i]) {
+        struct race_page *made = race_resize(r, NULL, 0, sizeof *made);
+        r->pages[i] = made;
+        made->number = number;
+        made->cell = race_resize(r, NULL, 0, race_page_cells(made) * sizeof *made->cell);
+        r->page_count++;
+    }
+    struct race_page *page = r->pages[i];
+    if (!page->open)
+        open_page(r, page);
+    page->used = true;
+    return r->last_page = page;
+}
+
+void race_page_refine(struct sim_races *r, struct race_page *page)
+{
+    enum { WORDS = RACE_COARSE / 4 };
+    struct race_cell *fine = race_resize(r, NULL, 0, RACE_PAGE_WORDS * sizeof *fine);
+    for (size_t i = 0; i < RACE_PAGE_WORDS; i++)
+        fine[i] = page->cell[i / WORDS];
+    race_resize(r, page->cell, race_page_cells(page) * sizeof *fine, 0);
+    page->cell = fine;
+    page->fine = true;
+}
+
+void race_pages_free(struct sim_races *r)
+{
+    for (size_t i = 0; i < r->page_capacity; i++) {
+        struct race_page *page = r->pages[i];
+        if (!page)
+            continue;
+        runs_free(r, page->cell_runs);
+        runs_free(r, page->old_runs);
+        race_resize(r, page->old, page->old ? RACE_PAGE : 0, 0);
+        race_resize(r, page->cell, page->cell ? race_page_cells(page) * sizeof *page->cell : 0, 0);
+        race_resize(r, page, sizeof *page, 0);
+    }
+    memset(r->open, 0, sizeof r->open);
+    race_resize(r, r->pages, r->page_capacity * sizeof *r->pages, 0);
+    r->pages = NULL;
+    r->last_page = NULL;
+    r->page_count = r->page_capacity = 0;
+}
