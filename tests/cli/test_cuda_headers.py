@@ -23,6 +23,7 @@ BLOCK_SUM = ["--block", "128", "--arg", "i32[128]:iota", "--arg", "i32[1]:none"]
 STAGES = ["--block", "64", "--arg", "f32[256]:iota", "--arg", "f32[64]:none", "--arg", "i32:4"]
 SPLIT = ["--block", "64", "--arg", "i32[64]:iota", "--arg", "i32[192]:none"]
 COPIES = ["--block", "64", "--arg", "f32[256]:iota", "--arg", "f32[64]:none", "--arg", "i32[23]:none", "--arg", "i8[24]:iota"]
+PLACES = ["--block", "32", "--arg", "i32[1]:zero", "--arg", "i32[32]:zero", "--arg", "i32[64]:zero", "--arg", "i32[64]:zero", "--arg", "i64[32]:zero"]
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cuda")
 # file, kernel, options of the launch, the arrays to compare and their first values
 VALUES = [
@@ -30,6 +31,7 @@ VALUES = [
     ("bf16.cu", "numbers", ["--block", "32", "--arg", "f32[32]:special", "--arg", "f32[896]:none", "--arg", "i32[32]:none"], {"o": [], "i": []}),
     ("bf16.cu", "sums", ["--grid", "2", "--block", "32", "--arg", "bf16[1]:zero", "--arg", "bf16[2]:zero"], {"sum": [32], "pairs": [64, 16]}),
     ("bf16.cu", "neighbours", ["--block", "64", "--arg", "bf16[64]:iota", "--arg", "bf16[64]:none"], {"o": [64, 63, 62]}),
+    ("bf16.cu", "compare", ["--block", "32", "--arg", "f16[32]:iota", "--arg", "u64[32]:none"], {"o": [22 << 40, 30 << 40]}),
     ("atomic.cu", "updates", UPDATES, {"i": [1952, -63, 63, 128, 9, 255, 0, 1, 32, 32], "u": [2**39, 2**64 - 1], "f": [32, -31.5], "b": [16, 16, 16, 16, 0, 3, 0, 0], "s": [-64], "d": [16]}),
     ("atomic.cu", "message", MESSAGE, {"o": [32, 31, 30]}),
     ("atomic.cu", "fences", [*MESSAGE[:2], "--block", "1", *MESSAGE[4:]], {"o": [7]}),
@@ -42,6 +44,7 @@ VALUES = [
     ("tiles.cu", "reductions", REDUCTIONS, {"o": [], "u": [496 << 40], "f": [14], "d": [7.75], "total": [], "most": []}),
     ("tiles.cu", "block_sum", BLOCK_SUM, {"o": [8128]}),
     ("tiles.cu", "stages", STAGES, {"o": [636, 632, 628]}),
+    ("tiles.cu", "places", PLACES, {"count": [11], "place": [0, 0, 0, 1], "sum": [166], "moved": [], "wide": [3 << 40]}),
     ("block_barrier.cu", "split", SPLIT, {"o": [63, 63, 65]}),
     ("block_barrier.cu", "copies", COPIES, {"o": [259, 251, 259], "bytes": [23, 22, 21]}),
     ("block_barrier.cu", "drops", ["--block", "64", "--arg", "i32[32]:none"], {"o": [94, 92, 90]}),
@@ -49,12 +52,13 @@ VALUES = [
 # file, kernel, options of the launch, expected texts of a check without RIGHT
 FAULTS = [
     ("bf16.cu", "neighbours", ["--block", "64", "--arg", "bf16[64]:iota", "--arg", "bf16[64]:none"],
-     ["bf16.cu:39:", "error: race: ", "of s in shared memory", "bf16.cu:35:"]),
+     ["bf16.cu:40:", "error: race: ", "of s in shared memory", "bf16.cu:36:"]),
     ("atomic.cu", "message", MESSAGE, ["atomic.cu:65:", "error: race: ", "of data in global memory", "atomic.cu:56:"]),
     ("atomic.cu", "fences", [*MESSAGE[:2], "--block", "1", *MESSAGE[4:]], ["atomic.cu:83:", "error: ", "data", "atomic.cu:73:"]),
     ("wmma.cu", "staged", STAGED, ["wmma.cu:89:", "error: race: ", "of sa in shared memory", "wmma.cu:79:"]),
     ("tiles.cu", "block_sum", BLOCK_SUM, ["tiles.cu:46:", "error: race: ", "of parts in shared memory", "tiles.cu:51:"]),
     ("tiles.cu", "stages", STAGES, ["tiles.cu:71:", "error: async-race: ", "of ring", "tiles.cu:66:"]),
+    ("tiles.cu", "places", PLACES, ["tiles.cu:97:", "error: deadlock: ", "tiles.cu:93:"]),
     ("block_barrier.cu", "split", SPLIT, ["block_barrier.cu:25:", "error: race: ", "of s in shared memory", "block_barrier.cu:17:"]),
     ("block_barrier.cu", "copies", COPIES, ["block_barrier.cu:42:", "error: async-race: ", "of all in shared memory", "block_barrier.cu:47:"]),
 ]

@@ -160,6 +160,12 @@ TW_REDUX(__reduce_max_sync, "max.s32", int, r)
         int lo = name(m, (int)v, l, width), hi = name(m, (int)(v >> 32), l, width);                \
         return (long long)hi << 32 | (unsigned)lo;                                                 \
     }                                                                                              \
+    TW_D unsigned long long name(unsigned m, unsigned long long v, int l, int width = 32)          \
+    { return (unsigned long long)name(m, (long long)v, l, width); }                                \
+    TW_D long name(unsigned m, long v, int l, int width = 32)                                      \
+    { return (long)name(m, (long long)v, l, width); }                                              \
+    TW_D unsigned long name(unsigned m, unsigned long v, int l, int width = 32)                    \
+    { return (unsigned long)name(m, (long long)v, l, width); }                                     \
     TW_D double name(unsigned m, double v, int l, int width = 32)                                  \
     {                                                                                              \
         long long bits;                                                                            \
@@ -559,7 +565,8 @@ TW_HD __half operator-(__half a) { return __hneg(a); }
     TW_HD bool name(__half a, __half b) { return (float)a sign (float)b; }                          \
     TW_HD bool operator sign(__half a, __half b) { return (float)a sign (float)b; }
 TW_HALF_COMPARE(__heq, ==)
-TW_HALF_COMPARE(__hne, !=)
+TW_HALF_COMPARE(__hneu, !=)
+TW_HD bool __hne(__half a, __half b) { return (float)a < (float)b || (float)a > (float)b; } /* false of a NaN */
 TW_HALF_COMPARE(__hlt, <)
 TW_HALF_COMPARE(__hle, <=)
 TW_HALF_COMPARE(__hgt, >)
@@ -577,7 +584,7 @@ TW_D __half __shfl_sync(unsigned m, __half v, int l, int width = 32)
 { return __ushort_as_half((unsigned short)__shfl_sync(m, (unsigned)v.bits, l, width)); }
 #endif
 
-/* --- cooperative_groups.h: the block, its tiles of up to a warp, the grid --- */
+/* --- cooperative_groups.h: the block, its tiles of up to a warp, active lanes, the grid --- */
 
 #if defined(TW_WANTS_GROUPS) && !defined(TW_HAS_GROUPS)
 #define TW_HAS_GROUPS
@@ -647,6 +654,43 @@ template <unsigned N, class Parent = void> struct thread_block_tile {
     TW_D unsigned ballot(int p) { return __ballot_sync(mask(), p) >> (thread_block::thread_rank() % 32 / N * N) & (N == 32 ? 0xffffffffu : (1u << N % 32) - 1); }
 };
 template <unsigned N, class Group> TW_D thread_block_tile<N, Group> tiled_partition(const Group &) { return {}; }
-template <class Group> TW_D void sync(const Group &) { Group::sync(); }
+template <class Group> TW_D void sync(const Group &g) { g.sync(); }
+
+/* Lanes of a warp, ranked in their order. */
+#define TW_M __device__ __forceinline__ __attribute__((nodebug)) /* a member */
+struct coalesced_group {
+    unsigned lanes;
+    TW_M unsigned mask() const { return lanes; }
+    TW_M unsigned size() const { return (unsigned)__popc(lanes); }
+    TW_M unsigned num_threads() const { return size(); }
+    TW_M unsigned thread_rank() const
+    { unsigned below; asm("mov.u32 %0, %%lanemask_lt;" : "=r"(below)); return (unsigned)__popc(lanes & below); }
+    TW_M void sync() const { __syncwarp(lanes); }
+    TW_M int lane_of(unsigned rank) const
+    { unsigned r; asm("fns.b32 %0, %1, 0, %2;" : "=r"(r) : "r"(lanes), "r"((int)rank + 1)); return (int)r; }
+    /* Bit i of the result is the bit of the lane with rank i. */
+    TW_M unsigned by_rank(unsigned bits) const
+    {
+        unsigned r = 0;
+        for (unsigned left = lanes, i = 0; left; left &= left - 1, i++)
+            r |= (bits >> (__ffs((int)left) - 1) & 1) << i;
+        return r;
+    }
+    template <class T> TW_M T shfl(T v, int rank) const { return __shfl_sync(lanes, v, lane_of((unsigned)rank % size())); }
+    template <class T> TW_M T shfl_up(T v, unsigned n) const
+    { unsigned rank = thread_rank(); return __shfl_sync(lanes, v, lane_of(rank >= n ? rank - n : rank)); }
+    template <class T> TW_M T shfl_down(T v, unsigned n) const
+    { unsigned rank = thread_rank(); return __shfl_sync(lanes, v, lane_of(rank + n < size() ? rank + n : rank)); }
+    TW_M int any(int p) const { return __any_sync(lanes, p); }
+    TW_M int all(int p) const { return __all_sync(lanes, p); }
+    TW_M unsigned ballot(int p) const { return by_rank(__ballot_sync(lanes, p)); }
+    TW_M unsigned match_any(unsigned v) const { return by_rank(__match_any_sync(lanes, v)); }
+};
+#undef TW_M
+TW_D coalesced_group coalesced_threads() { return {__activemask()}; }
+template <class Group> TW_D coalesced_group binary_partition(const Group &g, bool p)
+{ unsigned yes = __ballot_sync(g.mask(), p); return {p ? yes : g.mask() & ~yes}; }
+template <class Group> TW_D coalesced_group labeled_partition(const Group &g, unsigned label)
+{ return {__match_any_sync(g.mask(), label)}; }
 }
 #endif

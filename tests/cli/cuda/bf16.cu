@@ -1,5 +1,6 @@
 // Numbers of type bfloat16; test_cuda_headers.py.
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <vector>
 
 __global__ void numbers(const float *x, float *o, int *i)
@@ -37,6 +38,14 @@ __global__ void neighbours(const nv_bfloat16 *x, nv_bfloat16 *o)
     __syncthreads();
 #endif
     o[t] = s[63 - t] + __float2bfloat16(1.0f);
+}
+
+// Comparisons with a NaN, of halves; a shuffle of 64 bits.
+__global__ void compare(const half *x, unsigned long long *o)
+{
+    half none = __ushort_as_half(0x7fff), v = x[threadIdx.x];
+    unsigned long long bits = __hne(v, none) | __hneu(v, none) << 1 | (v != none) << 2 | __hne(v, half(1.0f)) << 3 | __heq(v, v) << 4;
+    o[threadIdx.x] = __shfl_down_sync(0xffffffff, bits << 40, 1);
 }
 
 int main()

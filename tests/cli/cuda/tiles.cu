@@ -76,4 +76,27 @@ __global__ void stages(const float *x, float *o, int count)
     o[block.thread_rank()] = sum;
 }
 
+// Every third thread takes part: one of them adds for all, and each gets a place of its own.
+__global__ void places(int *count, int *place, int *sum, int *moved, long long *wide)
+{
+    int t = threadIdx.x;
+    if (t % 3 == 0) {
+        auto lanes = cg::coalesced_threads();
+        int first = 0;
+        if (lanes.thread_rank() == 0)
+            first = atomicAdd(count, (int)lanes.size());
+        place[t] = lanes.shfl(first, 0) + lanes.thread_rank();
+        sum[t] = cg::reduce(lanes, t, cg::plus<int>()) + lanes.any(t == 3) + lanes.all(t == 3);
+        moved[t] = lanes.shfl_down(t, 2) + 1000 * lanes.shfl_up(t, 1) + 1000000 * lanes.ballot(t > 10);
+        wide[t] = lanes.shfl((long long)t << 40, 1);
+#ifndef RIGHT
+        cg::tiled_partition<32>(cg::this_thread_block()).sync();
+#endif
+    }
+    auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+    auto part = cg::binary_partition(warp, t < 5), same = cg::labeled_partition(warp, t % 7);
+    sum[32 + t] = part.size() * 100 + part.thread_rank();
+    moved[32 + t] = same.size() * 100 + same.thread_rank() + 10000 * cg::reduce(same, t, cg::greater<int>());
+}
+
 int main() { return 0; }

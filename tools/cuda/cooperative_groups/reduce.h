@@ -1,6 +1,5 @@
-/* cooperative_groups/reduce.h for clang: reductions over tiles of up to a warp. Names and meaning are
- * those of the CUDA C++ Programming Guide, "Cooperative Groups", "reduce". The lanes exchange values
- * as in a butterfly, so every lane has the same result. */
+/* cooperative_groups/reduce.h for clang: reductions over tiles of up to a warp and over active lanes. Names and meaning are
+ * those of the CUDA C++ Programming Guide, "Cooperative Groups", "reduce". Every lane gets the result. */
 /* clang-format off */
 #ifndef TILEWRIGHT_GROUPS_REDUCE_H
 #define TILEWRIGHT_GROUPS_REDUCE_H
@@ -21,28 +20,41 @@ TW_OPERATION(bit_or, a | b)
 TW_OPERATION(bit_xor, a ^ b)
 #undef TW_OPERATION
 
-/* The value of the lane whose number differs in these bits, word by word. */
-template <unsigned N, class Parent, class T> TW_D T tw_of_lane(const thread_block_tile<N, Parent> &g, const T &v, unsigned bits)
+/* Exchanges a value of any type, word by word. */
+template <class T, class Exchange> TW_D T tw_by_words(const T &v, Exchange exchange)
 {
     static_assert(sizeof(T) <= 32, "reduce() takes values of at most 32 bytes");
     unsigned words[(sizeof(T) + 3) / 4] = {};
     T r;
     __builtin_memcpy(words, &v, sizeof v);
     for (unsigned &word : words)
-        word = g.shfl_xor(word, bits);
+        word = exchange(word);
     __builtin_memcpy(&r, words, sizeof r);
     return r;
 }
+#define TW_EXCHANGE __device__ __attribute__((always_inline, nodebug)) (unsigned word)
 template <unsigned N, class Parent, class T, class Op> TW_D T reduce(const thread_block_tile<N, Parent> &g, T v, Op op)
 {
     for (unsigned bits = N / 2; bits; bits /= 2)
-        v = op(v, tw_of_lane(g, v, bits));
+        v = op(v, tw_by_words(v, [=] TW_EXCHANGE { return g.shfl_xor(word, bits); }));
     return v;
 }
+/* Halves the number of values in each round; the first lane has the result. */
+template <class T, class Op> TW_D T reduce(const coalesced_group &g, T v, Op op)
+{
+    unsigned rank = g.thread_rank(), size = g.size();
+    for (unsigned step = 1; step < size; step *= 2) {
+        T next = tw_by_words(v, [=] TW_EXCHANGE { return g.shfl_down(word, step); });
+        if (rank % (2 * step) == 0 && rank + step < size)
+            v = op(v, next);
+    }
+    return tw_by_words(v, [=] TW_EXCHANGE { return g.shfl(word, 0); });
+}
+#undef TW_EXCHANGE
 
 /* The first lane stores the result, or puts it together with that of an atomic object. */
-template <unsigned N, class Parent, class Atomic, class T, class Op>
-TW_D void reduce_store_async(const thread_block_tile<N, Parent> &g, Atomic &to, T v, Op op)
+template <class Group, class Atomic, class T, class Op>
+TW_D void reduce_store_async(const Group &g, Atomic &to, T v, Op op)
 {
     v = reduce(g, v, op);
     if (g.thread_rank() == 0)
@@ -60,8 +72,8 @@ template <class Atomic, class T, class Op> TW_D void tw_update(Atomic &to, T v, 
     while (!to.compare_exchange_weak(old, op(old, v), cuda::memory_order_relaxed))
         ;
 }
-template <unsigned N, class Parent, class Atomic, class T, class Op>
-TW_D void reduce_update_async(const thread_block_tile<N, Parent> &g, Atomic &to, T v, Op op)
+template <class Group, class Atomic, class T, class Op>
+TW_D void reduce_update_async(const Group &g, Atomic &to, T v, Op op)
 {
     v = reduce(g, v, op);
     if (g.thread_rank() == 0)
