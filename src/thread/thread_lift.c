@@ -12,8 +12,8 @@ struct lifting {
 static bool is_integer(const struct thread_operation *op)
 {
     return thread_op_table[op->op].effects == THREAD_PURE && op->results.count == 1 &&
-           op->results.data[0]->type.count == 1 && dtype_is_int(op->types[0]) &&
-           op->op != THREAD_PHILOX && op->op != THREAD_UNDEFINED;
+           op->results.data[0]->type.count == 1 && op->types[0] != DT_NONE &&
+           dtype_is_int(op->types[0]) && op->op != THREAD_PHILOX && op->op != THREAD_UNDEFINED;
 }
 
 /* Returns whether a branch is short: one arm of a few operations besides integers, and another that at most gives values. */
