@@ -127,9 +127,10 @@ static void runs_free(struct sim_races *r, struct race_runs *runs)
     race_resize(r, runs, runs ? runs_bytes(runs->count) : 0, 0);
 }
 
-/* Returns the words of runs, which are freed. */
-static void *unpack(struct sim_races *r, struct race_runs *runs, size_t length)
+/* Returns the words of runs, which are freed and set to NULL. */
+static void *unpack(struct sim_races *r, struct race_runs **packed, size_t length)
 {
+    struct race_runs *runs = *packed;
     char *words = race_resize(r, NULL, 0, length * sizeof(uint64_t));
     const uint16_t *end = (const uint16_t *)(const void *)&runs->value[runs->count];
     for (size_t i = 0, run = 0; i < length; i++) {
@@ -137,6 +138,7 @@ static void *unpack(struct sim_races *r, struct race_runs *runs, size_t length)
         memcpy(words + i * sizeof(uint64_t), &runs->value[run], sizeof(uint64_t));
     }
     runs_free(r, runs);
+    *packed = NULL;
     return words;
 }
 
@@ -161,10 +163,9 @@ static void close_page(struct sim_races *r, struct race_page *page)
 static void open_page(struct sim_races *r, struct race_page *page)
 {
     if (page->cell_runs)
-        page->cell = unpack(r, page->cell_runs, race_page_cells(page));
+        page->cell = unpack(r, &page->cell_runs, race_page_cells(page));
     if (page->old_runs)
-        page->old = unpack(r, page->old_runs, OLD_WORDS);
-    page->cell_runs = page->old_runs = NULL;
+        page->old = unpack(r, &page->old_runs, OLD_WORDS);
     page->open = true;
     if (page->openings++ == RACE_OPENINGS)
         return;
