@@ -183,7 +183,9 @@ def test_examples(tool):
             words = line.split()
             if ".cu " in line and not cuda_compiler():
                 continue
-            if words[:1] == ["tilewright"] and "*" not in line and words[1] in ("help", "devices", "show", "check"):
+            if words[:1] == ["tilewright"] and "--" in words:  # a program that is not here
+                expect(tool, words[1:], 2, err="cannot be started")
+            elif words[:1] == ["tilewright"] and "*" not in line and words[1] in ("help", "devices", "show", "check"):
                 expect(tool, words[1:], 0)
 
 
