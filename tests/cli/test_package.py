@@ -177,6 +177,24 @@ endforeach()
     run(["cmake", "-S", f"{folder}/inside", "-B", f"{folder}/inside/build"])
 
 
+def test_cuda_project(prefix, folder):
+    """A project without C and C++, as one of CUDA alone is, finds the package and its function. Nothing is built."""
+    os.mkdir(f"{folder}/cuda")
+    with open(f"{folder}/cuda/CMakeLists.txt", "w") as out:
+        out.write("""cmake_minimum_required(VERSION 3.21)
+project(app NONE)
+enable_testing()
+find_package(tilewright REQUIRED)
+add_executable(app IMPORTED)
+set_target_properties(app PROPERTIES IMPORTED_LOCATION /bin/true)
+tilewright_add_cuda_check(app OPTIONS --strict)
+""")
+    run(["cmake", "-S", f"{folder}/cuda", "-B", f"{folder}/cuda/build", f"-DCMAKE_PREFIX_PATH={prefix}"])
+    test = open(f"{folder}/cuda/build/CTestTestfile.cmake").read()
+    if f'"{os.path.realpath(prefix)}/bin/tilewright" "check" "--strict" "--" "/bin/true")' not in test:
+        fail(f"the test of a project of CUDA alone is\n{test}")
+
+
 def test_cpp(prefix, library, folder, environment):
     """The program in C++, under 60 lines, with the warnings that users turn on."""
     compiler = next(filter(shutil.which, [os.environ.get("CXX", ""), "g++", "clang++", "c++"]), None)
@@ -336,6 +354,7 @@ def main():
         library = os.path.dirname(os.path.dirname(config))
         test_examples(prefix, library, folder, environment)
         test_subdirectory(folder)
+        test_cuda_project(prefix, folder)
         test_cpp(prefix, library, folder, environment)
         test_documents(prefix)
         test_bench(prefix, folder, environment)
