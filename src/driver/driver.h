@@ -267,7 +267,7 @@ struct driver_launched {
     struct sim_launch launch;
     struct driver_stream *stream;
     bool cooperative;
-    bool overlaps; /* it may begin before the kernel before it is done */
+    bool overlaps; /* it may begin before the previous kernel has ended */
     struct driver_launch_event {
         struct driver_event *event;
         enum driver_moment at; /* not DRIVER_DONE */

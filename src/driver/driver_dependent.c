@@ -1,6 +1,6 @@
-/* Programmatic dependent launches: a kernel that may begin before the kernel before it is done, and then
- * waits for it by griddepcontrol.wait (PTX ISA, "griddepcontrol"; CUDA Programming Guide, "Programmatic
- * Dependent Launch and Synchronization").
+/* Programmatic dependent launches: a kernel that may begin before the previous kernel has
+ * ended, and then waits for it by griddepcontrol.wait (PTX ISA, "griddepcontrol"; CUDA Programming
+ * Guide, "Programmatic Dependent Launch and Synchronization").
  *
  * The work of such a launch is in two pieces: what its threads do before their wait, and the rest. Both are
  * in a lane, so that the first one is not ordered after the kernel before it. A thread counts as past the

@@ -130,7 +130,7 @@ static int report_race(void *user)
     bool same_stream = r->first->stream == r->second->stream && !r->first->node == !r->second->node;
     if (r->second->early)
         text_printf(&text,
-                    "    note: launch %lld may begin before the kernel before it is done: call "
+                    "    note: launch %lld may begin before the previous kernel has ended: call "
                     "cudaGridDependencySynchronize() (griddepcontrol.wait) before this access\n",
                     (long long)r->second->launch);
     else if (r->second->dependent && same_stream)

@@ -124,7 +124,7 @@ struct driver_event {
 };
 void driver_event_record(struct driver_event *e, const struct driver_stream *s);
 
-/* driver_dependent.c: runs a launch in a stream, perhaps before the kernel before it is done. */
+/* driver_dependent.c: runs a launch in a stream, perhaps before the previous kernel has ended. */
 int driver_dependent_launch(struct driver_launched *l, struct driver_stream *s);
 
 #endif

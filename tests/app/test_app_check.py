@@ -231,7 +231,7 @@ def check_overlap(tool, folder):
     older = call([tool, "check", "--strict", "--device", "sm_80", "--", program])
     expect(older.status == 0 and older.err == "", older)
     done = call([tool, "check", "--", program])
-    expect(done.status == 1 and "launch 2 may begin before the kernel before it is done" in done.err, done)
+    expect(done.status == 1 and "launch 2 may begin before the previous kernel has ended" in done.err, done)
 
 
 def check_maps(tool, folder):
