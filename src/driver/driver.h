@@ -312,8 +312,10 @@ struct driver_fault {
 int driver_findings(void);
 /* Reports it, once for each place and message. */
 void driver_report_fault(const struct driver_fault *fault);
-/* Reports that the call in progress fails; m NULL: it is not about memory. */
-void driver_refuse(const char *kind, const struct driver_memory *m, const char *message);
+/* Reports that the call in progress fails; m NULL: it is not about memory. Without memory for the text
+ * it reports nothing. */
+void driver_refuse(const char *kind, const struct driver_memory *m, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Reports that what the call asks for is not supported. Returns DRIVER_NOT_SUPPORTED. */
 int driver_unsupported(const char *message);
 struct sim_finding;

@@ -28,9 +28,8 @@ static bool is_on_device(uint64_t address)
 static int wrong_side(uint64_t address, const char *what)
 {
     const struct driver_memory *m = driver_memory_at(address);
-    driver_refuse("wrong-direction", m,
-                  arena_printf(&driver.arena, "%s %s as memory of the host, but it is the device's",
-                               what, m ? m->name : "an address"));
+    driver_refuse("wrong-direction", m, "%s %s as memory of the host, but it is the device's", what,
+                  m ? m->name : "an address");
     return DRIVER_INVALID_VALUE;
 }
 
@@ -44,9 +43,8 @@ static bool is_mapped(uint64_t address, size_t bytes)
 
 static int not_mapped(uint64_t address, const char *what)
 {
-    driver_refuse("not-host-memory", NULL,
-                  arena_printf(&driver.arena, "%s 0x%llx, which the host has not mapped", what,
-                               (unsigned long long)address));
+    driver_refuse("not-host-memory", NULL, "%s 0x%llx, which the host has not mapped", what,
+                  (unsigned long long)address);
     return DRIVER_INVALID_VALUE;
 }
 

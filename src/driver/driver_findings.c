@@ -123,16 +123,31 @@ void driver_report_fault(const struct driver_fault *fault)
     driver_guard(report_fault, &copy);
 }
 
-void driver_refuse(const char *kind, const struct driver_memory *m, const char *message)
+struct refusal {
+    struct driver_fault fault;
+    const char *format;
+    va_list *args;
+};
+
+static int report_refusal(void *user)
 {
-    const struct driver_fault fault = {
-        .kind = kind, .fails = true, .message = message, .memory = m};
-    driver_report_fault(&fault);
+    struct refusal *r = user;
+    r->fault.message = arena_vprintf(&driver.arena, r->format, *r->args);
+    return report_fault(&r->fault);
+}
+
+void driver_refuse(const char *kind, const struct driver_memory *m, const char *format, ...)
+{
+    va_list args;
+    struct refusal r = {{.kind = kind, .fails = true, .memory = m}, format, &args};
+    va_start(args, format);
+    driver_guard(report_refusal, &r);
+    va_end(args);
 }
 
 int driver_unsupported(const char *message)
 {
-    driver_refuse("not-supported", NULL, message);
+    driver_refuse("not-supported", NULL, "%s", message);
     return DRIVER_NOT_SUPPORTED;
 }
 

@@ -186,20 +186,18 @@ static uint32_t read_condition(const struct driver_condition *c, struct driver_s
     driver_work_end(w);
     if (!words[IS_SET])
         driver_refuse("unset-condition", c->memory,
-                      arena_printf(&driver.arena,
-                                   "%s has no value in this launch: set it before its node "
-                                   "(cudaGraphSetConditional), or give it a default "
-                                   "(cudaGraphCondAssignDefault)",
-                                   c->memory->name));
+                      "%s has no value in this launch: set it before its node "
+                      "(cudaGraphSetConditional), or give it a default "
+                      "(cudaGraphCondAssignDefault)",
+                      c->memory->name);
     return words[VALUE];
 }
 
 static int report_endless(const struct driver_condition *c, int64_t turns)
 {
     driver_refuse("endless", c->memory,
-                  arena_printf(&driver.arena,
-                               "the body of a while node ran %lld times, and %s is still not 0",
-                               (long long)turns, c->memory->name));
+                  "the body of a while node ran %lld times, and %s is still not 0",
+                  (long long)turns, c->memory->name);
     driver_fail(DRIVER_LAUNCH_TIMEOUT);
     return DRIVER_LAUNCH_TIMEOUT;
 }

@@ -77,7 +77,7 @@ int driver_graph_add_free(const struct driver_asked *a, uint64_t address)
                                                    "allocation begins"
                                                  : why_not_freed(g, m);
     if (why) {
-        driver_refuse("invalid-free", m, why);
+        driver_refuse("invalid-free", m, "%s", why);
         return DRIVER_INVALID_VALUE;
     }
     result = driver_graph_add_asked(a, &t, DRIVER_SUCCESS);
@@ -132,11 +132,10 @@ static int refuse_launch(const struct driver_node *n)
 {
     const struct driver_memory *m = n->task.memory;
     driver_refuse("unfreed", m,
-                  arena_printf(&driver.arena,
-                               "a graph is launched, and %s of its node %d is not freed since an "
-                               "earlier launch: free it, or instantiate the graph with "
-                               "cudaGraphInstantiateFlagAutoFreeOnLaunch",
-                               m->name, n->number));
+                  "a graph is launched, and %s of its node %d is not freed since an "
+                  "earlier launch: free it, or instantiate the graph with "
+                  "cudaGraphInstantiateFlagAutoFreeOnLaunch",
+                  m->name, n->number);
     return DRIVER_INVALID_VALUE;
 }
 

@@ -158,27 +158,42 @@ int driver_graph_run(struct driver_graph *g, struct driver_stream *s)
     return result;
 }
 
+struct launch_call {
+    const struct driver_graph *graph;
+    struct driver_stream *stream;
+};
+
+/* Prepares the memory and the conditions of a graph for a launch. */
+static int begin_launch(void *user)
+{
+    const struct launch_call *call = user;
+    const struct driver_graph *g = call->graph;
+    int result = g->has_memory ? driver_graph_begin_memory(g, call->stream) : DRIVER_SUCCESS;
+    if (result != DRIVER_SUCCESS)
+        return result;
+    driver_trace("stream %d", call->stream->number);
+    if (g->has_branches)
+        driver_graph_begin_conditions(g, call->stream);
+    return DRIVER_SUCCESS;
+}
+
 int cuGraphLaunch(void *ready, void *stream)
 {
     IN_CONTEXT;
     struct driver_task t = {.kind = TASK_GRAPH, .graph = driver_graph_of(ready)};
-    struct driver_stream *s = driver_stream_of(stream);
+    struct launch_call call = {t.graph, driver_stream_of(stream)};
     if (!t.graph || !t.graph->ready)
         return DRIVER_INVALID_VALUE;
-    if (!s)
+    if (!call.stream)
         return DRIVER_INVALID_HANDLE;
-    if (s->capture && (t.graph->has_memory || t.graph->has_branches))
-        return DRIVER_NOT_SUPPORTED; /* it would become a node with a copy */
-    int result = s->capture ? DRIVER_SUCCESS : driver_capture_forbids(s);
-    if (result == DRIVER_SUCCESS && t.graph->has_memory)
-        result = driver_graph_begin_memory(t.graph, s);
-    if (result != DRIVER_SUCCESS)
-        return result;
-    if (!s->capture)
-        driver_trace("stream %d", s->number);
-    if (t.graph->has_branches)
-        driver_graph_begin_conditions(t.graph, s);
-    return driver_enqueue(stream, &t);
+    if (call.stream->capture)
+        return t.graph->has_memory || t.graph->has_branches
+                   ? DRIVER_NOT_SUPPORTED /* it would become a node with a copy */
+                   : driver_enqueue(stream, &t);
+    int result = driver_capture_forbids(call.stream);
+    if (result == DRIVER_SUCCESS)
+        result = driver_guard(begin_launch, &call);
+    return result == DRIVER_SUCCESS ? driver_enqueue(stream, &t) : result;
 }
 
 int cuGraphUpload(void *ready, void *stream)

@@ -145,15 +145,13 @@ static void explain(const siginfo_t *info, const void *context)
     const struct driver_memory *m = of_device(info, context);
     if (m)
         driver_refuse("not-host-memory", m,
-                      arena_printf(&driver.arena,
-                                   "the host reads or writes %s, which is memory of the device; "
-                                   "cudaMemcpy copies it",
-                                   m->name));
+                      "the host reads or writes %s, which is memory of the device; "
+                      "cudaMemcpy copies it",
+                      m->name);
     m = driver_memory_at(host);
     if (m && m->freed_by && m->type != DRIVER_DEVICE_MEMORY && host - m->address < m->bytes)
-        driver_refuse("use-after-free", m,
-                      arena_printf(&driver.arena, "the host %s %s, which was freed",
-                                   is_write(context) ? "writes" : "reads", m->name));
+        driver_refuse("use-after-free", m, "the host %s %s, which was freed",
+                      is_write(context) ? "writes" : "reads", m->name);
 }
 
 static void on_signal(int number, siginfo_t *info, void *context)

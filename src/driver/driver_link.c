@@ -61,7 +61,7 @@ static int complete(void *user)
     l->linked = ptx_link(&driver.arena, l->texts.data, l->texts.count, &why);
     if (l->linked)
         return DRIVER_SUCCESS;
-    driver_refuse("bad-ptx", NULL, arena_printf(&driver.arena, "a link failed: %s", why));
+    driver_refuse("bad-ptx", NULL, "a link failed: %s", why);
     return DRIVER_INVALID_PTX;
 }
 

@@ -61,22 +61,17 @@ struct driver_memory *driver_memory_next(const struct driver_memory *after)
 static void *explain_bytes(uint64_t address, size_t bytes, const char *what)
 {
     const struct driver_memory *m = driver_memory_at(address);
-    struct arena *a = &driver.arena;
     uint64_t offset = address & (SIM_MOST_BYTES - 1);
     if (!m)
-        driver_refuse("not-device-memory", NULL,
-                      arena_printf(a, "%s 0x%llx, which is not memory of the device", what,
-                                   (unsigned long long)address));
+        driver_refuse("not-device-memory", NULL, "%s 0x%llx, which is not memory of the device",
+                      what, (unsigned long long)address);
     else if (m->freed_by)
-        driver_refuse("use-after-free", m,
-                      arena_printf(a, "%s %s, which %s", what, m->name,
-                                   m->freed.count ? "was freed"
-                                                  : "no launch of its graph has allocated so far"));
+        driver_refuse("use-after-free", m, "%s %s, which %s", what, m->name,
+                      m->freed.count ? "was freed" : "no launch of its graph has allocated so far");
     else
-        driver_refuse("outside-copy", m,
-                      arena_printf(a, "%s bytes %llu to %llu of %s, which has %zu bytes", what,
-                                   (unsigned long long)offset,
-                                   (unsigned long long)(offset + bytes - 1), m->name, m->bytes));
+        driver_refuse("outside-copy", m, "%s bytes %llu to %llu of %s, which has %zu bytes", what,
+                      (unsigned long long)offset, (unsigned long long)(offset + bytes - 1), m->name,
+                      m->bytes);
     return NULL;
 }
 
@@ -266,10 +261,9 @@ int driver_memory_end(struct driver_memory *m)
     bool again = m->freed_by && m->freed.count;
     if (m->freed_by) {
         driver_refuse(again ? "double-free" : "invalid-free", m,
-                      arena_printf(&driver.arena,
-                                   again ? "%s is freed again"
-                                         : "%s is freed before a launch of its graph allocates it",
-                                   m->name));
+                      again ? "%s is freed again"
+                            : "%s is freed before a launch of its graph allocates it",
+                      m->name);
         return DRIVER_INVALID_VALUE;
     }
     driver_trace("%s", m->name);
@@ -294,17 +288,13 @@ int driver_memory_release(uint64_t address, enum driver_memory_type type,
 {
     struct driver_memory *m = driver_memory_at(address);
     if (!m || m->address != address || m->condition || (m->type != type && m->type != other)) {
-        driver_refuse("invalid-free", m,
-                      arena_printf(&driver.arena, "0x%llx is freed, which no allocation begins at",
-                                   (unsigned long long)address));
+        driver_refuse("invalid-free", m, "0x%llx is freed, which no allocation begins at",
+                      (unsigned long long)address);
         return DRIVER_INVALID_VALUE;
     }
     if (m->freed_inside) {
-        driver_refuse(
-            "invalid-free", m,
-            arena_printf(&driver.arena,
-                         "%s is freed outside of its graph, which has a node that frees it",
-                         m->name));
+        driver_refuse("invalid-free", m,
+                      "%s is freed outside of its graph, which has a node that frees it", m->name);
         return DRIVER_INVALID_VALUE;
     }
     return driver_memory_end(m);

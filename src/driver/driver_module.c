@@ -64,8 +64,7 @@ static const char *ptx_of(const void *image, int *result)
     if (text)
         return text;
     *result = DRIVER_NO_BINARY;
-    driver_refuse("no-ptx", NULL,
-                  arena_printf(a, "the program's kernels cannot be simulated: %s", why));
+    driver_refuse("no-ptx", NULL, "the program's kernels cannot be simulated: %s", why);
     return NULL;
 }
 
@@ -199,7 +198,7 @@ static int refuse_text(struct driver_module *m, const struct jit *jit)
     text_init(&text, &m->arena);
     diag_render(&text, &m->found, false);
     tell(jit, text.data ? text.data : "");
-    driver_refuse("bad-ptx", NULL, text.data ? text.data : "a module is not PTX");
+    driver_refuse("bad-ptx", NULL, "%s", text.data ? text.data : "a module is not PTX");
     return DRIVER_INVALID_PTX;
 }
 

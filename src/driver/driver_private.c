@@ -78,7 +78,7 @@ static const void *bytes_at(uint64_t address, size_t bytes, const char *what)
 static void fault(const char *kind, const char *message)
 {
     ENTER;
-    driver_refuse(kind, NULL, message);
+    driver_refuse(kind, NULL, "%s", message);
 }
 
 static const struct driver_private private_table = {.enter = enter,

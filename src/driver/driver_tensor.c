@@ -89,7 +89,7 @@ struct encode_call {
 
 static int refuse(const struct encode_call *call, const char *why)
 {
-    driver_refuse("bad-tensor-map", driver_memory_at(call->map.address), why);
+    driver_refuse("bad-tensor-map", driver_memory_at(call->map.address), "%s", why);
     return DRIVER_INVALID_VALUE;
 }
 

@@ -74,6 +74,17 @@ __global__ void talk()
         printf("0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789\n");
 }
 
+// Leaves the process less memory than it has, so that it gets no more. Returns the limit before.
+static struct rlimit allow_no_memory()
+{
+    struct rlimit before, less;
+    getrlimit(RLIMIT_AS, &before);
+    less = before;
+    less.rlim_cur = (rlim_t)1 << 20;
+    setrlimit(RLIMIT_AS, &less);
+    return before;
+}
+
 // The simulator runs out of memory in a kernel of a graph; then a copy uses memory that was freed.
 static int no_memory()
 {
@@ -90,16 +101,41 @@ static int no_memory()
     kernel.blockDim = 256;
     cudaGraphAddKernelNode(&node, graph, NULL, 0, &kernel);
     cudaGraphInstantiate(&ready, graph, 0);
-    struct rlimit before, less;
-    getrlimit(RLIMIT_AS, &before);
-    less = before;
-    less.rlim_cur = (rlim_t)1 << 20; // less than it has: no more
-    setrlimit(RLIMIT_AS, &less);
+    struct rlimit before = allow_no_memory();
     cudaError_t launched = cudaGraphLaunch(ready, 0);
     setrlimit(RLIMIT_AS, &before);
     printf("%s ", cudaGetErrorName(launched));
     cudaGetLastError();
     printf("%s\n", cudaGetErrorName(cudaMemcpy(&value, x, sizeof value, cudaMemcpyDeviceToHost)));
+    return 0;
+}
+
+// The driver runs out of memory for the texts of errors: of launches of a graph whose allocation is not freed, and then of wrong frees.
+static int no_memory_for_errors()
+{
+    enum { MOST = 100000, FREES = 100 };
+    cudaGraph_t graph;
+    cudaGraphExec_t ready;
+    cudaGraphNode_t node;
+    cudaMemAllocNodeParams memory = {};
+    int refused = 0;
+    memory.poolProps.allocType = cudaMemAllocationTypePinned;
+    memory.poolProps.location.type = cudaMemLocationTypeDevice;
+    memory.bytesize = 64;
+    cudaGraphCreate(&graph, 0);
+    cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &memory);
+    cudaGraphInstantiate(&ready, graph, 0);
+    cudaError_t launched = cudaGraphLaunch(ready, 0);
+    printf("%s ", cudaGetErrorName(launched));
+    struct rlimit before = allow_no_memory();
+    for (int i = 0; i < MOST && launched != cudaErrorMemoryAllocation; i++)
+        launched = cudaGraphLaunch(ready, 0);
+    for (int i = 0; i < FREES; i++)
+        refused += cudaFree(&refused) == cudaErrorInvalidValue;
+    setrlimit(RLIMIT_AS, &before);
+    printf("%s %d ", cudaGetErrorName(launched), refused);
+    cudaGetLastError();
+    printf("%s\n", cudaGetErrorName(cudaFree(memory.dptr)));
     return 0;
 }
 
@@ -285,6 +321,8 @@ int main(int argc, char **argv)
         return handler();
     if (strcmp(what, "no_memory") == 0)
         return no_memory();
+    if (strcmp(what, "no_memory_for_errors") == 0)
+        return no_memory_for_errors();
     if (strcmp(what, "endless_graph") == 0)
         return endless_graph();
     if (strcmp(what, "endless") == 0) {

@@ -284,6 +284,8 @@ def check_hostile(tool, folder):
     expect("error: not-supported: the body of a conditional node takes only kernels" in done.err, done)
     done = run("no_memory", 1)
     expect(done.out == "cudaErrorMemoryAllocation cudaErrorInvalidValue\n" and "cudaMemcpy was called at no_memory+0x" in done.err, done)
+    done = run("no_memory_for_errors", 1)
+    expect(done.out == "cudaSuccess cudaErrorMemoryAllocation 100 cudaSuccess\n" and "error: unfreed: " in done.err, done)
     for what, said in (("freed", "use-after-free: the host writes allocation 1, which was freed"),
                        ("device", "not-host-memory: the host reads or writes allocation 1, which is memory of the device")):
         done = run(what, 1)
