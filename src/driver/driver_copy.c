@@ -373,77 +373,29 @@ static int fill(uint64_t to, unsigned value, int bytes, size_t count, void *stre
     return fill_rows(to, 0, value, bytes, count, 1, stream, waits);
 }
 
-int cuMemsetD8_v2(uint64_t to, unsigned char value, size_t count)
-{
-    IN_CONTEXT;
-    return fill(to, value, 1, count, NULL, true);
-}
-
-int cuMemsetD16_v2(uint64_t to, unsigned short value, size_t count)
-{
-    IN_CONTEXT;
-    return fill(to, value, 2, count, NULL, true);
-}
-
-int cuMemsetD32_v2(uint64_t to, unsigned value, size_t count)
-{
-    IN_CONTEXT;
-    return fill(to, value, 4, count, NULL, true);
-}
-
-int cuMemsetD8Async(uint64_t to, unsigned char value, size_t count, void *stream)
-{
-    IN_CONTEXT;
-    return fill(to, value, 1, count, stream, false);
-}
-
-int cuMemsetD16Async(uint64_t to, unsigned short value, size_t count, void *stream)
-{
-    IN_CONTEXT;
-    return fill(to, value, 2, count, stream, false);
-}
-
-int cuMemsetD32Async(uint64_t to, unsigned value, size_t count, void *stream)
-{
-    IN_CONTEXT;
-    return fill(to, value, 4, count, stream, false);
-}
-
-int cuMemsetD2D8_v2(uint64_t to, size_t pitch, unsigned char value, size_t width, size_t height)
-{
-    IN_CONTEXT;
-    return fill_rows(to, pitch, value, 1, width, height, NULL, true);
-}
-
-int cuMemsetD2D8Async(uint64_t to, size_t pitch, unsigned char value, size_t width, size_t height,
-                      void *stream)
-{
-    IN_CONTEXT;
-    return fill_rows(to, pitch, value, 1, width, height, stream, false);
-}
-
-int cuMemsetD2D16_v2(uint64_t to, size_t pitch, unsigned short value, size_t width, size_t height)
-{
-    IN_CONTEXT;
-    return fill_rows(to, pitch, value, 2, width, height, NULL, true);
-}
-
-int cuMemsetD2D16Async(uint64_t to, size_t pitch, unsigned short value, size_t width, size_t height,
-                       void *stream)
-{
-    IN_CONTEXT;
-    return fill_rows(to, pitch, value, 2, width, height, stream, false);
-}
-
-int cuMemsetD2D32_v2(uint64_t to, size_t pitch, unsigned value, size_t width, size_t height)
-{
-    IN_CONTEXT;
-    return fill_rows(to, pitch, value, 4, width, height, NULL, true);
-}
-
-int cuMemsetD2D32Async(uint64_t to, size_t pitch, unsigned value, size_t width, size_t height,
-                       void *stream)
-{
-    IN_CONTEXT;
-    return fill_rows(to, pitch, value, 4, width, height, stream, false);
-}
+/* Defines the calls that fill elements of so many bits: in a row or in rows, at once or in a stream. */
+#define FILLS(bits, type)                                                                          \
+    int cuMemsetD##bits##_v2(uint64_t to, type value, size_t count)                                \
+    {                                                                                              \
+        IN_CONTEXT;                                                                                \
+        return fill(to, value, (bits) / 8, count, NULL, true);                                     \
+    }                                                                                              \
+    int cuMemsetD##bits##Async(uint64_t to, type value, size_t count, void *stream)                \
+    {                                                                                              \
+        IN_CONTEXT;                                                                                \
+        return fill(to, value, (bits) / 8, count, stream, false);                                  \
+    }                                                                                              \
+    int cuMemsetD2D##bits##_v2(uint64_t to, size_t pitch, type value, size_t width, size_t height) \
+    {                                                                                              \
+        IN_CONTEXT;                                                                                \
+        return fill_rows(to, pitch, value, (bits) / 8, width, height, NULL, true);                 \
+    }                                                                                              \
+    int cuMemsetD2D##bits##Async(uint64_t to, size_t pitch, type value, size_t width,              \
+                                 size_t height, void *stream)                                      \
+    {                                                                                              \
+        IN_CONTEXT;                                                                                \
+        return fill_rows(to, pitch, value, (bits) / 8, width, height, stream, false);              \
+    }
+FILLS(8, unsigned char)
+FILLS(16, unsigned short)
+FILLS(32, unsigned)
