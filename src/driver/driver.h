@@ -316,6 +316,8 @@ void driver_report_fault(const struct driver_fault *fault);
  * it reports nothing. */
 void driver_refuse(const char *kind, const struct driver_memory *m, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Reports an option of the check that makes no sense; it has no place in the program. */
+void driver_report_option(const char *name, const char *message);
 /* Reports that what the call asks for is not supported. Returns DRIVER_NOT_SUPPORTED. */
 int driver_unsupported(const char *message);
 struct sim_finding;

@@ -131,6 +131,9 @@ struct driver_host_node {
     void *user;
 };
 
+/* CUmemAllocationType, CUmemLocationType */
+enum { DRIVER_PINNED_ALLOCATION = 1, DRIVER_ON_DEVICE = 1 };
+
 /* CUmemPoolProps */
 struct driver_pool_properties {
     int type, handles, location, device;

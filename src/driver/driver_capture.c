@@ -36,8 +36,7 @@ static bool forbids_waiting(const struct driver_capture *c)
 /* Work in the default stream would wait for the blocking streams. */
 static bool joins_default(const struct driver_stream *s, const struct driver_capture *c)
 {
-    enum { NON_BLOCKING = 1 };
-    return s->number == 0 && !s->node && !(c->first->flags & NON_BLOCKING);
+    return s->number == 0 && !s->node && !(c->first->flags & DRIVER_NON_BLOCKING);
 }
 
 int driver_capture_forbids(const struct driver_stream *s)
@@ -142,7 +141,9 @@ int driver_capture_allocate(struct driver_stream *s, size_t bytes, uint64_t *add
 {
     void *node = NULL;
     const struct driver_asked asked = asked_after_tips(s, &node);
-    struct driver_allocation_node p = {.properties = {.type = 1, .location = 1}, .bytes = bytes};
+    struct driver_allocation_node p = {
+        .properties = {.type = DRIVER_PINNED_ALLOCATION, .location = DRIVER_ON_DEVICE},
+        .bytes = bytes};
     if (s->capture->invalid)
         return DRIVER_CAPTURE_INVALIDATED;
     int result = driver_graph_add_allocation(&asked, &p);

@@ -188,9 +188,9 @@ void driver_dependent_begin(const struct driver_launched *l, bool watched)
         now.early->early = true;
     if (now.work)
         now.work->dependent = depends;
-    now.waited = now.triggers_early = false;
+    now.waited = !watched; /* a launch that is not watched may have waited */
+    now.triggers_early = false;
     listen(depends && watched && now.work && l->kernel->controls_grids);
-    now.waited = !watched; /* then it is not known */
     driver_work_observe(now.work, now.early);
 }
 
@@ -254,10 +254,7 @@ static void record_events(const struct driver_launched *l, const struct driver_m
             continue;
         driver_nodes_clear(&e->event->before);
         e->event->capture = 0;
-        e->event->recorded = true;
-        e->event->at = driver_clock;
-        driver_clock_copy(&e->event->clock, &m->at[e->at]);
-        e->event->awaited.count = 0;
+        driver_event_record(e->event, &m->at[e->at]);
         if (e->programmatic)
             driver_clock_copy(&e->event->awaited, &m->at[DRIVER_DONE]);
     }

@@ -145,6 +145,15 @@ void driver_refuse(const char *kind, const struct driver_memory *m, const char *
     va_end(args);
 }
 
+void driver_report_option(const char *name, const char *message)
+{
+    struct text json, text;
+    text_init(&text, &driver.arena);
+    text_printf(&text, "error: %s: %s\n", name, message);
+    driver_finding_begin(&json, name, true, message);
+    driver_finding_end(&json, &text);
+}
+
 int driver_unsupported(const char *message)
 {
     driver_refuse("not-supported", NULL, "%s", message);

@@ -214,10 +214,10 @@ struct driver_graph *driver_graph_copy(const struct driver_graph *from)
 {
     struct driver_graph *g = driver_graph_new();
     bool good = g;
-    if (g)
+    if (g) {
         g->has_memory = from->has_memory;
-    if (g)
         g->has_branches = from->has_branches;
+    }
     for (int i = 0; good && i < from->nodes.count; i++) {
         const struct driver_node *n = from->nodes.list[i];
         struct driver_node *made = driver_graph_add(g, &n->task, NULL);

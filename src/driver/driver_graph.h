@@ -38,15 +38,14 @@ struct driver_node {
 };
 
 struct driver_graph {
-    struct driver_nodes nodes; /* in the order of their making */
-    int made;                  /* nodes so far */
-    bool owned;                /* by a node */
-    bool captured;             /* a capture in progress adds to it */
-    bool moved;                /* into a node, which took it instead of a copy */
-    bool has_memory;           /* a node of it, or of a graph inside, allocates or frees */
-    bool has_branches;         /* a node of it is conditional */
-    /* Of a body of a conditional node: that node's graph. */
-    const struct driver_graph *parent;
+    struct driver_nodes nodes;   /* in the order of their making */
+    int made;                    /* nodes so far */
+    bool owned;                  /* by a node */
+    bool captured;               /* a capture in progress adds to it */
+    bool moved;                  /* into a node, which took it instead of a copy */
+    bool has_memory;             /* a node of it, or of a graph inside, allocates or frees */
+    bool has_branches;           /* a node of it is conditional */
+    struct driver_graph *parent; /* if this is the body of a conditional node: the node's graph */
     struct driver_condition *conditions; /* that were made for this graph */
     /* With memory: the one graph that can be launched and was made of this one, and that graph's own
      * source; NULL: none. */

@@ -10,11 +10,10 @@
 
 #include <stdlib.h>
 
-enum { VALUE, IS_SET, WORDS };
-
 static uint32_t *words_of(const struct driver_condition *c)
 {
-    return sim_bytes(driver_machine(), c->memory->address, WORDS * sizeof(uint32_t));
+    return sim_bytes(driver_machine(), c->memory->address,
+                     DRIVER_CONDITION_WORDS * sizeof(uint32_t));
 }
 
 /* --- making --- */
@@ -66,7 +65,7 @@ static bool size_suits(const struct driver_conditional_node *p)
     }
 }
 
-static bool make_bodies(struct driver_task *t, const struct driver_graph *parent)
+static bool make_bodies(struct driver_task *t, struct driver_graph *parent)
 {
     t->bodies = calloc(t->body_count, sizeof(struct driver_graph *));
     for (unsigned i = 0; t->bodies && i < t->body_count; i++) {
@@ -100,8 +99,8 @@ int driver_graph_add_conditional(const struct driver_asked *a, struct driver_con
         return result;
     }
     t.condition->used = true;
-    for (const struct driver_graph *around = g; around; around = around->parent)
-        ((struct driver_graph *)(uintptr_t)around)->has_branches = true;
+    for (; g; g = g->parent)
+        g->has_branches = true;
     p->bodies = (void **)t.bodies;
     return DRIVER_SUCCESS;
 }
@@ -155,9 +154,9 @@ int driver_graph_refuse_in_body(void)
 static void begin_condition(const struct driver_condition *c, struct driver_stream *s)
 {
     uint32_t *words = words_of(c);
-    uint64_t address = c->memory->address, bytes = WORDS * sizeof *words;
-    words[VALUE] = c->initial;
-    words[IS_SET] = c->assigns;
+    uint64_t address = c->memory->address, bytes = DRIVER_CONDITION_WORDS * sizeof *words;
+    words[DRIVER_CONDITION_VALUE] = c->initial;
+    words[DRIVER_CONDITION_IS_SET] = c->assigns;
     struct driver_work *w = driver_work_begin(s, NULL);
     driver_work_touches(w, address, bytes, DRIVER_WRITES);
     sim_wrote(driver_machine(), address, bytes);
@@ -182,15 +181,15 @@ static uint32_t read_condition(const struct driver_condition *c, struct driver_s
 {
     const uint32_t *words = words_of(c);
     struct driver_work *w = driver_work_begin(s, NULL);
-    driver_work_touches(w, c->memory->address, sizeof words[VALUE], DRIVER_READS);
+    driver_work_touches(w, c->memory->address, sizeof words[DRIVER_CONDITION_VALUE], DRIVER_READS);
     driver_work_end(w);
-    if (!words[IS_SET])
+    if (!words[DRIVER_CONDITION_IS_SET])
         driver_refuse("unset-condition", c->memory,
                       "%s has no value in this launch: set it before its node "
                       "(cudaGraphSetConditional), or give it a default "
                       "(cudaGraphCondAssignDefault)",
                       c->memory->name);
-    return words[VALUE];
+    return words[DRIVER_CONDITION_VALUE];
 }
 
 static int report_endless(const struct driver_condition *c, int64_t turns)

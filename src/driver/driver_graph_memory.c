@@ -7,8 +7,6 @@
 enum { USED, USED_MOST, RESERVED, RESERVED_MOST, ATTRIBUTES };
 static uint64_t attributes[ATTRIBUTES]; /* bytes */
 
-enum { PINNED_TYPE = 1, DEVICE_LOCATION = 1 }; /* CUmemAllocationType, CUmemLocationType */
-
 /* --- making --- */
 
 /* Returns an error for graphs that take no nodes of memory. */
@@ -28,9 +26,9 @@ int driver_graph_add_allocation(const struct driver_asked *a, struct driver_allo
     int result = p ? check_graph(g) : DRIVER_INVALID_VALUE;
     if (result != DRIVER_SUCCESS)
         return result;
-    if (p->properties.handles || p->properties.type != PINNED_TYPE)
+    if (p->properties.handles || p->properties.type != DRIVER_PINNED_ALLOCATION)
         return DRIVER_INVALID_VALUE;
-    if (p->properties.location != DEVICE_LOCATION)
+    if (p->properties.location != DRIVER_ON_DEVICE)
         return driver_unsupported("graphs that allocate outside of the device are not supported");
     result = driver_memory_reserve(p->bytes, &t.memory);
     result = driver_graph_add_asked(a, &t, result);
@@ -184,7 +182,7 @@ int cuGraphMemAllocNodeGetParams(void *node, struct driver_allocation_node *para
     if (!n || !parameters || n->task.kind != TASK_ALLOCATE)
         return DRIVER_INVALID_VALUE;
     *parameters = (struct driver_allocation_node){
-        .properties = {.type = PINNED_TYPE, .location = DEVICE_LOCATION},
+        .properties = {.type = DRIVER_PINNED_ALLOCATION, .location = DRIVER_ON_DEVICE},
         .bytes = n->task.memory->bytes,
         .address = n->task.memory->address};
     return DRIVER_SUCCESS;

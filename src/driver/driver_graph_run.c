@@ -37,8 +37,8 @@ static bool choose_lane(struct driver_node *n)
     return n->lane;
 }
 
-/* Of nodes that no edges order, those that allocate come first and those that free last: then a
- * missing edge is a race of the work that uses the memory, and not also a bad access of it. */
+/* Sorts the nodes. If no edges order them, nodes that allocate come first and nodes that free come
+ * last, so that a missing edge is reported as a race and not also as a bad access. */
 static bool sort(struct driver_graph *g)
 {
     enum { ALLOCATE, USE, FREE, TURNS };

@@ -158,9 +158,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
 {
     struct driver_entered entered = driver_enter("");
     bool ours = handle((uintptr_t)info->si_addr, is_write(context));
-    if (!ours)
-        explain(info, context);
     if (!ours) { /* the access repeats, and the program's own handler gets it */
+        explain(info, context);
         driver_guard_lift();
         sigaction(number, &before, NULL);
         installed = false; /* the next work that closes memory installs it again */

@@ -4,9 +4,8 @@
 
 #include <string.h>
 
-enum { OF_DEVICE = 1 }; /* CUmemLocationType */
-
-static int is_managed(uint64_t address, size_t bytes)
+/* Returns an error for bytes that are not all in one piece of managed memory. */
+static int check_managed(uint64_t address, size_t bytes)
 {
     const struct driver_memory *m = driver_memory_at(address);
     bool inside = m && m->type == DRIVER_MANAGED_MEMORY && !m->freed_by &&
@@ -19,7 +18,7 @@ int cuMemPrefetchAsync(uint64_t address, size_t bytes, int device, void *stream)
     IN_CONTEXT;
     if (device > 0)
         return DRIVER_INVALID_DEVICE;
-    return driver_stream_of(stream) ? is_managed(address, bytes) : DRIVER_INVALID_HANDLE;
+    return driver_stream_of(stream) ? check_managed(address, bytes) : DRIVER_INVALID_HANDLE;
 }
 
 int cuMemAdvise(uint64_t address, size_t bytes, int advice, int device)
@@ -27,12 +26,12 @@ int cuMemAdvise(uint64_t address, size_t bytes, int advice, int device)
     IN_CONTEXT;
     if (device > 0)
         return DRIVER_INVALID_DEVICE;
-    return advice >= 1 && advice <= 6 ? is_managed(address, bytes) : DRIVER_INVALID_VALUE;
+    return advice >= 1 && advice <= 6 ? check_managed(address, bytes) : DRIVER_INVALID_VALUE;
 }
 
 static int device_of(struct driver_location location)
 {
-    return location.type == OF_DEVICE ? location.id : -1;
+    return location.type == DRIVER_ON_DEVICE ? location.id : -1;
 }
 
 int cuMemPrefetchAsync_v2(uint64_t address, size_t bytes, struct driver_location location,
@@ -56,7 +55,7 @@ int cuStreamAttachMemAsync(void *stream, uint64_t address, size_t bytes, unsigne
     IN_CONTEXT;
     if (!driver_stream_of(stream))
         return DRIVER_INVALID_HANDLE;
-    return flags == GLOBAL || flags == HOST || flags == SINGLE ? is_managed(address, bytes)
+    return flags == GLOBAL || flags == HOST || flags == SINGLE ? check_managed(address, bytes)
                                                                : DRIVER_INVALID_VALUE;
 }
 

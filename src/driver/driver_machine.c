@@ -98,7 +98,7 @@ bool driver_machine_load(struct driver_module *m)
 bool driver_machine_renew(const struct driver_memory *m)
 {
     struct sim *sim = driver_machine();
-    /* What the check knows of bytes that were written belongs to the memory that was freed. */
+    /* The check's marks of written bytes are those of the memory that was freed. */
     const struct sim_allocation_event forgotten = {.space = SIM_GLOBAL,
                                                    .address = m->address,
                                                    .bytes = m->bytes,

@@ -213,9 +213,9 @@ int driver_memory_make(enum driver_memory_type type, size_t bytes, void *host,
 
 int driver_memory_make_condition(struct driver_condition *c)
 {
-    enum { WORDS = 2 };
-    struct allocate_call call = {
-        .asked = {.bytes = WORDS * sizeof(uint32_t), .type = DRIVER_DEVICE_MEMORY, .condition = c}};
+    struct allocate_call call = {.asked = {.bytes = DRIVER_CONDITION_WORDS * sizeof(uint32_t),
+                                           .type = DRIVER_DEVICE_MEMORY,
+                                           .condition = c}};
     return make(&call, &c->memory);
 }
 

@@ -204,7 +204,7 @@ int driver_order_slots(void)
 
 static bool is_blocking(const struct driver_stream *s)
 {
-    return !(s->flags & 1); /* CU_STREAM_NON_BLOCKING */
+    return !(s->flags & DRIVER_NON_BLOCKING);
 }
 
 /* Orders new work after the work that the rules of streams put before it: earlier work of its

@@ -20,6 +20,7 @@ struct driver_moments {
     struct driver_clock at[DRIVER_MOMENTS];
 };
 
+enum { DRIVER_NON_BLOCKING = 1 }; /* CUstream_flags */
 struct driver_stream {
     int number; /* 0: the default stream; -1: the thread's */
     int slot;
@@ -98,9 +99,8 @@ struct driver_work {
     uint64_t time;
     const char *call;
     const char *verb; /* "allocates", "frees"; NULL: it reads and writes */
-    bool
-        early; /* of a kernel, before its griddepcontrol.wait; another piece of work has the rest */
-    bool dependent; /* of a kernel that may begin before the one before it is done */
+    bool early;       /* before the griddepcontrol.wait of a kernel, whose rest is other work */
+    bool dependent;   /* of a kernel that may begin before the one before it is done */
     const struct driver_kernel *kernel; /* NULL: a copy, a fill, an allocation or a free */
     int64_t launch;
     struct driver_site site;

@@ -88,11 +88,10 @@ static bool is_let_pass(const char *kind, const struct driver_work *w,
 static void note_order(struct text *text, const struct driver_work *first,
                        const struct driver_work *second)
 {
-    enum { NON_BLOCKING = 1 };
     struct arena *a = &driver.arena;
     const struct driver_work *other = first->stream ? first : second;
     const struct driver_stream *s = driver_order_stream_at(other->slot);
-    if ((!first->stream || !second->stream) && s && s->flags & NON_BLOCKING && !other->node)
+    if ((!first->stream || !second->stream) && s && s->flags & DRIVER_NON_BLOCKING && !other->node)
         text_printf(text,
                     "    note: %s was created with cudaStreamNonBlocking, so it and the default "
                     "stream do not wait for each other\n",

@@ -52,7 +52,6 @@ static int free_lane_count;
  * after the host has waited for its work: it would order the work of two graphs that nothing orders. */
 struct driver_stream *driver_lane_take(void)
 {
-    enum { NON_BLOCKING = 1 };
     for (int i = 0; i < free_lane_count; i++) {
         struct driver_stream *lane = free_lanes[i];
         if (!driver_order_is_past(lane))
@@ -63,7 +62,7 @@ struct driver_stream *driver_lane_take(void)
     struct driver_stream *lane = calloc(1, sizeof *lane);
     if (!lane)
         return NULL;
-    lane->flags = NON_BLOCKING;
+    lane->flags = DRIVER_NON_BLOCKING;
     in_order(&default_stream);
     driver_order_stream(lane);
     return lane;
@@ -251,9 +250,9 @@ int cuEventDestroy_v2(void *event)
     return DRIVER_SUCCESS;
 }
 
-void driver_event_record(struct driver_event *e, const struct driver_stream *s)
+void driver_event_record(struct driver_event *e, const struct driver_clock *done)
 {
-    driver_order_record(s, &e->clock);
+    driver_clock_copy(&e->clock, done);
     e->awaited.count = 0;
     e->recorded = true;
     e->at = driver_clock;
@@ -274,7 +273,7 @@ int cuEventRecordWithFlags(void *event, void *stream, unsigned flags)
         return driver_capture_add(s, &t);
     }
     if (!driver_capture_record(e, s))
-        driver_event_record(e, s);
+        driver_event_record(e, &s->clock);
     return DRIVER_SUCCESS;
 }
 

@@ -18,16 +18,6 @@ struct suppression {
 };
 static VEC(struct suppression) suppressions;
 
-/* Reports what is wrong with the file: at no place of the program. */
-static void report(const char *message)
-{
-    struct text json, text;
-    text_init(&text, &driver.arena);
-    text_printf(&text, "error: suppressions: %s\n", message);
-    driver_finding_begin(&json, "suppressions", true, message);
-    driver_finding_end(&json, &text);
-}
-
 static const char *next_word(const char **at, const char *end, size_t *length)
 {
     while (*at < end && text_is_blank(**at))
@@ -80,9 +70,10 @@ static bool take_line(struct arena *a, const char *file, int line, const char *a
         vec_push(a, &suppressions, s);
         const char *more = next_word(&at, end, &more_length);
         if (more)
-            report(arena_printf(a,
-                                "%s:%d: after '%s', a place or the end of the line: '%.*s' is more",
-                                file, line, kinds[i], (int)more_length, more));
+            driver_report_option(
+                "suppressions",
+                arena_printf(a, "%s:%d: after '%s', a place or the end of the line: '%.*s' is more",
+                             file, line, kinds[i], (int)more_length, more));
         return true;
     }
     return false;
@@ -99,7 +90,7 @@ static void take_lines(struct arena *a, const char *file, char *text)
         const char *word = next_word(&at, end, &length);
         bool taken = take_line(a, file, line, text, end);
         if (word && !taken && !is_of_launches(word, length)) {
-            report(unknown_kind(a, file, line, word, length));
+            driver_report_option("suppressions", unknown_kind(a, file, line, word, length));
             taken = true;
         }
         if (taken)
@@ -138,5 +129,6 @@ void driver_read_suppressions(struct arena *a, const char *name)
     if (content && sim_report_suppress(driver_machine_report(), s, &diag))
         return;
     diag_render(&text, &diag, false);
-    report(content ? text.data : arena_printf(a, "%s cannot be read: %s", name, why));
+    driver_report_option("suppressions",
+                         content ? text.data : arena_printf(a, "%s cannot be read: %s", name, why));
 }

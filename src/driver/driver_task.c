@@ -82,7 +82,7 @@ static int run_kind(struct driver_task *t, struct driver_stream *s)
         if (t->kind == TASK_WAIT)
             driver_order_wait(s, &t->event->clock);
         else
-            driver_event_record(t->event, s);
+            driver_event_record(t->event, &s->clock);
         break;
     }
     return DRIVER_SUCCESS;

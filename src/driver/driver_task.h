@@ -49,6 +49,7 @@ enum driver_task_kind {
 };
 /* The variable of a conditional node: memory of the device, whose address is the handle. Its first word
  * is the value; the second one is 1 if something has set it since the graph's launch began. */
+enum { DRIVER_CONDITION_VALUE, DRIVER_CONDITION_IS_SET, DRIVER_CONDITION_WORDS };
 struct driver_condition {
     struct driver_condition *next;    /* of the same graph */
     const struct driver_graph *graph; /* NULL: destroyed */
@@ -122,7 +123,8 @@ struct driver_event {
     uint64_t capture;
     struct driver_nodes before;
 };
-void driver_event_record(struct driver_event *e, const struct driver_stream *s);
+/* Records an event; done: the work before it. */
+void driver_event_record(struct driver_event *e, const struct driver_clock *done);
 
 /* driver_dependent.c: runs a launch in a stream, perhaps before the previous kernel has ended. */
 int driver_dependent_launch(struct driver_launched *l, struct driver_stream *s);

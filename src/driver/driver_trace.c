@@ -21,18 +21,6 @@ static FILE *open_in(const char *name)
     return folder ? fopen(arena_printf(&driver.arena, "%s/%s", folder, name), "w") : NULL;
 }
 
-/* Reports that the folder cannot be written: at no place of the program. */
-static void report(const char *why)
-{
-    struct text json, text;
-    const char *message =
-        arena_printf(&driver.arena, "%s cannot be written: %s", driver.settings.trace, why);
-    text_init(&text, &driver.arena);
-    text_printf(&text, "error: trace: %s\n", message);
-    driver_finding_begin(&json, "trace", true, message);
-    driver_finding_end(&json, &text);
-}
-
 void driver_trace_open(void)
 {
     const char *why = NULL;
@@ -44,7 +32,9 @@ void driver_trace_open(void)
     trace.calls = open_in("calls");
     trace.launches = trace.calls ? open_in("launches") : NULL;
     if (!trace.launches)
-        report(why ? why : strerror(errno));
+        driver_report_option("trace",
+                             arena_printf(&driver.arena, "%s cannot be written: %s",
+                                          driver.settings.trace, why ? why : strerror(errno)));
 }
 
 void driver_trace(const char *format, ...)
