@@ -162,7 +162,7 @@ void sim_wrote(struct sim *sim, uint64_t address, size_t bytes)
     if (a->initialised)
         return;
     if (bytes == a->size) {
-        a->told &= a->initialised;
+        a->told = false;
         a->initialised = true;
         return;
     }

@@ -445,7 +445,6 @@ bool sim_tell_block(const struct sim *sim, const struct sim_block_event *event, 
 
 /* sim_later.c: starts the second thread if the launch has run for long. */
 void sim_later_begin(struct sim *sim);
-/* Sends an event to the second thread, which runs. */
 /* A whole warp's access, as in a sparse event. */
 struct sim_row {
     enum sim_space space;
@@ -454,7 +453,8 @@ struct sim_row {
     int64_t apart;
     const uint8_t *host, *values; /* values NULL: a read */
 };
-/* Returns false if the access does not fit into a row; then sim_later_access sends it. */
+/* Send an event to the second thread, which runs. The first one returns false if the access does not
+ * fit into a row; then sim_later_access sends it. */
 bool sim_later_row(struct sim_warp *w, const struct sim_op *op, const struct sim_row *row);
 void sim_later_access(struct sim_warp *w, const struct sim_access *access);
 void sim_later_sync(struct sim_warp *w, const struct sim_sync_event *event);

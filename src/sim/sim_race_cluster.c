@@ -6,27 +6,34 @@
  * barrier of the cluster is such an order, with .relaxed, too. */
 #include "sim/sim_race_own.h"
 
-static struct race_cluster *cluster_of(struct sim_races *r, int64_t number)
+/* Returns what has the number, of a list whose elements have `bytes` bytes; adds it if it is missing. */
+static void *find(struct sim_races *r, struct race_listed **list, uint64_t id, size_t bytes)
 {
-    struct race_cluster *c = r->clusters;
-    while (c && c->number != number)
-        c = c->next;
-    if (c)
-        return c;
-    c = race_resize(r, NULL, 0, sizeof *c);
-    c->number = number;
-    c->next = r->clusters;
-    return r->clusters = c;
+    struct race_listed *l = *list;
+    while (l && l->id != id)
+        l = l->next;
+    if (l)
+        return l;
+    l = race_resize(r, NULL, 0, bytes);
+    l->id = id;
+    l->next = *list;
+    return *list = l;
+}
+
+static void free_list(struct sim_races *r, struct race_listed **list, size_t bytes)
+{
+    for (struct race_listed *l = *list, *next; l; l = next) {
+        next = l->next;
+        race_resize(r, l, bytes, 0);
+    }
+    *list = NULL;
 }
 
 void race_clusters_free(struct sim_races *r)
 {
-    for (struct race_cluster *c = r->clusters, *next; c; c = next) {
-        next = c->next;
-        race_vc_drop(r, c->clock);
-        race_resize(r, c, sizeof *c, 0);
-    }
-    r->clusters = NULL;
+    for (const struct race_listed *l = r->clusters; l; l = l->next)
+        race_vc_drop(r, ((const struct race_cluster *)l)->clock);
+    free_list(r, &r->clusters, sizeof(struct race_cluster));
 }
 
 /* All arrivals of a phase come before its first leave, and all its leaves before the first arrival
@@ -43,7 +50,7 @@ void race_cluster_told(struct sim_races *r, struct race_block *b, const struct s
             b->phases = *phases;
     }
     int64_t odd = w->phases[__builtin_ctz(e->mask)] & 1;
-    struct race_cluster *c = cluster_of(r, 2 * e->cluster + odd);
+    struct race_cluster *c = find(r, &r->clusters, (uint64_t)(2 * e->cluster + odd), sizeof *c);
     if (arrives) {
         race_vc_add(r, &c->clock, known);
         return;
@@ -71,25 +78,9 @@ static void found(struct sim_races *r, const struct sim_finding_access *a, const
     sim_report_add(r->report, &f);
 }
 
-static struct race_use *use_of(struct sim_races *r, struct race_block *home, uint64_t id)
-{
-    struct race_use *u = home->uses;
-    while (u && u->id != id)
-        u = u->next;
-    if (u)
-        return u;
-    u = race_resize(r, NULL, 0, sizeof *u);
-    u->id = id;
-    u->next = home->uses;
-    return home->uses = u;
-}
-
 void race_uses_free(struct sim_races *r, struct race_block *b)
 {
-    for (struct race_use *u = b->uses, *next; u; u = next) {
-        next = u->next;
-        race_resize(r, u, sizeof *u, 0);
-    }
+    free_list(r, &b->uses, sizeof(struct race_use));
 }
 
 void race_peer_used(struct sim_races *r, struct race_block *b, const struct sim_access *a)
@@ -101,7 +92,8 @@ void race_peer_used(struct sim_races *r, struct race_block *b, const struct sim_
         return;
     if (agent)
         race_agent_begins(r, agent);
-    struct race_use *u = use_of(r, home, agent ? agent->id[0] : race_id(b->of.number, a->at.warp));
+    uint64_t id = agent ? agent->id[0] : race_id(b->of.number, a->at.warp);
+    struct race_use *u = find(r, &home->uses, id, sizeof *u);
     uint32_t met = !agent ? w->met : agent->met ? UINT32_MAX : 0, early = a->mask & ~met;
     for (uint32_t m = a->mask; m; m &= m - 1) {
         int l = __builtin_ctz(m);
@@ -136,15 +128,17 @@ void race_peer_ends(struct sim_races *r, const struct race_block *b)
             race_vc_add(r, &known, vc);
         previous = vc;
     }
-    for (const struct race_use *u = b->uses; u; u = u->next)
+    for (const struct race_listed *at = b->uses; at; at = at->next) {
+        const struct race_use *u = (const struct race_use *)at;
         for (uint32_t m = u->mask; m; m &= m - 1) {
             int l = __builtin_ctz(m);
-            if (u->phase[l] < b->phases || race_vc_covers(known, u->id, m & -m, u->epoch[l]))
+            if (u->phase[l] < b->phases || race_vc_covers(known, at->id, m & -m, u->epoch[l]))
                 continue;
             found(r, &u->access, "shared memory of a block of the cluster that may have ended",
                   "that block has to wait, as at the barrier of the cluster (cluster.sync()), "
                   "before it ends");
             break;
         }
+    }
     race_vc_drop(r, known);
 }

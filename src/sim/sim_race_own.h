@@ -300,8 +300,8 @@ struct race_block {
     struct race_barrier barrier[RACE_BARRIERS];
     struct race_mbarrier *mbarriers;
     struct race_agent *agents;
-    struct race_use *uses;
-    uint32_t phases; /* barriers of the cluster that a thread has passed */
+    struct race_listed *uses; /* struct race_use, by warp or agent */
+    uint32_t phases;          /* barriers of the cluster that a thread has passed */
     struct race_locations locations;
     struct race_pool pool;
     struct race_reads reads;
@@ -310,10 +310,15 @@ struct race_block {
     uint8_t *old;
 };
 
+/* The head of what is in a list and has a number. */
+struct race_listed {
+    struct race_listed *next;
+    uint64_t id;
+};
+
 /* The latest use of a block's shared memory by a warp of another one, or by copies of those. */
 struct race_use {
-    struct race_use *next;
-    uint64_t id; /* of the warp or agent */
+    struct race_listed listed; /* id: of the warp or agent */
     struct sim_finding_access access;
     uint32_t mask;
     race_time epoch[SIM_LANES];
@@ -322,9 +327,8 @@ struct race_use {
 
 /* A cluster's barrier in every second phase. */
 struct race_cluster {
-    struct race_cluster *next;
-    int64_t number;        /* twice the cluster's; + 1 in its odd phases */
-    struct race_vc *clock; /* of the arrivals at its barrier */
+    struct race_listed listed; /* id: twice the cluster's number; + 1 in its odd phases */
+    struct race_vc *clock;     /* of the arrivals at its barrier */
 };
 
 struct sim_races {
@@ -335,8 +339,8 @@ struct sim_races {
     race_time now;
     size_t memory, most_memory;
     struct race_copy *free_copies;
-    struct race_cluster *clusters;
-    bool clustered;             /* clusters have several blocks */
+    struct race_listed *clusters; /* struct race_cluster */
+    bool clustered;               /* clusters have several blocks */
     bool passed_on;             /* a thread has passed knowledge on to other blocks, or may have */
     struct race_pool pool;      /* of global memory, with */
     uint32_t runs[RACE_RUNS];   /* the latest record of an instruction, */
