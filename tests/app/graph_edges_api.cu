@@ -1,5 +1,6 @@
 // Compares what the calls for edges with ports give, and what captures make of launch attributes; prints how many comparisons failed.
 #include "app_same.h"
+#include "programs/app_overlap.h"
 
 #if CUDART_VERSION >= 13000
 #define WITH_DATA(name) name
@@ -132,13 +133,11 @@ static size_t tips(cudaStream_t of, const cudaGraphNode_t **nodes, const cudaGra
 // Attributes of captured launches become edges; events carry them to other streams.
 static void captured()
 {
-    cudaLaunchAttribute serialization, event, completion;
+    cudaLaunchAttribute serialization = may_overlap(), event, completion;
     cudaEvent_t at_trigger, at_start, timed;
     GOOD(cudaEventCreateWithFlags(&at_trigger, cudaEventDisableTiming));
     GOOD(cudaEventCreateWithFlags(&at_start, cudaEventDisableTiming));
     GOOD(cudaEventCreate(&timed));
-    serialization.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    serialization.val.programmaticStreamSerializationAllowed = 1;
     event.id = cudaLaunchAttributeProgrammaticEvent;
     event.val.programmaticEvent.event = timed;
     event.val.programmaticEvent.flags = 0;
@@ -202,10 +201,8 @@ static void captured()
 static void many()
 {
     enum { LAUNCHES = 300 };
-    cudaLaunchAttribute serialization;
+    cudaLaunchAttribute serialization = may_overlap();
     int value = 0;
-    serialization.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    serialization.val.programmaticStreamSerializationAllowed = 1;
     GOOD(cudaMemsetAsync(x, 0, 32 * sizeof(int), stream));
     for (int i = 0; i < LAUNCHES; i++)
         GOOD(launch(stream, &serialization, 1));

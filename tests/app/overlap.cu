@@ -1,5 +1,6 @@
 // A kernel that may overlap the one before it reads its result, and neither has an instruction for that. GPUs below sm_90 run one after the other.
 #include "programs/app_check.h"
+#include "programs/app_overlap.h"
 
 enum { N = 64 };
 
@@ -21,14 +22,7 @@ int main()
     CHECK(cudaMalloc(&x, N * sizeof(int)));
     CHECK(cudaMalloc(&y, N * sizeof(int)));
     cudaLaunchAttribute overlap;
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = 1;
-    config.blockDim = N;
-    config.stream = stream;
-    config.attrs = &overlap;
-    config.numAttrs = 1;
+    cudaLaunchConfig_t config = overlapping(&overlap, 1, N, stream);
     produce<<<1, N, 0, stream>>>(x);
     CHECK(cudaLaunchKernelEx(&config, consume, (const int *)x, y));
     CHECK(cudaStreamSynchronize(stream));

@@ -1,5 +1,6 @@
 // stream-race (compute_90): the wait of a kernel covers the kernel before it, but not the one before that, because the middle one does not wait.
 #include "app_check.h"
+#include "app_overlap.h"
 
 enum { N = 64 };
 
@@ -32,14 +33,7 @@ int main(int argc, char **argv)
     CHECK(cudaMalloc(&y, N * sizeof(int)));
     CHECK(cudaMalloc(&z, N * sizeof(int)));
     cudaLaunchAttribute overlap;
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = 1;
-    config.blockDim = N;
-    config.stream = stream;
-    config.attrs = &overlap;
-    config.numAttrs = 1;
+    cudaLaunchConfig_t config = overlapping(&overlap, 1, N, stream);
     first<<<1, N, 0, stream>>>(x);
     CHECK(cudaLaunchKernelEx(&config, middle, z, !is_broken(argc, argv)));
     CHECK(cudaLaunchKernelEx(&config, last, (const int *)x, (const int *)z, y));

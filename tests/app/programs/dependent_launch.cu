@@ -1,5 +1,6 @@
 // stream-race (compute_90): a kernel that may begin before the one before it is done reads its result before the wait.
 #include "app_check.h"
+#include "app_overlap.h"
 
 enum { N = 256, BLOCKS = 4 };
 
@@ -37,14 +38,7 @@ int main(int argc, char **argv)
     CHECK(cudaMalloc(&factor, sizeof(int)));
     CHECK(cudaMemcpyAsync(factor, &three, sizeof three, cudaMemcpyHostToDevice, stream));
     cudaLaunchAttribute overlap;
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = BLOCKS;
-    config.blockDim = N;
-    config.stream = stream;
-    config.attrs = &overlap;
-    config.numAttrs = 1;
+    cudaLaunchConfig_t config = overlapping(&overlap, BLOCKS, N, stream);
     for (int i = 0; i < 3; i++) {
         primary<<<BLOCKS, N, 0, stream>>>(x);
         CHECK(cudaLaunchKernelEx(&config, secondary, (const int *)factor, (const int *)x, y, early));

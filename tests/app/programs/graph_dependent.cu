@@ -1,5 +1,6 @@
 // stream-race (compute_90): a graph's kernel, whose edge lets it begin before the other is done, reads the result before the wait.
 #include "app_check.h"
+#include "app_overlap.h"
 
 enum { N = 64 };
 
@@ -27,14 +28,7 @@ int main(int argc, char **argv)
     CHECK(cudaMalloc(&x, N * sizeof(int)));
     CHECK(cudaMalloc(&y, N * sizeof(int)));
     cudaLaunchAttribute overlap;
-    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    overlap.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = 1;
-    config.blockDim = N;
-    config.stream = stream;
-    config.attrs = &overlap;
-    config.numAttrs = 1;
+    cudaLaunchConfig_t config = overlapping(&overlap, 1, N, stream);
     cudaGraph_t graph;
     cudaGraphExec_t ready;
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
