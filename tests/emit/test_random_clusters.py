@@ -67,6 +67,17 @@ class Kernel:
             self.barrier()
         self.uses(tile, kind, of_peer)
 
+    def gives(self, tile):
+        """Writes x to a tile that the peers then use."""
+        self.begins(tile, "write", OWN)
+        self.lines.append(f"{tile} = x;")
+        self.barrier()
+
+    def takes(self, tile):
+        """Adds a tile that the peers wrote to x."""
+        self.uses(tile, "read", OWN)
+        self.lines.append(f"x = x * {self.half} + {tile};")
+
     def is_harmless(self, number, rounds=range(3), by_peers=False):
         """Returns true if the kernel without this barrier is right for any number of rounds of its loop; None: perhaps."""
         e, loop = self.events, self.loop
@@ -111,9 +122,7 @@ def is_harmless(events, number, by_peers):
 
 
 def read_peer(p, tile):
-    p.begins(tile, "write", OWN)
-    p.lines.append(f"{tile} = x;")
-    p.barrier()
+    p.gives(tile)
     p.uses(tile, "read", LASTING)
     if p.choose.random() < 0.4:
         p.lines += [f"for (i32 r = 0; r < {p.blocks}; r++)", f"    x = x + peer({tile}, r) * {p.half};"]
@@ -125,27 +134,21 @@ def write_peer(p, tile):
     p.begins(tile, "write", LASTING)
     p.lines.append(f"peer({tile}, {p.other()}) = x;")
     p.barrier()
-    p.uses(tile, "read", OWN)
-    p.lines.append(f"x = x * {p.half} + {tile};")
+    p.takes(tile)
 
 
 def write_part(p, tile):
     """A part of the peer's tile at a place that the run decides, past the edge, too."""
-    p.begins(tile, "write", OWN)
-    p.lines.append(f"{tile} = x;")
-    p.barrier()
+    p.gives(tile)
     p.uses(tile, "write", LASTING)
     rows, columns, at = p.choose.choice([8, 13, 16]), p.choose.choice([5, 8, 16]), p.choose.choice(["0", "u", "u + 18"])
     p.lines.append(f"peer({tile}[{at} +: {rows}][0 +: {columns}], {p.other()}) = A[me][u +: {rows}][0 +: {columns}];")
     p.barrier()
-    p.uses(tile, "read", OWN)
-    p.lines.append(f"x = x * {p.half} + {tile};")
+    p.takes(tile)
 
 
 def read_part(p, tile):
-    p.begins(tile, "write", OWN)
-    p.lines.append(f"{tile} = x;")
-    p.barrier()
+    p.gives(tile)
     p.uses(tile, "read", LASTING)
     at = p.choose.choice(["0", "u", "u + 22"])
     p.lines += [f"E[me][u +: 8][:] = peer({tile}[{at} +: 8][:], {p.other()});", "x = x + E[me][:][:];"]
@@ -185,8 +188,7 @@ def signal(p, tile):
         p.lines.append(f"arrive(peer({b}, {to})); //@ arrive")
     p.lines.append(f"wait({b}); //@ wait")
     p.events.append(ARRIVED)
-    p.uses(tile, "read", OWN)
-    p.lines.append(f"x = x * {p.half} + {tile};")
+    p.takes(tile)
 
 
 def axes(p):
