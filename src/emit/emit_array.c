@@ -1,6 +1,7 @@
 /* Values of several elements that each thread of a thread-level kernel has for itself: its own arrays, and expressions of them.
  * They are as many scalars, row-major. */
 #include "emit/emit_own.h"
+#include "lower/lower_op.h"
 
 #include <string.h>
 
@@ -13,51 +14,6 @@ static struct scalar *new_values(struct emit *m, int64_t count)
 
 /* --- shapes --- */
 
-static void coordinates_of(const struct type *t, int64_t number, int64_t *at)
-{
-    for (int i = t->rank - 1; i >= 0; i--) {
-        at[i] = number % t->extent[i];
-        number /= t->extent[i];
-    }
-}
-
-static int64_t number_of(const struct type *t, const int64_t *at)
-{
-    int64_t number = 0;
-    for (int i = 0; i < t->rank; i++)
-        number = number * t->extent[i] + at[i];
-    return number;
-}
-
-/* Returns the element of an operand that is broadcast which stands at coordinates of `to`. */
-static int64_t broadcast_number(const struct type *from, const struct type *to, const int64_t *at)
-{
-    int64_t own[MAX_RANK] = {0};
-    for (int i = 0; i < from->rank; i++)
-        own[i] = from->extent[i] == 1 ? 0 : at[to->rank - from->rank + i];
-    return number_of(from, own);
-}
-
-/* Returns the element of the operand that an operation of class SHAPE moves to the coordinates. */
-static int64_t moved_from(const struct expr *e, const int64_t *at)
-{
-    const struct type *from = &e->args[0]->type, *to = &e->type;
-    const int shift = to->rank - from->rank, last = from->rank - 1;
-    int64_t own[MAX_RANK] = {0};
-    if (e->op == OP_RESHAPE)
-        return number_of(to, at);
-    if (e->op == OP_BROADCAST)
-        return broadcast_number(from, to, at);
-    for (int i = 0; i < from->rank; i++) {
-        const int64_t here = at[i + shift], n = from->extent[i];
-        own[i] = e->op == OP_REPEAT              ? here % n
-                 : e->op == OP_REPEAT_INTERLEAVE ? here / (to->extent[i + shift] / n)
-                 : i >= last - 1                 ? at[2 * last - 1 - i]
-                                                 : here;
-    }
-    return number_of(from, own);
-}
-
 struct scalar *emit_elements_as(struct emit *m, const struct expr *e, const struct type *to)
 {
     const int64_t count = type_elements(to);
@@ -65,8 +21,8 @@ struct scalar *emit_elements_as(struct emit *m, const struct expr *e, const stru
     struct scalar *all = new_values(m, count);
     int64_t at[MAX_RANK] = {0};
     for (int64_t i = 0; i < count; i++) {
-        coordinates_of(to, i, at);
-        all[i] = v[broadcast_number(&e->type, to, at)];
+        type_coordinates(to, i, at);
+        all[i] = v[type_broadcast_number(&e->type, to, at)];
     }
     return all;
 }
@@ -76,72 +32,37 @@ static void move(struct emit *m, const struct expr *e, struct scalar *v)
     const struct scalar *x = emit_elements(m, e->args[0]);
     int64_t at[MAX_RANK] = {0};
     for (int64_t i = 0; i < type_elements(&e->type); i++) {
-        coordinates_of(&e->type, i, at);
-        v[i] = emit_as(m, x[moved_from(e, at)], e->type.dtype);
+        type_coordinates(&e->type, i, at);
+        v[i] = emit_as(m, x[expr_moved_number(e, at)], e->type.dtype);
     }
 }
 
 /* --- along an axis --- */
 
-/* The elements through one place along an axis, or all. */
-struct line {
-    int64_t count, step, lines;
-};
-
-static struct line line_of(const struct type *t, int axis)
-{
-    struct line l = {.count = type_elements(t), .step = 1, .lines = 1};
-    if (axis < 0)
-        return l;
-    for (int i = axis + 1; i < t->rank; i++)
-        l.step *= t->extent[i];
-    l.lines = l.count / t->extent[axis];
-    l.count = t->extent[axis];
-    return l;
-}
-
-static int64_t first_of(const struct line *l, int64_t number)
-{
-    return number / l->step * l->step * l->count + number % l->step;
-}
-
-static enum op op_that_joins(enum op reduction)
-{
-    switch (reduction) {
-    case OP_REDUCE_SUM: return OP_ADD;
-    case OP_REDUCE_MAX: return OP_MAX;
-    case OP_REDUCE_MIN: return OP_MIN;
-    case OP_REDUCE_ANY: return OP_OR;
-    default: return OP_AND;
-    }
-}
-
 static void reduce(struct emit *m, const struct expr *e, struct scalar *v)
 {
     const struct scalar *x = emit_elements(m, e->args[0]);
-    const struct line l = line_of(&e->args[0]->type, e->axis);
+    const struct line l = type_line(&e->args[0]->type, e->axis);
     const enum dtype t = e->type.dtype;
     for (int64_t i = 0; i < l.lines && !m->failed; i++) {
-        const int64_t first = first_of(&l, i);
+        const int64_t first = line_first(&l, i);
         v[i] = emit_as(m, x[first], t);
         for (int64_t k = 1; k < l.count; k++)
             v[i] =
-                emit_pair(m, op_that_joins(e->op), t, v[i], emit_as(m, x[first + k * l.step], t));
+                emit_pair(m, op_of_reduction(e->op), t, v[i], emit_as(m, x[first + k * l.step], t));
     }
 }
 
 static void scan(struct emit *m, const struct expr *e, struct scalar *v)
 {
     const struct scalar *x = emit_elements(m, e->args[0]);
-    const struct line l = line_of(&e->type, e->axis);
+    const struct line l = type_line(&e->type, e->axis);
     const enum dtype t = e->type.dtype;
+    if (e->exclusive)
+        emit_missing(m, e->loc, "an exclusive scan of a thread's array", NULL);
     for (int64_t i = 0; i < l.lines && !m->failed; i++) {
-        int64_t at = first_of(&l, i);
+        int64_t at = line_first(&l, i);
         struct scalar sum = emit_as(m, x[at], t);
-        if (e->exclusive) {
-            emit_missing(m, e->loc, "an exclusive scan of a thread's array", NULL);
-            return;
-        }
         for (int64_t k = 0; k < l.count; k++, at += l.step) {
             if (k > 0)
                 sum = emit_pair(m, e->scan_op, t, sum, emit_as(m, x[at], t));

@@ -190,10 +190,7 @@ struct scalar emit_element_of(struct emit *m, const struct part_access *p, int64
     const struct type *t = &p->e->type;
     int64_t at[MAX_RANK] = {0};
     struct scalar inside = emit_constant(DT_BOOL, 1);
-    for (int i = t->rank - 1; i >= 0; i--) {
-        at[i] = number % t->extent[i];
-        number /= t->extent[i];
-    }
+    type_coordinates(t, number, at);
     for (int i = 0; i < p->e->sym->type.rank; i++) {
         enum dtype type = p->start[i].dtype;
         index[i] = p->axis[i] < 0 ? p->start[i]

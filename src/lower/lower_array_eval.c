@@ -14,67 +14,16 @@ static const struct value **new_values(struct lower *l, int64_t count)
 
 /* --- shapes --- */
 
-/* Coordinates of an element of t by its row-major number. */
-static void coordinates(const struct type *t, int64_t number, int64_t *at)
-{
-    for (int i = t->rank - 1; i >= 0; i--) {
-        at[i] = number % t->extent[i];
-        number /= t->extent[i];
-    }
-}
-
-static int64_t number_of(const struct type *t, const int64_t *at)
-{
-    int64_t number = 0;
-    for (int i = 0; i < t->rank; i++)
-        number = number * t->extent[i] + at[i];
-    return number;
-}
-
-/* The element of an operand of type `from`, aligned at the right, that coordinates in `to` read. */
-static int64_t broadcast_number(const struct type *from, const struct type *to, const int64_t *at)
-{
-    int64_t number = 0;
-    for (int i = 0; i < from->rank; i++) {
-        int64_t along = at[to->rank - from->rank + i];
-        number = number * from->extent[i] + (from->extent[i] == 1 ? 0 : along);
-    }
-    return number;
-}
-
 const struct value **array_broadcast(struct lower *l, const struct value *const *v,
                                      const struct type *from, const struct type *to)
 {
     int64_t at[MAX_RANK] = {0}, count = type_elements(to);
     const struct value **spread = new_values(l, count);
     for (int64_t i = 0; i < count; i++) {
-        coordinates(to, i, at);
-        spread[i] = v[broadcast_number(from, to, at)];
+        type_coordinates(to, i, at);
+        spread[i] = v[type_broadcast_number(from, to, at)];
     }
     return spread;
-}
-
-/* TRANS, RESHAPE, REPEAT, REPEAT_INTERLEAVE, BROADCAST: the operand's element that stands there. */
-static int64_t moved_from(const struct expr *e, const int64_t *at)
-{
-    const struct type *from = &e->args[0]->type, *to = &e->type;
-    int64_t source[MAX_RANK] = {0};
-    int shift = to->rank - from->rank;
-    if (e->op == OP_RESHAPE)
-        return number_of(to, at);
-    if (e->op == OP_BROADCAST)
-        return broadcast_number(from, to, at);
-    if (e->op == OP_TRANS) {
-        memcpy(source, at, sizeof source);
-        source[from->rank - 1] = at[from->rank - 2];
-        source[from->rank - 2] = at[from->rank - 1];
-        return number_of(from, source);
-    }
-    for (int i = 0; i < from->rank; i++) {
-        int64_t here = at[i + shift], n = from->extent[i];
-        source[i] = e->op == OP_REPEAT ? here % n : here / (to->extent[i + shift] / n);
-    }
-    return number_of(from, source);
 }
 
 static const struct value **moved(struct lower *l, const struct expr *e)
@@ -83,8 +32,8 @@ static const struct value **moved(struct lower *l, const struct expr *e)
     int64_t at[MAX_RANK] = {0}, count = type_elements(&e->type);
     const struct value **v = new_values(l, count);
     for (int64_t i = 0; i < count; i++) {
-        coordinates(&e->type, i, at);
-        v[i] = x[moved_from(e, at)];
+        type_coordinates(&e->type, i, at);
+        v[i] = x[expr_moved_number(e, at)];
     }
     return v;
 }
@@ -169,29 +118,19 @@ static const struct value **selected(struct lower *l, const struct expr *e)
 
 /* --- along an axis --- */
 
-/* The elements along `axis` through one place are `step` apart. */
-static int64_t step_along(const struct type *t, int axis)
-{
-    int64_t step = 1;
-    for (int i = axis + 1; i < t->rank; i++)
-        step *= t->extent[i];
-    return step;
-}
-
 static const struct value **reduced(struct lower *l, const struct expr *e)
 {
     const struct type *from = &e->args[0]->type;
     const struct value **x = array_values(l, e->args[0]);
     enum op op = op_of_reduction(e->op);
     enum dtype t = e->type.dtype;
-    int64_t all = type_elements(from), along = e->axis < 0 ? all : from->extent[e->axis];
-    int64_t step = e->axis < 0 ? 1 : step_along(from, e->axis);
-    const struct value **v = new_values(l, all / along);
-    for (int64_t i = 0; i < all / along; i++) {
-        int64_t first = i / step * step * along + i % step;
+    struct line line = type_line(from, e->axis);
+    const struct value **v = new_values(l, line.lines);
+    for (int64_t i = 0; i < line.lines; i++) {
+        int64_t first = line_first(&line, i);
         v[i] = scalar_cast(l, x[first], t);
-        for (int64_t k = 1; k < along; k++)
-            v[i] = value_apply2(l, op, t, v[i], scalar_cast(l, x[first + k * step], t));
+        for (int64_t k = 1; k < line.count; k++)
+            v[i] = value_apply2(l, op, t, v[i], scalar_cast(l, x[first + k * line.step], t));
     }
     return v;
 }
@@ -201,13 +140,12 @@ static const struct value **scanned(struct lower *l, const struct expr *e)
     const struct type *type = &e->type;
     const struct value **x = array_values(l, e->args[0]);
     enum dtype t = type->dtype;
-    int64_t all = type_elements(type), along = type->extent[e->axis];
-    int64_t step = step_along(type, e->axis);
-    const struct value **v = new_values(l, all);
-    for (int64_t i = 0; i < all / along; i++) {
-        int64_t at = i / step * step * along + i % step;
+    struct line line = type_line(type, e->axis);
+    const struct value **v = new_values(l, type_elements(type));
+    for (int64_t i = 0; i < line.lines; i++) {
+        int64_t at = line_first(&line, i);
         const struct value *so_far = value_literal(l, t, op_neutral(e->scan_op, t));
-        for (int64_t k = 0; k < along; k++, at += step) {
+        for (int64_t k = 0; k < line.count; k++, at += line.step) {
             const struct value *one = scalar_cast(l, x[at], t), *before = so_far;
             so_far = k == 0 ? one : value_apply2(l, e->scan_op, t, so_far, one);
             v[at] = e->exclusive ? before : so_far;

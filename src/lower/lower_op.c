@@ -168,8 +168,8 @@ enum op op_of_reduction(enum op op)
     case OP_REDUCE_SUM: return OP_ADD;
     case OP_REDUCE_MAX: return OP_MAX;
     case OP_REDUCE_MIN: return OP_MIN;
-    case OP_REDUCE_ANY: return OP_LOR;
-    default: return OP_LAND;
+    case OP_REDUCE_ANY: return OP_OR;
+    default: return OP_AND;
     }
 }
 

@@ -10,19 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-/* The op that combines two elements of a reduction. */
-static enum op reduce_op(enum op op)
-{
-    switch (op) {
-    case OP_REDUCE_SUM: return OP_ADD;
-    case OP_REDUCE_MAX: return OP_MAX;
-    case OP_REDUCE_MIN: return OP_MIN;
-    case OP_REDUCE_ANY: return OP_OR;
-    case OP_REDUCE_ALL: return OP_AND;
-    default: return op;
-    }
-}
-
 /* -0 + x is x for every x, and of a number and a NaN min and max give the number. */
 struct ptx_operand reduce_idle(struct lower *l, enum op op, enum dtype t)
 {
@@ -440,12 +427,12 @@ static struct regtile tile_reduce(struct lower *l, enum op op, const struct regt
                                   enum dtype result)
 {
     if (axis < 0 || !layout_axis_mixed(x->layout, axis))
-        return reduce(l, reduce_op(op), x, axis, result);
+        return reduce(l, op_of_reduction(op), x, axis, result);
     struct type type = {.dtype = x->dtype, .rank = x->layout->out_count};
     for (int i = 0; i < type.rank; i++)
         type.extent[i] = x->layout->outs[i].extent;
     struct regtile plain = tile_convert(l, x, plan_blocked(l, &type, 0));
-    plain = reduce(l, reduce_op(op), &plain, axis, result);
+    plain = reduce(l, op_of_reduction(op), &plain, axis, result);
     return tile_convert(l, &plain, tile_reduced_layout(l, x->layout, axis));
 }
 

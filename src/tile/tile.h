@@ -301,6 +301,24 @@ struct type type_tile(enum dtype t, int rank, const int64_t *extent);
 bool type_same_shape(const struct type *a, const struct type *b);
 int64_t type_elements(const struct type *t); /* product of the extents; 1 for a scalar */
 int64_t type_bytes(const struct type *t);    /* bytes of all elements, without gaps */
+/* Finds the coordinates of an element from its row-major number. */
+void type_coordinates(const struct type *t, int64_t number, int64_t *at);
+/* Returns the row-major number of the element at the coordinates. */
+int64_t type_number(const struct type *t, const int64_t *at);
+/* Returns the number of the element of `from`, right-aligned, that broadcasting copies to the
+ * coordinates in `to`. */
+int64_t type_broadcast_number(const struct type *from, const struct type *to, const int64_t *at);
+/* Returns the number of the operand's element that TRANS, RESHAPE, REPEAT, REPEAT_INTERLEAVE or
+ * BROADCAST moves to the coordinates. */
+int64_t expr_moved_number(const struct expr *e, const int64_t *at);
+/* The elements along an axis through one place: `count` of them, `step` numbers apart. A tile has `lines` of these. */
+struct line {
+    int64_t count, step, lines;
+};
+/* Returns the lines of a tile along an axis; -1: all elements are one line. */
+struct line type_line(const struct type *t, int axis);
+/* Returns the number of the first element of a line. */
+int64_t line_first(const struct line *l, int64_t line);
 /* Broadcasts two shapes as NumPy does, right-aligned. Returns false if they do not fit.
  * EXTENT_RUNTIME fits any extent. */
 bool type_broadcast(const struct type *a, const struct type *b, struct type *out);
