@@ -124,29 +124,15 @@ static void choose(struct emit *m, const struct expr *e, struct scalar *v)
         memcpy(v, emit_elements_as(m, arm, &e->type), (size_t)count * sizeof *v);
         return;
     }
-    struct thread_region *outer = m->b.region;
-    struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
-    vec_push(m->arena, &o->operands, c.o);
+    const struct choice choice = emit_choice(m, c);
     for (int i = 1; i <= 2; i++) {
-        m->b.region = arena_new(m->arena, struct thread_region);
-        vec_push(m->arena, &o->regions, m->b.region);
+        emit_choice_arm(m, &choice);
         const struct scalar *x = emit_elements_as(m, e->args[i], &e->type);
-        struct scalar *cast = new_values(m, count);
         for (int64_t k = 0; k < count; k++)
-            cast[k] = emit_as(m, x[k], e->type.dtype);
-        struct thread_operation *yield = thread_add_control(&m->b, THREAD_YIELD);
-        for (int64_t k = 0; k < count; k++) {
-            cast[k].o.where = m->b.where;
-            vec_push(m->arena, &yield->operands, cast[k].o);
-        }
+            v[k] = emit_as(m, x[k], e->type.dtype);
+        emit_choice_give(m, v, count);
     }
-    m->b.region = outer;
-    for (int64_t k = 0; k < count; k++) {
-        struct thread_value *result =
-            thread_new_value(&m->b, (struct thread_type){.dtype = e->type.dtype, .count = 1});
-        vec_push(m->arena, &o->results, result);
-        v[k] = (struct scalar){thread_use(result), e->type.dtype};
-    }
+    emit_choice_end(m, &choice, (struct thread_type){.dtype = e->type.dtype, .count = 1}, v, count);
 }
 
 static void read(struct emit *m, const struct expr *e, struct scalar *v)
@@ -210,26 +196,12 @@ struct scalar *emit_elements(struct emit *m, const struct expr *e)
 
 /* --- atomics --- */
 
-static bool has_atomic(struct emit *m, const struct expr *e)
-{
-    const enum dtype t = e->args[0]->type.dtype;
-    const bool least = e->op == OP_ATOMIC_MIN || e->op == OP_ATOMIC_MAX;
-    if (dtype_is_float(t) ? !least : dtype_size(t) >= 4)
-        return true;
-    emit_missing(m, e->loc,
-                 arena_printf(m->arena, "`%s` of %s", op_table[e->op].text, dtype_table[t].name),
-                 NULL);
-    return false;
-}
-
 /* Emits the atomic of one element. */
 static struct scalar change(struct emit *m, const struct expr *e, const struct scalar *index,
                             const struct scalar *values)
 {
     const struct sym *s = e->args[0]->sym;
     const enum dtype t = s->type.dtype;
-    const enum thread_opcode op =
-        thread_opcode_of(op_table[e->op].text, strlen(op_table[e->op].text));
     struct thread_operand o[5] = {{0}, thread_integer(0), thread_integer(0)};
     if (s->storage == ST_SHARED) {
         o[0] = emit_shared_at(m, s, index);
@@ -239,8 +211,9 @@ static struct scalar change(struct emit *m, const struct expr *e, const struct s
     }
     for (int i = 0; i + 1 < e->count; i++)
         o[3 + i] = values[i].o;
-    return (struct scalar){
-        thread_use(thread_add_counted(&m->b, op, t, DT_NONE, 0, o, (size_t)e->count + 2)), t};
+    return (struct scalar){thread_use(thread_add_counted(&m->b, emit_atomic_opcode(e->op), t,
+                                                         DT_NONE, 0, o, (size_t)e->count + 2)),
+                           t};
 }
 
 /* The same for the threads of a predicate; the others get 0. */
@@ -250,21 +223,15 @@ static struct scalar change_if(struct emit *m, const struct expr *e, const struc
     const enum dtype t = e->args[0]->sym->type.dtype;
     if (inside.o.kind != THREAD_VALUE)
         return inside.o.integer ? change(m, e, index, values) : emit_constant(t, 0);
-    struct thread_region *outer = m->b.region;
-    struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
-    vec_push(m->arena, &o->operands, inside.o);
-    for (int i = 0; i < 2; i++) {
-        m->b.region = arena_new(m->arena, struct thread_region);
-        vec_push(m->arena, &o->regions, m->b.region);
-        struct scalar v = i == 0 ? change(m, e, index, values) : emit_constant(t, 0);
-        struct thread_operation *yield = thread_add_control(&m->b, THREAD_YIELD);
-        v.o.where = m->b.where;
-        vec_push(m->arena, &yield->operands, v.o);
-    }
-    m->b.region = outer;
-    struct thread_value *v = thread_new_value(&m->b, (struct thread_type){.dtype = t, .count = 1});
-    vec_push(m->arena, &o->results, v);
-    return (struct scalar){thread_use(v), t};
+    const struct choice choice = emit_choice(m, inside);
+    struct scalar v, none = emit_constant(t, 0);
+    emit_choice_arm(m, &choice);
+    v = change(m, e, index, values);
+    emit_choice_give(m, &v, 1);
+    emit_choice_arm(m, &choice);
+    emit_choice_give(m, &none, 1);
+    emit_choice_end(m, &choice, (struct thread_type){.dtype = t, .count = 1}, &v, 1);
+    return v;
 }
 
 struct scalar *emit_atomic(struct emit *m, const struct expr *e)
@@ -283,7 +250,7 @@ struct scalar *emit_atomic(struct emit *m, const struct expr *e)
     }
     for (int i = 1; i < e->count; i++)
         args[i - 1] = emit_elements_as(m, e->args[i], &target->type);
-    if (m->failed || !has_atomic(m, e) || !emit_find_part(m, target, &p))
+    if (m->failed || !emit_has_atomic(m, e) || !emit_find_part(m, target, &p))
         return old;
     for (int64_t i = 0; i < count; i++) {
         struct scalar inside = emit_element_of(m, &p, i, index), values[2];

@@ -209,11 +209,6 @@ struct reader {
 static struct scalar value_at(struct emit *m, const struct expr *e, const struct coordinate *at,
                               struct reader r);
 
-static struct scalar extent_of(struct emit *m, const struct sym *s, int axis)
-{
-    return s->storage == ST_VIEW ? emit_scalar(m, s->dims[axis]) : number(s->type.extent[axis]);
-}
-
 static struct facts facts_of_extent(struct emit *m, const struct sym *s, int axis)
 {
     return s->storage == ST_VIEW ? emit_facts_of(m, s->dims[axis])
@@ -233,7 +228,7 @@ static struct scalar is_inside(struct emit *m, const struct expr *e, int axis, s
     struct facts from = emit_facts_of(m, e->index[axis].value),
                  limit = facts_of_extent(m, e->sym, axis);
     const bool upper = from.greatest > INT32_MAX || from.greatest + length > limit.least;
-    struct scalar extent = extent_of(m, e->sym, axis), inside = emit_constant(DT_BOOL, 1);
+    struct scalar extent = emit_extent(m, e->sym, axis), inside = emit_constant(DT_BOOL, 1);
     const enum dtype t = start.dtype == DT_I32 && extent.dtype == DT_I32 ? DT_I32 : DT_I64;
     if (divides(length, facts_divisor(&from)) && divides(length, facts_divisor(&limit)))
         at = (struct coordinate){number(0), 0};
@@ -254,7 +249,7 @@ static struct scalar is_inside(struct emit *m, const struct expr *e, int axis, s
 /* Returns whether an index that any number may be is one of the axis. */
 static struct scalar is_index(struct emit *m, const struct sym *s, int axis, struct scalar index)
 {
-    struct scalar extent = extent_of(m, s, axis);
+    struct scalar extent = emit_extent(m, s, axis);
     const enum dtype t = index.dtype == DT_I32 && extent.dtype == DT_I32 ? DT_U32 : DT_U64;
     index = emit_as(m, emit_as(m, index, t == DT_U32 ? DT_I32 : DT_I64), t);
     return emit_op2(m, THREAD_LT, t, index, emit_as(m, extent, t));
@@ -676,12 +671,7 @@ void emit_copy_to_tile(struct emit *m, const struct sym *s, const struct expr *v
     for (int64_t i = 0; i < count && !m->failed; i += d.vector) {
         const struct piece p = piece_at(m, &d, i / d.vector);
         read(m, &d, &target, value, &p, i / d.vector, &v[i]);
-        const struct thread_operand all = v[i].o;
-        for (int k = 0; k < d.vector && all.kind == THREAD_VALUE && all.value->type.count > 1; k++)
-            v[i + k] = (struct scalar){
-                thread_use(THREAD_ADD_OP(&m->b, THREAD_PART, t, DT_NONE, all, thread_integer(k),
-                                         thread_integer(1), thread_integer(1))),
-                t};
+        emit_take_apart(m, &v[i], d.vector);
     }
     struct variable *tile = emit_variable(m, s);
     if (!tile)

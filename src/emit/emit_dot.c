@@ -186,9 +186,7 @@ static void by_mma(struct emit *m, struct dot *d)
     l.sums = arena_array(m->arena, struct thread_operand, l.count);
     for (int b = 0; b < blocks; b++)
         for (int c = 0; c < columns; c++)
-            l.sums[b * columns + c] = thread_use(THREAD_ADD_OP(
-                &m->b, THREAD_PART, d->sum, DT_NONE, d->out.part[b], thread_integer(OF_SUM * c),
-                thread_integer(OF_SUM), thread_integer(1)));
+            l.sums[b * columns + c] = emit_part(m, d->sum, d->out.part[b], OF_SUM * c, OF_SUM, 1);
     begin_k(m, &l);
     struct thread_operand left[EMIT_MOST_BLOCKS];
     for (int b = 0; b < blocks; b++)

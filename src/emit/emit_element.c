@@ -160,7 +160,7 @@ static void store_own(struct emit *m, const struct expr *e, const struct scalar 
 
 /* --- several elements --- */
 
-static struct scalar extent_of(struct emit *m, const struct sym *s, int axis)
+struct scalar emit_extent(struct emit *m, const struct sym *s, int axis)
 {
     return s->storage == ST_VIEW ? emit_scalar(m, s->dims[axis])
                                  : emit_constant(DT_I32, s->type.extent[axis]);
@@ -177,7 +177,7 @@ bool emit_find_part(struct emit *m, const struct expr *e, struct part_access *p)
         p->guarded[i] =
             kind == IX_SLICE ? !e->index[i].inside : kind == IX_ELEMENT && e->otherwise != NULL;
         if (p->guarded[i])
-            p->limit[i] = extent_of(m, e->sym, i);
+            p->limit[i] = emit_extent(m, e->sym, i);
         if (kind == IX_GATHER)
             emit_missing(m, e->loc, "a gather", NULL);
     }
@@ -249,22 +249,16 @@ struct scalar emit_load_if(struct emit *m, const struct expr *e, const struct sc
         return load_at(m, e, index, count);
     if (inside.o.kind != THREAD_VALUE)
         return otherwise;
-    struct thread_region *outer = m->b.region;
-    struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
-    vec_push(m->arena, &o->operands, inside.o);
-    for (int i = 0; i < 2; i++) {
-        m->b.region = arena_new(m->arena, struct thread_region);
-        vec_push(m->arena, &o->regions, m->b.region);
-        struct scalar v = i == 0 ? load_at(m, e, index, count) : otherwise;
-        v.o.where = m->b.where;
-        struct thread_operation *yield = thread_add_control(&m->b, THREAD_YIELD);
-        vec_push(m->arena, &yield->operands, v.o);
-    }
-    m->b.region = outer;
-    struct thread_value *v = thread_new_value(
-        &m->b, (struct thread_type){.dtype = e->sym->type.dtype, .count = (uint16_t)count});
-    vec_push(m->arena, &o->results, v);
-    return (struct scalar){thread_use(v), e->sym->type.dtype};
+    const struct choice choice = emit_choice(m, inside);
+    const struct thread_type type = {.dtype = e->sym->type.dtype, .count = (uint16_t)count};
+    struct scalar v;
+    emit_choice_arm(m, &choice);
+    v = load_at(m, e, index, count);
+    emit_choice_give(m, &v, 1);
+    emit_choice_arm(m, &choice);
+    emit_choice_give(m, &otherwise, 1);
+    emit_choice_end(m, &choice, type, &v, 1);
+    return v;
 }
 
 void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *index,
@@ -340,12 +334,7 @@ struct scalar *emit_load_part(struct emit *m, const struct expr *e)
         if (each > 1)
             otherwise.o = emit_splat(m, t, otherwise.o, each);
         v[i] = emit_load_if(m, e, index, each, inside, otherwise);
-        const struct thread_operand all = v[i].o;
-        for (int k = 0; k < each && each > 1; k++)
-            v[i + k] = (struct scalar){
-                thread_use(THREAD_ADD_OP(&m->b, THREAD_PART, t, DT_NONE, all, thread_integer(k),
-                                         thread_integer(1), thread_integer(1))),
-                t};
+        emit_take_apart(m, &v[i], each);
     }
     return v;
 }

@@ -203,6 +203,40 @@ struct thread_region *emit_open_if(struct emit *m, struct scalar predicate)
     return outer;
 }
 
+struct choice emit_choice(struct emit *m, struct scalar predicate)
+{
+    struct choice c = {thread_add_control(&m->b, THREAD_IF), m->b.region};
+    vec_push(m->arena, &c.operation->operands, predicate.o);
+    return c;
+}
+
+void emit_choice_arm(struct emit *m, const struct choice *c)
+{
+    m->b.region = arena_new(m->arena, struct thread_region);
+    vec_push(m->arena, &c->operation->regions, m->b.region);
+}
+
+void emit_choice_give(struct emit *m, const struct scalar *values, int64_t count)
+{
+    struct thread_operation *yield = thread_add_control(&m->b, THREAD_YIELD);
+    for (int64_t i = 0; i < count; i++) {
+        struct thread_operand v = values[i].o;
+        v.where = m->b.where;
+        vec_push(m->arena, &yield->operands, v);
+    }
+}
+
+void emit_choice_end(struct emit *m, const struct choice *c, struct thread_type type,
+                     struct scalar *results, int64_t count)
+{
+    m->b.region = c->outer;
+    for (int64_t i = 0; i < count; i++) {
+        struct thread_value *v = thread_new_value(&m->b, type);
+        vec_push(m->arena, &c->operation->results, v);
+        results[i] = (struct scalar){thread_use(v), type.dtype};
+    }
+}
+
 struct arm {
     struct thread_region *region;
     struct values values;

@@ -205,6 +205,19 @@ struct variable *emit_declare(struct emit *m, const struct sym *s, int count);
 /* Begins an `if` for the threads of a predicate, unless it is a constant. Returns the region around it, which the
  * caller makes m->b.region again. */
 struct thread_region *emit_open_if(struct emit *m, struct scalar predicate);
+/* An `if` with two arms, each of which gives values. */
+struct choice {
+    struct thread_operation *operation;
+    struct thread_region *outer;
+};
+struct choice emit_choice(struct emit *m, struct scalar predicate);
+/* Begins the next arm: that of threads whose predicate is true, then the other. */
+void emit_choice_arm(struct emit *m, const struct choice *c);
+/* Ends the arm. */
+void emit_choice_give(struct emit *m, const struct scalar *values, int64_t count);
+/* Ends the `if`. results: as many as the arms gave, of this type. */
+void emit_choice_end(struct emit *m, const struct choice *c, struct thread_type type,
+                     struct scalar *results, int64_t count);
 void emit_branch(struct emit *m, const struct stmt *s);
 void emit_loop(struct emit *m, const struct stmt *s);
 void emit_leave(struct emit *m, const struct stmt *s);
@@ -297,6 +310,11 @@ struct thread_operand emit_weave(struct emit *m, enum dtype t, const struct thre
 /* Joins values of equal lengths to one group. */
 struct thread_operand emit_join(struct emit *m, enum dtype t, const struct thread_operand *values,
                                 int count);
+/* Returns `count` elements of a group, from `first` on, `step` apart. */
+struct thread_operand emit_part(struct emit *m, enum dtype t, struct thread_operand v, int first,
+                                int count, int step);
+/* If the first value is a group, makes it `count` scalars. */
+void emit_take_apart(struct emit *m, struct scalar *v, int count);
 
 /* --- emit_reduce.c --- */
 
@@ -404,6 +422,9 @@ void emit_view_store_element(struct emit *m, const struct expr *target, struct s
 struct scalar emit_view_atomic(struct emit *m, const struct expr *e);
 /* Emits an atomic of each element of a part. */
 void emit_view_atomics(struct emit *m, const struct expr *e);
+enum thread_opcode emit_atomic_opcode(enum op op);
+/* Returns whether targets have the atomic; if not, reports it. */
+bool emit_has_atomic(struct emit *m, const struct expr *e);
 
 /* --- emit_element.c: of thread-level kernels --- */
 
@@ -434,6 +455,8 @@ struct part_access {
     bool guarded[MAX_RANK];
     int axis[MAX_RANK]; /* of the part; -1: an element */
 };
+/* Returns the extent of an axis of a view or an array. */
+struct scalar emit_extent(struct emit *m, const struct sym *s, int axis);
 bool emit_find_part(struct emit *m, const struct expr *e, struct part_access *p);
 /* Returns the indices of element `number` of the part, and whether it lies inside. */
 struct scalar emit_element_of(struct emit *m, const struct part_access *p, int64_t number,

@@ -134,6 +134,5 @@ struct thread_operand emit_element(struct emit *m, const struct tile *t, int par
     struct thread_operand v = t->part[t->form == TILE_UNIFORM ? 0 : part];
     if (v.kind != THREAD_VALUE || v.value->type.count == 1)
         return v;
-    return thread_use(THREAD_ADD_OP(&m->b, THREAD_PART, t->dtype, DT_NONE, v, thread_integer(i),
-                                    thread_integer(1), thread_integer(1)));
+    return emit_part(m, t->dtype, v, i, 1, 1);
 }

@@ -205,9 +205,7 @@ static struct thread_value *block_product(struct emit *m, const struct product *
     struct scalar right = p->right.descriptor;
     struct thread_operand *parts = arena_array(m->arena, struct thread_operand, p->steps);
     for (int i = over.first; p->left.in_registers && i < over.end; i++)
-        parts[i] = thread_use(THREAD_ADD_OP(&m->b, THREAD_PART, p->unit->a, DT_NONE,
-                                            p->left.tile.part[block], thread_integer(8 * i),
-                                            thread_integer(8), thread_integer(1)));
+        parts[i] = emit_part(m, p->unit->a, p->left.tile.part[block], 8 * i, 8, 1);
     for (int i = over.first; i < over.end; i++) {
         struct scalar b =
             emit_op2(m, THREAD_ADD, DT_U64, right,

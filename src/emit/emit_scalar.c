@@ -211,22 +211,15 @@ static struct scalar branch(struct emit *m, struct scalar c, const struct expr *
         const struct expr *known = arms[!c.o.integer];
         return known ? emit_as(m, emit_scalar(m, known), t) : c;
     }
-    struct thread_region *outer = m->b.region;
-    struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
-    vec_push(m->arena, &o->operands, c.o);
+    const struct choice choice = emit_choice(m, c);
+    struct scalar v;
     for (int i = 0; i < 2; i++) {
-        m->b.region = arena_new(m->arena, struct thread_region);
-        vec_push(m->arena, &o->regions, m->b.region);
-        struct scalar v =
-            arms[i] ? emit_as(m, emit_scalar(m, arms[i]), t) : emit_constant(DT_BOOL, i == 0);
-        v.o.where = m->b.where;
-        struct thread_operation *yield = thread_add_control(&m->b, THREAD_YIELD);
-        vec_push(m->arena, &yield->operands, v.o);
+        emit_choice_arm(m, &choice);
+        v = arms[i] ? emit_as(m, emit_scalar(m, arms[i]), t) : emit_constant(DT_BOOL, i == 0);
+        emit_choice_give(m, &v, 1);
     }
-    m->b.region = outer;
-    struct thread_value *v = thread_new_value(&m->b, (struct thread_type){.dtype = t, .count = 1});
-    vec_push(m->arena, &o->results, v);
-    return of_value(v, t);
+    emit_choice_end(m, &choice, (struct thread_type){.dtype = t, .count = 1}, &v, 1);
+    return v;
 }
 
 static struct scalar choose(struct emit *m, const struct expr *e)

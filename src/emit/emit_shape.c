@@ -51,9 +51,7 @@ static bool own_part(struct emit *m, const struct expr *e, const struct tile *fr
     for (int i = 0; i < parts; i++) {
         struct thread_operand v = from->part[skipped + i];
         if (elements < of_all)
-            v = thread_use(THREAD_ADD_OP(&m->b, THREAD_PART, out->dtype, DT_NONE, v,
-                                         thread_integer(first), thread_integer(elements),
-                                         thread_integer(1)));
+            v = emit_part(m, out->dtype, v, first, elements, 1);
         out->part[i] = v;
     }
     return true;

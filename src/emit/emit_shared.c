@@ -180,10 +180,7 @@ static void store_halves(struct emit *m, const struct shared_part *p, const stru
     enum { EACH = 8 }; /* elements of four matrices in a lane, of 16 columns */
     for (int b = 0; b < t->blocks; b++)
         for (int c = 0; c < t->columns; c += 16) {
-            struct thread_operand eight[] = {t->part[b], thread_integer(c / 2),
-                                             thread_integer(EACH), thread_integer(1)};
-            struct thread_operand v =
-                thread_use(thread_add_counted(&m->b, THREAD_PART, t->dtype, DT_NONE, 0, eight, 4));
+            struct thread_operand v = emit_part(m, t->dtype, t->part[b], c / 2, EACH, 1);
             THREAD_ADD_OP(&m->b, THREAD_STORE_MATRIX, t->dtype, DT_NONE,
                           matrices_at(m, p, b, t->blocks, c), v);
         }
@@ -227,10 +224,7 @@ static void store_words(struct emit *m, const struct shared_part *p, const struc
 {
     for (int b = 0; b < t->blocks; b++)
         for (int i = 0; i < t->columns / 2; i += 2) {
-            struct thread_operand two[] = {t->part[b], thread_integer(i), thread_integer(2),
-                                           thread_integer(1)};
-            struct thread_operand v =
-                thread_use(thread_add_counted(&m->b, THREAD_PART, t->dtype, DT_NONE, 0, two, 4));
+            struct thread_operand v = emit_part(m, t->dtype, t->part[b], i, 2, 1);
             struct thread_operand to = pair_at(m, p, b, t->blocks, i % 4 * 4, i / 4 * 8);
             if (p->of_peer)
                 THREAD_ADD_OP(&m->b, THREAD_STORE_PEER, t->dtype, DT_NONE, to, p->peer.o, v);

@@ -38,8 +38,8 @@ static bool is_half(enum dtype t)
     return t == DT_F16 || t == DT_BF16;
 }
 
-static struct thread_operand part(struct emit *m, enum dtype t, struct thread_operand v, int first,
-                                  int count, int step)
+struct thread_operand emit_part(struct emit *m, enum dtype t, struct thread_operand v, int first,
+                                int count, int step)
 {
     return thread_use(THREAD_ADD_OP(&m->b, THREAD_PART, t, DT_NONE, v, thread_integer(first),
                                     thread_integer(count), thread_integer(step)));
@@ -74,6 +74,15 @@ struct thread_operand emit_splat(struct emit *m, enum dtype t, struct thread_ope
     return emit_join(m, t, all, count);
 }
 
+void emit_take_apart(struct emit *m, struct scalar *v, int count)
+{
+    const struct scalar all = v[0];
+    if (all.o.kind != THREAD_VALUE || all.o.value->type.count == 1)
+        return;
+    for (int i = 0; i < count; i++)
+        v[i] = (struct scalar){emit_part(m, all.dtype, all.o, i, 1, 1), all.dtype};
+}
+
 /* Strand `i` of block `block` of a tile that is used as one of `columns` columns. */
 struct thread_operand emit_strand(struct emit *m, const struct tile *t, int block, int i,
                                   int columns)
@@ -82,8 +91,8 @@ struct thread_operand emit_strand(struct emit *m, const struct tile *t, int bloc
     switch (t->form) {
     case TILE_UNIFORM: return t->part[0];
     case TILE_ROWS: return t->part[2 * block + i / 2];
-    case TILE_COLUMNS: return part(m, t->dtype, t->part[0], i % 2, count, 2);
-    default: return part(m, t->dtype, t->part[block], i, count, EMIT_STRANDS);
+    case TILE_COLUMNS: return emit_part(m, t->dtype, t->part[0], i % 2, count, 2);
+    default: return emit_part(m, t->dtype, t->part[block], i, count, EMIT_STRANDS);
     }
 }
 
@@ -261,7 +270,8 @@ static struct tile piece_of_leaf(struct emit *m, const struct pieces *p, struct 
     int share = whole ? 2 : 4; /* columns for each element of a thread */
     for (int b = 0; b < (whole ? t.blocks : 1); b++)
         if (t.part[b].kind == THREAD_VALUE && t.part[b].value->type.count > 1)
-            t.part[b] = part(m, t.dtype, t.part[b], p->first / share, PIECE_COLUMNS / share, 1);
+            t.part[b] =
+                emit_part(m, t.dtype, t.part[b], p->first / share, PIECE_COLUMNS / share, 1);
     t.columns = PIECE_COLUMNS;
     return t;
 }

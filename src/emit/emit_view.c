@@ -261,14 +261,14 @@ void emit_view_store_element(struct emit *m, const struct expr *target, struct s
 
 /* --- atomics --- */
 
-static enum thread_opcode atomic_of(enum op op)
+enum thread_opcode emit_atomic_opcode(enum op op)
 {
     if (op == OP_ARRIVE)
         return THREAD_ATOMIC_ARRIVE;
     return thread_opcode_of(op_table[op].text, strlen(op_table[op].text));
 }
 
-static bool has_atomic(struct emit *m, const struct expr *e)
+bool emit_has_atomic(struct emit *m, const struct expr *e)
 {
     const enum dtype t = e->args[0]->type.dtype;
     bool is_float = dtype_is_float(t), full = dtype_size(t) >= 4;
@@ -312,8 +312,8 @@ static struct thread_operand change(struct emit *m, const struct expr *e, struct
                                     const struct thread_operand *values)
 {
     struct thread_operand o[] = {at, thread_integer(0), thread_integer(0), values[0], values[1]};
-    return thread_use(thread_add_counted(&m->b, atomic_of(e->op), e->args[0]->type.dtype, DT_NONE,
-                                         0, o, (size_t)e->count + 2));
+    return thread_use(thread_add_counted(&m->b, emit_atomic_opcode(e->op), e->args[0]->type.dtype,
+                                         DT_NONE, 0, o, (size_t)e->count + 2));
 }
 
 struct scalar emit_view_atomic(struct emit *m, const struct expr *e)
@@ -322,7 +322,7 @@ struct scalar emit_view_atomic(struct emit *m, const struct expr *e)
     struct scalar none = emit_constant(t, 0);
     struct thread_operand values[2] = {none.o, none.o};
     struct atomic_part p;
-    if (!has_atomic(m, e))
+    if (!emit_has_atomic(m, e))
         return none;
     for (int i = 1; i < e->count; i++)
         values[i - 1] = emit_as(m, emit_scalar(m, e->args[i]), t).o;
@@ -355,7 +355,7 @@ void emit_view_atomics(struct emit *m, const struct expr *e)
     struct tile t = {.form = emit_form(&target->type), .dtype = target->type.dtype},
                 args[2] = {t, t};
     struct atomic_part p;
-    if (!has_atomic(m, e))
+    if (!emit_has_atomic(m, e))
         return;
     t.blocks = emit_blocks(m, &target->type, target->loc);
     t.columns = emit_columns(&target->type);
