@@ -1,5 +1,5 @@
 /* Values of several elements that each thread of a thread-level kernel has for itself: its own arrays, and expressions of them.
- * They are as many scalars, row-major. */
+ * A value is an array of scalars, one for each element, row-major. */
 #include "emit/emit_own.h"
 #include "lower/lower_op.h"
 
@@ -114,7 +114,7 @@ static void operate(struct emit *m, const struct expr *e, struct scalar *v)
     }
 }
 
-/* Emits one of two arms, since the other one may read outside a view. */
+/* Emits a branch, because the arm that is not taken may read outside a view. */
 static void choose(struct emit *m, const struct expr *e, struct scalar *v)
 {
     const int64_t count = type_elements(&e->type);
@@ -216,7 +216,7 @@ static struct scalar change(struct emit *m, const struct expr *e, const struct s
                            t};
 }
 
-/* The same for the threads of a predicate; the others get 0. */
+/* Emits it for the threads whose predicate is true; the others get 0. */
 static struct scalar change_if(struct emit *m, const struct expr *e, const struct scalar *index,
                                const struct scalar *values, struct scalar inside)
 {

@@ -1,35 +1,36 @@
 /* Copies by all threads: assignments to parts of shared arrays and of views that no thread of a thread-level kernel does for
- * itself. The block's warps deal the elements as layout_blocked says, in vectors as wide as by(…) of the part of a view says. A
- * block whose threads are no whole warps takes elements in turn. All elements are read before the first one is written. */
+ * itself. The block's warps divide the elements as layout_blocked says, in vectors as wide as by(…) of the part of a view says. In a
+ * block whose threads are not whole warps, thread i takes the elements i, i + threads, … All elements are read before the first
+ * one is written. */
 #include "emit/emit_own.h"
 #include "layout/layout_named.h"
 #include "plan/plan.h"
 
 enum { VECTOR_BYTES = 16, MOST_TURNS = 8, MOST_REGISTERS = 512 };
 
-/* How the threads deal a tile. */
+/* How the threads divide a tile. */
 struct deal {
     const struct type *type; /* the target's */
-    bool in_turn;            /* element by element; else: */
+    bool in_turn;            /* thread i takes the elements i, i + threads, …; else: */
     struct layout layout;
-    struct scalar thread[MAX_RANK]; /* coordinates of the thread's first element, i32 */
-    int64_t most[MAX_RANK];         /* the greatest of any thread */
+    struct scalar thread[MAX_RANK]; /* coordinates of the thread's first element: i32 */
+    int64_t most[MAX_RANK];         /* the greatest of these in the block */
     struct scalar first;            /* bool: no thread before this one has the same elements */
     int vector;                     /* elements that a thread moves together */
-    int64_t pieces;                 /* of a thread: vectors */
-    struct scalar number;           /* of the thread in its block, i32 */
+    int64_t pieces;                 /* vectors of a thread */
+    struct scalar number;           /* of the thread in its block: i32 */
 };
 
-/* A coordinate of an element: what is of the thread, and a constant. */
+/* A coordinate of an element: thread + more. */
 struct coordinate {
-    struct scalar thread; /* i32 */
+    struct scalar thread; /* differs between threads: i32 */
     int64_t more;
 };
 
 /* A vector of the target's elements. */
 struct piece {
     struct coordinate at[MAX_RANK]; /* of its first element */
-    struct scalar mine;             /* bool: it is one, and this thread moves it */
+    struct scalar mine;             /* bool: it is inside the tile, and this thread moves it */
 };
 
 static struct scalar number(int64_t v)
@@ -55,7 +56,7 @@ static struct scalar place_of_thread(struct emit *m, int axis)
     return emit_scalar(m, &e);
 }
 
-static struct scalar whole(struct emit *m, struct coordinate c)
+static struct scalar coordinate_value(struct emit *m, struct coordinate c)
 {
     return plus(m, c.thread, number(c.more));
 }
@@ -77,14 +78,16 @@ static struct scalar number_of_thread(struct emit *m)
     return at;
 }
 
-/* Some bits of the thread's number in its block, which move its elements along an axis: number / weight % extent. */
-struct run {
-    int64_t weight, extent, step; /* step 0: all of them have the same elements */
+/* A digit of the thread's number in its block, number / weight % extent, and the step that it moves the thread's elements
+ * along an axis. */
+struct digit {
+    int64_t weight, extent;
+    int64_t step; /* 0: threads that differ only in the digit have the same elements */
     int axis;
 };
 
-/* Returns the digit: of the thread's place along one axis, if no other takes part in it. */
-static struct scalar digit_of(struct emit *m, const struct deal *d, const struct run *r)
+/* Computes the digit: from the thread's place along one axis, if it depends on no other axis. */
+static struct scalar digit_of(struct emit *m, const struct deal *d, const struct digit *r)
 {
     int64_t below = 1, end = kernel_block_threads(m->kernel), weight = r->weight;
     struct scalar v = d->number;
@@ -104,15 +107,15 @@ static struct scalar digit_of(struct emit *m, const struct deal *d, const struct
     return emit_as(m, v, DT_I32);
 }
 
-/* Finds the runs of a layout's lanes and warps, those that follow each other as one. Returns their number; -1: some do not
- * add, or move elements along two axes. */
-static int find_runs(const struct layout *l, struct run *runs)
+/* Finds the digits of lanes and warps in a layout, and merges neighbours. Returns their number; -1: a digit does not add to the
+ * coordinates, or moves elements along two axes. */
+static int find_digits(const struct layout *l, struct digit *digits)
 {
     int count = 0;
     for (int i = 0; i < l->digit_count; i++) {
         const struct layout_digit *g = &l->digits[i];
         const enum layout_axis in = l->ins[g->in].axis;
-        struct run r = {.extent = g->extent, .weight = layout_weight(l, i)};
+        struct digit r = {.extent = g->extent, .weight = layout_weight(l, i)};
         if (in == AXIS_REG || g->extent == 1)
             continue;
         r.weight *= in == AXIS_WARP ? WARP_LANES : 1;
@@ -122,12 +125,12 @@ static int find_runs(const struct layout *l, struct run *runs)
             if (g->add[j])
                 r.step = g->add[j], r.axis = j;
         }
-        struct run *last = count ? &runs[count - 1] : NULL;
+        struct digit *last = count ? &digits[count - 1] : NULL;
         if (last && last->axis == r.axis && last->weight * last->extent == r.weight &&
             last->step * last->extent == r.step && r.step)
             last->extent *= r.extent;
         else
-            runs[count++] = r;
+            digits[count++] = r;
     }
     return count;
 }
@@ -142,10 +145,10 @@ static bool deal_to_warps(struct emit *m, struct deal *d)
     if (!layout_blocked(extents, t->rank, dtype_table[t->dtype].bits, d->vector, warps, &d->layout))
         return false;
     layout_runs(&d->layout);
-    struct run runs[LAYOUT_DIGITS];
-    const int count = find_runs(&d->layout, runs);
+    struct digit digits[LAYOUT_DIGITS];
+    const int count = find_digits(&d->layout, digits);
     for (int i = 0; i < count; i++) {
-        const struct run *r = &runs[i];
+        const struct digit *r = &digits[i];
         struct scalar v = digit_of(m, d, r);
         if (!r->step) {
             d->first = both(m, d->first, emit_op2(m, THREAD_EQ, DT_I32, v, number(0)));
@@ -195,15 +198,15 @@ static struct piece piece_at(struct emit *m, const struct deal *d, int64_t i)
 /* --- places of an access --- */
 
 struct element {
-    struct scalar index[MAX_RANK]; /* of the symbol */
+    struct scalar index[MAX_RANK]; /* of each axis of the symbol */
     struct scalar inside;          /* bool */
 };
 
-/* Who reads an element of a tile. */
+/* The thread that reads an element of a tile. */
 struct reader {
     struct scalar mine;      /* bool: this thread moves the element */
     const struct deal *deal; /* NULL: the coordinates are not those of the target */
-    int64_t number;          /* of the target's element among those of the thread */
+    int64_t number;          /* of the target's element, among the thread's elements */
 };
 
 static struct scalar value_at(struct emit *m, const struct expr *e, const struct coordinate *at,
@@ -220,8 +223,8 @@ static bool divides(int64_t n, int64_t of)
     return of % n == 0;
 }
 
-/* Returns whether start + at is within the axis. The limits of `at` are subtracted from those of the axis: so what a loop
- * compares is its start, and nothing wraps. */
+/* Returns whether start + at is within the axis. `at` is subtracted from the limits of the axis, so that a loop compares its
+ * counter, and nothing wraps. */
 static struct scalar is_inside(struct emit *m, const struct expr *e, int axis, struct scalar start,
                                struct coordinate at, int64_t length)
 {
@@ -246,7 +249,7 @@ static struct scalar is_inside(struct emit *m, const struct expr *e, int axis, s
     return inside;
 }
 
-/* Returns whether an index that any number may be is one of the axis. */
+/* Returns whether an index is within the axis. Nothing is known about the index. */
 static struct scalar is_index(struct emit *m, const struct sym *s, int axis, struct scalar index)
 {
     struct scalar extent = emit_extent(m, s, axis);
@@ -263,7 +266,7 @@ static struct scalar sum_of(struct emit *m, struct scalar start, struct coordina
     return emit_op2(m, THREAD_ADD, t, start, emit_constant(t, at.more));
 }
 
-/* at: coordinates in the access's tile; `inside` holds only for threads that move the element. */
+/* Finds the element of the access at the coordinates `at` of its tile. `inside` is true only in threads that move the element. */
 static struct element element_at(struct emit *m, const struct expr *e, const struct coordinate *at,
                                  struct scalar mine)
 {
@@ -274,7 +277,7 @@ static struct element element_at(struct emit *m, const struct expr *e, const str
         const struct index *index = i < e->indices ? &e->index[i] : NULL;
         const enum index_kind kind = index ? index->kind : IX_ALL;
         if (kind == IX_ALL) {
-            x.index[i] = whole(m, at[axis++]);
+            x.index[i] = coordinate_value(m, at[axis++]);
             continue;
         }
         struct scalar start = kind == IX_GATHER ? value_at(m, index->value, &at[axis], gathered)
@@ -289,8 +292,8 @@ static struct element element_at(struct emit *m, const struct expr *e, const str
     return x;
 }
 
-/* Bytes that a thread may move together along the last axis of the part. */
-static int together(struct emit *m, const struct expr *e, int elements)
+/* Returns how many elements, `elements` at most, a thread may move together along the last axis of the part. */
+static int vector_width(struct emit *m, const struct expr *e, int elements)
 {
     const struct sym *s = e->sym;
     int64_t size = (int64_t)dtype_size(s->type.dtype), stride = 1, divisor = elements;
@@ -331,7 +334,7 @@ static struct scalar otherwise_of(struct emit *m, const struct expr *e)
                : emit_constant(t, 0);
 }
 
-/* Loads `count` neighbours; what stands for those that are outside, if they are. */
+/* Loads `count` neighbours; if they are outside, returns the value for elements outside. */
 static struct scalar load(struct emit *m, const struct expr *e, const struct element *x, int count)
 {
     const enum dtype t = e->sym->type.dtype;
@@ -343,22 +346,22 @@ static struct scalar load(struct emit *m, const struct expr *e, const struct ele
 
 static const struct coordinate origin = {.thread = {{.kind = THREAD_INTEGER}, DT_I32}};
 
-/* Coordinates of an operand that is broadcast to the type. */
-static void spread(const struct type *from, const struct type *to, const struct coordinate *at,
-                   struct coordinate *own)
+/* Finds the coordinates in an operand that is broadcast to the type. */
+static void broadcast_coordinates(const struct type *from, const struct type *to,
+                                  const struct coordinate *at, struct coordinate *own)
 {
     for (int i = 0; i < from->rank; i++)
         own[i] = from->extent[i] == 1 ? origin : at[to->rank - from->rank + i];
 }
 
-/* Coordinates in a tile of as many elements and another shape. */
-static void reshape(struct emit *m, const struct type *from, const struct type *to,
-                    const struct coordinate *at, struct coordinate *own)
+/* Finds the coordinates in the operand of a reshape. */
+static void reshape_coordinates(struct emit *m, const struct type *from, const struct type *to,
+                                const struct coordinate *at, struct coordinate *own)
 {
     struct scalar place = number(0);
     for (int i = 0; i < to->rank; i++)
-        place =
-            plus(m, emit_op2(m, THREAD_MUL, DT_I32, place, number(to->extent[i])), whole(m, at[i]));
+        place = plus(m, emit_op2(m, THREAD_MUL, DT_I32, place, number(to->extent[i])),
+                     coordinate_value(m, at[i]));
     place = emit_as(m, place, DT_U32);
     for (int i = from->rank - 1; i >= 0; i--) {
         own[i] = (struct coordinate){
@@ -384,7 +387,7 @@ static struct scalar operation_at(struct emit *m, const struct expr *e, const st
         struct reader of_arg = r;
         if (!type_same_shape(&e->args[i]->type, &e->type))
             of_arg.deal = NULL;
-        spread(&e->args[i]->type, &e->type, at, own);
+        broadcast_coordinates(&e->args[i]->type, &e->type, at, own);
         args[i] = value_at(m, e->args[i], own, of_arg);
     }
     if (m->failed)
@@ -392,7 +395,7 @@ static struct scalar operation_at(struct emit *m, const struct expr *e, const st
     return shaped ? emit_as(m, args[0], e->type.dtype) : emit_apply_scalars(m, e, args);
 }
 
-/* Elements that a thread has of a register tile, one after the other along the last axis. */
+/* Returns how many neighbours along the last axis of a register tile a thread has. */
 static int tile_vector(const struct emit *m, const struct type *t)
 {
     int vector = VECTOR_BYTES / (int)dtype_size(t->dtype);
@@ -402,7 +405,7 @@ static int tile_vector(const struct emit *m, const struct type *t)
     return vector;
 }
 
-/* Reads the thread's own element of a register tile that is dealt as the target is. */
+/* Reads the thread's own element of a register tile that has the same layout as the target. */
 static struct scalar read_tile(struct emit *m, const struct expr *e, struct reader r)
 {
     const struct variable *v = emit_variable(m, e->sym);
@@ -414,7 +417,7 @@ static struct scalar read_tile(struct emit *m, const struct expr *e, struct read
     return emit_constant(e->type.dtype, 0);
 }
 
-/* Returns an element of a tile that no thread has for itself; any value to threads that do not move it. */
+/* Returns the element of a tile that the block computes together. In threads that do not move it, the value is arbitrary. */
 static struct scalar value_at(struct emit *m, const struct expr *e, const struct coordinate *at,
                               struct reader r)
 {
@@ -430,14 +433,14 @@ static struct scalar value_at(struct emit *m, const struct expr *e, const struct
     case OP_IOTA:
         for (int i = 0; i < e->type.rank; i++)
             if (e->type.extent[i] != 1)
-                return emit_as(m, whole(m, at[i]), e->type.dtype);
+                return emit_as(m, coordinate_value(m, at[i]), e->type.dtype);
         return emit_constant(e->type.dtype, 0);
     case OP_TRANS:
         for (int i = 0; i < e->type.rank; i++)
             own[i] = at[i < e->type.rank - 2 ? i : 2 * e->type.rank - 3 - i];
         return value_at(m, e->args[0], own, moved);
     case OP_RESHAPE:
-        reshape(m, &e->args[0]->type, &e->type, at, own);
+        reshape_coordinates(m, &e->args[0]->type, &e->type, at, own);
         return value_at(m, e->args[0], own, moved);
     case OP_REF: return read_tile(m, e, r);
     default: return operation_at(m, e, at, r);
@@ -451,7 +454,7 @@ static bool is_slice(const struct expr *e, enum storage storage)
     return e->op == OP_ACCESS && e->sym->storage == storage && e->type.rank > 0;
 }
 
-/* Returns whether elements go as they are. */
+/* Returns whether the copy does not change elements: no cast, no broadcast, no operation. */
 static bool is_plain(const struct expr *target, const struct expr *value)
 {
     return value->op == OP_ACCESS && type_same_shape(&value->type, &target->type) &&
@@ -499,8 +502,8 @@ static const struct sym *tile_in(const struct expr *e, const struct type *shape)
     return found;
 }
 
-/* Elements that a thread moves together. The copies of a whole array are dealt alike, so that each thread waits for what it
- * brings. */
+/* Returns how many elements a thread moves together. All copies to an array use the same number, so that a thread waits for the
+ * elements that it copied itself. */
 static int choose_vector(struct emit *m, const struct expr *target, const struct expr *value)
 {
     const struct type *t = &target->type;
@@ -546,7 +549,7 @@ static void store(struct emit *m, const struct expr *target, const struct piece 
                   const struct scalar *v)
 {
     const enum dtype t = target->sym->type.dtype;
-    const int count = vector > 1 ? together(m, target, vector) : 1;
+    const int count = vector > 1 ? vector_width(m, target, vector) : 1;
     for (int i = 0; i < vector; i += count) {
         struct piece part = *p;
         struct thread_operand all[VECTOR_BYTES];
@@ -561,21 +564,21 @@ static void store(struct emit *m, const struct expr *target, const struct piece 
     }
 }
 
-/* Reads the value for a piece: *v, an element each, or all in the first. */
+/* Reads the value for a piece: v has one scalar for each element, or the first one is a group of all. */
 static void read(struct emit *m, const struct deal *d, const struct expr *target,
                  const struct expr *value, const struct piece *p, int64_t piece, struct scalar *v)
 {
     const struct type *t = &target->type;
     const int vector = d->vector;
     struct coordinate own[MAX_RANK];
-    if (vector > 1 && is_plain(target, value) && together(m, value, vector) == vector &&
-        together(m, target, vector) == vector) {
+    if (vector > 1 && is_plain(target, value) && vector_width(m, value, vector) == vector &&
+        vector_width(m, target, vector) == vector) {
         const struct element x = element_at(m, value, p->at, p->mine);
         v[0] = load(m, value, &x, vector);
         return;
     }
     for (int i = 0; i < vector; i++) {
-        spread(&value->type, t, p->at, own);
+        broadcast_coordinates(&value->type, t, p->at, own);
         if (value->type.rank > 0 && value->type.extent[value->type.rank - 1] > 1)
             own[value->type.rank - 1].more += i;
         const struct reader r = {p->mine, type_same_shape(&value->type, t) ? d : NULL,
@@ -599,7 +602,7 @@ static bool reads_others(const struct expr *e, const struct expr *target)
     return found;
 }
 
-/* Moves one piece in each turn of a loop. */
+/* Copies in a loop, one piece in each iteration. */
 static void copy_in_loop(struct emit *m, const struct deal *d, const struct expr *target,
                          const struct expr *value)
 {
@@ -682,13 +685,13 @@ void emit_copy_to_tile(struct emit *m, const struct sym *s, const struct expr *v
 
 /* --- in the background --- */
 
-static bool may_fly(struct emit *m, const struct stmt *s, const struct deal *d)
+static bool can_copy_async(struct emit *m, const struct stmt *s, const struct deal *d)
 {
     const int bytes = d->vector * (int)dtype_size(s->target->type.dtype);
     return plan_copier_of(m->options->target, s->value).copier->to == COPIER_SHARED &&
            is_plain(s->target, s->value) && !s->value->otherwise &&
            (bytes == 4 || bytes == 8 || bytes == 16) &&
-           together(m, s->target, d->vector) == d->vector && !d->in_turn;
+           vector_width(m, s->target, d->vector) == d->vector && !d->in_turn;
 }
 
 void emit_copy_async(struct emit *m, const struct stmt *s)
@@ -698,7 +701,7 @@ void emit_copy_async(struct emit *m, const struct stmt *s)
         emit_missing(m, s->loc, "a hint for the cache", NULL);
     if (m->failed || !deal(m, s->target, s->value, &d))
         return;
-    if (!may_fly(m, s, &d)) {
+    if (!can_copy_async(m, s, &d)) {
         emit_copy(m, s->target, s->value);
         return;
     }

@@ -11,7 +11,8 @@ enum { STEP = 16, OF_LEFT = 8, OF_RIGHT = 4, OF_SUM = 4 };
 struct side {
     const struct type *type; /* of the factor, as dot has it */
     bool turned;             /* its rows are the columns of what lies in memory */
-    struct shared_place at;  /* at.e NULL: in scratch, where `tile` of type `of` is brought */
+    struct shared_place
+        at; /* at.e NULL: in scratch, to which bring_side copies `tile`, of type `of` */
     struct tile tile;
     const struct type *of;
     struct scratch scratch;
@@ -47,7 +48,7 @@ static bool find_side(struct emit *m, const struct expr *factor, struct side *ou
     return !m->failed;
 }
 
-/* Brings the factor to scratch if it is a tile. Both are made before: to make one may take scratch, too. */
+/* Copies the factor to scratch if it is a tile. Both factors are computed before, because that may use scratch, too. */
 static void bring_side(struct emit *m, int slot, struct dot *d, struct side *s)
 {
     if (s->at.e)

@@ -2,7 +2,8 @@
  *
  * An index is computed in the program's type and then widened by the operation `index`: no operation that makes an index
  * may wrap (the language's rule for subscripts), so thread_reach may compute it in 64 bits from the start. A thread's own
- * array is as many variables as it has elements: its indices are constants once loops are unrolled, or are looked for. */
+ * array is as many variables as it has elements: its indices are constants once loops are unrolled; others are
+ * compared with those of each element. */
 #include "emit/emit_own.h"
 
 static struct scalar times(struct emit *m, enum dtype t, struct scalar a, struct scalar b)
@@ -63,7 +64,7 @@ struct thread_operand emit_shared_at(struct emit *m, const struct sym *s,
 
 /* --- a thread's own arrays --- */
 
-/* Returns whether all indices are constants. *number: of the element, row-major; -1: there is none. */
+/* Returns whether all indices are constants. *number: the element's, row-major; -1: the indices are outside. */
 static bool is_known(const struct type *t, const struct scalar *indices, int64_t *number)
 {
     bool inside = true;
@@ -79,7 +80,7 @@ static bool is_known(const struct type *t, const struct scalar *indices, int64_t
     return true;
 }
 
-/* Returns whether element `number` of the array has the indices: a bool, which is a constant if they are. */
+/* Emits whether element `number` of the array has the indices: a bool, which is a constant if the indices are. */
 static struct scalar is_element(struct emit *m, const struct type *t, int64_t number,
                                 const struct scalar *indices)
 {
@@ -275,7 +276,7 @@ void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *in
     m->b.region = outer;
 }
 
-/* Returns what divides the number of the part's first element, up to `most`, along axes before the last. */
+/* Returns the greatest power of two, `most` at most, that divides the number of the first element of each row of the part. */
 static int64_t divisor_of_rows(struct emit *m, const struct expr *e, int64_t most)
 {
     const struct sym *s = e->sym;
@@ -293,9 +294,9 @@ static int64_t divisor_of_rows(struct emit *m, const struct expr *e, int64_t mos
     return divisor;
 }
 
-/* Returns how many neighbours along the last axis are moved together: all are inside, or none is. thread_combine does it
- * for those that certainly are. */
-static int together(struct emit *m, const struct expr *e, const struct part_access *p)
+/* Returns how many neighbours along the last axis are moved together, because all are inside or none is. thread_combine combines
+ * accesses that are certainly inside. */
+static int vector_width(struct emit *m, const struct expr *e, const struct part_access *p)
 {
     enum { BYTES = 16 };
     const struct sym *s = e->sym;
@@ -327,7 +328,7 @@ struct scalar *emit_load_part(struct emit *m, const struct expr *e)
         return v;
     if (e->otherwise)
         others = emit_elements_as(m, e->otherwise, &e->type);
-    const int each = others ? 1 : together(m, e, &p);
+    const int each = others ? 1 : vector_width(m, e, &p);
     for (int64_t i = 0; i < count && !m->failed; i += each) {
         struct scalar inside = emit_element_of(m, &p, i, index);
         struct scalar otherwise = others ? emit_as(m, others[i], t) : emit_constant(t, 0);
@@ -349,7 +350,7 @@ static void store_elements(struct emit *m, const struct expr *target, const stru
     const int64_t count = type_elements(&target->type);
     if (!emit_find_part(m, target, &p))
         return;
-    const int each = together(m, target, &p);
+    const int each = vector_width(m, target, &p);
     for (int64_t i = 0; i < count; i += each) {
         struct scalar inside = emit_element_of(m, &p, i, index);
         for (int k = 0; k < each; k++)

@@ -91,7 +91,7 @@ struct place {
     int role;         /* its first warp; -1: the whole block */
     int first, warps; /* of the role */
     int replicas;
-    int barrier; /* of its first replica; 0: the block's; EMIT_OF_WARP: it is one warp, and needs none */
+    int barrier; /* of its first replica; 0: the block's; EMIT_OF_WARP: none, the role is one warp */
     struct scalar warp;  /* within the replica, u32 */
     struct scalar group; /* warpgroup within the replica, u32 */
     struct scalar lane;
@@ -239,7 +239,7 @@ struct turns {
 };
 /* Emits a loop of a thread-level kernel, after its `init`. */
 void emit_loop_of_threads(struct emit *m, const struct stmt *s);
-/* Returns whether e is the counter of a loop around it, or one that is at most a step further, and not below 0. */
+/* Returns whether e is a rising counter of a loop around it, or that counter plus 0 to one step: e is not negative. */
 bool emit_rises_from_0(const struct emit *m, const struct expr *e);
 /* Emits a loop whose turns have `copies` of the body under one test, that the counter is less than the limit; or, if copies
  * is 1, as many as the turns' period. emit_flow.c */
@@ -339,8 +339,7 @@ struct scratch {
     int64_t columns; /* elements from one row to the next; 0: those of the tile that is stored */
 };
 struct scratch emit_scratch(struct emit *m, enum dtype t, int slot, int64_t elements);
-/* The same for a matrix. Its rows are longer than their elements, so that the 8 rows of a fragment lie in
- * different banks. */
+/* The same for a matrix. Its rows are padded, so that the 8 rows of a fragment lie in different banks. */
 struct scratch emit_scratch_rows(struct emit *m, enum dtype t, int slot, int64_t rows,
                                  int64_t columns);
 /* Element `index` (u32) of it. */
@@ -430,18 +429,18 @@ bool emit_has_atomic(struct emit *m, const struct expr *e);
 
 /* A table, because only emit_thread_level names it: a program that does not call that is linked without these. */
 struct by_threads {
-    /* Returns what is known to divide a parameter; 0: nothing. */
+    /* Returns a number that certainly divides a parameter; 0: none is known. */
     uint32_t (*divisor)(struct emit *m, const struct lower_param *p);
-    /* Finds the place of the thread. */
+    /* Finds where the thread is in its block. */
     void (*enter)(struct emit *m);
-    /* Emits a scalar. Returns false if it is like those of other kernels. */
+    /* Emits a scalar. Returns false if emit_scalar emits it as in other kernels. */
     bool (*scalar)(struct emit *m, const struct expr *e, struct scalar *out);
     void (*store)(struct emit *m, const struct expr *target, const struct expr *value);
     /* Declares, assigns to, a thread's own array. */
     void (*declare)(struct emit *m, const struct stmt *s);
     void (*assign)(struct emit *m, struct variable *v, const struct stmt *s);
     void (*loop)(struct emit *m, const struct stmt *s);
-    /* Emits a statement's effect. Returns false if it has none of its own here. */
+    /* Emits a statement's effect. Returns false if emit_statement emits it as in other kernels. */
     bool (*effect)(struct emit *m, const struct stmt *s);
     void (*copy_async)(struct emit *m, const struct stmt *s);
 };
@@ -458,7 +457,7 @@ struct part_access {
 /* Returns the extent of an axis of a view or an array. */
 struct scalar emit_extent(struct emit *m, const struct sym *s, int axis);
 bool emit_find_part(struct emit *m, const struct expr *e, struct part_access *p);
-/* Returns the indices of element `number` of the part, and whether it lies inside. */
+/* Finds the indices of element `number` of the part. Returns whether it is inside. */
 struct scalar emit_element_of(struct emit *m, const struct part_access *p, int64_t number,
                               struct scalar *index);
 struct scalar *emit_load_part(struct emit *m, const struct expr *e);
@@ -466,7 +465,7 @@ struct scalar *emit_load_part(struct emit *m, const struct expr *e);
 struct scalar emit_view_at(struct emit *m, const struct sym *s, const struct scalar *indices);
 struct thread_operand emit_shared_at(struct emit *m, const struct sym *s,
                                      const struct scalar *indices);
-/* Loads `count` neighbours, the first one at the indices; `otherwise`, as many, if they lie outside. */
+/* Loads `count` neighbours, the first one at the indices. If they are outside, returns `otherwise`, which has as many elements. */
 struct scalar emit_load_if(struct emit *m, const struct expr *e, const struct scalar *index,
                            int count, struct scalar inside, struct scalar otherwise);
 void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *index,

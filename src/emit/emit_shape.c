@@ -59,8 +59,8 @@ static bool own_part(struct emit *m, const struct expr *e, const struct tile *fr
 
 /* --- exchanges --- */
 
-/* The place in scratch of the element that is at a place of the result. apart: elements from one row of the source to the
- * next. */
+/* Returns the place in scratch of the source of the result's element at `at`. apart: elements from one row of the source to
+ * the next. */
 static struct scalar source_of(struct emit *m, const struct expr *e, const struct type *from,
                                int64_t apart, struct held at)
 {

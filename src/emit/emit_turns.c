@@ -188,7 +188,7 @@ static void find_cycles(struct emit *m, const struct stmt *s, struct turns *t, s
     t->period = period;
 }
 
-/* Returns a number that the counter, which `init` declares, certainly does not begin below. */
+/* Returns a lower bound of the counter's first value; INT64_MIN: `init` does not declare it. */
 static int64_t least_start(struct emit *m, const struct stmt *s, const struct sym *counter)
 {
     for (const struct stmt *d = s->init; d; d = d->next)
@@ -272,7 +272,7 @@ static void unroll(struct emit *m, const struct stmt *s)
     }
 }
 
-/* A counter that passes the end of its type goes round in a loop that does not end, so it does not. */
+/* If a step made the counter wrap, the loop would not end: so the counter plus a step is not negative. */
 bool emit_rises_from_0(const struct emit *m, const struct expr *e)
 {
     int64_t more = 0;

@@ -295,7 +295,7 @@ static bool find_atomic(struct emit *m, const struct expr *target, struct atomic
     return p->is_shared ? emit_shared_find(m, target, &p->shared) : find_part(m, target, &p->view);
 }
 
-/* Returns the element that the thread holds there. *inside: it is one of the view or tile. */
+/* Returns the element of the part that the thread holds at `at`. *inside: whether the view or tile has it. */
 static struct thread_operand atomic_at(struct emit *m, const struct atomic_part *p,
                                        enum tile_form form, struct held at, int part, int i,
                                        struct scalar *inside)

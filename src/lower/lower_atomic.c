@@ -34,7 +34,7 @@ static enum ptx_mod atomic_name(enum op op, enum dtype t)
     }
 }
 
-/* result NULL: nobody wants the old value. */
+/* result NULL: the old value is not used. */
 static void single(struct lower *l, enum op op, enum dtype t, enum ptx_mod name, int space,
                    struct ptx_operand address, const struct ptx_operand *args, struct guard guard,
                    const struct ptx_operand *result)

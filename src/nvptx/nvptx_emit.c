@@ -248,7 +248,7 @@ static void emit_guarded_loads(struct nvptx *n, const struct thread_operation *o
     n->branch = outer;
 }
 
-/* Returns whether the other arm is any instructions: it may yield values that are where the results are. */
+/* Returns whether the second arm needs instructions. It needs none if it only yields values that are in the results' registers. */
 static bool has_second_arm(struct nvptx *n, const struct thread_operation *op)
 {
     if (op->regions.count < 2)
@@ -378,7 +378,8 @@ static void emit_break_if(struct nvptx *n, const struct thread_operation *op)
     ptx_place(&n->build, stays);
 }
 
-/* Returns whether `continue` may pass its values before the test in front of it: it overwrites none that the test takes. */
+/* Returns whether the values of `continue` may be passed before the test that precedes it, because that overwrites no register
+ * that the test reads. */
 static bool passes_first(struct nvptx *n, const struct thread_operation *test,
                          const struct thread_operation *again)
 {
@@ -391,7 +392,7 @@ static bool passes_first(struct nvptx *n, const struct thread_operation *test,
     return true;
 }
 
-/* Emits the end of a turn that tests whether it is the last: one jump, back. */
+/* Emits the end of an iteration with the loop's test: one conditional jump back. */
 static void end_with_test(struct nvptx *n, const struct thread_operation *test,
                           const struct thread_operation *again)
 {

@@ -14,8 +14,8 @@ static struct ptx_operand address(struct nvptx *n, const struct thread_operand *
     return r;
 }
 
-/* Returns the place of the operation's element in the block that is the operand after it. That block's shared memory
- * begins there as it does here (PTX ISA, mapa), so the rest of the address is the same. */
+/* Returns the address of the operation's element in the block that the next operand names. mapa gives the start of that block's
+ * shared memory, and the offset of the element is the same in each block of the cluster (PTX ISA, mapa). */
 static struct ptx_operand in_peer(struct nvptx *n, const struct thread_operation *op)
 {
     const struct thread_operand *o = op->operands.data;

@@ -74,7 +74,7 @@ struct thread_value {
     struct thread_type type;
     struct loc where;
     uint32_t number;  /* of the function's values */
-    uint32_t divisor; /* of a parameter: what divides it; 0: not stated */
+    uint32_t divisor; /* of a parameter: a number that divides it; 0: none is stated */
 };
 
 /* --- memory --- */
@@ -188,16 +188,17 @@ void thread_unroll(struct arena *a, struct thread_function *f);
 const struct thread_operation *thread_only_continue(const struct thread_operation *loop);
 /* Moves scalars that do not change in a loop out of it. */
 void thread_hoist(struct arena *a, struct thread_function *f);
-/* Moves integers that short branches compute before them. thread_lift.c */
+/* Moves operations on integers out of short branches. thread_lift.c */
 void thread_lift(struct arena *a, struct thread_function *f);
 /* Reaches elements of memory by stepped pointers and constant distances. Requires that invariant scalars were hoisted;
  * leaves scalars that thread_number and thread_drop_unused make fewer. thread_reach.c */
 void thread_reach(struct arena *a, struct thread_function *f);
-/* Makes one operation of an integer product and an addition to it. Breaks: products may become unused. thread_fuse.c */
+/* Fuses an integer product and an addition to it. Leaves products that thread_drop_unused drops. thread_fuse.c */
 void thread_fuse(struct arena *a, struct thread_function *f);
-/* Drops loads of elements that an earlier load of the region has, if nothing between them may write there. thread_reuse.c */
+/* Drops loads of elements that an earlier load of the region has loaded, if nothing between them may write the element.
+ * thread_reuse.c */
 void thread_reuse(struct arena *a, struct thread_function *f);
-/* Combines loads, and stores, of neighbouring elements of shared memory: 8 or 16 bytes in one. thread_combine.c */
+/* Combines loads, and stores, of neighbouring elements: 8 or 16 bytes in one. thread_combine.c */
 void thread_combine(struct arena *a, struct thread_function *f);
 /* Drops operations without effects whose results nothing needs, and what is passed to arguments of loops, and to results
  * of loops and branches, that nothing needs. thread_live.c */

@@ -1,5 +1,5 @@
-/* Combines loads of neighbouring elements into one of 16 or 8 bytes, at the place of the first, and
- * stores, at the place of the last. Nothing between loads may write memory or wait, and nothing between stores may read
+/* Combines loads of neighbouring elements into one of 16 or 8 bytes, at the place of the first, and stores, at the place
+ * of the last. Nothing between loads may write memory or wait, and nothing between stores may read
  * or write it or wait. */
 #include "thread/thread_build.h"
 #include "thread/thread_facts.h"
@@ -40,7 +40,7 @@ static struct place place_of(const struct thread_operation *op)
                              : (struct place){NULL, o[0].value, o[2].integer};
 }
 
-/* Bytes at which the elements are counted from: of a shared array, where it begins. */
+/* Returns the offset of element 0 in shared memory; 0 for an address in global memory. */
 static int64_t start_of(const struct place *p)
 {
     return p->object ? p->object->at : 0;
@@ -85,25 +85,26 @@ struct neighbours {
     size_t at[MOST_BYTES / WORD_BYTES]; /* the accesses' places */
 };
 
-/* Returns whether the operation, or one in its regions, jumps, or, unless nothing writes what is loaded, may write. */
-static bool is_loud(const struct thread_operation *op, bool constant)
+/* Returns whether the operation, or one in its regions, jumps or may write. constant: writes do not matter, because nothing writes
+ * the memory that is loaded. */
+static bool interferes(const struct thread_operation *op, bool constant)
 {
     const enum thread_effects effects = thread_op_table[op->op].effects;
-    bool loud = effects > (constant ? THREAD_SYNC : THREAD_READS) && op->op != THREAD_IF &&
-                op->op != THREAD_YIELD;
+    bool found = effects > (constant ? THREAD_SYNC : THREAD_READS) && op->op != THREAD_IF &&
+                 op->op != THREAD_YIELD;
     for (size_t i = 0; i < op->regions.count; i++)
-        for (size_t j = 0; j < op->regions.data[i]->operations.count && !loud; j++)
-            loud = is_loud(op->regions.data[i]->operations.data[j], constant);
-    return loud;
+        for (size_t j = 0; j < op->regions.data[i]->operations.count && !found; j++)
+            found = interferes(op->regions.data[i]->operations.data[j], constant);
+    return found;
 }
 
-/* Returns whether an operation between an access and others like it keeps them apart. */
+/* Returns whether an operation between two accesses keeps them from being combined. */
 static bool stops(const struct thread_operation *op, const struct thread_operation *between,
-                  bool sister)
+                  bool similar)
 {
     if (thread_op_table[between->op].effects == THREAD_PURE || between->op == THREAD_LOAD_CONST)
         return false;
-    return is_store(op->op) ? !sister : is_loud(between, op->op == THREAD_LOAD_CONST);
+    return is_store(op->op) ? !similar : interferes(between, op->op == THREAD_LOAD_CONST);
 }
 
 /* Finds the accesses after that at place `from` to the others of these elements. If one of two stores to an element would
@@ -122,11 +123,11 @@ static bool find_others(const struct thread_region *r, size_t from, const bool *
         struct place at = {0};
         if (other->op == op->op && is_candidate(other))
             at = place_of(other);
-        const bool sister = other->op == op->op && is_candidate(other) && at.object == own.object &&
-                            at.value == own.value;
-        if (stops(op, other, sister))
+        const bool similar = other->op == op->op && is_candidate(other) &&
+                             at.object == own.object && at.value == own.value;
+        if (stops(op, other, similar))
             return false;
-        const int64_t away = sister ? at.number - n->first : -1;
+        const int64_t away = similar ? at.number - n->first : -1;
         if (away < 0 || away >= (int64_t)n->count)
             continue;
         if (stores && (taken[i] || seen >> away & 1))

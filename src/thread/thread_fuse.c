@@ -1,12 +1,12 @@
 /* Fuses products of integers with the additions that take them: a b + c is one instruction of most targets. A product that
- * something else takes, too, stays as it is, because it would be computed twice. */
+ * has another use stays as it is, because it would be computed twice. */
 #include "thread/thread_build.h"
 
 struct fusing {
     struct arena *arena;
     struct thread_operation *
-        *products; /* by number of a value: the operation that multiplies; NULL: another */
-    uint32_t *uses, *additions; /* by number: of a product; those that are additions */
+        *products; /* by number of a value: the product that defines it; NULL: it is none */
+    uint32_t *uses, *additions; /* by number of a product; those uses that add to it */
 };
 
 static bool is_product(const struct thread_operation *op)
@@ -46,7 +46,7 @@ static void count_region(struct fusing *g, const struct thread_region *r)
     }
 }
 
-/* Returns the product that operand i is, if all that takes it adds to it; NULL: there is none. */
+/* Returns the product that defines operand i, if all its uses add to it; NULL: there is none. */
 static const struct thread_operation *product_of(const struct fusing *g,
                                                  const struct thread_operation *op, size_t i)
 {

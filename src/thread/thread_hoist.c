@@ -10,7 +10,7 @@ struct hoisting {
     uint32_t *depth; /* by number of a value: loops around its definition */
     int64_t blocks;  /* of a cluster */
     bool *
-        ranks; /* by number of a value: it is certainly the rank of one of them; NULL: no clusters */
+        ranks; /* by number of a value: it is certainly the rank of a block of the cluster; NULL: no clusters */
 };
 
 static void note_rank(void *user, const struct thread_operation *op, const struct facts *facts)
@@ -21,7 +21,7 @@ static void note_rank(void *user, const struct thread_operation *op, const struc
         h->ranks[v->number] = facts[v->number].least >= 0 && facts[v->number].greatest < h->blocks;
 }
 
-/* A loop may make no round because there is no such block. */
+/* Returns whether the rank is certainly one of the cluster. If it is not, the loop may have no iterations for that reason. */
 static bool is_peer(const struct hoisting *h, const struct thread_operand *rank)
 {
     return rank->kind == THREAD_VALUE ? h->ranks && h->ranks[rank->value->number]

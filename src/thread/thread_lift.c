@@ -1,5 +1,5 @@
-/* Computes integers of short branches before them. A target does such a branch in line, under a predicate, so that this costs
- * nothing, and thread_number then finds what is computed elsewhere, too. Loads and floats stay. */
+/* Computes integers of short branches before them. The backend predicates such a branch, so that this costs nothing,
+ * and thread_number then finds values that are computed elsewhere, too. Loads and floats stay. */
 #include "thread/thread.h"
 
 enum { MOST_OPERATIONS = 12, MOST_INTEGERS = 12 };
@@ -16,7 +16,8 @@ static bool is_integer(const struct thread_operation *op)
            dtype_is_int(op->types[0]) && op->op != THREAD_PHILOX && op->op != THREAD_UNDEFINED;
 }
 
-/* Returns whether a branch is short: one arm of a few operations besides integers, and another that at most gives values. */
+/* Returns whether a branch is short: its first arm has few operations besides those on integers, and its second arm, if any,
+ * only yields values. */
 static bool is_short(const struct thread_operation *op)
 {
     size_t count = 0;
@@ -32,7 +33,8 @@ static bool is_short(const struct thread_operation *op)
                                      op->regions.data[1]->operations.data[0]->op == THREAD_YIELD);
 }
 
-/* Returns whether the operation is one on integers, which is defined for any operands. */
+/* Returns whether the operation may be computed before the branch: it is on integers, has a result for all operands, and uses no
+ * value that stays in the branch. */
 static bool can_move(const struct lifting *g, const struct thread_operation *op)
 {
     if (!is_integer(op))

@@ -1,4 +1,4 @@
-/* Text → thread IR. The grammar stands above each function; tokens are those of PTX, so line breaks do not
+/* Text → thread IR. The grammar is above each function; tokens are those of PTX, so line breaks do not
  * matter. The first error ends the parse. */
 #include "thread/thread_build.h"
 

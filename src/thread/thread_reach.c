@@ -50,7 +50,7 @@ struct frame {
     struct thread_operation *loop; /* whose region it is; NULL: another */
     uint32_t depth;                /* loops around its operations */
     uint32_t level;                /* regions around them */
-    bool brief; /* a region of an `if` of a few accesses: their addresses are computed before it */
+    bool brief; /* a region of an `if` with few accesses: addresses are computed before the `if` */
     struct induction *induction; /* by argument of the loop */
     VEC(struct known) known;
     VEC(struct pointer) pointers; /* carried through the loop */
@@ -225,8 +225,8 @@ static uint32_t level_of(const struct reaching *g, const struct term *t)
 static struct sum sum_of(struct reaching *g, const struct thread_operand *o, bool narrow,
                          bool words, int level);
 
-/* Returns a factor: a sum that no loop changes stays one value, so that its terms are not multiplied one by one, and a
- * constant that is added to it. */
+/* Returns a factor. A sum that no loop changes stays one value, so that its terms are not multiplied one by one; a constant in it
+ * is a term of its own. */
 static struct sum factor_of(struct reaching *g, const struct thread_operand *o, bool narrow,
                             bool words, int level)
 {
@@ -507,7 +507,7 @@ static const struct known *near(const struct reaching *g, const struct frame *f,
     }
 }
 
-/* Returns a term that is a value as it is, to which products can be added; -1: there is none. */
+/* Returns the number of a term that is a value without a factor, to which products can be added; -1: there is none. */
 static int plain_term(const struct reaching *g, const struct sum *s, const struct frame *loop)
 {
     for (int i = 0; i < s->count; i++) {
@@ -528,7 +528,7 @@ static struct thread_operand sum_terms(struct reaching *g, struct frame *f, cons
     for (int i = 0; f->brief && i < s->count; i++)
         add_term(level_of(g, &s->term[i]) < f->level ? &before : &rest, s->term[i]);
     if (before.count > 0 &&
-        rest.count > 0) { /* what is known before the branch is computed there */
+        rest.count > 0) { /* terms that are known before the branch are added there */
         v = place(g, f->outer, &before);
         for (int i = 0; i < rest.count; i++)
             v = add_operation(g, f, THREAD_ADD, type_of(s->narrow), DT_NONE, v,
@@ -583,7 +583,7 @@ static struct thread_operand place(struct reaching *g, struct frame *f, const st
 
 /* --- accesses --- */
 
-/* Returns the frame before an `if` of a few accesses that knows all of the sum. */
+/* Returns the outermost frame, around brief regions only, that has all values of the sum. */
 static struct frame *frame_before(const struct reaching *g, struct frame *f, const struct sum *s)
 {
     uint32_t level = 0;
@@ -604,7 +604,7 @@ static bool is_brief(const struct thread_operation *op)
         for (size_t j = 0; j < r->operations.count; j++) {
             const struct thread_operation *inner = r->operations.data[j];
             const bool integer = thread_op_table[inner->op].effects == THREAD_PURE &&
-                                 dtype_is_int(inner->types[0]); /* of an address, most likely */
+                                 dtype_is_int(inner->types[0]); /* most likely of an address */
             count += inner->regions.count ? MOST_OPERATIONS + 1 : !integer;
         }
     }

@@ -1,11 +1,12 @@
-/* Loads an element once: a load of what an earlier one of the same region loaded has its value, if nothing between them may
- * write there or waits for other threads. */
+/* Drops a load of an element that an earlier load of the same region has loaded, if nothing between them may write the element
+ * or waits for other threads. */
 #include "thread/thread.h"
 
 struct reusing {
     struct arena *arena;
-    struct thread_value **instead;             /* by number; NULL: the value itself */
-    VEC(const struct thread_operation *) seen; /* loads whose values are those of memory still */
+    struct thread_value **instead; /* by number; NULL: the value itself */
+    VEC(const struct thread_operation *)
+    seen; /* loads whose elements have not been written since */
 };
 
 static bool is_shared(enum thread_opcode op)
@@ -26,7 +27,7 @@ static bool same_place(const struct thread_operation *a, const struct thread_ope
     return true;
 }
 
-/* Forgets the loads of what the operation may write. */
+/* Forgets the loads of elements that the operation may write. */
 static void forget(struct reusing *g, const struct thread_operation *op)
 {
     const bool shared = is_shared(op->op), stores = shared || op->op == THREAD_STORE;

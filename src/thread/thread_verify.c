@@ -610,7 +610,7 @@ static void check_roles(struct checks *c, const struct thread_operation *op)
     c->ok &= thread_registers_fit(c->arena, c->function, op, c->diag);
 }
 
-/* Checks that no group in flight is left behind where a run leaves a loop or the function. */
+/* Checks that no group is in flight where a run leaves a loop or the function. */
 static void check_left(struct checks *c, const struct thread_operation *op)
 {
     for (size_t i = op->op == THREAD_RETURN ? 0 : c->loop_flights; i < c->flights.count; i++) {

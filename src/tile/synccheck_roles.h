@@ -348,8 +348,8 @@ int barrier_phase_awaited(const struct roles_run *u, const struct role_step *s, 
 /* Passes a wait for a phase that is complete. */
 void barrier_pass(struct roles_run *u, const struct role_step *s, int phase, int *clock,
                   const struct phase_step *step);
-/* Notes in the finding the expect that leaves out the bytes of a copy, if that is why the phase before
- * the copy's own is complete: after an expect and copies of its thread, this copy began a phase. */
+/* Notes in the finding an expect that announces too few bytes, if the copy came after the phase was complete and so
+ * began the next one. */
 void barrier_note_few(const struct roles_run *u, const struct role_record *copy,
                       struct role_finding *f);
 /* Notes mbarriers whose bytes cannot come out right. Returns true if there are any. */

@@ -72,8 +72,8 @@ static bool learn_part(struct roles_check *r, const struct split *split, bool tr
     return false;
 }
 
-/* Adds facts under which the condition has this truth. One that holds below and above a number has two
- * parts, and each is followed: `also` is the condition, NULL for one of a loop, of which only the first counts. */
+/* Adds facts under which the condition has this truth. A condition that is true below and above a number
+ * has two parts, and a run follows each of them. also: the condition; NULL: a loop's, of which only the first part counts. */
 static bool learn(struct roles_check *r, const struct split *split, bool truth, bool solved,
                   const struct expr *also)
 {
@@ -109,7 +109,7 @@ static bool holds_alone(struct tracer *t, const struct expr *e, struct rounds *r
     const struct expr *also = rounds ? NULL : e;
     if (learn(r, &split, truth, true, also))
         return truth;
-    /* There may be inputs all the same, so some runs go on. */
+    /* The search may have missed inputs, so some runs go on. */
     if (also && choose_other(r, &also->args) && learn(r, &split, truth, false, NULL))
         return truth;
     bool endless = rounds && is_endless(t, rounds->round); /* the search finds no end */
