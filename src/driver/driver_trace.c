@@ -37,6 +37,13 @@ void driver_trace_open(void)
                                           driver.settings.trace, why ? why : strerror(errno)));
 }
 
+static int add_place(void *user)
+{
+    const struct driver_site *site = user;
+    fprintf(trace.calls, " at %s", driver_site_text(&driver.arena, site, NULL));
+    return DRIVER_SUCCESS;
+}
+
 void driver_trace(const char *format, ...)
 {
     struct driver_site site;
@@ -48,7 +55,8 @@ void driver_trace(const char *format, ...)
     fprintf(trace.calls, "%s ", driver_call_name());
     vfprintf(trace.calls, format, args);
     va_end(args);
-    fprintf(trace.calls, " at %s\n", driver_site_text(&driver.arena, &site, NULL));
+    driver_guard(add_place, &site); /* without memory, the line has no place */
+    fputc('\n', trace.calls);
     fflush(trace.calls);
 }
 

@@ -284,8 +284,11 @@ def check_hostile(tool, folder):
     expect("error: not-supported: the body of a conditional node takes only kernels" in done.err, done)
     done = run("no_memory", 1)
     expect(done.out == "cudaErrorMemoryAllocation cudaErrorInvalidValue\n" and "cudaMemcpy was called at no_memory+0x" in done.err, done)
-    done = run("no_memory_for_errors", 1)
-    expect(done.out == "cudaSuccess cudaErrorMemoryAllocation 100 cudaSuccess\n" and "error: unfreed: " in done.err, done)
+    for options in ([], ["--trace", f"{folder}/traced"]):
+        done = run("no_memory_for_errors", 1, *options)
+        expect(done.out == "cudaSuccess cudaErrorMemoryAllocation 100 100 cudaSuccess\n" and "error: unfreed: " in done.err, done)
+    with open(f"{folder}/traced/calls") as f:
+        expect(re.search(r"^cudaEventRecord event \S+, stream 0$", f.read(), re.MULTILINE), "there is a call without its place")
     for what, said in (("freed", "use-after-free: the host writes allocation 1, which was freed"),
                        ("device", "not-host-memory: the host reads or writes allocation 1, which is memory of the device")):
         done = run(what, 1)
