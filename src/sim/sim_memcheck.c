@@ -10,21 +10,12 @@
 #include "sim/sim_blocks.h"
 #include "sim/sim_faults.h"
 #include "sim/sim_heap.h"
-
-enum { PIECE = 4096, PIECE_WORDS = PIECE / 64 };
-
-/* The valid bits of a piece of memory, in pieces that are made at the first change. */
-struct bits {
-    uint64_t **piece;
-    uint64_t bytes, valid; /* number of bytes; number of valid ones */
-    bool from_valid;       /* state of the bytes without a piece: all valid, or none */
-    bool copied;           /* undefined bytes were copied here */
-};
+#include "sim/sim_valid_bits.h"
 
 /* Global memory that the host has not written, or to which undefined bytes were copied. */
 struct region {
     uint64_t address;
-    struct bits bits;
+    struct sim_valid_bits bits;
 };
 
 struct pending {
@@ -45,11 +36,12 @@ enum { MBARRIER_BYTES = 8 };
 struct checked_block {
     struct sim_watched of;
     int warps;
-    struct bits shared;
-    struct bits *local;      /* by thread; NULL: none so far */
-    struct pending *pending; /* by warp: of cp.async, of bulk copies; NULL: none so far */
+    struct sim_valid_bits shared;
+    struct sim_valid_bits *local; /* by thread; NULL: none so far */
+    struct pending *pending;      /* by warp: of cp.async, of bulk copies; NULL: none so far */
     struct held *mbarriers;
-    struct bits held; /* for every 8 bytes of shared memory: true if they are an mbarrier */
+    struct sim_valid_bits
+        held; /* for every 8 bytes of shared memory: true if they are an mbarrier */
 };
 
 enum { LOCAL_BYTES = 1 << 20 };
@@ -62,101 +54,9 @@ struct sim_memcheck {
     struct region *regions;
     size_t region_count, region_room;
     size_t last_region;
-    struct number_map region_at; /* by the number of the allocation: index + 1; 0: none */
-    struct bits parameters;      /* of this launch; without bytes: all are valid */
+    struct number_map region_at;      /* by the number of the allocation: index + 1; 0: none */
+    struct sim_valid_bits parameters; /* of this launch; without bytes: all are valid */
 };
-
-/* --- valid bits --- */
-
-static size_t piece_count(const struct bits *b)
-{
-    return (size_t)((b->bytes + PIECE - 1) / PIECE);
-}
-
-static void bits_free(struct arena *a, struct bits *b)
-{
-    for (size_t i = 0; b->piece && i < piece_count(b); i++)
-        sim_heap_free(a, b->piece[i], b->piece[i] ? PIECE / 8 : 0);
-    sim_heap_free(a, b->piece, b->piece ? piece_count(b) * sizeof *b->piece : 0);
-    *b = (struct bits){0};
-}
-
-static uint64_t *word_of(struct arena *a, struct bits *b, uint64_t offset, bool make)
-{
-    if (!b->piece && make)
-        b->piece = sim_heap_new(a, piece_count(b) * sizeof *b->piece);
-    if (!b->piece)
-        return NULL;
-    uint64_t **piece = &b->piece[offset / PIECE];
-    if (!*piece && make) {
-        *piece = sim_heap_new(a, PIECE / 8);
-        memset(*piece, b->from_valid ? 0xff : 0, PIECE / 8);
-    }
-    return *piece ? &(*piece)[offset % PIECE / 64] : NULL;
-}
-
-/* Gives the bits of the first bytes of a range, up to the end of a word. Returns the number of
- * bytes. */
-static int some_bits(uint64_t offset, int bytes, uint64_t *mask)
-{
-    int at = (int)(offset % 64), count = bytes < 64 - at ? bytes : 64 - at;
-    *mask = (count == 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1) << at;
-    return count;
-}
-
-/* Returns the first byte of the range that is not valid; -1: all are valid. */
-static int first_invalid(struct bits *b, uint64_t offset, int bytes)
-{
-    for (int done = 0; done < bytes;) {
-        uint64_t mask;
-        int count = some_bits(offset + (uint64_t)done, bytes - done, &mask);
-        const uint64_t *word = word_of(NULL, b, offset + (uint64_t)done, false);
-        uint64_t missing = word ? mask & ~*word : b->from_valid ? 0 : mask;
-        if (missing)
-            return done + __builtin_ctzll(missing) - (int)((offset + (uint64_t)done) % 64);
-        done += count;
-    }
-    return -1;
-}
-
-static void make_valid(struct arena *a, struct bits *b, uint64_t offset, int bytes)
-{
-    while (bytes > 0) {
-        uint64_t mask, *word = word_of(a, b, offset, !b->from_valid);
-        int count = some_bits(offset, bytes, &mask);
-        if (word) {
-            b->valid += (uint64_t)__builtin_popcountll(mask & ~*word);
-            *word |= mask;
-        }
-        offset += (uint64_t)count;
-        bytes -= count;
-    }
-}
-
-static bool any_valid(const struct bits *b, uint64_t offset, uint64_t bytes)
-{
-    uint64_t end = offset + bytes < b->bytes ? offset + bytes : b->bytes;
-    while (offset < end) {
-        uint64_t mask;
-        int most = end - offset < 64 ? (int)(end - offset) : 64;
-        int count = some_bits(offset, most, &mask);
-        const uint64_t *piece = b->piece ? b->piece[offset / PIECE] : NULL;
-        if (piece && piece[offset % PIECE / 64] & mask)
-            return true;
-        offset += (uint64_t)count;
-    }
-    return false;
-}
-
-static void make_invalid(struct arena *a, struct bits *b, uint64_t offset)
-{
-    uint64_t mask, *word = word_of(a, b, offset, b->from_valid);
-    some_bits(offset, 1, &mask);
-    if (!word || !(*word & mask))
-        return;
-    *word &= ~mask;
-    b->valid--;
-}
 
 /* --- blocks, regions --- */
 
@@ -185,7 +85,7 @@ static void set_index(struct sim_memcheck *c, uint64_t address, uint64_t index)
 static void remove_region(struct sim_memcheck *c, struct region *r)
 {
     set_index(c, r->address, 0);
-    bits_free(c->arena, &r->bits);
+    sim_valid_free(c->arena, &r->bits);
     c->last_region = 0;
     const struct region *last = &c->regions[--c->region_count];
     if (r == last)
@@ -195,8 +95,8 @@ static void remove_region(struct sim_memcheck *c, struct region *r)
 }
 
 /* Returns the bits of a lane's access and the offset in them; NULL: nothing to check. */
-static struct bits *bits_of(struct sim_memcheck *c, struct checked_block *b,
-                            const struct sim_access *a, int lane, uint64_t *offset)
+static struct sim_valid_bits *bits_of(struct sim_memcheck *c, struct checked_block *b,
+                                      const struct sim_access *a, int lane, uint64_t *offset)
 {
     *offset = a->address[lane];
     if (a->space == SIM_GLOBAL) {
@@ -215,7 +115,7 @@ static struct bits *bits_of(struct sim_memcheck *c, struct checked_block *b,
     size_t threads = (size_t)b->warps * SIM_LANES;
     if (!b->local)
         b->local = sim_heap_new(c->arena, threads * sizeof *b->local);
-    struct bits *local = &b->local[a->at.warp * SIM_LANES + lane];
+    struct sim_valid_bits *local = &b->local[a->at.warp * SIM_LANES + lane];
     local->bytes = LOCAL_BYTES;
     return local;
 }
@@ -307,14 +207,14 @@ static bool used(void *user, const struct sim_use *use)
 }
 
 /* Notes the invalid bytes of a lane's access, by element; the machine follows them. */
-static void note_undefined(const struct sim_access *a, int lane, struct bits *bits, uint64_t offset,
-                           int first)
+static void note_undefined(const struct sim_access *a, int lane, struct sim_valid_bits *bits,
+                           uint64_t offset, int first)
 {
     struct sim_undefined *u = a->undefined;
     int element = a->element ? a->element : a->bytes;
     for (int byte = first; byte < a->bytes; byte++) {
         int e = byte / element;
-        if (e >= SIM_MOST_ELEMENTS || first_invalid(bits, offset + (uint64_t)byte, 1) < 0)
+        if (e >= SIM_MOST_ELEMENTS || sim_valid_first_missing(bits, offset + (uint64_t)byte, 1) < 0)
             continue;
         u->lanes[e] |= (uint32_t)1 << lane;
         u->bytes[e] = (uint16_t)(u->bytes[e] | 1u << byte % element);
@@ -332,14 +232,14 @@ static bool whole_range(struct sim_memcheck *c, struct checked_block *b, const s
                         int lane, int bytes)
 {
     uint64_t offset;
-    struct bits *bits = bits_of(c, b, a, lane, &offset);
+    struct sim_valid_bits *bits = bits_of(c, b, a, lane, &offset);
     if (!bits) /* the access is in one allocation, and none of its bytes are checked */
         return true;
     if (offset + (uint64_t)bytes > bits->bytes)
         return false;
     if (a->kind & SIM_READ)
-        return bits->valid == bits->bytes || first_invalid(bits, offset, bytes) < 0;
-    make_valid(c->arena, bits, offset, bytes);
+        return bits->valid == bits->bytes || sim_valid_first_missing(bits, offset, bytes) < 0;
+    sim_valid_set(c->arena, bits, offset, bytes);
     return true;
 }
 
@@ -372,13 +272,13 @@ static void hold(struct sim_memcheck *c, struct checked_block *b, const struct s
     h->address = address;
     h->at = e->at;
     h->mask = e->mask;
-    make_valid(c->arena, &b->held, address / MBARRIER_BYTES, 1);
+    sim_valid_set(c->arena, &b->held, address / MBARRIER_BYTES, 1);
 }
 
 static bool meets_mbarrier(const struct checked_block *b, uint64_t address, uint64_t bytes)
 {
     uint64_t first = address / MBARRIER_BYTES, last = (address + bytes - 1) / MBARRIER_BYTES;
-    return any_valid(&b->held, first, last - first + 1);
+    return sim_valid_any(&b->held, first, last - first + 1);
 }
 
 static void found_mbarrier(struct sim_memcheck *c, const struct checked_block *b,
@@ -452,11 +352,11 @@ static bool check_valid(struct sim_memcheck *c, struct checked_block *b, const s
         if (a->address[lane] == previous && a->space != SIM_LOCAL && !a->undefined)
             continue;
         previous = a->address[lane];
-        struct bits *bits = bits_of(c, b, a, lane, &offset);
+        struct sim_valid_bits *bits = bits_of(c, b, a, lane, &offset);
         if (!bits || bits->valid == bits->bytes || offset + (uint64_t)bytes > bits->bytes)
             continue;
         if (a->kind & SIM_READ) {
-            int byte = first_invalid(bits, offset, bytes);
+            int byte = sim_valid_first_missing(bits, offset, bytes);
             if (byte < 0)
                 continue;
             if (!a->undefined) {
@@ -466,7 +366,8 @@ static bool check_valid(struct sim_memcheck *c, struct checked_block *b, const s
                 continue;
             }
         }
-        make_valid(c->arena, bits, offset, bytes); /* reported once: later reads count as valid */
+        /* reported once: later reads count as valid */
+        sim_valid_set(c->arena, bits, offset, bytes);
     }
     return true;
 }
@@ -558,10 +459,10 @@ static bool partly_defined(const struct sim_access *a, int lane)
 
 /* Returns the bits of a lane's access. Makes them for global memory that was wholly valid so
  * far. */
-static struct bits *bits_to_clear(struct sim_memcheck *c, struct checked_block *b,
-                                  const struct sim_access *a, int lane, uint64_t *offset)
+static struct sim_valid_bits *bits_to_clear(struct sim_memcheck *c, struct checked_block *b,
+                                            const struct sim_access *a, int lane, uint64_t *offset)
 {
-    struct bits *bits = bits_of(c, b, a, lane, offset);
+    struct sim_valid_bits *bits = bits_of(c, b, a, lane, offset);
     const struct sim_allocation_event *m =
         !bits && a->space == SIM_GLOBAL ? allocation_of(c, a->address[lane]) : NULL;
     if (!m)
@@ -595,12 +496,12 @@ static void stored_undefined(struct sim_memcheck *c, struct checked_block *b,
                 used(c, &use);
                 break;
             }
-            struct bits *bits = bits_to_clear(c, b, a, use.lane, &offset);
+            struct sim_valid_bits *bits = bits_to_clear(c, b, a, use.lane, &offset);
             if (bits && a->space != SIM_LOCAL)
                 bits->copied = true;
             for (int byte = 0; bits && byte < element; byte++)
                 if (u->bytes[e] >> byte & 1)
-                    make_invalid(c->arena, bits, offset + (uint64_t)(e * element + byte));
+                    sim_valid_clear(c->arena, bits, offset + (uint64_t)(e * element + byte));
         }
 }
 
@@ -610,15 +511,15 @@ static void copy_valid(struct sim_memcheck *c, struct checked_block *b, const st
     for (uint32_t m = a->mask; b && m; m &= m - 1) {
         int lane = __builtin_ctz(m);
         uint64_t to;
-        struct bits *bits = bits_of(c, b, a, lane, &to);
+        struct sim_valid_bits *bits = bits_of(c, b, a, lane, &to);
         for (int byte = 0; byte < a->bytes; byte++) {
             uint64_t at = to + (uint64_t)byte, from = a->across[lane] + (uint64_t)byte;
             if (from >= bits->bytes || at >= bits->bytes)
                 continue;
-            if (first_invalid(bits, from, 1) < 0)
-                make_valid(c->arena, bits, at, 1);
+            if (sim_valid_first_missing(bits, from, 1) < 0)
+                sim_valid_set(c->arena, bits, at, 1);
             else
-                make_invalid(c->arena, bits, at);
+                sim_valid_clear(c->arena, bits, at);
         }
     }
 }
@@ -703,7 +604,7 @@ static bool sync_told(void *user, const struct sim_sync_event *e)
         return check_valid(c, b, &init);
     }
     if (b && e->kind == SIM_MBARRIER_INVAL)
-        make_invalid(c->arena, &b->held, e->address[__builtin_ctz(e->mask)] / MBARRIER_BYTES);
+        sim_valid_clear(c->arena, &b->held, e->address[__builtin_ctz(e->mask)] / MBARRIER_BYTES);
     if (e->kind != SIM_EXIT && !arrives)
         return true;
     for (int bulk = 0; bulk < (arrives ? 1 : 2); bulk++) {
@@ -720,30 +621,32 @@ static bool sync_told(void *user, const struct sim_sync_event *e)
 
 /* --- launches --- */
 
-static void make_all_valid(struct arena *a, struct bits *b, uint64_t offset, uint64_t bytes)
+static void make_all_valid(struct arena *a, struct sim_valid_bits *b, uint64_t offset,
+                           uint64_t bytes)
 {
-    for (uint64_t done = 0; done < bytes; done += PIECE)
-        make_valid(a, b, offset + done, bytes - done < PIECE ? (int)(bytes - done) : PIECE);
+    for (uint64_t done = 0; done < bytes; done += SIM_VALID_PIECE)
+        sim_valid_set(a, b, offset + done,
+                      bytes - done < SIM_VALID_PIECE ? (int)(bytes - done) : SIM_VALID_PIECE);
 }
 
 /* Marks the missing bytes of a parameter; all other bytes of parameters are valid. */
 static void take_parameter(struct sim_memcheck *c, const struct sim_allocation_event *e)
 {
     enum { MOST_BYTES = 1 << 15 }; /* PTX ISA: 32764 bytes of parameters */
-    struct bits *b = &c->parameters;
+    struct sim_valid_bits *b = &c->parameters;
     if (!b->bytes) {
         b->bytes = b->valid = MOST_BYTES;
         b->from_valid = true;
     }
     for (uint64_t i = 0; i < e->bytes && e->address + i < b->bytes; i++)
         if (e->missing[i])
-            make_invalid(c->arena, b, e->address + i);
+            sim_valid_clear(c->arena, b, e->address + i);
 }
 
 static bool ended(void *user)
 {
     struct sim_memcheck *c = user;
-    bits_free(c->arena, &c->parameters);
+    sim_valid_free(c->arena, &c->parameters);
     return true;
 }
 
@@ -781,14 +684,14 @@ static void forget_block(void *user, void *block)
     struct sim_memcheck *c = user;
     struct checked_block *b = block;
     size_t threads = (size_t)b->warps * SIM_LANES;
-    bits_free(c->arena, &b->shared);
-    bits_free(c->arena, &b->held);
+    sim_valid_free(c->arena, &b->shared);
+    sim_valid_free(c->arena, &b->held);
     for (struct held *h = b->mbarriers, *next; h; h = next) {
         next = h->next;
         sim_heap_free(c->arena, h, sizeof *h);
     }
     for (size_t i = 0; b->local && i < threads; i++)
-        bits_free(c->arena, &b->local[i]);
+        sim_valid_free(c->arena, &b->local[i]);
     sim_heap_free(c->arena, b->local, b->local ? threads * sizeof *b->local : 0);
     sim_heap_free(c->arena, b->pending, b->pending ? pending_bytes(b) : 0);
     sim_heap_free(c->arena, b, sizeof *b);
@@ -801,7 +704,7 @@ static bool block_begins(void *user, const struct sim_block_event *e)
     b->warps = e->warps;
     b->shared.bytes = (uint64_t)e->shared_bytes;
     b->held.bytes = (b->shared.bytes + MBARRIER_BYTES - 1) / MBARRIER_BYTES;
-    make_valid(c->arena, &b->shared, 0, (int)e->reserved_shared);
+    sim_valid_set(c->arena, &b->shared, 0, (int)e->reserved_shared);
     sim_blocks_add(&c->blocks, &b->of, e->block);
     return true;
 }
@@ -832,9 +735,9 @@ struct sim_memcheck *sim_memcheck_new(struct arena *arena, struct sim_report *re
 void sim_memcheck_free(struct sim_memcheck *c)
 {
     sim_blocks_forget_all(&c->blocks);
-    bits_free(c->arena, &c->parameters);
+    sim_valid_free(c->arena, &c->parameters);
     for (size_t i = 0; i < c->region_count; i++)
-        bits_free(c->arena, &c->regions[i].bits);
+        sim_valid_free(c->arena, &c->regions[i].bits);
     sim_heap_free(c->arena, c->regions, c->region_room * sizeof *c->regions);
     c->regions = NULL;
     c->region_count = c->region_room = 0;
