@@ -102,7 +102,7 @@ static bool options_suit(const struct command *self, const struct options *given
         return false;
     }
     return options_integer(given, "launch", 1, INT64_MAX, &number) &&
-           options_integer(given, "threads", 0, 4096, &number) &&
+           options_threads(given, &number) &&
            options_integer(given, "limit", 0, INT64_MAX, &number) &&
            options_integer(given, "seed", 0, INT64_MAX, &number) &&
            options_integer(given, "step-limit", 1, INT64_MAX, &number);

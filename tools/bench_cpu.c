@@ -313,8 +313,7 @@ static int read_numbers(struct cpu_bench *b, const struct options *given)
     tw_device d = tw_device_init();
     if (!options_integer(given, "warmup", 0, 1000000, &b->warmup) ||
         !options_integer(given, "repeat", 1, 100000, &b->repeat) ||
-        !options_integer(given, "threads", 0, 4096, &threads) ||
-        !options_duration(given, "budget", &b->time_limit) ||
+        !options_threads(given, &threads) || !options_duration(given, "budget", &b->time_limit) ||
         !options_duration(given, "timeout", &b->timeout))
         return STATUS_USAGE;
     b->threads = threads ? (int)threads : tw_device_at(0, &d) ? d.cores : 1;

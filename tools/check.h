@@ -209,9 +209,8 @@ void check_target_takes(struct check *c);
 /* Records that the target refuses the present configuration, which the CPU engine ran; the
  * latest call has the reason. `sizes` are those of the run if they are the reason. */
 void check_target_refuses(struct check *c, const char *sizes);
-/* Adds a warning for each default configuration that every target refuses: such a kernel is
- * valid, but runs only on the CPU. */
-/* Reports configurations that no GPU takes; an error if the kernel's head names the target. */
+/* Reports each default configuration that every target refuses, so that it runs only on the CPU: by a
+ * warning, or by an error if the kernel's head names the target. */
 void check_warn_of_refused(struct check *c, bool names_target);
 void check_forget_refused(struct check *c);
 

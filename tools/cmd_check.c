@@ -395,8 +395,7 @@ static int check_run(const struct command *self, const struct options *given)
                       .time_limit = 10,
                       .fill = settings_fill_of_all(given),
                       .verbose = options_has(given, "verbose") || on_terminal(stdout)};
-    if (!options_integer(given, "threads", 0, 4096, &c.threads) ||
-        !time_limit_begin(given, &c.time_limit, &c.ends))
+    if (!options_threads(given, &c.threads) || !time_limit_begin(given, &c.time_limit, &c.ends))
         return STATUS_USAGE;
     c.deadline.at = c.ends;
     int status = sim_options_read(&c.sim, given);

@@ -105,8 +105,7 @@ static int begin(struct ptx_command *p, const struct command *self, const struct
     if (status != STATUS_OK)
         return status;
     int64_t threads = 0;
-    if (!options_integer(o, "threads", 0, 4096, &threads) ||
-        !options_integer(o, "seed", 0, INT64_MAX / 2, &p->seed) ||
+    if (!options_threads(o, &threads) || !options_integer(o, "seed", 0, INT64_MAX / 2, &p->seed) ||
         !time_limit_begin(o, &p->time_limit, &p->ends) || sim_options_read(&p->sim, o) != STATUS_OK)
         return STATUS_USAGE;
     struct program_config config = {.print = &p->print,

@@ -423,7 +423,7 @@ static int open_and_run(struct run *r, const struct command *self)
     struct device_asked asked;
     if (given->word_count != 1)
         return no_one_file(&r->complaints, self, given->word_count);
-    if (!options_integer(given, "threads", 0, 4096, &threads) ||
+    if (!options_threads(given, &threads) ||
         !options_integer(given, "seed", 0, INT64_MAX / 2, &r->seed) ||
         !options_integer(given, "repeat", 1, 1000000, &r->repeat) ||
         !time_limit_begin(given, &r->time_limit, &r->deadline.at) ||

@@ -36,11 +36,10 @@ static int read_options(struct tuning *t)
     t->finalists = 24;
     t->jobs = sysconf(_SC_NPROCESSORS_ONLN);
     t->jobs = t->jobs < USUAL_JOBS ? t->jobs : USUAL_JOBS;
-    bool good = options_duration(o, "timeout", &t->timeout) &&
-                options_duration(o, "budget", &t->budget) &&
-                options_integer(o, "jobs", 1, 1024, &t->jobs) &&
-                options_integer(o, "finalists", 2, 1000, &t->finalists) &&
-                options_integer(o, "threads", 0, 4096, &t->threads);
+    bool good =
+        options_duration(o, "timeout", &t->timeout) && options_duration(o, "budget", &t->budget) &&
+        options_integer(o, "jobs", 1, 1024, &t->jobs) &&
+        options_integer(o, "finalists", 2, 1000, &t->finalists) && options_threads(o, &t->threads);
     t->again = options_has(o, "again");
     t->exhaustive = options_has(o, "exhaustive");
     t->known = options_has(o, "known");

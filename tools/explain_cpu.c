@@ -13,7 +13,7 @@ static int roofs_alone(const struct options *given)
     struct json j = {.out = stdout};
     int64_t threads = 0;
     tw_context *ctx = NULL;
-    if (!options_integer(given, "threads", 0, 4096, &threads))
+    if (!options_threads(given, &threads))
         return STATUS_USAGE;
     struct program_config config = {
         .threads = (int)threads, .colour = on_terminal(stderr), .complaints = &complaints};

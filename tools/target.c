@@ -485,3 +485,9 @@ char *set_options(tw_launch *l, tw_kernel *k)
     }
     return text;
 }
+
+bool options_threads(const struct options *o, int64_t *threads)
+{
+    enum { MOST = 4096 };
+    return options_integer(o, "threads", 0, MOST, threads);
+}

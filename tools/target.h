@@ -149,6 +149,8 @@ bool is_float_type(tw_dtype t);
         .help = "threads of the CPU engine (default and 0: one a core); 1: the simulator has\n"    \
                 "no second thread either"                                                          \
     }
+/* Reads --threads. Returns false after printing a message. */
+bool options_threads(const struct options *o, int64_t *threads);
 #define OPTION_BIND                                                                                \
     {                                                                                              \
         .name = "bind", .values = 1, .value = "LIST",                                              \
