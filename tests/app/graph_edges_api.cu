@@ -1,6 +1,6 @@
 // Compares what the calls for edges with ports give, and what captures make of launch attributes; prints how many comparisons failed.
 #include "app_same.h"
-#include "programs/app_overlap.h"
+#include "programs/app_launch.h"
 
 #if CUDART_VERSION >= 13000
 #define WITH_DATA(name) name
@@ -111,12 +111,7 @@ static void edges()
 
 static cudaError_t launch(cudaStream_t in, cudaLaunchAttribute *attributes, unsigned count)
 {
-    cudaLaunchConfig_t config = {};
-    config.gridDim = 1;
-    config.blockDim = 32;
-    config.stream = in;
-    config.attrs = attributes;
-    config.numAttrs = count;
+    cudaLaunchConfig_t config = with_attributes(attributes, count, 1, 32, in);
     return cudaLaunchKernelEx(&config, work, x);
 }
 

@@ -1,6 +1,6 @@
 // A kernel that may overlap the one before it reads its result, and neither has an instruction for that. GPUs below sm_90 run one after the other.
 #include "programs/app_check.h"
-#include "programs/app_overlap.h"
+#include "programs/app_launch.h"
 
 enum { N = 64 };
 

@@ -1,4 +1,4 @@
-// Launches that may begin before the kernel before them in their stream is done.
+// Launches with attributes, such as the one that lets them begin before the kernel before them in their stream is done.
 
 inline cudaLaunchAttribute may_overlap()
 {
@@ -8,16 +8,23 @@ inline cudaLaunchAttribute may_overlap()
     return a;
 }
 
-// Returns the configuration of such a launch; it points to the attribute.
-inline cudaLaunchConfig_t overlapping(cudaLaunchAttribute *attribute, int blocks, int threads,
-                                      cudaStream_t stream)
+// Returns the configuration of a launch with attributes; it points to them.
+inline cudaLaunchConfig_t with_attributes(cudaLaunchAttribute *list, int count, int blocks,
+                                          int threads, cudaStream_t stream)
 {
     cudaLaunchConfig_t config = {};
     config.gridDim = blocks;
     config.blockDim = threads;
     config.stream = stream;
-    config.attrs = attribute;
-    config.numAttrs = 1;
-    *attribute = may_overlap();
+    config.attrs = list;
+    config.numAttrs = count;
     return config;
+}
+
+// Returns that of a launch that may overlap.
+inline cudaLaunchConfig_t overlapping(cudaLaunchAttribute *attribute, int blocks, int threads,
+                                      cudaStream_t stream)
+{
+    *attribute = may_overlap();
+    return with_attributes(attribute, 1, blocks, threads, stream);
 }

@@ -1,5 +1,6 @@
 // stream-race (compute_90): an event that a launch records at its begin orders no work after the launch, also not after the wait of a kernel.
 #include "app_check.h"
+#include "app_launch.h"
 
 enum { N = 64 };
 
@@ -31,12 +32,7 @@ int main(int argc, char **argv)
     event.id = cudaLaunchAttributeLaunchCompletionEvent;
     event.val.launchCompletionEvent.event = begun;
     event.val.launchCompletionEvent.flags = 0;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = 1;
-    config.blockDim = N;
-    config.stream = one;
-    config.attrs = &event;
-    config.numAttrs = 1;
+    cudaLaunchConfig_t config = with_attributes(&event, 1, 1, N, one);
     CHECK(cudaLaunchKernelEx(&config, produce, x));
     CHECK(cudaEventRecord(done, one));
     CHECK(cudaStreamWaitEvent(two, is_broken(argc, argv) ? begun : done, 0));

@@ -1,6 +1,6 @@
 // stream-race (compute_90): the wait of a kernel covers the kernel before it, but not the one before that, because the middle one does not wait.
 #include "app_check.h"
-#include "app_overlap.h"
+#include "app_launch.h"
 
 enum { N = 64 };
 

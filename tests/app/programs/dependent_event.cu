@@ -1,5 +1,6 @@
 // stream-race (compute_90): a stream waits for the event that a launch records at its trigger, and its kernel reads without waiting for the end.
 #include "app_check.h"
+#include "app_launch.h"
 
 enum { N = 64 };
 
@@ -36,12 +37,7 @@ int main(int argc, char **argv)
     events[1].id = cudaLaunchAttributeLaunchCompletionEvent;
     events[1].val.launchCompletionEvent.event = begun;
     events[1].val.launchCompletionEvent.flags = 0;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = 1;
-    config.blockDim = N;
-    config.stream = one;
-    config.attrs = events;
-    config.numAttrs = 2;
+    cudaLaunchConfig_t config = with_attributes(events, 2, 1, N, one);
     CHECK(cudaLaunchKernelEx(&config, produce, x));
     CHECK(cudaStreamWaitEvent(two, begun, 0));
     CHECK(cudaStreamWaitEvent(two, triggered, 0));

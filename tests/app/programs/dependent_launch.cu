@@ -1,6 +1,6 @@
 // stream-race (compute_90): a kernel that may begin before the one before it is done reads its result before the wait.
 #include "app_check.h"
-#include "app_overlap.h"
+#include "app_launch.h"
 
 enum { N = 256, BLOCKS = 4 };
 

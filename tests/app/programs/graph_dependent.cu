@@ -1,6 +1,6 @@
 // stream-race (compute_90): a graph's kernel, whose edge lets it begin before the other is done, reads the result before the wait.
 #include "app_check.h"
-#include "app_overlap.h"
+#include "app_launch.h"
 
 enum { N = 64 };
 
