@@ -1,0 +1,85 @@
+/* Checks of shared memory in thread IR: where arrays are, and the alignment of elements. */
+#include "target/targets.h"
+#include "thread/thread_verify_own.h"
+
+void verify_objects(struct checks *c, const struct thread_function *f)
+{
+    const int32_t most = target_most_shared();
+    for (size_t i = 0; i < f->objects.count; i++) {
+        const struct thread_object *o = f->objects.data[i];
+        uint64_t end = o->at + (uint64_t)o->count * thread_element_bytes(o);
+        if (o->at % thread_element_bytes(o) != 0)
+            verify_fault(c, o->where,
+                         "the array does not begin at a multiple of its elements' size");
+        if (end > (uint64_t)most)
+            verify_fault(c, o->where,
+                         arena_printf(c->arena,
+                                      "the array ends after the shared memory of a block, %d bytes",
+                                      most));
+        for (size_t j = 0; j < i; j++) {
+            const struct thread_object *other = f->objects.data[j];
+            if (o->at < other->at + (uint64_t)other->count * thread_element_bytes(other) &&
+                other->at < end)
+                verify_fault(c, o->where,
+                             arena_printf(c->arena, "the array lies on `%s`", other->name));
+        }
+    }
+}
+
+/* --- alignment in shared memory --- */
+
+/* Bytes that divide the place of the operation's element: vectors by their size; PTX ISA, "ldmatrix", "stmatrix",
+ * "cp.async", "cp.async.bulk.tensor", "Matrix Descriptor Format". */
+static int64_t alignment_of(const struct thread_operation *op, size_t operand)
+{
+    const struct thread_operand *o = op->operands.data;
+    struct thread_type t = {.dtype = op->types[0], .count = 1};
+    switch (op->op) {
+    case THREAD_LOAD_SHARED:
+    case THREAD_LOAD_SHARED_IF:
+    case THREAD_LOAD_PEER:
+        t = op->results.data[0]->type;
+        return (int64_t)dtype_size(t.dtype) * t.count;
+    case THREAD_STORE_SHARED:
+        t = is_value(&o[1]) ? o[1].value->type : t;
+        return (int64_t)dtype_size(t.dtype) * t.count;
+    case THREAD_STORE_PEER:
+        t = is_value(&o[2]) ? o[2].value->type : t;
+        return (int64_t)dtype_size(t.dtype) * t.count;
+    case THREAD_LOAD_MATRIX:
+    case THREAD_STORE_MATRIX:
+    case THREAD_DESCRIPTOR: return 16;
+    case THREAD_COPY_ASYNC: return o[4].integer;
+    case THREAD_COPY_IN:
+    case THREAD_COPY_IN_MULTICAST:
+    case THREAD_COPY_OUT: return operand == 1 ? 128 : 1;
+    default: return 1;
+    }
+}
+
+static void check_alignment(void *user, const struct thread_operation *op,
+                            const struct facts *facts)
+{
+    struct checks *c = user;
+    for (size_t i = 0; i < op->operands.count; i++) {
+        const struct thread_operand *o = &op->operands.data[i];
+        if (o->kind != THREAD_ELEMENT)
+            continue;
+        const int64_t size = thread_element_bytes(o->object), needed = alignment_of(op, i);
+        struct facts index = o->value ? facts[o->value->number] : facts_exactly(0);
+        struct facts each = facts_exactly(size), multiple = facts_multiple(needed);
+        struct facts first = facts_exactly(o->object->at + o->integer * size);
+        struct facts bytes = facts_product(&index, &each);
+        bytes = facts_sum(&bytes, &first);
+        if (facts_apart(&bytes, &multiple))
+            verify_fault(c, o->where,
+                         arena_printf(c->arena,
+                                      "this element does not begin at a multiple of %d bytes",
+                                      (int)needed));
+    }
+}
+
+void verify_alignment(struct checks *c, const struct thread_function *f)
+{
+    thread_facts_walk(c->arena, f, check_alignment, c);
+}
