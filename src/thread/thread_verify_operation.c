@@ -51,7 +51,7 @@ static const char *const expected[] = {
     ['i'] = "expected a u32",
     ['k'] = "expected a u32, or a group of them",
     ['x'] = "expected an index: a u32, a u64 or an i64",
-    ['d'] = "expected a u64",
+    ['d'] = "expected a u64; an atomic takes an element of a shared array of its type, too",
     ['n'] = "expected a constant that is not negative",
     ['m'] = "expected a tensor map",
     ['o'] = "expected an element of a shared array, of the operation's type",
@@ -313,6 +313,10 @@ static void check_memory(struct checks *c, const struct thread_operation *op)
 {
     if (thread_is_atomic(op->op) && op->results.data[0]->type.count > 1)
         verify_fault(c, op->where, "an atomic has one element");
+    const struct thread_operand *o = op->operands.data;
+    for (size_t i = 1; thread_is_atomic(op->op) && o[0].kind == THREAD_ELEMENT && i <= 2; i++)
+        if (o[i].kind != THREAD_INTEGER || o[i].integer != 0)
+            verify_fault(c, o[i].where, "expected 0, because the element has its index");
     switch (op->op) {
     case THREAD_LOAD:
     case THREAD_LOAD_CONST:

@@ -100,6 +100,8 @@ CASES = [
     ("shared f16 a[64] at 0\n copy_async a[%n], %out, %n, 0, 12, 1", "one copy has 4, 8 or 16 bytes"),
     ("shared u32 a[64] at 0\n %o = atomic_add.u32 a[%n], 0, 0, %n %p = atomic_cas.u32 a[3], 0, 0, %o, 7 store.u32 %out, %n, 0, %p", None),
     ("shared f32 a[64] at 0\n %o = atomic_add.u32 a[%n], 0, 0, %n", "expected a u64"),
+    ("shared u32 a[64] at 0\n %o = atomic_add.u32 a[0], %n, 0, %n", "expected 0, because the element has its index"),
+    ("shared u32 a[64] at 0\n %o = atomic_add.u32 a[0], 0, 3, %n", "expected 0, because the element has its index"),
     ("shared f16 a[64] at 0\n %p = lt.u32 %n, 3 copy_async a[0], %out, %n, 0, 16, %p copy_async a[8], %out, %n, 0, 8, 0", None),
     ("shared f16 a[64] at 0\n copy_async a[%n], %out, %n, 0, 16, 2", "expected a predicate (bool), or 0 or 1"),
     # alignment in shared memory, where it is known
