@@ -151,6 +151,13 @@ static inline bool thread_is_atomic(enum thread_opcode op)
 {
     return op >= THREAD_ATOMIC_ADD && op <= THREAD_ATOMIC_CAS;
 }
+/* Returns whether the operation is an unconditional load or store of the block's own shared memory. */
+static inline bool thread_is_shared_access(enum thread_opcode op)
+{
+    return op == THREAD_LOAD_SHARED || op == THREAD_STORE_SHARED;
+}
+/* Returns whether the operations have equal opcodes, types and operands. thread_number.c */
+bool thread_same_operation(const struct thread_operation *a, const struct thread_operation *b);
 
 /* --- text, checks --- */
 

@@ -23,11 +23,6 @@ struct place {
     int64_t number;                   /* elements after it */
 };
 
-static bool is_shared(enum thread_opcode op)
-{
-    return op == THREAD_LOAD_SHARED || op == THREAD_STORE_SHARED;
-}
-
 static bool is_store(enum thread_opcode op)
 {
     return op == THREAD_STORE || op == THREAD_STORE_SHARED;
@@ -36,8 +31,8 @@ static bool is_store(enum thread_opcode op)
 static struct place place_of(const struct thread_operation *op)
 {
     const struct thread_operand *o = op->operands.data;
-    return is_shared(op->op) ? (struct place){o[0].object, o[0].value, o[0].integer}
-                             : (struct place){NULL, o[0].value, o[2].integer};
+    return thread_is_shared_access(op->op) ? (struct place){o[0].object, o[0].value, o[0].integer}
+                                           : (struct place){NULL, o[0].value, o[2].integer};
 }
 
 /* Returns the offset of element 0 in shared memory; 0 for an address in global memory. */

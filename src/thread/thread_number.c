@@ -150,7 +150,7 @@ static bool same_operand(const struct thread_operand *a, const struct thread_ope
     }
 }
 
-static bool same_operation(const struct thread_operation *a, const struct thread_operation *b)
+bool thread_same_operation(const struct thread_operation *a, const struct thread_operation *b)
 {
     if (a->op != b->op || a->operands.count != b->operands.count ||
         memcmp(a->types, b->types, sizeof(enum dtype) * (size_t)thread_op_table[a->op].types) != 0)
@@ -217,7 +217,7 @@ static void number_operation(struct numbering *g, struct thread_operation *op)
     }
     uint32_t bucket = bucket_of(op);
     for (int32_t i = g->first[bucket]; i >= 0; i = g->entries.data[i].next)
-        if (same_operation(g->entries.data[i].operation, op)) {
+        if (thread_same_operation(g->entries.data[i].operation, op)) {
             g->instead[number].value = g->entries.data[i].operation->results.data[0];
             return;
         }
