@@ -16,7 +16,7 @@ static int failed; /* the permanent error */
 static _Thread_local struct context *current[STACK + 1];
 static _Thread_local int depth;
 
-/* Sizes that programs set and read (CUlimit); that of the heap alone changes anything here. */
+/* Sizes that programs set and read (CUlimit). Only the size of the heap has an effect here. */
 enum { LIMITS = 16, LIMIT_STACK = 0, LIMIT_PRINTF = 1, LIMIT_HEAP = 2 };
 static size_t limits[LIMITS] = {
     [LIMIT_STACK] = 1024, [LIMIT_PRINTF] = 1 << 20, [LIMIT_HEAP] = 8 << 20};

@@ -14,8 +14,9 @@ static struct {
     struct sim *sim;
     const struct driver_module *loaded;
     struct sim_report report;
-    struct sim_barrier_check *barriers; /* NULL: nothing is checked, */
-    struct sim_observer *memcheck;      /* and neither is this */
+    /* Both are NULL if nothing is checked. */
+    struct sim_barrier_check *barriers;
+    struct sim_observer *memcheck;
     struct sim_observer asserts;
     bool asserted;      /* an assert() of the launch has failed */
     int64_t watched;    /* -1: all blocks of the launch are watched; INT64_MAX: none */

@@ -18,8 +18,8 @@ static struct {
     struct driver_clock orphans;  /* the work of destroyed streams */
     uint64_t works;               /* so far */
     size_t pages;                 /* of live work */
-    struct driver_work *observed; /* the launch that runs, */
-    struct driver_work *early;    /* and its work before the wait; NULL: it has none */
+    struct driver_work *observed; /* the launch that runs */
+    struct driver_work *early;    /* its work before griddepcontrol.wait; NULL: it has none */
     bool overlaps;                /* kernels of one stream may overlap */
     struct sim_observer observer;
 } order;

@@ -54,8 +54,8 @@ struct driver_condition {
     struct driver_condition *next;    /* of the same graph */
     const struct driver_graph *graph; /* NULL: destroyed */
     struct driver_memory *memory;
-    unsigned initial; /* value at the launch, */
-    bool assigns;     /* if this is true; else it has none */
+    unsigned initial; /* value when a launch begins, if `assigns` is true */
+    bool assigns;     /* false: the condition has no value before a kernel sets it */
     bool used;        /* a node has it */
 };
 struct driver_task {

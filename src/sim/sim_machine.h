@@ -292,7 +292,7 @@ struct sim {
     int64_t asked_at;  /* value of `steps` at the next call of `cancelled` */
     uint64_t turns;    /* of paths */
     struct text output;
-    /* The bytes of malloc: the most; those not freed; these and the freed ones. */
+    /* Bytes for the program's malloc: the limit; those in use; those in use or freed in this launch. */
     uint64_t heap, heap_used, heap_bytes;
     uint8_t nowhere[256]; /* memory for accesses whose fault an observer let pass */
 };

@@ -342,9 +342,9 @@ struct sim_races {
     struct race_listed *clusters; /* struct race_cluster */
     bool clustered;               /* clusters have several blocks */
     bool passed_on;             /* a thread has passed knowledge on to other blocks, or may have */
-    struct race_pool pool;      /* of global memory, with */
-    uint32_t runs[RACE_RUNS];   /* the latest record of an instruction, */
-    uint32_t lists[RACE_LISTS]; /* and a list of a record and a tail */
+    struct race_pool pool;      /* of global memory */
+    uint32_t runs[RACE_RUNS];   /* in that pool, by instruction: its latest record */
+    uint32_t lists[RACE_LISTS]; /* in that pool, by record and tail: a list of both */
     struct race_pool spare;     /* of a block that has ended, for the next block */
     struct race_reads spare_reads;
     struct race_locations locations;

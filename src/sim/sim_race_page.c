@@ -169,10 +169,12 @@ static void open_page(struct sim_races *r, struct race_page *page)
     page->open = true;
     if (page->openings++ == RACE_OPENINGS)
         return;
-    struct race_page **place;
-    do { /* those used since the last turn have a second one */
+    struct race_page **place = &r->open[r->next_open++ % RACE_OPEN];
+    while (*place &&
+           (*place)->used) { /* a page that was used since the last turn has a second one */
+        (*place)->used = false;
         place = &r->open[r->next_open++ % RACE_OPEN];
-    } while (*place && (*place)->used && ((*place)->used = false, true));
+    }
     if (*place)
         close_page(r, *place);
     *place = page;

@@ -46,10 +46,9 @@ bool sim_needs(struct sim_warp *w, enum sim_space space)
 {
     const struct sim *sim = w->sim;
     uint64_t *needless = &w->block->needless[space];
-    bool needs = *needless != sim->tellings + 1;
-    if (!needs)
+    bool needs = false;
+    if (*needless == sim->tellings + 1)
         return false;
-    needs = false;
     for (size_t i = 0; i < sim->on_access.now.count && !needs; i++) {
         const struct sim_observer *o = sim->on_access.now.data[i];
         needs = !o->needs || o->needs(o->user, space, w->block->number);
