@@ -607,15 +607,9 @@ static void copy_in_loop(struct emit *m, const struct deal *d, const struct expr
                          const struct expr *value)
 {
     const int64_t threads = kernel_block_threads(m->kernel);
-    struct thread_operation *loop = thread_add_control(&m->b, THREAD_LOOP);
-    struct thread_region *outer = m->b.region, *r = arena_new(m->arena, struct thread_region);
-    struct thread_value *i =
-        thread_new_value(&m->b, (struct thread_type){.dtype = DT_I32, .count = 1});
-    struct scalar v, at = {thread_use(i), DT_I32};
-    vec_push(m->arena, &loop->operands, d->number.o);
-    vec_push(m->arena, &r->arguments, i);
-    vec_push(m->arena, &loop->regions, r);
-    m->b.region = r;
+    const struct open_loop loop = emit_open_loop(m);
+    const struct thread_type type = {.dtype = DT_I32, .count = 1};
+    struct scalar v, at = {emit_loop_argument(m, &loop, d->number.o, type), DT_I32};
     const struct piece p = piece_in_turn(m, d, at);
     read(m, d, target, value, &p, 0, &v);
     if (reads_others(value, target))
@@ -624,11 +618,8 @@ static void copy_in_loop(struct emit *m, const struct deal *d, const struct expr
     struct scalar next = plus(m, at, number(threads));
     struct scalar turned = emit_op2(m, THREAD_SUB, DT_I32, next, d->number);
     struct scalar done = emit_op2(m, THREAD_GE, DT_I32, turned, number(d->pieces * threads));
-    struct thread_operation *leave = thread_add_control(&m->b, THREAD_BREAK_IF);
-    vec_push(m->arena, &leave->operands, done.o);
-    struct thread_operation *again = thread_add_control(&m->b, THREAD_CONTINUE);
-    vec_push(m->arena, &again->operands, next.o);
-    m->b.region = outer;
+    emit_loop_leave(m, done);
+    emit_close_loop(m, &loop, &next.o, 1);
 }
 
 void emit_copy(struct emit *m, const struct expr *target, const struct expr *value)

@@ -92,8 +92,7 @@ static struct scalar below(struct emit *m, struct scalar index, int64_t extent, 
 
 /* Sums that a loop carries, after its counter. */
 struct k_loop {
-    struct thread_operation *operation;
-    struct thread_region *outer;
+    struct open_loop loop;
     struct scalar k;
     struct thread_operand *sums;
     int count;
@@ -101,41 +100,28 @@ struct k_loop {
 
 static void begin_k(struct emit *m, struct k_loop *l)
 {
-    struct thread_region *r = arena_new(m->arena, struct thread_region);
-    l->operation = thread_add_control(&m->b, THREAD_LOOP);
-    l->outer = m->b.region;
-    struct thread_value *k =
-        thread_new_value(&m->b, (struct thread_type){.dtype = DT_U32, .count = 1});
-    vec_push(m->arena, &l->operation->operands, thread_integer(0));
-    vec_push(m->arena, &r->arguments, k);
-    for (int i = 0; i < l->count; i++) {
-        struct thread_value *v = thread_new_value(&m->b, l->sums[i].value->type);
-        vec_push(m->arena, &l->operation->operands, l->sums[i]);
-        vec_push(m->arena, &r->arguments, v);
-        l->sums[i] = thread_use(v);
-    }
-    vec_push(m->arena, &l->operation->regions, r);
-    m->b.region = r;
-    l->k = (struct scalar){thread_use(k), DT_U32};
+    const struct thread_type type = {.dtype = DT_U32, .count = 1};
+    l->loop = emit_open_loop(m);
+    l->k = (struct scalar){emit_loop_argument(m, &l->loop, thread_integer(0), type), DT_U32};
+    for (int i = 0; i < l->count; i++)
+        l->sums[i] = emit_loop_argument(m, &l->loop, l->sums[i], l->sums[i].value->type);
 }
 
 static void end_k(struct emit *m, struct k_loop *l, int step, int64_t end)
 {
     struct scalar next = emit_by(m, THREAD_ADD, l->k, step);
     struct scalar done = emit_by(m, THREAD_GE, next, end);
-    struct thread_operation *leave = thread_add_control(&m->b, THREAD_BREAK_IF);
-    vec_push(m->arena, &leave->operands, done.o);
-    for (int i = 0; i < l->count; i++)
-        vec_push(m->arena, &leave->operands, l->sums[i]);
-    struct thread_operation *again = thread_add_control(&m->b, THREAD_CONTINUE);
-    vec_push(m->arena, &again->operands, next.o);
+    struct thread_operation *leave = emit_loop_leave(m, done);
+    struct thread_operand *values = arena_array(m->arena, struct thread_operand, l->count + 1);
+    values[0] = next.o;
     for (int i = 0; i < l->count; i++) {
         struct thread_value *v = thread_new_value(&m->b, l->sums[i].value->type);
-        vec_push(m->arena, &again->operands, l->sums[i]);
-        vec_push(m->arena, &l->operation->results, v);
+        vec_push(m->arena, &leave->operands, l->sums[i]);
+        vec_push(m->arena, &l->loop.operation->results, v);
+        values[i + 1] = l->sums[i];
         l->sums[i] = thread_use(v);
     }
-    m->b.region = l->outer;
+    emit_close_loop(m, &l->loop, values, l->count + 1);
 }
 
 /* --- by mma --- */

@@ -203,6 +203,39 @@ struct thread_region *emit_open_if(struct emit *m, struct scalar predicate)
     return outer;
 }
 
+struct open_loop emit_open_loop(struct emit *m)
+{
+    struct open_loop l = {thread_add_control(&m->b, THREAD_LOOP), m->b.region};
+    m->b.region = arena_new(m->arena, struct thread_region);
+    vec_push(m->arena, &l.operation->regions, m->b.region);
+    return l;
+}
+
+struct thread_operand emit_loop_argument(struct emit *m, const struct open_loop *l,
+                                         struct thread_operand first, struct thread_type type)
+{
+    struct thread_value *v = thread_new_value(&m->b, type);
+    vec_push(m->arena, &l->operation->operands, first);
+    vec_push(m->arena, &l->operation->regions.data[0]->arguments, v);
+    return thread_use(v);
+}
+
+struct thread_operation *emit_loop_leave(struct emit *m, struct scalar predicate)
+{
+    struct thread_operation *leave = thread_add_control(&m->b, THREAD_BREAK_IF);
+    vec_push(m->arena, &leave->operands, predicate.o);
+    return leave;
+}
+
+void emit_close_loop(struct emit *m, const struct open_loop *l, const struct thread_operand *values,
+                     int count)
+{
+    struct thread_operation *again = thread_add_control(&m->b, THREAD_CONTINUE);
+    for (int i = 0; i < count; i++)
+        vec_push(m->arena, &again->operands, values[i]);
+    m->b.region = l->outer;
+}
+
 struct choice emit_choice(struct emit *m, struct scalar predicate)
 {
     struct choice c = {thread_add_control(&m->b, THREAD_IF), m->b.region};

@@ -205,6 +205,21 @@ struct variable *emit_declare(struct emit *m, const struct sym *s, int count);
 /* Begins an `if` for the threads of a predicate, unless it is a constant. Returns the region around it, which the
  * caller makes m->b.region again. */
 struct thread_region *emit_open_if(struct emit *m, struct scalar predicate);
+/* A loop that an expression or a copy needs. */
+struct open_loop {
+    struct thread_operation *operation;
+    struct thread_region *outer;
+};
+/* Begins a loop. m->b.region becomes its body. */
+struct open_loop emit_open_loop(struct emit *m);
+/* Adds an argument with its first value, and returns the argument. */
+struct thread_operand emit_loop_argument(struct emit *m, const struct open_loop *l,
+                                         struct thread_operand first, struct thread_type type);
+/* Leaves the loop if the predicate is true. Returns the operation, to which the caller adds the loop's results. */
+struct thread_operation *emit_loop_leave(struct emit *m, struct scalar predicate);
+/* Begins the next iteration with these values of the arguments, and ends the body. */
+void emit_close_loop(struct emit *m, const struct open_loop *l, const struct thread_operand *values,
+                     int count);
 /* An `if` with two arms, each of which gives values. */
 struct choice {
     struct thread_operation *operation;

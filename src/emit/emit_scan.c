@@ -5,46 +5,35 @@
 
 /* A loop over indices below an end, which may carry a value. */
 struct index_loop {
-    struct thread_operation *operation;
-    struct thread_region *outer;
+    struct open_loop loop;
     struct scalar at, carried;
 };
 
-static struct scalar argument(struct emit *m, struct index_loop *l, struct scalar first)
+static struct scalar argument(struct emit *m, const struct index_loop *l, struct scalar first)
 {
-    struct thread_value *v =
-        thread_new_value(&m->b, (struct thread_type){.dtype = first.dtype, .count = 1});
-    vec_push(m->arena, &l->operation->operands, first.o);
-    vec_push(m->arena, &l->operation->regions.data[0]->arguments, v);
-    return (struct scalar){thread_use(v), first.dtype};
+    const struct thread_type type = {.dtype = first.dtype, .count = 1};
+    return (struct scalar){emit_loop_argument(m, &l->loop, first.o, type), first.dtype};
 }
 
-/* carried: its value in the first round; NULL: there is none. */
+/* carried: its value in the first iteration; NULL: there is none. */
 static struct index_loop begin(struct emit *m, struct scalar first, int64_t end,
                                const struct scalar *carried)
 {
-    struct index_loop l = {.operation = thread_add_control(&m->b, THREAD_LOOP),
-                           .outer = m->b.region};
-    vec_push(m->arena, &l.operation->regions, arena_new(m->arena, struct thread_region));
+    struct index_loop l = {.loop = emit_open_loop(m)};
     l.at = argument(m, &l, first);
     if (carried)
         l.carried = argument(m, &l, *carried);
-    m->b.region = l.operation->regions.data[0];
-    struct scalar done = emit_by(m, THREAD_GE, l.at, end);
-    struct thread_operation *leave = thread_add_control(&m->b, THREAD_BREAK_IF);
-    vec_push(m->arena, &leave->operands, done.o);
+    emit_loop_leave(m, emit_by(m, THREAD_GE, l.at, end));
     return l;
 }
 
 static void end(struct emit *m, const struct index_loop *l, int64_t step,
                 const struct scalar *carried)
 {
-    struct scalar next = emit_by(m, THREAD_ADD, l->at, step);
-    struct thread_operation *again = thread_add_control(&m->b, THREAD_CONTINUE);
-    vec_push(m->arena, &again->operands, next.o);
+    struct thread_operand values[2] = {emit_by(m, THREAD_ADD, l->at, step).o};
     if (carried)
-        vec_push(m->arena, &again->operands, carried->o);
-    m->b.region = l->outer;
+        values[1] = carried->o;
+    emit_close_loop(m, &l->loop, values, carried ? 2 : 1);
 }
 
 static struct scalar neutral(enum op op, enum dtype t)
