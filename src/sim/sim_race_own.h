@@ -186,7 +186,7 @@ struct race_reads {
     race_time written; /* epoch of the block's latest write; RACE_NEVER: others write, too */
 };
 
-/* --- synchronisation (sim_race_sync.c) --- */
+/* --- synchronisation (sim_race_sync.c, sim_race_value.c) --- */
 
 /* The knowledge of the lanes at their last releasing fence, and the knowledge that strong reads
  * since the last acquiring fence have shown. [0]: within the block, [1]: on the whole device. */
@@ -493,9 +493,18 @@ struct race_vc *race_knowledge(struct sim_races *r, uint64_t id, const race_time
                                race_time bound);
 void race_learn(struct sim_races *r, struct race_warp *w, uint32_t mask, struct race_vc *vc);
 void race_update_minima(struct race_warp *w);
-/* Handle the order that a strong access makes, before and after its cells are checked. */
+/* sim_race_value.c. Handle the order that a strong access makes, before and after its cells are
+ * checked. */
 void race_acquire(struct race_try *t);
 void race_release(struct race_try *t);
+void race_fence(struct sim_races *r, struct race_warp *w, const struct sim_sync_event *e);
+/* Returns the fences of a warp, which have room from now on. */
+struct race_fences *race_fences_of(struct sim_races *r, struct race_warp *w);
+/* Returns a reference to the knowledge of a lane at its last releasing fence of that width;
+ * NULL: there was none. */
+struct race_vc *race_known_at_fence(struct sim_races *r, const struct race_warp *w, uint64_t id,
+                                    int lane, int wide);
+/* sim_race_sync.c */
 bool race_sync(void *user, const struct sim_sync_event *e);
 /* sim_race_cluster.c. known: by the threads that arrive */
 void race_cluster_told(struct sim_races *r, struct race_block *b, const struct sim_sync_event *e,
