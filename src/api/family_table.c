@@ -23,7 +23,7 @@ struct table_reader {
     tw_family *family;
     const struct source *source; /* in scratch memory, because messages point into it */
     const char *device;          /* whose results count as the own device's; NULL: none */
-    bool is_default;             /* it is not the caller who names it: faults are warnings */
+    bool is_default;             /* the caller did not name it: faults are warnings */
     bool adds;
     /* of the latest header */
     bool has_header;

@@ -1,4 +1,4 @@
-/* by(…): who does an operation, and how. The names of units and copiers are the target's, so the parser
+/* by(…): the unit or copier of an operation, and its options. The names of units and copiers are the target's, so the parser
  * takes any. */
 #include "lang/parse_internal.h"
 #include "tile/tile.h"

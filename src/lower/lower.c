@@ -1,4 +1,4 @@
-/* One kernel as a whole: what a launch passes, what stands ahead of the body. */
+/* One kernel as a whole: the parameters of a launch, and the code before the body. */
 #include "lower/lower.h"
 
 #include "lower/lower_flow.h"

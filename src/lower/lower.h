@@ -2,8 +2,8 @@
  *
  *   lower.c            the kernel as a whole: parameters, prologue
  *   lower_state.c      errors, places in the source
- *   lower_limits.c     what the target lacks, refused with what takes it
- *   lower_plan*.c      who holds what: layouts of register tiles, shared tiles, copies
+ *   lower_limits.c     what the target lacks, refused with the way out
+ *   lower_plan*.c      layouts of register tiles, shared tiles, copies
  *   lower_stmt.c …     statements, loops, unrolling; lower_when.c: short ifs as predicates
  *   lower_value*.c     scalars: a graph of values, each computed once and as far out of the loops
  *     as it can be

@@ -1,5 +1,5 @@
-/* Tile expressions over what a thread has for itself: a value an element, row-major. Nothing is
- * emitted for elementwise ops until someone asks for an element (lower_value.h). */
+/* Tile expressions that each thread has for itself: one value for each element, row-major.
+ * Elementwise ops are emitted when an element is used (lower_value.h). */
 #include "lower/lower_element.h"
 
 #include "lower/lower_flow.h"

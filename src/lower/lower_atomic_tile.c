@@ -1,8 +1,8 @@
-/* Atomics on the elements of a tile: each element once, whoever holds it; what lies outside is left
- * alone.
+/* Atomics on the elements of a tile: one for each element, even if several threads hold it; none for
+ * elements outside.
  *
- * Sums that nobody wants the old values of go in vectors where the target has them: f32 from sm_90
- * on up to 16 bytes, f16 in pairs.
+ * If the old values are not used, sums go in vectors where the target has them: from sm_90 on up to
+ * 16 bytes of f32, and pairs of f16.
  */
 #include "lower/lower_emit.h"
 #include "lower/lower_memory_own.h"
@@ -200,7 +200,7 @@ static void act_on_all(struct walk *w, struct ptx_operand *old)
     note(w, how, 1, emitted);
 }
 
-/* The old values are with the first holders: through scratch memory to all who want them. */
+/* The first holders have the old values. They go through scratch memory to all threads that use them. */
 static struct regtile spread(struct walk *w, const struct regtile *old, const struct layout *wanted)
 {
     struct lower *l = w->l;

@@ -123,7 +123,7 @@ static const struct value *lane_decides(struct lower *l, const struct lane_map *
 static struct ptx_operand travelling(struct lower *l, const struct regtile *t,
                                      const struct convert_shuffles *s, int32_t reg)
 {
-    int32_t e[4]; /* what nobody has comes from anywhere */
+    int32_t e[4]; /* an element that no thread holds has an arbitrary source */
     if (tile_per_word(t->dtype) == 1)
         return t->word[reg >= 0 && reg < t->elements ? reg : 0];
     for (int p = 0; p < 1 << s->pack_bits; p++) {

@@ -18,9 +18,9 @@ void dot_choose_chunk(struct lower *l, struct dot_plan *p);
  * alive for several steps; those across it are read a step ahead of their use. */
 bool dot_goes_by_columns(const struct dot_plan *p, enum dtype factor);
 
-/* About how many instructions the products in a list of statements are, those of inner loops once,
- * for whoever thinks of repeating it: a loop of more than some 8000 no longer fits the instruction
- * cache. */
+/* Returns an estimate of the instructions of products in a list of statements, those of inner loops
+ * counted once. It decides whether a body is repeated: a loop of more than about 8000 instructions
+ * does not fit the instruction cache. */
 int64_t dot_instructions_in(struct lower *l, const struct stmt *first);
 
 /* acc += a · b, in acc's registers; acc is in plan->c. */

@@ -502,7 +502,7 @@ static void order_with_tiles(struct lower *l, const struct expr *access, bool wr
         sync_view(l, access, NULL, write);
 }
 
-/* What stands for an element beyond the edge: `else` or zero. */
+/* Returns the values of elements beyond the edge: `else` or zero. */
 static const struct value **otherwise_of(struct lower *l, const struct expr *e, int64_t elements)
 {
     const struct value **v = arena_array(l->arena, const struct value *, elements);

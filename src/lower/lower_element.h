@@ -70,8 +70,8 @@ struct guard guard_of_lazy(struct lower *l);
  * NULL: load it. */
 const struct value *recent_find(struct lower *l, const char *name, enum ptx_mod type,
                                 const struct value *address);
-/* A load just emitted, of one element of `size` bytes; `constant`: nobody writes there. It may be
- * joined with others. */
+/* A load just emitted, of one element of `size` bytes; `constant`: the kernel does not write
+ * there. It may be joined with others. */
 void recent_add(struct lower *l, const char *name, enum ptx_mod type, int size, bool constant,
                 const struct value *address, struct ptx_operand at, struct ptx_instruction *ins,
                 const struct value *v);

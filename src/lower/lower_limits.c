@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* --- what stands in the program: types, blocks --- */
+/* --- types, blocks --- */
 
 static void refuse_byte_floats(void *user, struct expr **at)
 {

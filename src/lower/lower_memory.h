@@ -35,7 +35,7 @@ struct place place_of(struct lower *l, const struct expr *access);
 /* A slice or gather of a view or shared tile, element by element as a lane sees it in a layout
  * of the access's type. For atomics, and for whatever has no vectors. */
 struct places *places_open(struct lower *l, const struct expr *access, const struct layout *layout);
-/* Address in bytes of what register `reg` stands for (i64; of a shared tile i32), and when it is
+/* Address in bytes of the element of register `reg` (i64; of a shared tile i32), and when it is
  * there: within the tile's extents, the axes' edges, and not a copy of another register's
  * (`copy`: skip it). NULL: always. The first-holder test is not in it. */
 struct element_place {

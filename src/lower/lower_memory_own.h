@@ -155,7 +155,7 @@ struct scratch {
 struct loop_mark {
     int64_t barriers; /* that had been at its head; what may not have come is not counted */
     size_t scratches; /* taken before it */
-    bool jumps;       /* has `continue`: what stands behind that may be passed by */
+    bool jumps;       /* has `continue`: statements after it may be skipped */
 };
 
 /* An access that was noted, and others of the same place. */

@@ -11,7 +11,7 @@
 struct preference {
     const struct layout *layout; /* NULL: none */
     bool firm;
-    bool own; /* it is that of the expression itself: nobody else wants it so */
+    bool own; /* the expression's own; no other use asks for it */
 };
 
 struct vote {
@@ -107,7 +107,7 @@ const struct layout *plan_coalesced(struct lower *l, const struct expr *e,
                                     const struct expr *target);
 const struct layout *plan_transposed(struct lower *l, const struct layout *layout, int rank);
 
-/* --- lower_plan_walk.c: who wants what in which layout --- */
+/* --- lower_plan_walk.c: the layouts that uses of tiles ask for --- */
 /* Goes through all statements as they will be lowered, and tells of each register tile and each
  * shared tile that is read in which layout it is wanted; of stores to shared tiles, in which
  * layout the value comes. */

@@ -203,7 +203,7 @@ static void make_wishes(struct lower *l, struct planned_shared *t, int lead, str
 
 /* --- Choosing --- */
 
-/* Needs that nobody can meet are given up: such a copy is then made by plain loads and stores. */
+/* Gives up needs that no layout meets: such a copy is then made by plain loads and stores. */
 static bool choose(struct lower *l, struct wishes *w, struct layout *copy,
                    struct shared_choice *choice)
 {

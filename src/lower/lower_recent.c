@@ -69,8 +69,8 @@ static bool is_quiet(const struct ptx_instruction *ins)
     }
 }
 
-/* Of an instruction that is not quiet: does what nobody writes stay known? Not behind branches,
- * where a load might have an address of no use. */
+/* Returns whether loads from read-only memory survive this instruction, which is not quiet. They do not
+ * survive branches, after which a load might have an invalid address. */
 static bool keeps_constants(const struct ptx_instruction *ins)
 {
     return ins->op == PTX_ST || ins->op == PTX_BAR || ins->op == PTX_BARRIER;

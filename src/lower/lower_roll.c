@@ -246,7 +246,7 @@ static struct stmt *loop_over(struct roll *r, struct sym *e, int64_t extent, str
     return loop;
 }
 
-/* The scope that stands for target = value. */
+/* Returns the scope that replaces target = value. */
 static struct stmt *rolled(struct lower *l, const struct stmt *s, struct expr *target,
                            const struct type *to)
 {

@@ -1,10 +1,10 @@
-/* Scans: what stands before each element along an axis, combined.
+/* Scans: each element combined with those before it along an axis.
  *
  * The digits of the layout that move the axis are taken in the order of how far they move it. At
  * each, blocks of elements become larger blocks: registers one after the other, lanes by shuffles
  * in as many steps as there are bits (Hillis, Steele 1986), warps through shared memory. Each level
- * leaves, for each block, a carry: what stands before it in the larger block. In the end carries
- * are handed down, from the largest blocks to elements. The order of combining is always the same.
+ * leaves, for each block, a carry: the elements before it in the larger block, combined. In the end
+ * carries are handed down, from the largest blocks to elements. The order of combining is always the same.
  */
 #include "lower/lower_tile_own.h"
 
@@ -31,7 +31,7 @@ struct scan {
     int32_t registers;
     struct scan_digit digit[LAYOUT_DIGITS];
     struct ptx_operand *total; /* of the blocks so far */
-    /* Elements; after the first level, unless exclusive, with what stands before them there. */
+    /* Elements; after the first level, unless exclusive, combined with those before them in it. */
     struct ptx_operand *local;
     struct scan_level level[LAYOUT_DIGITS];
     int levels;

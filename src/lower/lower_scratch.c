@@ -157,7 +157,7 @@ static int64_t aligned(int64_t offset)
     return (offset + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* The lowest place from `from` on; clean: that nobody is at work in. */
+/* Returns the lowest free place below the limit; -1: there is none. clean: the place is not dirty. */
 static int64_t lowest(const struct memory *m, int64_t bytes, int64_t limit, bool clean)
 {
     int64_t at = 0, until = 0;
@@ -172,7 +172,7 @@ static int64_t lowest(const struct memory *m, int64_t bytes, int64_t limit, bool
     return -1;
 }
 
-/* Behind all that is taken. */
+/* Returns the lowest free place, without a limit. */
 static int64_t behind(const struct memory *m, int64_t bytes)
 {
     int64_t at = 0, until = 0;

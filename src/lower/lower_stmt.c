@@ -595,6 +595,6 @@ void body_emit(struct lower *l, const struct stmt *first)
     for (const struct stmt *s = first; s && !l->failed; s = s->next) {
         statement_emit(l, s);
         if (is_escape(s))
-            return; /* nobody comes to what is behind it */
+            return; /* statements after it are unreachable */
     }
 }

@@ -1,4 +1,4 @@
-/* Tile expressions, evaluated on demand: who wants a tile says in which layout.
+/* Tile expressions, evaluated on demand: the use of a tile names the layout.
  *
  * An elementwise op asks its operands for the layout of its result, without the axes that they do
  * not have: an operand that is broadcast is computed once for all the registers that read it. So a

@@ -101,7 +101,7 @@ void value_learn(struct lower *l, const struct value *leaf, int64_t divisor, int
  * an immediate. */
 struct ptx_operand value_operand(struct lower *l, const struct value *v);
 struct ptx_operand value_register(struct lower *l, const struct value *v); /* never an immediate */
-/* In a new register that nobody else has. */
+/* Copies the value to a new register. */
 struct ptx_operand value_copy(struct lower *l, const struct value *v);
 /* Into a register that exists already. */
 void value_into(struct lower *l, const struct value *v, struct ptx_operand reg);
