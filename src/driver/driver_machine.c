@@ -166,6 +166,7 @@ static void trust_memory(void)
     for (const struct driver_memory *m = driver_memory_next(NULL); m; m = driver_memory_next(m))
         if (!m->freed_by)
             sim_host(machine.sim, m->address, 0);
+    sim_trust_heap(machine.sim);
 }
 
 static bool add_workspace(struct driver_launched *l)

@@ -256,6 +256,14 @@ static int make_at(enum driver_memory_type type, size_t bytes, uint64_t *address
     return result;
 }
 
+/* Takes memory out of the machine, whose checks note that. */
+static int leave_machine(void *user)
+{
+    const struct driver_memory *m = user;
+    sim_release(driver_machine(), m->address);
+    return DRIVER_SUCCESS;
+}
+
 int driver_memory_end(struct driver_memory *m)
 {
     bool again = m->freed_by && m->freed.count;
@@ -268,7 +276,9 @@ int driver_memory_end(struct driver_memory *m)
     }
     driver_trace("%s", m->name);
     driver_guard_forget(m);
-    sim_release(driver_machine(), m->address);
+    int result = driver_guard(leave_machine, m);
+    if (result != DRIVER_SUCCESS)
+        return result;
     if (m->type == DRIVER_PINNED_MEMORY || m->type == DRIVER_MANAGED_MEMORY)
         munmap(m->host, m->bytes);
     if (m->of_graph)

@@ -33,6 +33,8 @@ void sim_hold(struct sim *sim, uint64_t address, const void *data, size_t bytes,
 void sim_hold_structs(struct sim *sim, uint64_t address);
 /* Makes all bytes of the memory count as never written. */
 void sim_forget(struct sim *sim, uint64_t address);
+/* Makes memory of the programs' malloc count as initialised. */
+void sim_trust_heap(struct sim *sim);
 /* Frees memory from sim_allocate, or forgets the caller's memory: from now on an access to it is a
  * fault. */
 void sim_release(struct sim *sim, uint64_t address);

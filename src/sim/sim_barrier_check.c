@@ -263,6 +263,23 @@ static void lanes_skipped(struct sim_barrier_check *c, struct gathering *g, uint
     sim_report_add(c->report, &f);
 }
 
+/* Reports an instruction such as mma that only some lanes of a warp execute. */
+static void lanes_missing(struct sim_barrier_check *c, const struct watched_block *b,
+                          const struct sim_sync_event *e)
+{
+    int first = e->at.warp * SIM_LANES, threads = b->threads - first;
+    if (threads < SIM_LANES && e->mask == (UINT32_C(1) << threads) - 1)
+        found(c, SIM_FOUND_WARP_SYNC, &e->at, e->mask, NULL, 0,
+              "all 32 lanes of a warp must execute %s, and the block has only %d threads in this "
+              "warp; round the block up to a multiple of 32",
+              ptx_ops[e->at.ins->op].name, threads);
+    else
+        found(c, SIM_FOUND_WARP_SYNC, &e->at, e->mask, NULL, 0,
+              "all 32 lanes of a warp must execute %s, and only lanes 0x%08x do: the others go "
+              "on without it, or have left the kernel",
+              ptx_ops[e->at.ins->op].name, e->mask);
+}
+
 static void exits(struct sim_barrier_check *c, struct watched_block *b,
                   const struct sim_sync_event *e)
 {
@@ -289,7 +306,9 @@ static bool sync_told(void *user, const struct sim_sync_event *e)
     case SIM_WARP_SYNC:
         if (e->reported)
             *e->reported = true;
-        if (e->mask & ~e->members)
+        if (e->aligned)
+            lanes_missing(c, b, e);
+        else if (e->mask & ~e->members)
             found(c, SIM_FOUND_WARP_SYNC, &e->at, e->mask & ~e->members, NULL, 0,
                   "lanes 0x%08x are not in the mask 0x%08x that they give", e->mask & ~e->members,
                   e->members);

@@ -151,6 +151,28 @@ static uint64_t heap_share(uint64_t bytes)
     return (bytes + 15) / 16 * 16 + 16;
 }
 
+/* Tells the checks of memory from malloc, which is not initialised. If they do not hear of this block,
+ * they do not hear what it writes, so its memory counts as initialised. */
+static void tell_malloc(const struct sim_warp *w, uint64_t number)
+{
+    struct sim *sim = w->sim;
+    struct sim_allocation *a = &sim->allocations.data[number];
+    const struct sim_allocation_event event = {.space = SIM_GLOBAL,
+                                               .address = sim_address_of(number, 0),
+                                               .bytes = a->size,
+                                               .name = a->name,
+                                               .structs = true};
+    a->structs = true;
+    a->initialised = !w->observed || w->block->unheard;
+    if (a->initialised)
+        return;
+    sim_settle(sim);
+    for (struct sim_observer *o = sim->observers; o; o = o->next)
+        if (o->allocated && o->wrote && (!o->only || sim_hears(o, w)))
+            o->allocated(o->user, &event);
+    a->told = true;
+}
+
 static bool run_malloc(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     struct sim *sim = w->sim;
@@ -162,8 +184,7 @@ static bool run_malloc(struct sim_warp *w, const struct sim_op *op, uint32_t mas
         if (bytes <= sim->heap && sim->heap_used + heap_share(bytes) <= sim->heap)
             number = sim_new_allocation(sim, bytes, "malloc");
         if (number) {
-            sim->allocations.data[number].structs = true;
-            sim->allocations.data[number].initialised = true; /* for the checks of later launches */
+            tell_malloc(w, number);
             sim->heap_used += heap_share(bytes);
             sim->heap_bytes += bytes + LEAST_KEPT;
         }

@@ -153,7 +153,8 @@ enum sim_sync {
      * before the machine checks id and count, and stops if they are impossible. */
     SIM_BARRIER_ARRIVE,
     SIM_BARRIER_LEAVE, /* lanes of `mask` pass the barrier */
-    /* bar.warp.sync, shfl.sync …: `members` are in step; only bar.warp.sync orders memory. */
+    /* bar.warp.sync, shfl.sync …: `members` are in step; only bar.warp.sync orders memory. If
+     * mma, ldmatrix … are executed by a part of the warp, `mask`: aligned, and members is all lanes. */
     SIM_WARP_SYNC,
     SIM_FENCE,       /* fence, membar: order, scope */
     SIM_PROXY_FENCE, /* fence.proxy.async */
@@ -183,7 +184,7 @@ struct sim_sync_event {
     int id;                /* number of a barrier, 0 to 15 */
     int expected;          /* threads of a barrier; -1: all of the block */
     int64_t generation;    /* how often the barrier was complete before */
-    bool aligned, reduces; /* .aligned; bar.red */
+    bool aligned, reduces; /* .aligned (SIM_WARP_SYNC: and lanes are missing); bar.red */
     bool waits;            /* SIM_BARRIER_ARRIVE: the lanes wait (all but bar.arrive) */
     bool orders; /* SIM_WARP_SYNC: bar.warp.sync, which orders memory; shfl.sync … do not */
     enum sim_order order;

@@ -27,7 +27,7 @@
     X(BARRIER_COUNT, "barrier-count", true, "an impossible count of threads")                      \
     X(MIXED, "barrier-mixed", true, "a barrier used in two ways at once")                          \
     X(BARRIER_ID, "barrier-id", true, "a barrier that does not exist")                             \
-    X(WARP_SYNC, "warp-sync", true, "an impossible mask of lanes")                                 \
+    X(WARP_SYNC, "warp-sync", true, "an impossible mask of lanes, or missing lanes")               \
     X(MBARRIER, "mbarrier", true, "an mbarrier used against its rules")                            \
     X(EXITED, "exited-thread", true, "a barrier that waits for threads that left")                 \
     X(DEADLOCK, "deadlock", true, "no thread can go on")                                           \

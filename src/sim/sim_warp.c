@@ -659,10 +659,20 @@ bool sim_proceed(struct sim_warp *w, const struct sim_op *op, uint32_t mask, uin
     return false;
 }
 
+/* Tells observers that lanes of the warp will never execute an instruction that all 32 must execute:
+ * they have exited, or the block has no threads for them. */
+static bool tell_missing(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    struct sim_sync_event event = {
+        .kind = SIM_WARP_SYNC, .mask = mask, .members = UINT32_MAX, .aligned = true};
+    sim_place_of(w, op, &event.at);
+    return sim_tell_sync(w, &event);
+}
+
 bool sim_gather_all(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     if (!(w->alive & ~mask))
-        return true;
+        return mask == UINT32_MAX || !w->observed || tell_missing(w, op, mask);
     struct sim_path *p = split(w, op, mask);
     p->wait = SIM_WAIT_LANES;
     p->members = w->alive & ~mask;
