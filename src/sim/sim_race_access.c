@@ -30,27 +30,17 @@ static inline size_t answered(struct race_try *t, uint64_t address, size_t count
 static void part_of_word(struct race_try *t, struct race_cell *cell, uint64_t word, int first,
                          int last)
 {
-    if (!(cell->write & RACE_SPLIT)) {
-        uint32_t made = race_split_new(t->r, t->pool, *cell);
-        *cell = (struct race_cell){RACE_SPLIT | made, 0};
-    }
-    uint32_t split = cell->write & ~RACE_SPLIT;
     for (int b = first; b <= last; b++) {
-        struct race_cell one = t->pool->splits[split][b];
+        struct race_cell one = race_byte_of(t->pool, *cell, b);
         race_one_cell(t, &one, word + (uint64_t)b, 1);
-        t->pool->splits[split][b] = one;
+        race_byte_set(t->r, t->pool, cell, b, one);
     }
-    const struct race_cell *s = t->pool->splits[split];
-    for (int b = 1; b < 4; b++)
-        if (s[b].write != s[0].write || s[b].others != s[0].others)
-            return;
-    *cell = s[0];
-    race_split_free(t->pool, split);
+    race_word_join(t->pool, cell);
 }
 
 static void slow_word(struct race_try *t, struct race_cell *cell, uint64_t word)
 {
-    if (cell->write & RACE_SPLIT)
+    if (race_is_split(*cell))
         part_of_word(t, cell, word, 0, 3);
     else
         race_one_cell(t, cell, word, 4);
@@ -242,6 +232,16 @@ void race_ranges(struct race_try *t)
 
 /* --- an access --- */
 
+static uint64_t lowest_of(const struct sim_access *a)
+{
+    uint64_t lowest = UINT64_MAX;
+    for (uint32_t m = a->mask; m; m &= m - 1) {
+        uint64_t address = a->address[__builtin_ctz(m)];
+        lowest = address < lowest ? address : lowest;
+    }
+    return lowest;
+}
+
 void race_set_pattern(struct race_record *self, const struct sim_access *a)
 {
     int first = __builtin_ctz(a->mask);
@@ -251,8 +251,10 @@ void race_set_pattern(struct race_record *self, const struct sim_access *a)
     self->whole_warp = a->matrix != SIM_LANEWISE;
     self->pattern = RACE_LISTED;
     self->address = address[first];
-    if (self->whole_warp)
+    if (self->whole_warp) {
+        self->address = lowest_of(a);
         return;
+    }
     if (a->pattern != SIM_UNSORTED) {
         self->pattern = a->pattern == SIM_LINEAR   ? RACE_LINEAR
                         : a->pattern == SIM_HALVES ? RACE_HALVES
@@ -277,8 +279,10 @@ void race_set_pattern(struct race_record *self, const struct sim_access *a)
             uint64_t l = (uint64_t)__builtin_ctz(m);
             wrong |= address[l] ^ (base + l * stride);
         }
-    if (wrong || (stride && stride < self->bytes) || stride > INT32_MAX)
+    if (wrong || (stride && stride < self->bytes) || stride > INT32_MAX) {
+        self->address = lowest_of(a);
         return;
+    }
     self->pattern = stride ? RACE_LINEAR : RACE_UNIFORM;
     self->stride = (uint32_t)stride;
     self->address = base;
@@ -331,9 +335,7 @@ static uint32_t write_of_byte(struct race_try *t, uint64_t byte)
 {
     size_t there;
     const struct race_cell *cell = cells_at(t, byte & ~(uint64_t)3, &there);
-    if (!(cell->write & RACE_SPLIT))
-        return cell->write;
-    return t->pool->splits[cell->write & ~RACE_SPLIT][byte & 3].write;
+    return race_byte_of(t->pool, *cell, (int)(byte & 3)).write;
 }
 
 bool race_wrote_last(struct race_try *t, uint64_t address, uint32_t record, race_time epoch)

@@ -10,14 +10,23 @@ enum result { KNOWN_TO_ALL, ORDERED, STRONG, RACED };
 
 /* --- order --- */
 
+/* Returns true if the lanes of a record with a list have these addresses. */
+static bool lists_these(const struct race_pool *p, const struct race_record *record,
+                        const uint64_t *addresses)
+{
+    uint32_t m = record->mask;
+    while (m && race_listed_address(p, record, __builtin_ctz(m)) == addresses[__builtin_ctz(m)])
+        m &= m - 1;
+    return !m;
+}
+
 static bool same_addresses(const struct race_try *t, const struct race_record *old)
 {
     const struct race_record *self = &t->self;
     return old->pattern == self->pattern && old->address == self->address &&
            old->stride == self->stride && old->apart == self->apart && old->bytes == self->bytes &&
            old->mask == self->mask && old->whole_warp == self->whole_warp &&
-           (old->pattern != RACE_LISTED ||
-            memcmp(t->pool->lists[old->list], t->a->address, sizeof t->a->address) == 0);
+           (old->pattern != RACE_LISTED || lists_these(t->pool, old, t->a->address));
 }
 
 bool race_known_to_all(const struct race_try *t, const struct race_record *old)
@@ -77,9 +86,8 @@ static uint32_t unknown_to(const struct race_try *t, int lane, const struct race
     lanes &= ~unknown;
     if (!old->landed)
         return unknown | unknown_at(t, lane, old, lanes, old->epoch);
-    const uint64_t *epochs = t->pool->lists[old->landed];
     for (uint32_t m = lanes; m; m &= m - 1)
-        unknown |= unknown_at(t, lane, old, m & -m, (race_time)epochs[__builtin_ctz(m)]);
+        unknown |= unknown_at(t, lane, old, m & -m, race_landed_at(t->pool, old, __builtin_ctz(m)));
     return unknown;
 }
 
@@ -273,6 +281,16 @@ static int longest(const struct race_pool *p, uint32_t list)
     return p->nodes[list].has_writes || p->node_used > MANY_NODES ? LONG_LIST : LONG_READS;
 }
 
+/* Returns true if the lanes of `old` have the same addresses in both. */
+static bool same_lists(const struct race_pool *p, const struct race_record *later,
+                       const struct race_record *old)
+{
+    uint64_t addresses[SIM_LANES];
+    for (int l = 0; l < SIM_LANES; l++)
+        addresses[l] = race_listed_address(p, later, l);
+    return lists_these(p, old, addresses);
+}
+
 /* Returns true if `later` can replace `old`, an access of the same lanes: every access that is
  * not ordered after old is not ordered after `later` either, and `later` excuses no more
  * accesses. */
@@ -288,8 +306,7 @@ static bool replaces(const struct race_pool *p, const struct race_record *later,
            later->stride == old->stride && later->apart == old->apart &&
            later->bytes == old->bytes && !(old->mask & ~later->mask) &&
            later->whole_warp == old->whole_warp &&
-           (later->pattern != RACE_LISTED ||
-            memcmp(p->lists[later->list], p->lists[old->list], sizeof *p->lists) == 0);
+           (later->pattern != RACE_LISTED || same_lists(p, later, old));
 }
 
 /* Nodes of a list, newest first, with a chain for the nodes of each warp. */

@@ -91,7 +91,7 @@ struct race_record {
     uint32_t pending; /* lanes that have not waited for their asynchronous copy */
     uint32_t passed;  /* barriers */
     uint32_t stride;
-    uint32_t list; /* of addresses, 0: none */
+    uint32_t list; /* of addresses from `address`, the lowest, on; 0: none */
     /* List of the lanes' epochs, if they waited for their copies at different times; 0: all
      * lanes have `epoch`. */
     uint32_t landed;
@@ -99,9 +99,10 @@ struct race_record {
     uint8_t kind, order, scope, pattern;
     bool whole_warp : 1; /* ldmatrix: each row is read by all lanes */
     bool async : 1;
+    bool mark : 1;
+    uint8_t width;  /* bits of an address in `list` */
     uint8_t more;   /* warps after `id` that made this access to the rows after its own */
     int8_t by_lane; /* of an agent's access: the lane that issued it; -1: all */
-    bool mark;
 };
 
 /* A set of accesses as a list that shares its tail: reads since the last write, and all accesses
@@ -116,29 +117,36 @@ struct race_node {
     bool mark;
 };
 
-/* The history of 4 bytes: the last write and `others`. If the bytes have different histories,
- * `write` is RACE_SPLIT | the number of four cells. */
+/* The history of 4 bytes: the last write and `others`. Each of them, if the bytes have different
+ * ones, is RACE_SPLIT | the number of the four bytes' ones. */
 #define RACE_SPLIT 0x80000000u
 struct race_cell {
     uint32_t write, others;
 };
+static inline bool race_is_split(struct race_cell cell)
+{
+    return (cell.write | cell.others) & RACE_SPLIT;
+}
 
 /* Tables to find records that the next warp continues, and lists that are made again. */
 enum { RACE_RUNS = 64, RACE_LISTS = 256 };
+
+/* Widths of the numbers in a list: up to 32 bits, or 64. */
+enum { RACE_WIDE = 64, RACE_WIDTHS = RACE_WIDE + 1 };
 
 /* The records and lists that the cells of one piece of memory name. Those that no cell names any
  * more are collected now and then. */
 struct race_pool {
     struct race_record *records;
     struct race_node *nodes;
-    struct race_cell (*splits)[4];
-    uint64_t (*lists)[SIM_LANES];
+    uint32_t (*splits)[4];
+    uint32_t *lists; /* A list with a number of N bits for each lane has N words. */
     /* For each kind: the numbers given out so far, the room, the head of the free list, the
      * number in use. */
     uint32_t record_count, record_room, record_free, record_used;
     uint32_t node_count, node_room, node_free, node_used;
     uint32_t split_count, split_room, split_free;
-    uint32_t list_count, list_room, list_free;
+    uint32_t list_count, list_room, list_free[RACE_WIDTHS]; /* by bits of a number */
     uint32_t record_limit, node_limit; /* number in use at which unnamed ones are collected */
 };
 
@@ -382,8 +390,12 @@ uint32_t race_node_new(struct sim_races *r, struct race_pool *p, uint32_t record
  * another. */
 void race_record_landed(struct sim_races *r, struct race_pool *p, uint32_t record, uint32_t lanes,
                         race_time epoch);
-uint32_t race_split_new(struct sim_races *r, struct race_pool *p, struct race_cell all);
-void race_split_free(struct race_pool *p, uint32_t split);
+/* Returns the history of a byte of a word. */
+struct race_cell race_byte_of(const struct race_pool *p, struct race_cell word, int byte);
+void race_byte_set(struct sim_races *r, struct race_pool *p, struct race_cell *word, int byte,
+                   struct race_cell history);
+/* Joins what all bytes of a word have in common. */
+void race_word_join(struct race_pool *p, struct race_cell *word);
 void race_pool_free(struct sim_races *r, struct race_pool *p);
 /* Returns an empty pool with room. */
 struct race_pool race_pool_take(struct sim_races *r);
@@ -395,6 +407,10 @@ struct race_page *race_page_of(struct sim_races *r, uint64_t address);
 /* Gives a page a cell for each word. */
 void race_page_refine(struct sim_races *r, struct race_page *page);
 void race_pages_free(struct sim_races *r);
+/* Return a lane's address, of a record with a list, and a lane's epoch, of one whose lanes landed at
+ * different times. */
+uint64_t race_listed_address(const struct race_pool *p, const struct race_record *record, int lane);
+race_time race_landed_at(const struct race_pool *p, const struct race_record *record, int lane);
 /* Returns the lanes of the record that access the byte. */
 uint32_t race_lanes_at(const struct race_pool *p, const struct race_record *record, uint64_t byte,
                        const uint64_t *addresses);

@@ -7,27 +7,94 @@ enum { FIRST_LIMIT = 4096 };
 
 /* --- arrays with a free list --- */
 
-static uint32_t list_new(struct sim_races *r, struct race_pool *p, const uint64_t *addresses)
+/* Returns a list of `width` words, which are not set. */
+static uint32_t list_new(struct sim_races *r, struct race_pool *p, int width)
 {
-    uint32_t list = p->list_free;
+    uint32_t list = p->list_free[width];
     if (list) {
-        p->list_free = (uint32_t)p->lists[list][0];
-    } else {
-        p->list_count += !p->list_count; /* 0 means none */
-        if (p->list_count >= p->list_room)
-            RACE_GROW(r, p->lists, p->list_room, 16);
-        list = p->list_count++;
+        p->list_free[width] = p->lists[list];
+        return list;
     }
-    memcpy(p->lists[list], addresses, sizeof p->lists[list]);
+    p->list_count += !p->list_count; /* 0 means none */
+    while (p->list_count + (uint32_t)width >= p->list_room)
+        RACE_GROW(r, p->lists, p->list_room, 1024);
+    list = p->list_count;
+    p->list_count += (uint32_t)width;
     return list;
 }
 
-static void list_drop(struct race_pool *p, uint32_t list)
+static void list_drop(struct race_pool *p, uint32_t list, int width)
 {
     if (!list)
         return;
-    p->lists[list][0] = p->list_free;
-    p->list_free = list;
+    p->lists[list] = p->list_free[width];
+    p->list_free[width] = list;
+}
+
+/* Returns the number of a lane. The array has a word after each list. */
+static uint64_t list_get(const uint32_t *list, int width, int lane)
+{
+    if (width == RACE_WIDE)
+        return list[2 * lane] | (uint64_t)list[2 * lane + 1] << 32;
+    int bit = width * lane;
+    uint64_t two = list[bit / 32] | (uint64_t)list[bit / 32 + 1] << 32;
+    return two >> bit % 32 & ((UINT64_C(1) << width) - 1);
+}
+
+/* Sets the numbers of all lanes. */
+static void list_set(uint32_t *list, int width, const uint64_t *numbers)
+{
+    uint64_t word = 0;
+    if (width == RACE_WIDE)
+        for (int l = 0; l < SIM_LANES; l++, list += 2) {
+            list[0] = (uint32_t)numbers[l];
+            list[1] = (uint32_t)(numbers[l] >> 32);
+        }
+    for (int l = 0, bits = 0; width < RACE_WIDE && l < SIM_LANES; l++) {
+        word |= numbers[l] << bits;
+        bits += width;
+        if (bits >= 32) {
+            *list++ = (uint32_t)word;
+            word >>= 32;
+            bits -= 32;
+        }
+    }
+}
+
+/* Returns the unit of a record's addresses, as a shift: the access's bytes if all are multiples. */
+static int unit_of(const struct race_record *record)
+{
+    return record->width == RACE_WIDE || record->bytes & (record->bytes - 1)
+               ? 0
+               : __builtin_ctz(record->bytes);
+}
+
+static void list_addresses(struct sim_races *r, struct race_pool *p, uint32_t number,
+                           const uint64_t *addresses)
+{
+    struct race_record *record = &p->records[number];
+    const int unit = unit_of(record);
+    uint64_t from[SIM_LANES] = {0}, all = 0;
+    for (uint32_t m = record->mask; m; m &= m - 1) {
+        from[__builtin_ctz(m)] = addresses[__builtin_ctz(m)] - record->address;
+        all |= from[__builtin_ctz(m)];
+    }
+    if (all & (((uint64_t)1 << unit) - 1) || all >> unit > UINT32_MAX) {
+        record->width = RACE_WIDE;
+    } else {
+        record->width = (uint8_t)(all >> unit ? 64 - __builtin_clzll(all >> unit) : 1);
+        for (int l = 0; l < SIM_LANES; l++)
+            from[l] >>= unit;
+    }
+    const uint32_t list = list_new(r, p, record->width);
+    record->list = list;
+    list_set(&p->lists[list], record->width, from);
+}
+
+uint64_t race_listed_address(const struct race_pool *p, const struct race_record *record, int lane)
+{
+    return record->address +
+           (list_get(&p->lists[record->list], record->width, lane) << unit_of(record));
 }
 
 uint32_t race_record_new(struct sim_races *r, struct race_pool *p, const struct race_record *from,
@@ -45,20 +112,26 @@ uint32_t race_record_new(struct sim_races *r, struct race_pool *p, const struct 
     p->record_used++;
     p->records[record] = *from;
     if (from->pattern == RACE_LISTED)
-        p->records[record].list = list_new(r, p, addresses);
+        list_addresses(r, p, record, addresses);
     return record;
 }
 
+/* Lists of epochs have a word for each lane. */
 void race_record_landed(struct sim_races *r, struct race_pool *p, uint32_t record, uint32_t lanes,
                         race_time epoch)
 {
-    static const uint64_t never[SIM_LANES];
     if (!p->records[record].landed) {
-        uint32_t list = list_new(r, p, never);
+        uint32_t list = list_new(r, p, SIM_LANES);
         p->records[record].landed = list;
+        memset(&p->lists[list], 0, SIM_LANES * sizeof *p->lists);
     }
     for (uint32_t m = lanes; m; m &= m - 1)
-        p->lists[p->records[record].landed][__builtin_ctz(m)] = epoch;
+        p->lists[p->records[record].landed + (uint32_t)__builtin_ctz(m)] = epoch;
+}
+
+race_time race_landed_at(const struct race_pool *p, const struct race_record *record, int lane)
+{
+    return p->lists[record->landed + (uint32_t)lane];
 }
 
 static bool is_list(const struct race_pool *p, uint32_t list, uint32_t record, uint32_t next,
@@ -105,11 +178,11 @@ uint32_t race_node_new(struct sim_races *r, struct race_pool *p, uint32_t record
     return node;
 }
 
-uint32_t race_split_new(struct sim_races *r, struct race_pool *p, struct race_cell all)
+static uint32_t split_new(struct sim_races *r, struct race_pool *p, uint32_t all)
 {
     uint32_t split = p->split_free;
     if (split) {
-        p->split_free = p->splits[split][0].write;
+        p->split_free = p->splits[split][0];
     } else {
         p->split_count += !p->split_count;
         if (p->split_count >= p->split_room)
@@ -118,13 +191,52 @@ uint32_t race_split_new(struct sim_races *r, struct race_pool *p, struct race_ce
     }
     for (int i = 0; i < 4; i++)
         p->splits[split][i] = all;
-    return split;
+    return RACE_SPLIT | split;
 }
 
-void race_split_free(struct race_pool *p, uint32_t split)
+static uint32_t number_of(const struct race_pool *p, uint32_t word, int byte)
 {
-    p->splits[split][0].write = p->split_free;
+    return word & RACE_SPLIT ? p->splits[word & ~RACE_SPLIT][byte] : word;
+}
+
+struct race_cell race_byte_of(const struct race_pool *p, struct race_cell word, int byte)
+{
+    return (struct race_cell){number_of(p, word.write, byte), number_of(p, word.others, byte)};
+}
+
+static void set_number(struct sim_races *r, struct race_pool *p, uint32_t *word, int byte,
+                       uint32_t number)
+{
+    if (*word == number)
+        return;
+    if (!(*word & RACE_SPLIT))
+        *word = split_new(r, p, *word);
+    p->splits[*word & ~RACE_SPLIT][byte] = number;
+}
+
+void race_byte_set(struct sim_races *r, struct race_pool *p, struct race_cell *word, int byte,
+                   struct race_cell history)
+{
+    set_number(r, p, &word->write, byte, history.write);
+    set_number(r, p, &word->others, byte, history.others);
+}
+
+static void join(struct race_pool *p, uint32_t *word)
+{
+    if (!(*word & RACE_SPLIT))
+        return;
+    uint32_t split = *word & ~RACE_SPLIT, *byte = p->splits[split];
+    if (byte[0] != byte[1] || byte[0] != byte[2] || byte[0] != byte[3])
+        return;
+    *word = byte[0];
+    byte[0] = p->split_free;
     p->split_free = split;
+}
+
+void race_word_join(struct race_pool *p, struct race_cell *word)
+{
+    join(p, &word->write);
+    join(p, &word->others);
 }
 
 void race_pool_free(struct sim_races *r, struct race_pool *p)
@@ -151,16 +263,17 @@ void race_pool_leave(struct sim_races *r, struct race_pool *p)
     p = &r->spare;
     p->record_count = p->record_free = p->record_used = p->record_limit = 0;
     p->node_count = p->node_free = p->node_used = p->node_limit = 0;
-    p->split_count = p->split_free = p->list_count = p->list_free = 0;
+    p->split_count = p->split_free = p->list_count = 0;
+    memset(p->list_free, 0, sizeof p->list_free);
 }
 
 /* --- numbers that no cell names --- */
 
 static void mark_cell(struct race_pool *p, struct race_cell cell)
 {
-    if (cell.write & RACE_SPLIT) {
+    if (race_is_split(cell)) {
         for (int i = 0; i < 4; i++)
-            mark_cell(p, p->splits[cell.write & ~RACE_SPLIT][i]);
+            mark_cell(p, race_byte_of(p, cell, i));
         return;
     }
     if (cell.write)
@@ -198,8 +311,8 @@ static void sweep(struct race_pool *p)
     for (uint32_t i = 1; i < p->record_count; i++) {
         struct race_record *record = &p->records[i];
         if (!record->mark && record->kind) {
-            list_drop(p, record->list);
-            list_drop(p, record->landed);
+            list_drop(p, record->list, record->width);
+            list_drop(p, record->landed, SIM_LANES);
             *record = (struct race_record){.epoch = p->record_free};
             p->record_free = i;
             p->record_used--;
@@ -270,10 +383,13 @@ uint32_t race_lanes_at(const struct race_pool *p, const struct race_record *reco
         }
         return lanes & record->mask;
     }
-    if (!addresses)
-        addresses = p->lists[record->list];
-    for (int l = 0; l < SIM_LANES; l++)
-        if (record->mask >> l & 1 && byte - addresses[l] < record->bytes)
+    if (byte < record->address)
+        return 0;
+    for (int l = 0; l < SIM_LANES; l++) {
+        uint64_t address = addresses ? addresses[l] : race_listed_address(p, record, l);
+        if (byte - address < record->bytes)
             lanes |= (uint32_t)1 << l;
+    }
+    lanes &= record->mask;
     return record->whole_warp && lanes ? UINT32_MAX : lanes;
 }

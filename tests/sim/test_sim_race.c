@@ -222,6 +222,42 @@ static void rows_of_warps_in_one_read(void **state)
     assert_int_equal(report.first->access[0].lane, 0);
 }
 
+/* Makes a warp's access at listed addresses, without values. */
+static void scattered(int block, enum sim_kind kind, uint32_t mask, const uint64_t *address)
+{
+    struct sim_access a = {.at = feed_place(&f, block, 0),
+                           .space = SIM_GLOBAL,
+                           .kind = kind,
+                           .mask = mask,
+                           .bytes = 4};
+    memcpy(a.address, address, sizeof a.address);
+    f.line++;
+    f.observer->access(f.observer->user, &a);
+}
+
+/* Addresses are kept in as few bits as their distances need, up to 2^40 bytes, at any
+ * alignment: the address of each lane is found again. */
+static void lists_of_any_width(void **state)
+{
+    (void)state;
+    static const uint64_t apart[] = {
+        4, 6, 1 << 10, 1 << 20, (1 << 28) + 4, UINT64_C(1) << 34, (UINT64_C(1) << 40) + 8};
+    start(2, 32);
+    for (uint64_t i = 0; i < sizeof apart / sizeof *apart; i++) {
+        uint64_t to[SIM_LANES], from[SIM_LANES] = {0};
+        for (uint64_t l = 0; l < SIM_LANES; l++)
+            to[l] = G + (i << 48) + 7 * l % SIM_LANES * apart[i];
+        to[3] = 12; /* a lane that takes no part */
+        scattered(0, W, ~(uint32_t)8, to);
+        from[5] = to[4 + i] + 1;
+        scattered(1, R, 1 << 5, from);
+        assert_int_equal(report.last->kind, SIM_FOUND_RACE);
+        assert_int_equal(report.kept, i + 1);
+        assert_int_equal(report.last->access[0].lane, 4 + i);
+        assert_int_equal(report.last->access[0].address, to[4 + i]);
+    }
+}
+
 static void blocks_are_not_ordered(void **state)
 {
     (void)state;
@@ -796,6 +832,7 @@ int main(void)
         TEST(same_values_apart),
         TEST(rows_of_warps),
         TEST(rows_of_warps_in_one_read),
+        TEST(lists_of_any_width),
         TEST(blocks_are_not_ordered),
         TEST(release_and_acquire),
         TEST(release_without_acquire),
