@@ -31,9 +31,9 @@ bool is_app(const struct options *given)
 /* --- options --- */
 
 /* Options that have a meaning for programs. The libraries get the values of the first LIBRARY_OPTIONS. */
-static const char *const app_options[] = {"device",   "kernel",  "launch", "seed",    "step-limit",
-                                          "suppress", "limit",   "trace",  "threads", "json",
-                                          "strict",   "verbose", "stub",   "sarif",   "junit"};
+static const char *const app_options[] = {
+    "device",  "kernel", "launch", "seed",    "step-limit", "suppress", "limit", "trace",
+    "threads", "json",   "strict", "verbose", "stub",       "sarif",    "junit", "keep-going"};
 enum { LIBRARY_OPTIONS = 9, APP_OPTIONS = sizeof app_options / sizeof app_options[0] };
 
 static bool is_app_option(const char *name)
@@ -121,6 +121,8 @@ static bool write_settings(const char *folder, const struct options *given, bool
     }
     if (options_has(given, "stub"))
         append_text(&text, "stub=1\n");
+    if (options_has(given, "keep-going"))
+        append_text(&text, "keep-going=1\n");
     bool good = folder_write(folder, "settings", text, strlen(text));
     free(text);
     return good;

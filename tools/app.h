@@ -47,6 +47,13 @@ int app_print(const struct app_report *r, const char *lines);
         .help = "writes the findings as JUnit's XML"                                               \
     }
 
+#define OPTION_APP_KEEP_GOING                                                                      \
+    {                                                                                              \
+        .name = "keep-going",                                                                      \
+        .help = "after a launch of a program with a bad access, its calls succeed, and later\n"    \
+                "launches run"                                                                     \
+    }
+
 #define OPTION_APP_STUB                                                                            \
     {                                                                                              \
         .name = "stub", .help = "products of matrices by cuBLAS run on the host"                   \

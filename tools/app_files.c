@@ -190,6 +190,11 @@ static void put_result(const struct finding *f, void *user)
     json_exact(j, f->text, strlen(f->text));
     json_close(j, '}');
     put_locations(j, f, r->report->program);
+    int times;
+    const struct json_value *finding = json_member(f->value, "finding");
+    if (finding && (json_member_count(finding, "threads", &times) ||
+                    json_member_count(finding, "count", &times)))
+        json_put_integer(j, "occurrenceCount", times);
     json_close(j, '}');
 }
 

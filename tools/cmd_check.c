@@ -484,6 +484,7 @@ static const struct option_spec check_options[] = {
     OPTION_APP_LAUNCH,
     OPTION_APP_LIMIT,
     OPTION_APP_FILES,
+    OPTION_APP_KEEP_GOING,
     OPTION_APP_STUB,
     OPTION_APP_TRACE,
     OPTION_END,

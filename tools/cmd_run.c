@@ -608,6 +608,7 @@ static const struct option_spec run_options[] = {
     OPTIONS_COMPILER,
     OPTION_GROUP("Programs, after --"),
     OPTION_APP_LAUNCH,
+    OPTION_APP_KEEP_GOING,
     OPTION_APP_STUB,
     OPTION_END,
 };

@@ -120,6 +120,7 @@ static int read_settings(void *user)
     s->suppress = setting("suppress");
     const char *limit = setting("limit");
     s->limit = limit && strcmp(limit, "0") == 0 ? -1 : number_setting("limit");
+    s->keep_going = setting("keep-going");
     s->trace = setting("trace");
     s->stub = setting("stub");
     s->findings = findings ? fopen(findings, "a") : NULL;

@@ -79,6 +79,7 @@ struct driver_settings {
     int64_t step_limit;    /* most warp instructions of a launch; 0: the default */
     const char *suppress;  /* file of findings to let pass; NULL: none */
     int64_t limit;         /* warp instructions that are watched in full; 0: the default */
+    bool keep_going;       /* calls succeed after a launch with a bad access */
     bool stub;             /* other libraries may do their work on the host */
     const char *trace;     /* folder for --trace; NULL: none */
     FILE *findings;        /* lines of JSON; NULL: text to standard error */

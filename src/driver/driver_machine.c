@@ -229,7 +229,7 @@ static int judge(const struct driver_launched *l, enum sim_end end,
     driver_report_launch(&machine.report, before, l);
     if (k.kind && (!explained || end == SIM_UNKNOWN))
         driver_report_end(k.kind, sim_why(machine.sim), l);
-    int accesses = error_of_accesses(before);
+    int accesses = driver.settings.keep_going ? DRIVER_SUCCESS : error_of_accesses(before);
     int result = accesses != DRIVER_SUCCESS ? accesses
                  : machine.asserted         ? DRIVER_ASSERT
                                             : k.result;

@@ -54,8 +54,12 @@ static void
 found(struct sim_barrier_check *c, enum sim_found kind, const struct sim_place *a, uint32_t a_mask,
       const struct sim_place *b, uint32_t b_mask, const char *format, ...)
 {
-    if (sim_report_again(c->report, kind, a, b))
+    struct sim_finding *known = sim_report_again(c->report, kind, a, b);
+    int threads = __builtin_popcount(a_mask | b_mask);
+    if (known) {
+        known->threads += threads;
         return;
+    }
     va_list args;
     va_start(args, format);
     struct sim_finding f = {
@@ -72,6 +76,7 @@ found(struct sim_barrier_check *c, enum sim_found kind, const struct sim_place *
     for (int i = 0; i < f.access_count; i++)
         if (f.access[i].at.ins && f.access[i].at.ins->op == PTX_WGMMA_MMA_ASYNC)
             f.access[i].does = "product";
+    f.threads = threads;
     sim_report_add(c->report, &f);
 }
 
@@ -246,8 +251,12 @@ static void lanes_skipped(struct sim_barrier_check *c, struct gathering *g, uint
     struct sim_finding f = {.kind = SIM_FOUND_DIVERGENT, .access_count = 2};
     uint32_t here = g->mask;
     g->mask = 0;
-    if (sim_report_again(c->report, f.kind, &g->at, &g->skipping_at))
+    f.threads = __builtin_popcount(here | skipped);
+    struct sim_finding *known = sim_report_again(c->report, f.kind, &g->at, &g->skipping_at);
+    if (known) {
+        known->threads += f.threads;
         return;
+    }
     f.message = arena_printf(c->arena,
                              "aligned barrier %d by lanes 0x%08x of a warp, while its lanes 0x%08x "
                              "go past it and leave the kernel later",

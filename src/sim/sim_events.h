@@ -48,6 +48,7 @@ enum sim_pattern { SIM_UNSORTED, SIM_UNIFORM, SIM_LINEAR, SIM_HALVES };
 struct sim_origin {
     struct sim_place at;
     uint32_t lanes;
+    int untold; /* such reads by single lanes since the last use */
     bool shuffled;
     bool copied;          /* read: the program copied undefined bytes to this memory */
     enum sim_space space; /* read: its space; the next three are also of the read */
@@ -64,8 +65,8 @@ struct sim_undefined {
     uint32_t lanes[SIM_MOST_ELEMENTS];
     uint16_t bytes[SIM_MOST_ELEMENTS];
     bool computed[SIM_MOST_ELEMENTS]; /* write: computed, not just copied from its origin */
-    const struct sim_origin *origin[SIM_MOST_ELEMENTS]; /* of a write */
-    bool copied;                                        /* read: as in its origin */
+    struct sim_origin *origin[SIM_MOST_ELEMENTS]; /* of a write */
+    bool copied;                                  /* read: as in its origin */
     enum sim_space space; /* of a read: the space; address[] has its addresses */
     uint64_t address[SIM_LANES];
     uint8_t byte[SIM_LANES];
@@ -78,7 +79,7 @@ struct sim_use {
     const char *how;  /* "is an address" */
     bool padding;     /* it may be the padding of a struct */
     const char *name; /* of the instruction */
-    const struct sim_origin *origin;
+    struct sim_origin *origin;
 };
 
 /* A warp's access: lane i of `mask` has `bytes` bytes at address[i]. For ldmatrix and stmatrix,

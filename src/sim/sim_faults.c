@@ -68,10 +68,13 @@ void sim_fault_report(struct sim_report *r, const struct sim_fault *told)
         SIM_FOUND_OUTSIDE, SIM_FOUND_ASSUME,     SIM_FOUND_INSIDE};
     struct sim_fault named = *told, *fault = &named;
     enum sim_found kind = kinds[fault->kind];
-    if (sim_report_again(r, kind, &fault->at, NULL))
+    struct sim_finding *known = sim_report_again(r, kind, &fault->at, NULL);
+    if (known) {
+        known->threads++;
         return;
+    }
     name_in_shared(r, fault);
-    struct sim_finding f = {.kind = kind, .access_count = 1};
+    struct sim_finding f = {.kind = kind, .access_count = 1, .threads = 1};
     const char *does = fault->write ? "write" : "read", *where = where_is(r->arena, fault);
     const char *out = fault->kind == SIM_OUTSIDE ? way_out(fault) : NULL;
     if (out)

@@ -154,11 +154,9 @@ static const char *never_written(struct sim_memcheck *c, const struct sim_place 
                         name ? name : "", name ? "')" : "", what);
 }
 
-static void read_invalid(struct sim_memcheck *c, const struct sim_access *a, int lane, int byte,
-                         bool copied)
+static struct sim_finding *read_invalid(struct sim_memcheck *c, const struct sim_access *a,
+                                        int lane, int byte, bool copied)
 {
-    if (sim_report_again(c->report, SIM_FOUND_UNINITIALISED, &a->at, NULL))
-        return;
     struct sim_finding f = {.kind = SIM_FOUND_UNINITIALISED, .access_count = 1};
     f.message = never_written(c, &a->at, a->space, a->address[lane] + (uint64_t)byte, copied);
     f.access[0] = (struct sim_finding_access){.at = a->at,
@@ -168,17 +166,21 @@ static void read_invalid(struct sim_memcheck *c, const struct sim_access *a, int
                                               .space = a->space,
                                               .address = a->address[lane],
                                               .bytes = a->bytes};
-    sim_report_add(c->report, &f);
+    return sim_report_add(c->report, &f);
 }
 
 /* Reports the use of an undefined value. */
 static bool used(void *user, const struct sim_use *use)
 {
     struct sim_memcheck *c = user;
-    const struct sim_origin *o = use->origin;
-    int lane = o->lanes >> use->lane & 1 ? use->lane : __builtin_ctz(o->lanes);
-    if (sim_report_again(c->report, SIM_FOUND_UNINITIALISED, &o->at, NULL))
+    struct sim_origin *o = use->origin;
+    int lane = o->lanes >> use->lane & 1 ? use->lane : __builtin_ctz(o->lanes), reads = o->untold;
+    o->untold = 0;
+    struct sim_finding *known = sim_report_again(c->report, SIM_FOUND_UNINITIALISED, &o->at, NULL);
+    if (known) {
+        sim_report_threads(known, reads, reads - 1);
         return true;
+    }
     struct sim_finding f = {.kind = SIM_FOUND_UNINITIALISED, .access_count = 1};
     f.access[0] = (struct sim_finding_access){.at = o->at, .lane = lane, .does = "shuffle"};
     if (o->shuffled) {
@@ -202,7 +204,8 @@ static bool used(void *user, const struct sim_use *use)
     if (use->padding && c->report->plain)
         f.steps[f.step_count++] = "padding of a struct? Give the array as u8[BYTES]: bytes may be "
                                   "copied there without a value";
-    sim_report_add(c->report, &f);
+    reads = reads ? reads : 1;
+    sim_report_threads(sim_report_add(c->report, &f), reads, reads - 1);
     return true;
 }
 
@@ -344,8 +347,9 @@ static bool check_valid(struct sim_memcheck *c, struct checked_block *b, const s
     if (whole_ranges(c, b, a))
         return true;
     sim_spread(a);
-    int bytes = a->matrix == SIM_LANEWISE ? a->bytes : 16;
+    int bytes = a->matrix == SIM_LANEWISE ? a->bytes : 16, wrong = 0;
     uint64_t previous = UINT64_MAX;
+    struct sim_finding *found = NULL;
     for (uint32_t m = a->mask; m; m &= m - 1) {
         int lane = __builtin_ctz(m);
         uint64_t offset;
@@ -359,16 +363,18 @@ static bool check_valid(struct sim_memcheck *c, struct checked_block *b, const s
             int byte = sim_valid_first_missing(bits, offset, bytes);
             if (byte < 0)
                 continue;
-            if (!a->undefined) {
-                read_invalid(c, a, lane, byte, bits->copied);
-            } else if (!sim_report_again(c->report, SIM_FOUND_UNINITIALISED, &a->at, NULL)) {
+            if (!wrong++)
+                found = sim_report_again(c->report, SIM_FOUND_UNINITIALISED, &a->at, NULL);
+            if (!found && a->undefined)
                 note_undefined(a, lane, bits, offset, byte);
-                continue;
-            }
+            else if (!found)
+                found = read_invalid(c, a, lane, byte, bits->copied);
+            continue;
         }
-        /* reported once: later reads count as valid */
         sim_valid_set(c->arena, bits, offset, bytes);
     }
+    if (found)
+        sim_report_threads(found, wrong, wrong - 1);
     return true;
 }
 

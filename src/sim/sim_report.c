@@ -271,15 +271,14 @@ static struct sim_finding *find_lines(const struct sim_report *r, enum sim_found
 struct sim_finding *sim_report_again(struct sim_report *r, enum sim_found kind,
                                      const struct sim_place *a, const struct sim_place *b)
 {
-    static struct sim_finding not_kept; /* represents findings above the limit; never read */
     sim_settle(r->machine);
     struct sim_report_seen key = seen_of(kind, a, b);
     if (r->severity[kind] == SIM_IGNORED)
-        return &not_kept;
+        return &r->not_kept;
     if (r->seen_capacity) {
         struct sim_report_seen *slot = slot_of(r->seen, r->seen_capacity, &key);
         if (slot->used && !slot->finding)
-            return &not_kept;
+            return &r->not_kept;
         if (slot->used) {
             slot->finding->count++;
             return slot->finding;
@@ -295,7 +294,13 @@ struct sim_finding *sim_report_again(struct sim_report *r, enum sim_found kind,
         return NULL;
     r->dropped++;
     remember(r, &key);
-    return &not_kept;
+    return &r->not_kept;
+}
+
+void sim_report_threads(struct sim_finding *f, int threads, int count)
+{
+    f->threads += threads;
+    f->count += f->count ? count : 0; /* 0: it is not kept */
 }
 
 /* --- suppressions --- */
@@ -420,7 +425,7 @@ bool sim_report_suppress(struct sim_report *r, const struct source *file, struct
 
 /* --- adding, asking --- */
 
-void sim_report_add(struct sim_report *r, const struct sim_finding *finding)
+struct sim_finding *sim_report_add(struct sim_report *r, const struct sim_finding *finding)
 {
     struct sim_finding *f = arena_copy(r->arena, finding, sizeof *finding);
     f->count = 1;
@@ -437,6 +442,7 @@ void sim_report_add(struct sim_report *r, const struct sim_finding *finding)
         seen_of(f->kind, &f->access[0].at, f->access_count > 1 ? &f->access[1].at : NULL);
     key.finding = f;
     remember(r, &key);
+    return f;
 }
 
 int64_t sim_report_failures(const struct sim_report *r)

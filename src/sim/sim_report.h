@@ -75,7 +75,8 @@ struct sim_finding {
     int access_count;
     const char *steps[SIM_FINDING_STEPS]; /* the order of events that goes wrong, the wrong value */
     int step_count;
-    int64_t count;   /* how often it occurred */
+    int64_t count;   /* how often it occurred; an access: for each thread */
+    int64_t threads; /* the threads' accesses or arrivals that are wrong; 0: not counted */
     int64_t bytes;   /* of a race: those that both accesses have, each time */
     bool suppressed; /* by the file */
     struct sim_finding *next;
@@ -117,7 +118,8 @@ struct sim_report {
      * ones do not count. `dropped` counts the findings above the limit. */
     int64_t limit;
     int64_t kept, dropped;
-    int64_t limited[2]; /* kept ones that do not fail a check, and that do */
+    struct sim_finding not_kept; /* represents the findings above the limit */
+    int64_t limited[2];          /* kept ones that do not fail a check, and that do */
 };
 
 struct sim_suppression {
@@ -176,8 +178,11 @@ int sim_value_bytes(const struct ptx_instruction *ins);
  * finding of one access. NULL: it is new, and the caller must describe and add it. */
 struct sim_finding *sim_report_again(struct sim_report *r, enum sim_found kind,
                                      const struct sim_place *a, const struct sim_place *b);
-/* Adds a copy of a finding; the objects that it points to must live as long as the arena. */
-void sim_report_add(struct sim_report *r, const struct sim_finding *finding);
+/* Adds to the threads of a finding; count: to its count, too. */
+void sim_report_threads(struct sim_finding *f, int threads, int count);
+/* Adds a copy of a finding, and returns it; the objects that it points to must live as long as the
+ * arena. */
+struct sim_finding *sim_report_add(struct sim_report *r, const struct sim_finding *finding);
 
 /* Reports the places that threads poll without success, one finding for each line. Returns false
  * if there are none. */

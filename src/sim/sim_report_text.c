@@ -207,13 +207,22 @@ struct loc sim_finding_barrier(const struct sim_report *r, const struct sim_find
     return loc_of(r, a->barrier, a->barrier_where);
 }
 
+/* " [2 times, 64 threads]"; each access counts for each thread. */
+static const char *times_text(struct arena *a, int64_t count, int64_t threads)
+{
+    long long n = count, all = threads;
+    if (all > n)
+        return n > 1 ? arena_printf(a, " [%lld times, %lld threads]", n, all)
+                     : arena_printf(a, " [%lld threads]", all);
+    return n > 1 ? arena_printf(a, " [%lld times]", n) : "";
+}
+
 const struct diagnostic *sim_finding_diagnostic(const struct sim_report *r,
                                                 const struct sim_finding *f)
 {
     struct diagnostic *head = arena_new(r->arena, struct diagnostic);
     struct diagnostic **end = &head->notes;
-    const char *times =
-        f->count > 1 ? arena_printf(r->arena, " [%lld times]", (long long)f->count) : "";
+    const char *times = times_text(r->arena, f->count, f->threads);
     *head = (struct diagnostic){
         .severity = sim_report_fails(r, f->kind) ? SEV_ERROR : SEV_WARNING,
         .message = arena_printf(r->arena, "%s: %s%s", sim_found_name(f->kind), f->message, times)};
@@ -321,6 +330,8 @@ void sim_finding_json(struct text *out, const struct sim_report *r, const struct
     text_add_json(out, f->message);
     if (f->bytes)
         text_printf(out, ", \"bytes\": %lld", (long long)f->bytes);
+    if (f->threads)
+        text_printf(out, ", \"threads\": %lld", (long long)f->threads);
     if (f->suppressed)
         text_add(out, ", \"suppressed\": true");
     text_add(out, ",\n   \"accesses\": [");

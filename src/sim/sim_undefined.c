@@ -20,7 +20,7 @@ struct sim_shadow {
     uint32_t lanes;
     uint16_t bytes; /* bytes that are undefined in any lane */
     bool computed;  /* not just copied */
-    const struct sim_origin *origin;
+    struct sim_origin *origin;
 };
 
 /* The registers that an instruction reads and writes. */
@@ -109,6 +109,7 @@ bool sim_undefined_loaded(struct sim_warp *w, const struct sim_op *op)
         if (value.lanes)
             set(w, w->frame, op->more[e], value.lanes, &value);
     }
+    o->untold += __builtin_popcount(o->lanes);
     memset(u, 0, sizeof *u);
     return sim_goes_on(w, op, true);
 }
@@ -137,6 +138,7 @@ void sim_undefined_shuffled(struct sim_warp *w, const struct sim_op *op, uint32_
         struct sim_origin *o = origin_of(w, op);
         o->shuffled = true;
         o->lanes = lost;
+        o->untold += __builtin_popcount(lost);
         for (int i = 0; i < SIM_LANES; i++)
             o->address[i] = from[i];
         value.lanes |= lost;
@@ -388,6 +390,32 @@ static uint16_t kept_bytes(const struct ptx_instruction *ins)
     return kept && kept != (1u << bytes) - 1 ? kept : ALL_BYTES;
 }
 
+/* Returns the origin of a value that has two, the second. If both are of one line, as in a loop that
+ * the compiler unrolled, it gets the reads of both. */
+static struct sim_origin *both(struct sim_origin *a, struct sim_origin *b)
+{
+    const struct ptx_line *x = a && a->at.ins ? a->at.ins->line : NULL,
+                          *y = b->at.ins ? b->at.ins->line : NULL;
+    if (a != b && x && y && x->file == y->file && x->line == y->line) {
+        b->untold += a->untold;
+        a->untold = 0;
+    }
+    return b;
+}
+
+/* Returns the undefined bytes of a product by a power of two, which `shl` computes from a value with
+ * these undefined bytes; 0: the op is another, or it moves whole bytes, as in packing. */
+static uint16_t multiplied_bytes(const struct ptx_instruction *ins, uint16_t undefined)
+{
+    const struct ptx_operand *count = &ins->operands[2];
+    unsigned size = (unsigned)ptx_mods[ptx_type(ins, 0)].bits / 8;
+    if (ins->op != PTX_SHL || count->kind != PTX_IMMEDIATE || count->bits % 8 == 0 ||
+        count->bits / 8 >= size)
+        return 0;
+    uint32_t moved = (uint32_t)undefined << count->bits / 8;
+    return (uint16_t)((moved | moved << 1) & ((1u << size) - 1));
+}
+
 static void pass_on(struct sim_warp *w, const struct sim_op *op, const struct sim_flow *f,
                     uint32_t mask, uint32_t unsure)
 {
@@ -396,20 +424,26 @@ static void pass_on(struct sim_warp *w, const struct sim_op *op, const struct si
     bool rearranges = copies || picks_bits((enum ptx_op)op->ins->op);
     struct sim_shadow value = {
         .lanes = unsure, .bytes = ALL_BYTES, .computed = !rearranges || unsure};
-    uint16_t bytes = 0;
+    uint16_t bytes = 0, products = 0;
     if (unsure)
         value.origin = shadow_of(frame, op->guard)->origin;
     for (int i = 0; i < f->sources && op->ins->op != PTX_LD; i++) {
         const struct sim_shadow *s = shadow_of(frame, f->source[i]);
         bool partial = s->bytes != ALL_BYTES && picks_bits((enum ptx_op)op->ins->op);
-        if (!(s->lanes & mask) || partial)
+        uint16_t product = partial ? multiplied_bytes(op->ins, s->bytes) : 0;
+        if (!(s->lanes & mask) || (partial && !product))
             continue;
+        products |= product;
         value.lanes |= s->lanes & mask;
-        value.origin = s->origin;
+        value.origin = both(value.origin, s->origin);
         value.computed |= s->computed;
         bytes |= s->bytes;
     }
-    value.bytes = copies && f->targets == 1 ? bytes : unsure ? ALL_BYTES : kept_bytes(op->ins);
+    value.computed |= products != 0;
+    value.bytes = copies && f->targets == 1 ? bytes
+                  : unsure                  ? ALL_BYTES
+                  : products                ? products
+                                            : kept_bytes(op->ins);
     if (value.lanes & ~unsure) {
         value.lanes &= ~rescued(frame, op) | unsure;
         if (of_whole_warp((enum ptx_op)op->ins->op) && value.lanes)
