@@ -1,4 +1,4 @@
-/* The symbol table of a program's file. */
+/* The symbol table and the sections of a program's file. */
 #ifndef TW_ELF_SYMBOLS_H
 #define TW_ELF_SYMBOLS_H
 
@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 struct elf_file {
+    const char *name; /* for messages */
     const unsigned char *bytes;
     size_t length;
     const Elf64_Sym *symbols; /* NULL: it was stripped of them */
@@ -19,5 +20,13 @@ struct elf_file {
 /* Opens a file. Returns false if it cannot be read or is not of this format. */
 bool elf_open(struct elf_file *f, const char *path);
 void elf_close(struct elf_file *f);
+
+struct elf_section {
+    const unsigned char *bytes;
+    size_t length;
+    bool compressed; /* the bytes begin with an Elf64_Chdr */
+};
+/* Finds a section by its name. Returns false if the file has none, or not all of its bytes. */
+bool elf_section(const struct elf_file *f, const char *name, struct elf_section *out);
 
 #endif

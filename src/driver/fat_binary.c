@@ -4,8 +4,8 @@
 #include "driver/fat_binary.h"
 
 #include "driver/ptx_link.h"
+#include "driver/unpack.h"
 
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -48,38 +48,20 @@ enum fat_image fat_image_of(const void *image)
     return memcmp(image, "\177ELF", 4) == 0 ? FAT_MACHINE_CODE : FAT_TEXT;
 }
 
-/* --- compression, by the system's libraries --- */
+/* --- compression --- */
 
-typedef size_t zstd_decompress(void *to, size_t room, const void *from, size_t bytes);
-typedef int lz4_decompress(const char *from, char *to, int bytes, int room);
-
-/* Returns a function of a library that is loaded at the first use; NULL: it is not installed. */
-static void *function_of(const char *library, const char *name)
+/* Unpacks the text. Returns a message if it cannot. */
+static const char *decompress(bool zstd, char *to, size_t room, const char *from, size_t bytes)
 {
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    return handle ? dlsym(handle, name) : NULL;
-}
-
-static const char *unpack_zstd(char *to, size_t room, const char *from, size_t bytes)
-{
-    zstd_decompress *decompress;
-    *(void **)&decompress = function_of("libzstd.so.1", "ZSTD_decompress");
-    if (!decompress)
-        return "its PTX is compressed by zstd, and libzstd.so.1 is not installed; nvcc "
-               "-no-compress leaves it plain";
-    return decompress(to, room, from, bytes) == room ? NULL : "its compressed PTX is damaged";
-}
-
-static const char *unpack_lz4(char *to, size_t room, const char *from, size_t bytes)
-{
-    lz4_decompress *decompress;
-    *(void **)&decompress = function_of("liblz4.so.1", "LZ4_decompress_safe");
-    if (!decompress)
-        return "its PTX is compressed by LZ4, and liblz4.so.1 is not installed; nvcc "
-               "-no-compress leaves it plain";
-    bool good = bytes <= INT32_MAX && room <= INT32_MAX &&
-                decompress(from, to, (int)bytes, (int)room) == (int)room;
-    return good ? NULL : "its compressed PTX is damaged";
+    switch ((zstd ? unpack_zstd : unpack_lz4)(to, room, from, bytes)) {
+    case UNPACKED: return NULL;
+    case UNPACK_DAMAGED: return "its compressed PTX is damaged";
+    case UNPACK_NO_LIBRARY: break;
+    }
+    return zstd ? "its PTX is compressed by zstd, and libzstd.so.1 is not installed; nvcc "
+                  "-no-compress leaves it plain"
+                : "its PTX is compressed by LZ4, and liblz4.so.1 is not installed; nvcc "
+                  "-no-compress leaves it plain";
 }
 
 static char *unpack(struct arena *a, const struct entry_header *e, const char *payload,
@@ -94,10 +76,8 @@ static char *unpack(struct arena *a, const struct entry_header *e, const char *p
     }
     char *text = arena_alloc(a, bytes + 1);
     *why = NULL;
-    if (e->flags & COMPRESSED_ZSTD)
-        *why = unpack_zstd(text, bytes, payload, e->compressed_bytes);
-    else if (e->flags & COMPRESSED_LZ4)
-        *why = unpack_lz4(text, bytes, payload, e->compressed_bytes);
+    if (packed)
+        *why = decompress(e->flags & COMPRESSED_ZSTD, text, bytes, payload, e->compressed_bytes);
     else
         memcpy(text, payload, bytes);
     text[bytes] = '\0';

@@ -1,4 +1,4 @@
-/* Targets of libFuzzer (./dev fuzz text|calls|npy|dlpack), on the public interface: no bytes may
+/* Targets of libFuzzer (./dev fuzz text|calls|npy|dlpack|dwarf), on the public interface and on readers of files: no bytes may
  * cause a crash, a leak or a sanitizer's report. Without clang, replay.c runs the files of
  * corpus/. */
 #ifndef FUZZ_TARGET_H
