@@ -86,7 +86,20 @@ struct place {
     int line, column;
 };
 
-/* Reads the place of an access: members file, line and column, or a text "FILE:LINE:COLUMN". */
+/* Reads "FILE:LINE:COLUMN" or, with one number, "FILE:LINE". */
+static struct place place_of_text(const char *text, int numbers)
+{
+    struct place p = {NULL, 0, 0};
+    size_t end = text ? strlen(text) : 0;
+    for (int colons = 0; end && colons < numbers;)
+        colons += text[--end] == ':';
+    if (end && sscanf(text + end, ":%d:%d", &p.line, &p.column) == numbers)
+        p.file = need_text("%.*s", (int)end, text);
+    return p;
+}
+
+/* Reads the place of an access: members file, line and column, or the text `line`; of a copy or fill, the
+ * line of the call. */
 static struct place read_place(const struct json_value *access)
 {
     struct place p = {NULL, 0, 0};
@@ -94,14 +107,10 @@ static struct place read_place(const struct json_value *access)
     if (file && json_member_count(access, "line", &p.line) && p.line > 0) {
         json_member_count(access, "column", &p.column);
         p.file = need_text("%s", file);
-    } else if (text) {
-        size_t end = strlen(text);
-        for (int colons = 0; end && colons < 2;)
-            colons += text[--end] == ':';
-        if (sscanf(text + end, ":%d:%d", &p.line, &p.column) == 2)
-            p.file = need_text("%.*s", (int)end, text);
+        return p;
     }
-    return p;
+    p = place_of_text(text, 2);
+    return p.file ? p : place_of_text(json_member_text(access, "site_line"), 1);
 }
 
 /* Adds a location: a place, and that of a call in the program (NULL: none). Hosts of code refuse the
@@ -133,41 +142,50 @@ static void put_location(struct json *j, const struct place *p, const char *site
     json_close(j, '}');
 }
 
-/* Adds the locations of a finding: the first place that is known, and the others as related ones. A
- * finding of the host's calls has no line: its place is the program. */
+/* The locations of a finding that were added so far. */
+struct locations {
+    struct json *json;
+    int count;
+};
+
+/* Adds a place, if it is known, and frees it: the first one as the location, the others as related ones. */
+static void add_location(struct locations *l, struct place p, const char *site)
+{
+    if (!p.file)
+        return;
+    if (l->count < 2) {
+        json_key(l->json, l->count ? "relatedLocations" : "locations");
+        json_open(l->json, '[');
+    }
+    put_location(l->json, &p, l->count ? NULL : site);
+    if (!l->count++)
+        json_close(l->json, ']');
+    free(p.file);
+}
+
+/* Adds the locations of a finding: the lines of its accesses, then those of its calls. If no line is
+ * known, the place is the program. */
 static void put_locations(struct json *j, const struct finding *f, const char *program)
 {
     const struct json_value *accesses = json_member(json_member(f->value, "finding"), "accesses");
-    const struct json_value *list[] = {accesses ? accesses->first : NULL,
-                                       accesses && accesses->first ? accesses->first->next : NULL,
-                                       json_member(f->value, "first"),
-                                       json_member(f->value, "second")};
-    enum { COUNT = sizeof list / sizeof list[0] };
-    int count = 0;
+    const struct json_value *sides[] = {json_member(f->value, "first"),
+                                        json_member(f->value, "second")};
+    const struct json_value *access = accesses ? accesses->first : NULL;
     const char *site = json_member_text(f->value, "site");
-    for (int i = 0; i < COUNT; i++) {
-        struct place p = read_place(list[i]);
-        if (!p.file)
-            continue;
-        if (count < 2) {
-            json_key(j, count ? "relatedLocations" : "locations");
-            json_open(j, '[');
-        }
-        put_location(j, &p, count ? NULL : site ? site : json_member_text(list[i], "site"));
-        if (!count++)
-            json_close(j, ']');
-        free(p.file);
-    }
-    if (count > 1)
+    const char *of_side = json_member_text(sides[0], "site");
+    struct locations l = {j, 0};
+    add_location(&l, read_place(access), site);
+    add_location(&l, read_place(access ? access->next : NULL), site);
+    for (int i = 0; i < 2; i++)
+        add_location(&l, read_place(sides[i]), site ? site : json_member_text(sides[i], "site"));
+    for (int i = 0; i < 2; i++) /* the launches of kernels */
+        if (json_member_text(sides[i], "line"))
+            add_location(&l, place_of_text(json_member_text(sides[i], "site_line"), 1), NULL);
+    add_location(&l, place_of_text(json_member_text(f->value, "site_line"), 1), site);
+    if (!l.count)
+        add_location(&l, (struct place){need_text("%s", program), 1, 0}, site ? site : of_side);
+    if (l.count > 1)
         json_close(j, ']');
-    if (count)
-        return;
-    struct place p = {need_text("%s", program), 1, 0};
-    json_key(j, "locations");
-    json_open(j, '[');
-    put_location(j, &p, site ? site : json_member_text(list[2], "site"));
-    json_close(j, ']');
-    free(p.file);
 }
 
 struct results {

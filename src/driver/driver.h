@@ -21,7 +21,8 @@
  *   driver_order.c       what is ordered after what; driver_overlap.c, driver_guard.c, driver_races.c
  *   driver_dependent.c   kernels that begin before the ones before them are done
  *   driver_occupancy.c   how many blocks fit
- *   driver_findings.c    findings, as lines of JSON; driver_site.c names places in the program
+ *   driver_findings.c    findings, as lines of JSON; driver_site.c names places in the program, by
+ *                        program_file.c and its readers (elf_symbols.h, dwarf.h)
  *
  * Work of a stream is done when the program enqueues it. The program cannot tell this from a
  * device that is fast, because work never waits for later calls. Which work is ordered after
@@ -142,9 +143,18 @@ struct driver_site {
     int count;
 };
 void driver_site_here(struct driver_site *site);
-/* Returns "main+0x2c in app" of the innermost frame outside of these libraries, of the toolkit's
- * inline functions, and of the host function of a kernel (its mangled name, or NULL); in the arena. */
-const char *driver_site_text(struct arena *a, const struct driver_site *site, const char *kernel);
+struct driver_place {
+    const char *function; /* "main+0x2c in app" */
+    const char *file;     /* of the source; NULL: the program has no lines */
+    int line;
+    const char *text; /* "app.cu:31 (main+0x2c in app)", or the function */
+};
+/* Returns the place of the innermost frame outside of these libraries, of the toolkit's inline
+ * functions, and of the host function of a kernel (its mangled name, or NULL). It lives as long as the
+ * driver. */
+const struct driver_place *driver_site_place(const struct driver_site *site, const char *kernel);
+/* Returns its text. */
+const char *driver_site_text(const struct driver_site *site, const char *kernel);
 /* Also treats the library that has this address as one of ours. */
 void driver_site_skip(const void *address);
 
@@ -307,7 +317,8 @@ struct driver_fault {
     bool warns;       /* or a warning */
     const char *message;
     const struct driver_memory *memory; /* that it is about; NULL: none */
-    const char *call, *site;            /* NULL: the call in progress, and its place */
+    const char *call;                   /* NULL: the call in progress */
+    const struct driver_place *site;    /* NULL: its place */
 };
 /* Returns how many findings were reported so far. */
 int driver_findings(void);
@@ -323,19 +334,21 @@ void driver_report_option(const char *name, const char *message);
 int driver_unsupported(const char *message);
 struct sim_finding;
 /* driver_suppress.c: reads the file of findings to let pass; tells whether it names a finding of a
- * call at a place ("main+0x2c in app"), or at a line of a kernel ("scale.cu:8:9"; NULL: none). */
+ * call at a place, or at a line of a kernel ("scale.cu:8:9"; NULL: none). */
 void driver_read_suppressions(struct arena *a, const char *name);
-bool driver_is_suppressed(const char *kind, const char *place, const char *line);
+bool driver_is_suppressed(const char *kind, const struct driver_place *place, const char *line);
 /* Begins a line of JSON, adds to it, and writes it; the text goes to people. */
 void driver_finding_begin(struct text *out, const char *kind, bool fails, const char *message);
 void driver_finding_key(struct text *out, const char *key, const char *value);
+/* Adds a place (NULL: none): the members "site" and, if it has a line, "site_line". */
+void driver_finding_site(struct text *out, const struct driver_place *place);
 void driver_finding_end(struct text *json, const struct text *text);
 void driver_finding_memory(struct text *text, const struct driver_memory *m);
 /* Returns "stream 2", "the default stream" (number 0) or "the thread's default stream" (-1); with a
  * node of a graph, also that: "node 3 of a graph in stream 2". */
 const char *driver_stream_text(struct arena *a, int number, int node);
 /* Returns false if a finding with these texts was reported before, or is to be let pass. */
-bool driver_finding_is_new(const char *kind, const char *what, const char *place);
+bool driver_finding_is_new(const char *kind, const char *what, const struct driver_place *place);
 /* Reports what a launch found after the finding `after` (NULL: from the first on). */
 void driver_report_launch(const struct sim_report *report, const struct sim_finding *after,
                           const struct driver_launched *l);

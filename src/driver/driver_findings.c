@@ -3,6 +3,7 @@
 #include "driver/driver.h"
 
 #include "driver/driver_order.h"
+#include "driver/program_file.h"
 #include "sim/sim_report.h"
 
 #include <string.h>
@@ -38,6 +39,14 @@ void driver_finding_key(struct text *out, const char *key, const char *value)
         text_add(out, "null");
 }
 
+void driver_finding_site(struct text *out, const struct driver_place *place)
+{
+    driver_finding_key(out, "site", place ? place->function : NULL);
+    if (place && place->file)
+        driver_finding_key(out, "site_line",
+                           arena_printf(&driver.arena, "%s:%d", place->file, place->line));
+}
+
 void driver_finding_begin(struct text *out, const char *kind, bool fails, const char *message)
 {
     text_init(out, &driver.arena);
@@ -57,12 +66,11 @@ void driver_finding_end(struct text *json, const struct text *text)
 /* Adds the note of where memory was allocated and freed. */
 void driver_finding_memory(struct text *text, const struct driver_memory *m)
 {
-    struct arena *a = &driver.arena;
     text_printf(text, "    note: %s is %zu bytes by %s at %s\n", m->name, m->bytes, m->call,
-                driver_site_text(a, &m->made, NULL));
+                driver_site_text(&m->made, NULL));
     if (m->freed_by && m->freed.count)
         text_printf(text, "    note: it was freed by %s at %s\n", m->freed_by,
-                    driver_site_text(a, &m->freed, NULL));
+                    driver_site_text(&m->freed, NULL));
     else if (m->freed_by)
         text_add(text, "    note: no launch of its graph has allocated it so far\n");
 }
@@ -70,10 +78,10 @@ void driver_finding_memory(struct text *text, const struct driver_memory *m)
 /* --- faults of the host's calls --- */
 
 /* Returns false if a fault with these texts was reported before. */
-bool driver_finding_is_new(const char *kind, const char *message, const char *place)
+bool driver_finding_is_new(const char *kind, const char *message, const struct driver_place *place)
 {
     static struct number_map reported; /* by the hash of the texts (FNV-1a) */
-    const char *const texts[] = {kind, message, place};
+    const char *const texts[] = {kind, message, place->text};
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     bool added;
     if (driver_is_suppressed(kind, place, NULL))
@@ -92,7 +100,7 @@ static int report_fault(void *user)
     struct driver_site site;
     struct text json, text;
     driver_site_here(&site);
-    const char *place = f->site ? f->site : driver_site_text(a, &site, NULL);
+    const struct driver_place *place = f->site ? f->site : driver_site_place(&site, NULL);
     const char *call = f->call ? f->call : driver_call_name();
     if (!driver_finding_is_new(f->kind, f->message, place))
         return DRIVER_SUCCESS;
@@ -103,16 +111,16 @@ static int report_fault(void *user)
                            : "note",
                 f->kind, f->message);
     if ((f->fails || f->warns) && !*call) /* an access, no call */
-        text_printf(&text, "    note: the host is at %s\n", place);
+        text_printf(&text, "    note: the host is at %s\n", place->text);
     else if (f->fails || f->warns)
-        text_printf(&text, "    note: %s was called at %s\n", call, place);
+        text_printf(&text, "    note: %s was called at %s\n", call, place->text);
     if (f->memory)
         driver_finding_memory(&text, f->memory);
     driver_finding_begin(&json, f->kind, f->fails, f->message);
     if (f->warns)
         text_add(&json, ", \"warns\": true");
     driver_finding_key(&json, "call", call);
-    driver_finding_key(&json, "site", f->fails || f->warns ? place : NULL);
+    driver_finding_site(&json, f->fails || f->warns ? place : NULL);
     driver_finding_end(&json, &text);
     return DRIVER_SUCCESS;
 }
@@ -172,16 +180,16 @@ const char *driver_stream_text(struct arena *a, int number, int node)
 
 static void add_launch(struct text *json, struct text *text, const struct driver_launched *l)
 {
-    const char *place = driver_site_text(&driver.arena, &l->site, l->kernel->function->name);
+    const struct driver_place *place = driver_site_place(&l->site, l->kernel->function->name);
     text_printf(text, "    note: launch %lld, of %s, in %s, at %s\n", (long long)l->number,
                 l->kernel->shown,
-                driver_stream_text(&driver.arena, l->stream->number, l->stream->node), place);
+                driver_stream_text(&driver.arena, l->stream->number, l->stream->node), place->text);
     driver_finding_key(json, "kernel", l->kernel->shown);
     text_printf(json, ", \"launch\": %lld, \"stream\": %d", (long long)l->number,
                 l->stream->number);
     if (l->stream->node)
         text_printf(json, ", \"node\": %d", l->stream->node);
-    driver_finding_key(json, "site", place);
+    driver_finding_site(json, place);
 }
 
 static void add_memory_notes(struct text *text, const struct sim_finding *f)
@@ -262,7 +270,7 @@ void driver_report_sampled(const struct driver_launched *l, int64_t unwatched)
     const unsigned *grid = l->launch.grid;
     long long blocks = (long long)grid[0] * grid[1] * grid[2];
     struct arena *a = &driver.arena;
-    const char *site = driver_site_text(a, &l->site, l->kernel->function->name);
+    const struct driver_place *site = driver_site_place(&l->site, l->kernel->function->name);
     if (!driver_finding_is_new("sampled", l->kernel->function->name, site))
         return;
     const char *message =
@@ -291,6 +299,21 @@ static int report_unwatched(void *user)
     text_init(&text, &driver.arena);
     text_printf(&text, "error: not-launched: %s\n", message);
     driver_finding_begin(&json, "not-launched", true, message);
+    driver_finding_end(&json, &text);
+    return DRIVER_SUCCESS;
+}
+
+/* Reports that the program has lines which cannot be read. */
+static int report_lines(void *user)
+{
+    (void)user;
+    struct text json, text;
+    const char *message = program_file_problem();
+    if (!message)
+        return DRIVER_SUCCESS;
+    text_init(&text, &driver.arena);
+    text_printf(&text, "note: no-lines: %s\n", message);
+    driver_finding_begin(&json, "no-lines", false, message);
     driver_finding_end(&json, &text);
     return DRIVER_SUCCESS;
 }
@@ -326,6 +349,7 @@ void driver_report_exit(void)
         return;
     if (driver.settings.checks) {
         driver_guard(report_unwatched, NULL);
+        driver_guard(report_lines, NULL);
         driver_guard(report_leaks, NULL);
     } else {
         driver_counters_report(out);

@@ -24,11 +24,13 @@ static void leave(void)
     driver_leave(held_count < (int)(sizeof held / sizeof held[0]) ? &held[held_count] : &none);
 }
 
-static void unseen(const char *what, const char *error, const char *site, const char *next)
+static void unseen(const char *what, const char *error, const struct driver_place *site,
+                   const char *next)
 {
     ENTER;
     if (!driver_is_ready())
         return; /* the parent may still look at the error */
+    static const struct driver_place unknown = {"an unknown place", NULL, 0, "an unknown place"};
     char message[256], after[96] = "";
     if (next)
         snprintf(after, sizeof after, " went on with %s and", next);
@@ -39,7 +41,7 @@ static void unseen(const char *what, const char *error, const char *site, const 
                                        .warns = next,
                                        .message = message,
                                        .call = what,
-                                       .site = site};
+                                       .site = site ? site : &unknown};
     driver_report_fault(&fault);
 }
 
@@ -48,13 +50,27 @@ static void missing(const char *name)
     driver_missing(name);
 }
 
-static char *site(void *kernel)
+struct launch_place {
+    void *kernel;
+    const struct driver_place *place;
+};
+
+static int find_launch_place(void *user)
 {
-    ENTER;
-    const struct driver_kernel *k = driver_kernel_of(kernel);
+    struct launch_place *l = user;
+    const struct driver_kernel *k = driver_kernel_of(l->kernel);
     struct driver_site here;
     driver_site_here(&here);
-    return strdup(driver_site_text(&driver.arena, &here, k ? k->function->name : NULL));
+    l->place = driver_site_place(&here, k ? k->function->name : NULL);
+    return DRIVER_SUCCESS;
+}
+
+static const struct driver_place *site(void *kernel)
+{
+    ENTER;
+    struct launch_place l = {kernel, NULL};
+    driver_guard(find_launch_place, &l);
+    return l.place;
 }
 
 static bool has_stubs(void)

@@ -26,6 +26,7 @@ struct driver_stub {
     size_t user_bytes;
 };
 
+struct driver_place;
 struct driver_private {
     /* Names the call that follows, and its end; calls nest. */
     void (*enter)(const char *name);
@@ -34,14 +35,14 @@ struct driver_private {
     void (*skip)(const void *address);
     /* Reports an error that the program never asked for: of a launch by <<<>>>, or (`next` is not NULL)
      * of a call, after which it went on with the call `next`; then it is a warning. */
-    void (*unseen)(const char *what, const char *error, const char *site, const char *next);
+    void (*unseen)(const char *what, const char *error, const struct driver_place *site,
+                   const char *next);
     /* Returns how many findings were reported so far. */
     int (*findings)(void);
     /* Reports a call of the runtime that is not supported. */
     void (*missing)(const char *name);
-    /* Returns the text of the call site of a kernel's launch, which the caller frees; NULL: no
-     * memory. */
-    char *(*site)(void *kernel);
+    /* Returns the place of a kernel's launch; NULL: no memory. */
+    const struct driver_place *(*site)(void *kernel);
     /* Returns true if other libraries may do their work on the host: --stub. */
     bool (*has_stubs)(void);
     /* Enqueues work. Returns the driver's result. */

@@ -23,9 +23,9 @@ static const char *verb(const struct driver_work *w, unsigned touch)
     return touch & (DRIVER_WRITES | DRIVER_WRITES_ATOMICALLY) ? "writes" : "reads";
 }
 
-static const char *site_text(const struct driver_work *w)
+static const struct driver_place *place_of(const struct driver_work *w)
 {
-    return driver_site_text(&driver.arena, &w->site, w->kernel ? w->kernel->function->name : NULL);
+    return driver_site_place(&w->site, w->kernel ? w->kernel->function->name : NULL);
 }
 
 /* Returns the line of a kernel that touched the byte ("scale.cu:8:9"); "" for other work. */
@@ -47,9 +47,10 @@ static void note_side(struct text *text, struct text *json, const char *key,
                       const struct ptx_instruction *ins)
 {
     struct arena *a = &driver.arena;
-    const char *line = line_text(w, ins), *site = site_text(w);
+    const char *line = line_text(w, ins);
+    const struct driver_place *site = place_of(w);
     text_printf(text, "%s%snote: %s in %s, at %s, %s it\n", line, *line ? ": " : "    ",
-                work_text(a, w), where_text(a, w), site, verb(w, touch));
+                work_text(a, w), where_text(a, w), site->text, verb(w, touch));
     text_printf(json, ", \"%s\": {\"does\": \"%s\", \"stream\": %d", key, verb(w, touch),
                 w->stream);
     if (w->node)
@@ -58,7 +59,7 @@ static void note_side(struct text *text, struct text *json, const char *key,
         text_printf(json, ", \"launch\": %lld", (long long)w->launch);
     driver_finding_key(json, "call", w->call);
     driver_finding_key(json, "kernel", w->kernel ? w->kernel->shown : NULL);
-    driver_finding_key(json, "site", site);
+    driver_finding_site(json, site);
     driver_finding_key(json, "line", *line ? line : NULL);
     text_add(json, "}");
 }
@@ -81,7 +82,7 @@ struct race {
 static bool is_let_pass(const char *kind, const struct driver_work *w,
                         const struct ptx_instruction *ins)
 {
-    return driver_is_suppressed(kind, site_text(w), line_text(w, ins));
+    return driver_is_suppressed(kind, place_of(w), line_text(w, ins));
 }
 
 /* Adds the way out of a race of two streams. */
@@ -108,11 +109,11 @@ static int report_race(void *user)
     const struct driver_overlap *o = r->overlap;
     struct arena *a = &driver.arena;
     const char *places =
-        arena_printf(a, "%s|%s|%s", site_text(r->first), line_text(r->first, o->ins[0]),
+        arena_printf(a, "%s|%s|%s", place_of(r->first)->text, line_text(r->first, o->ins[0]),
                      line_text(r->second, o->ins[1]));
     if (is_let_pass("stream-race", r->first, o->ins[0]) ||
         is_let_pass("stream-race", r->second, o->ins[1]) ||
-        !driver_finding_is_new("stream-race", places, site_text(r->second)))
+        !driver_finding_is_new("stream-race", places, place_of(r->second)))
         return DRIVER_SUCCESS;
     const char *message =
         arena_printf(a, "%s in %s and %s in %s use %s, with no order between them",
@@ -161,18 +162,18 @@ static int report_host_race(void *user)
     struct driver_site here;
     struct text json, text;
     driver_site_here(&here);
-    const char *site = driver_site_text(a, &here, NULL);
+    const struct driver_place *site = driver_site_place(&here, NULL);
     if (is_let_pass("host-race", r->first, o->ins[0]) ||
-        !driver_finding_is_new("host-race", site_text(r->first), site))
+        !driver_finding_is_new("host-race", place_of(r->first)->text, site))
         return DRIVER_SUCCESS;
     const char *message =
         arena_printf(a, "the host %s %s while %s in %s, which it has not waited for, %s it",
                      verb(NULL, o->touch[1]), byte_text(a, o->address), work_text(a, r->first),
                      where_text(a, r->first), verb(r->first, o->touch[0]));
     text_init(&text, a);
-    text_printf(&text, "error: host-race: %s\n    note: the host is at %s\n", message, site);
+    text_printf(&text, "error: host-race: %s\n    note: the host is at %s\n", message, site->text);
     driver_finding_begin(&json, "host-race", true, message);
-    driver_finding_key(&json, "site", site);
+    driver_finding_site(&json, site);
     note_side(&text, &json, "first", r->first, o->touch[0], o->ins[0]);
     if (driver_memory_at(o->address))
         driver_finding_memory(&text, driver_memory_at(o->address));

@@ -1,12 +1,14 @@
-/* Places in the program: the return addresses of a call, and the names of functions, which come from
- * the symbol table of the program's file. */
+/* Places in the program: the return addresses of a call; the names of functions, which come from the
+ * symbol table of the program's file; and lines, if the program was built with -g. */
 #include "driver/driver_task.h"
-#include "driver/elf_symbols.h"
+#include "driver/program_file.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <execinfo.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SKIPPED = 4 };
 static const void *skipped[SKIPPED]; /* bases of libraries of this project */
@@ -59,31 +61,41 @@ static const char *search(const struct elf_file *f, uint64_t base, uint64_t addr
 
 /* --- text --- */
 
-/* The function that has the address. */
-struct place {
+/* The function that has the address, and its lines. */
+struct frame {
     const char *name; /* mangled; NULL: not known */
     uint64_t offset;
     Dl_info info;
+    struct dwarf_place lines[DWARF_PLACES];
+    int line_count;
 };
 
-static void find_place(struct arena *a, uintptr_t address, struct place *p)
+static void find_frame(struct arena *a, uintptr_t address, struct frame *p)
 {
-    struct elf_file f;
+    uintptr_t base = (uintptr_t)p->info.dli_fbase;
+    bool of_program = strcmp(p->info.dli_fname, program_invocation_name) == 0;
+    const struct program_file *f =
+        program_file_at(a, of_program ? "/proc/self/exe" : p->info.dli_fname, p->info.dli_fname);
     p->name = p->info.dli_sname;
     p->offset = p->name ? address - (uintptr_t)p->info.dli_saddr : 0;
-    if (p->name || !elf_open(&f, p->info.dli_fname))
+    p->line_count = 0;
+    if (!f->readable)
         return;
-    p->name = search(&f, (uintptr_t)p->info.dli_fbase, address, &p->offset);
-    p->name = p->name ? arena_string(a, p->name, strlen(p->name)) : NULL;
-    elf_close(&f);
+    if (!p->name)
+        p->name = search(&f->elf, base, address, &p->offset);
+    p->line_count = dwarf_places(a, &f->debug, address - (f->elf.fixed ? 0 : base), p->lines);
 }
 
-/* "void tmpl<64>(float*)" → "tmpl<64>" */
+/* "void tmpl<64>(float*)" → "tmpl<64>"; "main::{lambda()#1}::operator()() const" → all before "() const" */
 static const char *without_types(struct arena *a, const char *text)
 {
     size_t start = 0, end = 0;
     for (int depth = 0; text[end] && (depth || text[end] != '('); end++) {
-        depth += (text[end] == '<') - (text[end] == '>');
+        if (!depth && strncmp(text + end, "operator()(", 11) == 0) {
+            end += 10;
+            break;
+        }
+        depth += (text[end] == '<' || text[end] == '{') - (text[end] == '>' || text[end] == '}');
         if (!depth && text[end] == ' ')
             start = end + 1;
     }
@@ -117,7 +129,7 @@ static const char *plain_name(struct arena *a, const char *name)
     return kept;
 }
 
-static const char *describe(struct arena *a, const struct place *p, uintptr_t address)
+static const char *describe(struct arena *a, const struct frame *p, uintptr_t address)
 {
     const char *file = text_base_name(p->info.dli_fname);
     if (!p->name)
@@ -125,6 +137,32 @@ static const char *describe(struct arena *a, const struct place *p, uintptr_t ad
                             (unsigned long long)(address - (uintptr_t)p->info.dli_fbase));
     return arena_printf(a, "%s+0x%llx in %s", plain_name(a, p->name), (unsigned long long)p->offset,
                         file);
+}
+
+/* "lib::tmpl<a::b>" → "tmpl<a::b>" */
+static const char *without_scope(const char *name)
+{
+    const char *last = name;
+    for (int depth = 0; *name; name++) {
+        depth += (*name == '<') - (*name == '>');
+        if (!depth && name[0] == ':' && name[1] == ':')
+            last = name + 2;
+    }
+    return last;
+}
+
+/* Returns true if a function of the host is the one that launches a kernel. The mangled name of a static
+ * function has an L before its length, which the kernel's has not, and the compiler may add ".cold". In
+ * debug information static functions have only the name of the source. */
+static bool is_of_kernel(struct arena *a, const char *name, const char *kernel)
+{
+    if (strncmp(name, "_Z", 2) != 0)
+        return strcmp(name, without_scope(plain_name(a, kernel))) == 0;
+    while (*name && (*name == *kernel || (*name == 'L' && text_is_digit(name[1])))) {
+        kernel += *name == *kernel;
+        name++;
+    }
+    return !*kernel && (!*name || *name == '.');
 }
 
 /* Returns true for functions of the toolkit's headers, and for those that nvcc writes to launch a
@@ -137,24 +175,99 @@ static bool is_between(struct arena *a, const char *name, const char *kernel)
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
         if (strncmp(plain, starts[i], strlen(starts[i])) == 0)
             return true;
-    return (kernel && strcmp(name, kernel) == 0) || strstr(name, "__device_stub_");
+    return (kernel && is_of_kernel(a, name, kernel)) || strstr(name, "__device_stub_");
 }
 
-const char *driver_site_text(struct arena *a, const struct driver_site *site, const char *kernel)
+/* Returns true for files of the program: not the headers of the toolkit and of the system, nor the
+ * files that nvcc writes. */
+static bool is_own_file(const char *file)
 {
-    const char *first = NULL;
-    for (int i = 0; i < site->count; i++) {
+    bool of_toolkit = strstr(file, "/targets/x86_64-linux/") || strstr(file, "/local/cuda");
+    return !(of_toolkit && strstr(file, "/include/")) && !strstr(file, "/cuda_runtime.h") &&
+           !strstr(file, ".cudafe1.") && strncmp(file, "/usr/include/", 13) != 0 &&
+           strncmp(file, "/usr/lib/", 9) != 0;
+}
+
+/* Returns the innermost line of a frame that is the program's own; NULL: it has none. The last of the
+ * lines is that of the function, the others are those of functions that were inlined into it. */
+static const struct dwarf_place *own_line(struct arena *a, const struct frame *p,
+                                          const char *kernel)
+{
+    for (int i = 0; i < p->line_count; i++) {
+        const char *name = i + 1 < p->line_count ? p->lines[i].function : p->name;
+        if (is_own_file(p->lines[i].file) && !(name && is_between(a, name, kernel)))
+            return &p->lines[i];
+    }
+    return NULL;
+}
+
+/* Returns a path for people: relative to the folder in which the program runs, if it is below that. */
+static const char *shown_path(const char *path)
+{
+    char *here = getcwd(NULL, 0);
+    size_t length = here ? strlen(here) : 0;
+    bool below = length > 1 && strncmp(path, here, length) == 0 && path[length] == '/';
+    free(here);
+    return below ? path + length + 1 : path;
+}
+
+static void make_place(struct arena *a, const struct frame *p, uintptr_t address,
+                       const struct dwarf_place *line, struct driver_place *out)
+{
+    *out = (struct driver_place){.function = describe(a, p, address)};
+    out->text = out->function;
+    if (!line)
+        return;
+    out->file = line->file;
+    out->line = line->line;
+    out->text = arena_printf(a, "%s:%d (%s)", shown_path(out->file), out->line, out->function);
+}
+
+/* Finds the innermost frame with a line of the program's own. A frame without lines ends the search, and
+ * then the innermost frame outside of the functions of is_between is the place. */
+static void find_place(struct arena *a, const struct driver_site *site, const char *kernel,
+                       struct driver_place *out)
+{
+    bool is_own = false;
+    *out = (struct driver_place){.function = "an unknown place", .text = "an unknown place"};
+    for (int i = 0, found = 0; i < site->count; i++) {
         uintptr_t address = (uintptr_t)site->frames[i] - 1; /* inside of the call */
-        struct place p;
+        struct frame p;
         if (!dladdr((void *)address, &p.info) || is_ours(p.info.dli_fbase))
             continue;
-        find_place(a, address, &p);
-        const char *text = describe(a, &p, address);
-        bool of_system = strncmp(text_base_name(p.info.dli_fname), "libc.so", 7) == 0;
+        find_frame(a, address, &p);
         /* in printf of memory of the device, the caller of printf is the place */
-        if (!of_system && (!p.name || !is_between(a, p.name, kernel)))
-            return text;
-        first = first ? first : text;
+        bool of_system = strncmp(text_base_name(p.info.dli_fname), "libc.so", 7) == 0;
+        const struct dwarf_place *line = own_line(a, &p, kernel);
+        bool between = of_system || (p.name && is_between(a, p.name, kernel));
+        if (line || !found++ || (!is_own && !between))
+            make_place(a, &p, address, line, out);
+        is_own = is_own || !between;
+        if (line || (is_own && !p.line_count))
+            return;
     }
-    return first ? first : "an unknown place";
+}
+
+const struct driver_place *driver_site_place(const struct driver_site *site, const char *kernel)
+{
+    static struct number_map places; /* by the hash of the addresses (FNV-1a) */
+    struct arena *a = &driver.arena;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    bool added;
+    for (int i = 0; i < site->count; i++)
+        hash = (hash ^ (uintptr_t)site->frames[i]) * UINT64_C(0x100000001b3);
+    for (const char *c = kernel; c && *c; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    const struct number_entry *known = number_map_find(&places, hash);
+    if (known)
+        return (const struct driver_place *)(uintptr_t)known->value;
+    struct driver_place *made = arena_new(a, struct driver_place);
+    find_place(a, site, kernel, made);
+    number_map_entry(a, &places, hash, &added)->value = (uintptr_t)made;
+    return made;
+}
+
+const char *driver_site_text(const struct driver_site *site, const char *kernel)
+{
+    return driver_site_place(site, kernel)->text;
 }

@@ -99,15 +99,19 @@ static void take_lines(struct arena *a, const char *file, char *text)
     }
 }
 
-bool driver_is_suppressed(const char *kind, const char *place, const char *line)
+bool driver_is_suppressed(const char *kind, const struct driver_place *place, const char *line)
 {
     struct arena *a = &driver.arena;
-    const char *end = strstr(place, "+0x");
-    const char *function = end ? arena_string(a, place, (size_t)(end - place)) : place;
+    const char *function = place->function, *end = strstr(function, "+0x"), *call = NULL;
+    if (suppressions.count && end)
+        function = arena_string(a, function, (size_t)(end - function));
+    if (suppressions.count && place->file)
+        call = arena_printf(a, "%s:%d:", place->file, place->line);
     for (size_t i = 0; i < suppressions.count; i++) {
         const struct suppression *s = &suppressions.data[i];
-        if (strcmp(s->kind, kind) == 0 && (!s->place || sim_pattern_matches(s->place, function) ||
-                                           sim_place_matches(a, line, s->place)))
+        if (strcmp(s->kind, kind) == 0 &&
+            (!s->place || sim_pattern_matches(s->place, function) ||
+             sim_place_matches(a, line, s->place) || sim_place_matches(a, call, s->place)))
             return true;
     }
     return false;

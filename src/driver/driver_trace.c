@@ -40,7 +40,7 @@ void driver_trace_open(void)
 static int add_place(void *user)
 {
     const struct driver_site *site = user;
-    fprintf(trace.calls, " at %s", driver_site_text(&driver.arena, site, NULL));
+    fprintf(trace.calls, " at %s", driver_site_text(site, NULL));
     return DRIVER_SUCCESS;
 }
 
@@ -204,7 +204,6 @@ void driver_trace_launch(const struct driver_launched *l)
     fprintf(trace.launches, "%s\n", line.data);
     fflush(trace.launches);
     fprintf(trace.calls, "launch %lld of %s, stream %d, at %s\n", (long long)l->number,
-            l->kernel->shown, l->stream->number,
-            driver_site_text(&driver.arena, &l->site, f->name));
+            l->kernel->shown, l->stream->number, driver_site_text(&l->site, f->name));
     fflush(trace.calls);
 }

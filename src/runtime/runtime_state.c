@@ -23,7 +23,7 @@ static _Thread_local int depth, findings_before;
 static struct {
     pthread_mutex_t lock;
     int error;
-    char *site;
+    const struct driver_place *site;
     const char *call; /* NULL: a launch by <<<>>>, which returns no result */
     const char *next; /* the call that the program went on with; NULL: none */
 } unseen = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -32,7 +32,6 @@ static void forget_unseen(void)
 {
     pthread_mutex_lock(&unseen.lock);
     unseen.error = DRIVER_SUCCESS;
-    free(unseen.site);
     unseen.site = NULL;
     unseen.call = unseen.next = NULL;
     pthread_mutex_unlock(&unseen.lock);
@@ -40,10 +39,11 @@ static void forget_unseen(void)
 
 static void at_exit(void)
 {
-    const char *text = "", *site = unseen.site ? unseen.site : "an unknown place";
+    const char *text = "";
     bool ignored = unseen.error && (!unseen.call || unseen.next);
     if (ignored && private_table && cuGetErrorString(unseen.error, &text) == DRIVER_SUCCESS)
-        private_table->unseen(unseen.call ? unseen.call : "a launch", text, site, unseen.next);
+        private_table->unseen(unseen.call ? unseen.call : "a launch", text, unseen.site,
+                              unseen.next);
     forget_unseen();
 }
 
