@@ -109,10 +109,23 @@ int cuCtxCreate_v2(void **context, unsigned flags, int device)
     return DRIVER_SUCCESS;
 }
 
+/* CUctxCreateParams: parts of the GPU, or graphics, that the context is for. Without either it is an
+ * ordinary context. */
+struct context_parameters {
+    const void *affinity;
+    int affinity_count;
+    const void *graphics;
+};
+
 int cuCtxCreate_v4(void **context, const void *parameters, unsigned flags, int device)
 {
+    const struct context_parameters *p = parameters;
     ENTER;
-    return parameters ? DRIVER_NOT_SUPPORTED : cuCtxCreate_v2(context, flags, device);
+    if (p && (p->affinity_count || p->graphics))
+        return driver_unsupported("a context for a part of the GPU or for graphics "
+                                  "(CUctxCreateParams) is not supported: use the device's whole "
+                                  "context, cuCtxCreate(&context, NULL, 0, device)");
+    return cuCtxCreate_v2(context, flags, device);
 }
 
 int cuCtxDestroy_v2(void *context)

@@ -77,10 +77,11 @@ int main(int argc, char **argv)
     CUmodule module;
     CUdeviceptr in, out;
     int host[N], sums = 0, major;
+    CUctxCreateParams ordinary = {NULL}; /* asks for nothing but a context */
     CHECK(cuInit(0));
     CHECK(cuDeviceGet(&device, 0));
     CHECK(cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device));
-    CHECK(cuCtxCreate(&context, NULL, 0, device));
+    CHECK(cuCtxCreate(&context, &ordinary, 0, device));
     if (strcmp(what, "clean") == 0)
         load_linked(&module, argv[1]);
     else

@@ -48,11 +48,12 @@ def main():
         for options in ([], ["-cudart", "shared"]):
             missing = build(folder, "missing_call.cu", *options, name="missing")
             done = call([missing], env={**there, "LD_PRELOAD": library})
-            expect(done.status == 0 and done.out == "801 801 801 801 801 operation not supported\n", done)
+            expect(done.status == 0 and done.out == "801 801 801 801 801 801 operation not supported\n", done)
             for name, way in (("cudaMallocArray", "use cudaMalloc"), ("cudaCreateTextureObject", "read the array through a pointer"),
                               ("cudaCreateSurfaceObject", "read and write the array through a pointer"),
                               ("cuTensorMapEncodeIm2colWide", "use cuTensorMapEncodeIm2col")):
                 expect(f"error: not-supported: {name} is not supported: {way}" in done.err, done)
+            expect("error: not-supported: a context for a part of the GPU or for graphics" in done.err, done)
             expect("at main+0x" in done.err, done)
         stray = build(folder, "stray_launch.cu", "-cudart", "shared", name="stray")
         done = call([stray], env=there)
