@@ -4,9 +4,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Pages of live work in all; beyond it the oldest work is forgotten. */
 enum { MOST_PAGES = 1 << 15 };
+enum { TELLERS = 64 };
 
 static struct {
     struct driver_slot {
@@ -14,8 +16,13 @@ static struct {
         struct driver_work *live;     /* newest first */
     } * slots;
     int count, room;
-    struct driver_clock host;     /* what the host has waited for */
-    struct driver_clock orphans;  /* the work of destroyed streams */
+    struct driver_clock host;    /* what the host has waited for */
+    struct driver_clock orphans; /* the work of destroyed streams */
+    struct {
+        pid_t thread; /* of the host, that enqueued functions of the host; 0: several */
+        struct driver_clock clock; /* what comes before those functions */
+    } told[TELLERS];
+    int told_count;
     uint64_t works;               /* so far */
     size_t pages;                 /* of live work */
     struct driver_work *observed; /* the launch that runs */
@@ -180,9 +187,28 @@ void driver_order_host_all(void)
     retire();
 }
 
+/* Returns what the functions that a thread of the host enqueued come after. If the threads are too
+ * many, the last ones share a clock, and each counts as told by the others. */
+static struct driver_clock *told_by(pid_t thread)
+{
+    int i = 0;
+    while (i < order.told_count && order.told[i].thread != thread)
+        i++;
+    if (i == TELLERS)
+        order.told[--i].thread = 0;
+    else if (i == order.told_count)
+        order.told[order.told_count++].thread = thread;
+    return &order.told[i].clock;
+}
+
 bool driver_order_is_before_host(const struct driver_work *w)
 {
-    return w->time <= driver_clock_time(&order.host, w->slot);
+    pid_t thread = gettid();
+    bool before = w->time <= driver_clock_time(&order.host, w->slot);
+    for (int i = 0; i < order.told_count && !before; i++)
+        before = order.told[i].thread != thread &&
+                 w->time <= driver_clock_time(&order.told[i].clock, w->slot);
+    return before;
 }
 
 void driver_order_seen(const struct driver_work *w)
@@ -208,11 +234,16 @@ static bool is_blocking(const struct driver_stream *s)
 }
 
 /* Orders new work after the work that the rules of streams put before it: earlier work of its
- * stream, what the host has waited for, and between the default stream and blocking ones all
- * earlier work of the other (CUDA Programming Guide, "Default Stream"). */
+ * stream, what this thread of the host has waited for or may have been told of, and between the
+ * default stream and blocking ones all earlier work of the other (CUDA Programming Guide, "Default
+ * Stream"). */
 void driver_order_rules(const struct driver_stream *s, struct driver_clock *to)
 {
+    pid_t thread = order.told_count ? gettid() : 0;
     driver_clock_join(to, &order.host);
+    for (int i = 0; i < order.told_count; i++)
+        if (order.told[i].thread != thread)
+            driver_clock_join(to, &order.told[i].clock);
     for (int i = 0; i < order.count; i++) {
         const struct driver_stream *other = order.slots[i].stream;
         if (other && other != s && is_blocking(s) && is_blocking(other) &&
@@ -224,6 +255,13 @@ void driver_order_rules(const struct driver_stream *s, struct driver_clock *to)
 void driver_order_begin(struct driver_stream *s)
 {
     driver_order_rules(s, &s->clock);
+}
+
+void driver_order_tell(const struct driver_stream *s)
+{
+    struct driver_clock *clock = told_by(gettid());
+    driver_clock_join(clock, &s->clock);
+    driver_order_rules(s, clock);
 }
 
 struct driver_work *driver_work_begin(struct driver_stream *s, const struct driver_launched *l)

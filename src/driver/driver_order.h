@@ -176,7 +176,12 @@ void driver_guard_use(const struct driver_used *u, int change);
 void driver_guard_renew(void);
 /* Closes what live work uses. */
 void driver_guard_close(void);
-/* Returns true if the host has waited for the work. */
+/* A function of the host runs in the stream. It can tell the other threads of the host that what came
+ * before it is done: by starting them, by a flag, by a lock. How it does so is not seen, so each
+ * thread counts as told except the one that enqueued the function, which usually goes on. */
+void driver_order_tell(const struct driver_stream *s);
+/* Returns true if this thread of the host has waited for the work, or may have been told that it is
+ * done. */
 bool driver_order_is_before_host(const struct driver_work *w);
 /* The host has seen what this work wrote atomically, so it comes after the work. */
 void driver_order_seen(const struct driver_work *w);

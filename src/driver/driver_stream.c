@@ -217,6 +217,7 @@ int cuStreamAddCallback(void *stream, void (*function)(void *, int, void *), voi
     if (s->capture)
         return DRIVER_CAPTURE_UNSUPPORTED;
     driver_guard_lift();
+    driver_order_tell(s);
     function(stream, DRIVER_SUCCESS, user);
     driver_guard_close();
     return DRIVER_SUCCESS;

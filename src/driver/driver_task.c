@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int run_host(const struct driver_task *t)
+static int run_host(const struct driver_task *t, const struct driver_stream *s)
 {
     driver_guard_lift(); /* what came before in the stream is done for this code of the host */
+    driver_order_tell(s);
     t->function(t->user);
     driver_guard_close();
     return DRIVER_SUCCESS;
@@ -68,7 +69,7 @@ static int run_kind(struct driver_task *t, struct driver_stream *s)
     case TASK_KERNEL: return driver_dependent_launch(&t->launched, s);
     case TASK_COPY: return driver_copy_run(&t->copy, s);
     case TASK_FILL: return driver_fill_run(&t->fill, s);
-    case TASK_HOST: return run_host(t);
+    case TASK_HOST: return run_host(t, s);
     case TASK_GRAPH: return driver_graph_run(t->graph, s);
     case TASK_STUB: return run_stub(&t->stub, s);
     case TASK_ALLOCATE: return driver_graph_allocate(t->memory, s);
