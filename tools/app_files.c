@@ -191,22 +191,65 @@ static void put_locations(struct json *j, const struct finding *f, const char *p
 struct results {
     struct json *json;
     const struct app_report *report;
+    char **rules; /* kinds of findings, in the order of their first ones */
+    int rule_count;
 };
+
+static bool is_left_out(const struct finding *f, const struct results *r)
+{
+    return strcmp(f->level, "note") == 0 && !r->report->verbose;
+}
+
+/* Returns the number of the kind among the rules; their count: it is not among them. */
+static int rule_of(const struct results *r, const char *kind)
+{
+    int i = 0;
+    while (i < r->rule_count && strcmp(r->rules[i], kind) != 0)
+        i++;
+    return i;
+}
+
+/* Adds an object with a text. */
+static void put_text_object(struct json *j, const char *key, const char *text)
+{
+    json_key(j, key);
+    json_open(j, '{');
+    json_key(j, "text");
+    json_exact(j, text, strlen(text));
+    json_close(j, '}');
+}
+
+/* Adds the rule of a kind that has none so far. */
+static void put_rule(const struct finding *f, void *user)
+{
+    struct results *r = user;
+    struct json *j = r->json;
+    const char *about = json_member_text(f->value, "about");
+    if (is_left_out(f, r) || rule_of(r, f->kind) < r->rule_count)
+        return;
+    r->rules = need_more_memory(r->rules, (size_t)(r->rule_count + 1) * sizeof *r->rules);
+    r->rules[r->rule_count++] = need_text("%s", f->kind);
+    json_open(j, '{');
+    json_put_text(j, "id", f->kind);
+    put_text_object(j, "shortDescription", about ? about : f->kind);
+    json_key(j, "defaultConfiguration");
+    json_open(j, '{');
+    json_put_text(j, "level", f->level);
+    json_close(j, '}');
+    json_close(j, '}');
+}
 
 static void put_result(const struct finding *f, void *user)
 {
     const struct results *r = user;
     struct json *j = r->json;
-    if (strcmp(f->level, "note") == 0 && !r->report->verbose)
+    if (is_left_out(f, r))
         return;
     json_open(j, '{');
     json_put_text(j, "ruleId", f->kind);
+    json_put_integer(j, "ruleIndex", rule_of(r, f->kind));
     json_put_text(j, "level", f->level);
-    json_key(j, "message");
-    json_open(j, '{');
-    json_key(j, "text");
-    json_exact(j, f->text, strlen(f->text));
-    json_close(j, '}');
+    put_text_object(j, "message", f->text);
     put_locations(j, f, r->report->program);
     int times;
     const struct json_value *finding = json_member(f->value, "finding");
@@ -219,6 +262,7 @@ static void put_result(const struct finding *f, void *user)
 bool app_write_sarif(const struct app_report *r, const char *lines, const char *path)
 {
     struct json j = {.out = stdout};
+    struct results results = {.json = &j, .report = r};
     json_hold(&j);
     json_open(&j, '{');
     json_put_text(&j, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
@@ -232,6 +276,10 @@ bool app_write_sarif(const struct app_report *r, const char *lines, const char *
     json_open(&j, '{');
     json_put_text(&j, "name", "tilewright");
     json_put_text(&j, "version", tw_version());
+    json_key(&j, "rules");
+    json_open(&j, '[');
+    each(lines, put_rule, &results);
+    json_close(&j, ']');
     json_close(&j, '}');
     json_close(&j, '}');
     json_key(&j, "invocations");
@@ -244,13 +292,16 @@ bool app_write_sarif(const struct app_report *r, const char *lines, const char *
     json_close(&j, ']');
     json_key(&j, "results");
     json_open(&j, '[');
-    each(lines, put_result, &(struct results){&j, r});
+    each(lines, put_result, &results);
     json_close(&j, ']');
     json_close(&j, '}');
     json_close(&j, ']');
     json_close(&j, '}');
     char *text = json_take(&j);
     bool good = write_file("sarif", path, text);
+    for (int i = 0; i < results.rule_count; i++)
+        free(results.rules[i]);
+    free(results.rules);
     free(text);
     return good;
 }

@@ -47,6 +47,27 @@ void driver_finding_site(struct text *out, const struct driver_place *place)
                            arena_printf(&driver.arena, "%s:%d", place->file, place->line));
 }
 
+/* Returns the meaning of a kind. */
+static const char *meaning_of(const char *kind)
+{
+    static const struct {
+        const char *name, *meaning;
+    } kinds[] = {
+#define X(id, name, fails, meaning) {name, meaning},
+        SIM_FINDINGS(X)
+#undef X
+#define KIND(name, meaning) {name, meaning},
+#define OTHER_KIND(name, meaning) {name, meaning},
+#include "driver/driver_kinds.def"
+#undef KIND
+#undef OTHER_KIND
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(kinds[i].name, kind) == 0)
+            return kinds[i].meaning;
+    return NULL;
+}
+
 void driver_finding_begin(struct text *out, const char *kind, bool fails, const char *message)
 {
     text_init(out, &driver.arena);
@@ -54,6 +75,7 @@ void driver_finding_begin(struct text *out, const char *kind, bool fails, const 
     text_add_json(out, kind);
     text_printf(out, ", \"fails\": %s", fails ? "true" : "false");
     driver_finding_key(out, "message", message);
+    driver_finding_key(out, "about", meaning_of(kind));
 }
 
 void driver_finding_end(struct text *json, const struct text *text)

@@ -9,8 +9,10 @@
 
 static const char *const kinds[] = {
 #define KIND(name, meaning) name,
+#define OTHER_KIND(name, meaning)
 #include "driver/driver_kinds.def"
 #undef KIND
+#undef OTHER_KIND
 };
 
 struct suppression {

@@ -159,6 +159,11 @@ def check_files(tool, folder):
     call([tool, "check", "--sarif", sarif, "--junit", junit, "--", os.path.join(folder, "missing_barrier"), "broken"])
     with open(sarif) as f:
         run = json.load(f)["runs"][0]
+    rules = run["tool"]["driver"]["rules"]
+    expect(len(rules) == len({r["ruleId"] for r in run["results"]}), rules)
+    expect(all(rules[r["ruleIndex"]]["id"] == r["ruleId"] for r in run["results"]), run)
+    about = {rule["id"]: rule["shortDescription"]["text"] for rule in rules}
+    expect(about["race"] == "accesses of the same bytes that nothing orders", rules)
     race = next(r for r in run["results"] if r["ruleId"] == "race")
     place = race["locations"][0]
     expect(race["level"] == "error" and "error: race: " in race["message"]["text"] and race["relatedLocations"], run)
