@@ -184,6 +184,15 @@ void driver_report_option(const char *name, const char *message)
     driver_finding_end(&json, &text);
 }
 
+void driver_report_note(const char *kind, const char *message)
+{
+    struct text json, text;
+    text_init(&text, &driver.arena);
+    text_printf(&text, "note: %s: %s\n", kind, message);
+    driver_finding_begin(&json, kind, false, message);
+    driver_finding_end(&json, &text);
+}
+
 int driver_unsupported(const char *message)
 {
     driver_refuse("not-supported", NULL, "%s", message);
@@ -325,18 +334,12 @@ static int report_unwatched(void *user)
     return DRIVER_SUCCESS;
 }
 
-/* Reports that the program has lines which cannot be read. */
-static int report_lines(void *user)
+static int report_notes(void *user)
 {
     (void)user;
-    struct text json, text;
-    const char *message = program_file_problem();
-    if (!message)
-        return DRIVER_SUCCESS;
-    text_init(&text, &driver.arena);
-    text_printf(&text, "note: no-lines: %s\n", message);
-    driver_finding_begin(&json, "no-lines", false, message);
-    driver_finding_end(&json, &text);
+    driver_report_unused_suppressions();
+    if (program_file_problem())
+        driver_report_note("no-lines", program_file_problem());
     return DRIVER_SUCCESS;
 }
 
@@ -371,8 +374,8 @@ void driver_report_exit(void)
         return;
     if (driver.settings.checks) {
         driver_guard(report_unwatched, NULL);
-        driver_guard(report_lines, NULL);
         driver_guard(report_leaks, NULL);
+        driver_guard(report_notes, NULL);
     } else {
         driver_counters_report(out);
     }

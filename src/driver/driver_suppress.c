@@ -17,8 +17,12 @@ static const char *const kinds[] = {
 
 struct suppression {
     const char *kind, *place; /* place: a function's name, or file:line; NULL: any */
+    int line;                 /* in the file */
+    bool used;
 };
 static VEC(struct suppression) suppressions;
+static VEC(int) launch_lines; /* the lines of those that the report has, in its order */
+static const char *file_name; /* NULL: no file was read */
 
 static const char *next_word(const char **at, const char *end, size_t *length)
 {
@@ -68,7 +72,8 @@ static bool take_line(struct arena *a, const char *file, int line, const char *a
         if (strlen(kinds[i]) != length || memcmp(kinds[i], word, length) != 0)
             continue;
         const char *place = next_word(&at, end, &place_length);
-        struct suppression s = {kinds[i], place ? arena_string(a, place, place_length) : NULL};
+        struct suppression s = {kinds[i], place ? arena_string(a, place, place_length) : NULL, line,
+                                false};
         vec_push(a, &suppressions, s);
         const char *more = next_word(&at, end, &more_length);
         if (more)
@@ -95,6 +100,8 @@ static void take_lines(struct arena *a, const char *file, char *text)
             driver_report_option("suppressions", unknown_kind(a, file, line, word, length));
             taken = true;
         }
+        if (word && !taken)
+            vec_push(a, &launch_lines, line);
         if (taken)
             memset(text, ' ', (size_t)(end - text));
         text = *end ? end + 1 : end;
@@ -110,11 +117,13 @@ bool driver_is_suppressed(const char *kind, const struct driver_place *place, co
     if (suppressions.count && place->file)
         call = arena_printf(a, "%s:%d:", place->file, place->line);
     for (size_t i = 0; i < suppressions.count; i++) {
-        const struct suppression *s = &suppressions.data[i];
+        struct suppression *s = &suppressions.data[i];
         if (strcmp(s->kind, kind) == 0 &&
             (!s->place || sim_pattern_matches(s->place, function) ||
-             sim_place_matches(a, line, s->place) || sim_place_matches(a, call, s->place)))
+             sim_place_matches(a, line, s->place) || sim_place_matches(a, call, s->place))) {
+            s->used = true;
             return true;
+        }
     }
     return false;
 }
@@ -132,9 +141,37 @@ void driver_read_suppressions(struct arena *a, const char *name)
     *s = (struct source){name, content ? content : "", length};
     diag_init(&diag, a);
     text_init(&text, a);
-    if (content && sim_report_suppress(driver_machine_report(), s, &diag))
+    if (content && sim_report_suppress(driver_machine_report(), s, &diag)) {
+        file_name = name;
         return;
+    }
     diag_render(&text, &diag, false);
     driver_report_option("suppressions",
                          content ? text.data : arena_printf(a, "%s cannot be read: %s", name, why));
+}
+
+/* Reports a line that let no finding pass. */
+static void report_unused(int line, const char *kind, const char *place)
+{
+    driver_report_note("unused-suppression",
+                       arena_printf(&driver.arena,
+                                    "%s:%d: '%s%s%s' lets no finding of this run pass", file_name,
+                                    line, kind, place ? " " : "", place ? place : ""));
+}
+
+void driver_report_unused_suppressions(void)
+{
+    const struct sim_report *r = driver_machine_report();
+    if (!file_name)
+        return;
+    for (size_t i = 0; i < suppressions.count; i++) {
+        const struct suppression *s = &suppressions.data[i];
+        if (!s->used)
+            report_unused(s->line, s->kind, s->place);
+    }
+    for (size_t i = 0; i < r->suppressions.count && i < launch_lines.count; i++) {
+        const struct sim_suppression *s = &r->suppressions.data[i];
+        if (!s->used)
+            report_unused(launch_lines.data[i], s->kind, s->patterns[0]);
+    }
 }

@@ -41,6 +41,14 @@ def check_options(tool, folder):
             f.write(line)
         let = run("--suppress", f"{folder}/one", "--", streams, "broken")
         expect(let.status == status, f"{line}: {let}")
+    with open(f"{folder}/stale", "w") as f:
+        f.write("# some are for faults that the program has not\nhost-race poll\nrace count_plain\nleak\n\nstream-race main\nout-of-bounds x.cu:3\n")
+    stale = run("--verbose", "--suppress", f"{folder}/stale", "--", streams, "broken")
+    notes = re.findall(r"note: unused-suppression: (\S+): '(.*)' lets no finding of this run pass", stale.err)
+    expect(stale.status == 0 and sorted(notes) == [(f"{folder}/stale:{n}", text) for n, text in
+                                                   ((2, "host-race poll"), (3, "race count_plain"), (4, "leak"), (7, "out-of-bounds x.cu:3"))], stale)
+    stale = run("--verbose", "--suppress", f"{folder}/stale", "--", race, "broken")
+    expect(":3: '" not in stale.err and stale.err.count("unused-suppression") == 4, stale)
     with open(f"{folder}/unknown", "w") as f:
         f.write("# known\nrace\n\nnosuch main\nleak main too # known\n")
     unknown = run("--suppress", f"{folder}/unknown", "--", race, "clean")
