@@ -21,7 +21,7 @@ bool is_app(const struct options *given)
     if (first != 0 || first >= given->word_count)
         return false;
     const char *word = given->words[first];
-    static const char *const files[] = {".tile", ".ptx", ".cu", ".cuh"};
+    static const char *const files[] = {".tile", ".ptx"};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         if (file_ending_in(word, files[i]))
             return false;
@@ -262,9 +262,40 @@ static int run_in(const char *folder, const char *libraries, const struct option
     return status;
 }
 
+/* Refuses a script or a source file in place of a program, with the way to run it. Returns false if the
+ * word is neither. */
+static bool is_text(const struct command *self, const char *word)
+{
+    static const struct {
+        const char *ending, *interpreter; /* NULL: it has to be compiled */
+    } texts[] = {{".cu", NULL},  {".cpp", NULL},     {".cc", NULL},
+                 {".cxx", NULL}, {".py", "python3"}, {".sh", "sh"}};
+    size_t i = 0;
+    while (i < sizeof texts / sizeof texts[0] && !ends_with(word, texts[i].ending))
+        i++;
+    if (i == sizeof texts / sizeof texts[0] || access(word, F_OK) != 0 || access(word, X_OK) == 0)
+        return false;
+    if (texts[i].interpreter) {
+        complain(NULL, "%s is a script: write `tilewright %s -- %s %s`", word, self->name,
+                 texts[i].interpreter, word);
+        return true;
+    }
+    int length = (int)(strlen(word) - strlen(texts[i].ending));
+    const char *folder = strchr(word, '/') ? "" : "./";
+    char *alone = i ? need_text("%s", "")
+                    : need_text("; without the --, `tilewright %s %s` takes one of its kernels",
+                                self->name, word);
+    complain(NULL,
+             "%s is a source file: build the program (`nvcc -g -lineinfo -o %s%.*s %s`), and write "
+             "`tilewright %s -- %s%.*s`%s",
+             word, folder, length, word, word, self->name, folder, length, word, alone);
+    free(alone);
+    return true;
+}
+
 int app_run(const struct command *self, const struct options *given, bool checks)
 {
-    if (!options_suit(self, given))
+    if (is_text(self, given->words[0]) || !options_suit(self, given))
         return STATUS_USAGE;
     char *libraries = app_folder();
     if (!libraries) {

@@ -57,10 +57,16 @@ def check_options(tool, folder):
     expect(f"{folder}/unknown:5: after 'leak', a place or the end of the line: 'too' is more" in unknown.err, unknown)
     verbose = run("--verbose", "--", streams, "clean")
     expect(verbose.status == 0 and "stream_race: ok (2 launches)" in verbose.err, verbose)
+    for name in ("mine.cu", "mine.py"):
+        with open(f"{folder}/{name}", "w"):
+            pass
     for words, said in ((["--grid", "2", "--", race], "--grid is not for programs: the program launches"),
                         (["--time-limit", "5", "--", race], "--time-limit is not for programs: start it by `timeout SECONDS"),
                         (["--json", "--fill", "rand", "--", race], "--fill is not for programs\n"),
                         (["--", f"{folder}/none"], "none cannot be started: No such file or directory"),
+                        (["--", f"{folder}/mine.cu"], f"mine.cu is a source file: build the program (`nvcc -g -lineinfo -o {folder}/mine {folder}/mine.cu`),"
+                         f" and write `tilewright check -- {folder}/mine`; without the --, `tilewright check {folder}/mine.cu` takes one of"),
+                        (["--", f"{folder}/mine.py", "a"], f"mine.py is a script: write `tilewright check -- python3 {folder}/mine.py`"),
                         (["--device", "nosuch", "--", race], "--device nosuch: a GPU by name"),
                         (["--device", "sm_70", "--", race], "(sm_90); `tilewright explain --devices` lists them"),
                         (["--suppress", f"{folder}/none", "--", race], "none: No such file or directory"),
