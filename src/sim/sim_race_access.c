@@ -31,6 +31,7 @@ static void part_of_word(struct race_try *t, struct race_cell *cell, uint64_t wo
                          int last)
 {
     for (int b = first; b <= last; b++) {
+        answered(t, word + (uint64_t)b, 1, 1);
         struct race_cell one = race_byte_of(t->pool, *cell, b);
         race_one_cell(t, &one, word + (uint64_t)b, 1);
         race_byte_set(t->r, t->pool, cell, b, one);
@@ -40,7 +41,9 @@ static void part_of_word(struct race_try *t, struct race_cell *cell, uint64_t wo
 
 static void slow_word(struct race_try *t, struct race_cell *cell, uint64_t word)
 {
-    if (race_is_split(*cell))
+    const struct race_pool *p = t->pool;
+    if (race_is_split(*cell) || (cell->write && p->records[cell->write].odd) ||
+        (cell->others && p->nodes[cell->others].odd))
         part_of_word(t, cell, word, 0, 3);
     else
         race_one_cell(t, cell, word, 4);
@@ -181,7 +184,6 @@ static void range(struct race_try *t, uint64_t address, uint64_t bytes)
         size_t there;
         struct race_cell *cells = cells_at(t, word, &there);
         if (first || bytes < 4) {
-            answered(t, address, 1, 1);
             int last = bytes < (uint64_t)(4 - first) ? first + (int)bytes - 1 : 3;
             part_of_word(t, cells, word, first, last);
             address += (uint64_t)(last - first + 1);

@@ -385,7 +385,7 @@ static uint32_t thin(struct race_try *t, uint32_t list, int most)
     uint32_t thinned = 0;
     while (k.count > 0) {
         const struct race_node node = p->nodes[k.node[--k.count]];
-        thinned = race_node_new(t->r, p, node.record, thinned, node.stands);
+        thinned = race_node_new(t, node.record, thinned, node.stands);
     }
     return thinned;
 }
@@ -393,15 +393,19 @@ static uint32_t thin(struct race_try *t, uint32_t list, int most)
 /* Returns true if a read of the list makes this one superfluous: one by the same instruction, in a
  * block that has ended and passed no knowledge on. Nothing orders a later write after that read, so
  * the write races with it whatever it knows of this one. */
-static bool is_superfluous(const struct race_try *t, uint32_t list)
+static bool is_superfluous(struct race_try *t, uint32_t list)
 {
     const struct race_pool *p = t->pool;
+    struct race_record part;
     if (t->r->passed_on || t->r->clustered || t->a->space != SIM_GLOBAL || t->copy || t->agent)
         return false;
     for (int i = 0; i < SEARCHED && list; i++, list = p->nodes[list].next) {
         const struct race_record *read = &p->records[p->nodes[list].record];
-        if (read->site == t->self.site && read->kind == SIM_READ && read->order == SIM_WEAK &&
-            !read->async && !sim_blocks_find(&t->r->blocks, (int64_t)(read->id >> 6)))
+        if (read->site != t->self.site || read->kind != SIM_READ || read->order != SIM_WEAK ||
+            read->async)
+            continue;
+        read = race_part(t, p->nodes[list].record, &part);
+        if (!sim_blocks_find(&t->r->blocks, (int64_t)(read->id >> 6)))
             return true;
     }
     return false;
@@ -412,31 +416,29 @@ static uint32_t with_read(struct race_try *t, uint32_t list)
 {
     struct race_pool *p = t->pool;
     if (!list)
-        return race_node_new(t->r, p, race_own_record(t), 0, true);
+        return race_node_new(t, race_own_record(t), 0, true);
     struct race_record part;
     const struct race_node *head = &p->nodes[list];
     if (head->record == t->record || is_superfluous(t, list))
         return list;
-    const struct race_record *first = &p->records[head->record];
-    if (first->id >> 6 == t->self.id >> 6) /* the warp matters in its own block alone */
-        first = race_part(t, head->record, &part);
+    const struct race_record *first = race_part(t, head->record, &part);
     /* A later write that is ordered after this read is ordered after all that this read knows,
      * so those need not be kept. The exception: this read is strong and excuses a write that
      * they do not. */
     if (!t->strong && !head->has_writes && head->one_block && first->id >> 6 == t->self.id >> 6 &&
         newest_of(p, list) < t->block_min)
-        return race_node_new(t->r, p, race_own_record(t), 0, true);
+        return race_node_new(t, race_own_record(t), 0, true);
     if (first->id == t->self.id && first->kind == SIM_READ && !t->copy && !first->async &&
         first->order == t->self.order && first->scope == t->self.scope &&
         same_addresses(t, first)) {
         if (first->epoch == t->self.epoch)
             return list;
         uint32_t behind = head->next;
-        return race_node_new(t->r, p, race_own_record(t), behind, true);
+        return race_node_new(t, race_own_record(t), behind, true);
     }
     list = thin(t, list, longest(p, list));
     uint32_t record = race_own_record(t);
-    return race_node_new(t->r, p, record, list, true);
+    return race_node_new(t, record, list, true);
 }
 
 static void read_cell(struct race_try *t, struct race_cell *cell, uint64_t address, int bytes)
@@ -571,9 +573,9 @@ static uint32_t staying(struct race_try *t, const struct race_cell *cell, uint64
         t->others_ok = cell->others;
     uint32_t list = s.changed ? 0 : cell->others;
     while (s.changed && s.count-- > 0)
-        list = race_node_new(t->r, p, s.of[s.count].record, list, s.of[s.count].stands);
+        list = race_node_new(t, s.of[s.count].record, list, s.of[s.count].stands);
     if (write_stays)
-        list = race_node_new(t->r, p, cell->write, list, leaves_value(t, address, bytes));
+        list = race_node_new(t, cell->write, list, leaves_value(t, address, bytes));
     return list ? thin(t, list, LONG_LIST) : 0;
 }
 

@@ -91,17 +91,28 @@ struct race_record {
     uint32_t pending; /* lanes that have not waited for their asynchronous copy */
     uint32_t passed;  /* barriers */
     uint32_t stride;
-    uint32_t list; /* of addresses from `address`, the lowest, on; 0: none */
-    /* List of the lanes' epochs, if they waited for their copies at different times; 0: all
-     * lanes have `epoch`. */
-    uint32_t landed;
+    union {
+        struct {
+            uint32_t list; /* of addresses from `address`, the lowest, on; 0: none */
+            /* List of the lanes' epochs, if they waited for their copies at different times; 0: all
+             * lanes have `epoch`. */
+            uint32_t landed;
+        };
+        struct {             /* of an access by `many` warps: */
+            uint32_t along;  /* from a block's first row to the next block's */
+            uint16_t blocks; /* after that of `id`; all but the last have ended */
+            uint8_t latest;  /* the last warp so far in the last block */
+        };
+    };
     uint16_t bytes, element;
     uint8_t kind, order, scope, pattern;
     bool whole_warp : 1; /* ldmatrix: each row is read by all lanes */
     bool async : 1;
+    bool many : 1;
+    bool odd : 1; /* rows begin inside words */
     bool mark : 1;
     uint8_t width;  /* bits of an address in `list` */
-    uint8_t more;   /* warps after `id` that made this access to the rows after its own */
+    uint8_t more;   /* warps of a block after the first, which access the rows after its own */
     int8_t by_lane; /* of an agent's access: the lane that issued it; -1: all */
 };
 
@@ -113,6 +124,7 @@ struct race_node {
     uint16_t depth;
     bool has_writes; /* in the whole list */
     bool one_block;  /* all accesses are of the block of the first one */
+    bool odd;        /* rows of a record in the whole list begin inside words */
     bool stands;     /* the bytes still have the value that the access read or wrote */
     bool mark;
 };
@@ -384,8 +396,6 @@ race_time race_tick(struct sim_races *r);
 
 uint32_t race_record_new(struct sim_races *r, struct race_pool *p, const struct race_record *from,
                          const uint64_t *addresses);
-uint32_t race_node_new(struct sim_races *r, struct race_pool *p, uint32_t record, uint32_t next,
-                       bool stands);
 /* Notes that lanes of a record waited for their copies at this time; others did or will at
  * another. */
 void race_record_landed(struct sim_races *r, struct race_pool *p, uint32_t record, uint32_t lanes,
@@ -472,7 +482,8 @@ void race_one_cell(struct race_try *t, struct race_cell *cell, uint64_t address,
 void race_meet_oneself(struct race_try *t, uint64_t address, int bytes);
 /* Returns the number of the access's record, which it makes at the first call. */
 uint32_t race_own_record(struct race_try *t);
-/* Returns the record of the one warp that accessed the current cell; `part` has room for it. The
+/* Returns the record of the one warp that accessed the current cell, which has no more than a byte
+ * if rows of records begin inside its word; `part` has room for it. The
  * answers for it hold for no other warp of the record. */
 const struct race_record *race_part_of(struct race_try *t, const struct race_record *all,
                                        struct race_record *part);
@@ -480,10 +491,12 @@ static inline const struct race_record *race_part(struct race_try *t, uint32_t r
                                                   struct race_record *part)
 {
     const struct race_record *all = &t->pool->records[record];
-    return all->more ? race_part_of(t, all, part) : all;
+    return all->many ? race_part_of(t, all, part) : all;
 }
-/* Returns the number of a record with this access: a new one, or that of the block's warp before, if
- * this one accesses the next row of its bytes. */
+/* Returns the list of a record and the rest, as it is for the current cell. */
+uint32_t race_node_new(struct race_try *t, uint32_t record, uint32_t next, bool stands);
+/* Returns the number of a record with this access: a new one, or that of the warp before, of this block
+ * or the one before, if this one accesses the next row of its bytes. */
 uint32_t race_record_of(struct race_try *t);
 /* Returns true if all of the old access is ordered before all of this one, for any pair of
  * lanes. */

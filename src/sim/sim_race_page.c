@@ -6,7 +6,17 @@
  * ones. An access opens it again. */
 #include "sim/sim_race_own.h"
 
-/* --- records of several warps --- */
+/* --- records of several warps ---
+ *
+ * Warps of a block that access one row of bytes after the other have one record, if the rows are
+ * equally far apart and do not overlap. So have the blocks of a grid that do this one after the other,
+ * each after the end of the one before. The warp of a byte is computed:
+ *
+ *   a block's rows, then the next block's     byte - address = block * along + row * apart + rest
+ *   the first rows of all blocks, then their  byte - address = row * apart + block * along + rest
+ *   second rows                               (as of a matrix whose blocks are side by side)
+ *
+ * If rows begin inside words, the bytes of such a word are checked one by one. */
 
 /* The first bytes of a row of lanes: of all, or of half of them. */
 static uint64_t row_bytes(const struct race_record *r)
@@ -20,19 +30,42 @@ static uint64_t between(const struct race_record *r)
     return (uint64_t)r->apart * (r->pattern == RACE_LINEAR ? 1 : 2);
 }
 
+/* Returns the number of rows in a block. */
+static uint64_t rows_of(const struct race_record *r)
+{
+    return (r->more + UINT64_C(1)) * (r->pattern == RACE_LINEAR ? 1 : 2);
+}
+
+/* Returns the bytes from the first row of a block to the end of its last. */
+static uint64_t extent(const struct race_record *r)
+{
+    return (rows_of(r) - 1) * (uint64_t)r->apart + row_bytes(r);
+}
+
 const struct race_record *race_part_of(struct race_try *t, const struct race_record *all,
                                        struct race_record *part)
 {
-    uint64_t warp = (t->cell - all->address) / between(all);
+    const uint64_t apart = (uint64_t)all->apart, distance = t->cell - all->address;
+    uint64_t block = 0, row = 0;
+    if (!all->blocks)
+        row = apart ? distance / apart : 0;
+    else if (all->along >= extent(all)) { /* a block's rows, then the next block's */
+        block = distance / all->along;
+        row = apart ? distance % all->along / apart : 0;
+    } else { /* the first rows of all blocks, then their second */
+        row = distance / apart;
+        block = distance % apart / all->along;
+    }
+    const uint64_t warp = all->pattern == RACE_LINEAR ? row : row / 2;
+    const uint64_t first = all->address + block * all->along;
+    const uint64_t end = first + row * apart + row_bytes(all);
     *part = *all;
-    part->id += warp;
-    part->address += warp * between(all);
-    part->more = 0;
+    part->id += block << 6 | warp;
+    part->address = first + warp * between(all);
     part->apart = all->pattern == RACE_LINEAR ? 0 : all->apart;
-    uint64_t row = part->address;
-    if (all->pattern == RACE_HALVES && t->cell - row >= (uint64_t)all->apart)
-        row += (uint64_t)all->apart;
-    uint64_t end = row + row_bytes(all);
+    part->many = false;
+    part->more = 0;
+    part->list = part->landed = 0;
     t->until = end < t->until ? end : t->until;
     return part;
 }
@@ -40,23 +73,17 @@ const struct race_record *race_part_of(struct race_try *t, const struct race_rec
 /* Returns true if both are the same access, of two warps. */
 static bool is_alike(const struct race_record *a, const struct race_record *b)
 {
-    return a->site == b->site && a->barrier == b->barrier && a->epoch == b->epoch &&
-           a->passed == b->passed && a->kind == b->kind && a->order == b->order &&
-           a->scope == b->scope && a->pattern == b->pattern && a->stride == b->stride &&
-           a->bytes == b->bytes && a->element == b->element && a->mask == b->mask &&
-           a->async == b->async;
+    return a->site == b->site && a->barrier == b->barrier && a->passed == b->passed &&
+           a->kind == b->kind && a->order == b->order && a->scope == b->scope &&
+           a->pattern == b->pattern && a->stride == b->stride && a->bytes == b->bytes &&
+           a->element == b->element && a->mask == b->mask && a->async == b->async &&
+           (a->pattern == RACE_LINEAR || a->apart == b->apart);
 }
 
-/* Makes this access, by the next warp, a part of the record. Returns false if it cannot be one: a
- * cell belongs to one warp, so rows begin at words and do not overlap. (A row that begins inside 16
- * bytes gives its pages a cell for each word.) */
-static bool goes_on(struct race_record *all, const struct race_record *self)
+/* Makes this access, by the next warp of the first block, a part of the record, if rows do not overlap. */
+static bool adds_warp(struct race_record *all, const struct race_record *self)
 {
     uint64_t distance = self->address - all->address;
-    if (all->id + all->more + 1 != self->id || !is_alike(all, self))
-        return false;
-    if (self->pattern == RACE_HALVES && all->apart != self->apart)
-        return false;
     if (self->pattern == RACE_HALVES || all->more)
         distance = distance == (all->more + 1u) * between(all) ? between(all) : 0;
     uint64_t apart = self->pattern == RACE_HALVES ? distance / 2 : distance;
@@ -67,13 +94,56 @@ static bool goes_on(struct race_record *all, const struct race_record *self)
     return true;
 }
 
+/* Makes this access, by the first warp of the next block, a part of the record, if no thread can ever
+ * know what the blocks before did: then their epochs do not matter. */
+static bool adds_block(struct sim_races *r, struct race_record *all, const struct race_record *self)
+{
+    const int64_t last = (int64_t)(all->id >> 6) + all->blocks;
+    const uint64_t blocks = all->blocks + UINT64_C(1), distance = self->address - all->address;
+    const uint64_t along = all->blocks ? all->along : distance;
+    if (r->passed_on || r->clustered || sim_blocks_find(&r->blocks, last) || blocks > UINT16_MAX ||
+        distance != blocks * along || along > UINT32_MAX || along % 4 || along < row_bytes(all))
+        return false;
+    if (rows_of(all) > 1 && (all->apart < 0 || (uint64_t)all->apart < row_bytes(all)))
+        return false;
+    if (along < extent(all) && blocks * along + row_bytes(all) > (uint64_t)all->apart)
+        return false;
+    all->along = (uint32_t)along;
+    all->blocks++;
+    all->epoch = self->epoch;
+    all->latest = 0;
+    return true;
+}
+
+/* Makes this access, by the next warp, a part of the record. Returns false if it cannot be one. (A row
+ * that begins inside 16 bytes gives its pages a cell for each word.) */
+static bool goes_on(struct sim_races *r, struct race_record *all, const struct race_record *self)
+{
+    const uint64_t block = all->id + ((uint64_t)all->blocks << 6), next = all->latest + UINT64_C(1);
+    if (all->pattern == RACE_HALVES && all->apart % 4)
+        return false;
+    if (!is_alike(all, self))
+        return false;
+    if (self->id == block + 64 && all->latest == all->more)
+        return adds_block(r, all, self);
+    if (self->id != block + next || self->epoch != all->epoch)
+        return false;
+    if (!all->blocks && !adds_warp(all, self))
+        return false;
+    if (self->address != all->address + all->blocks * (uint64_t)all->along + next * between(all) ||
+        next > all->more)
+        return false;
+    all->latest++;
+    return true;
+}
+
 /* Returns the place of the latest record of this instruction; NULL: it is of one warp alone. */
 static uint32_t *run_of(const struct race_try *t)
 {
     const struct race_record *self = &t->self;
     const bool rows = self->pattern == RACE_LINEAR || self->pattern == RACE_HALVES;
     if (t->a->space != SIM_GLOBAL || t->copy || t->agent || t->strong || !rows ||
-        self->mask != UINT32_MAX || self->stride != self->bytes || self->address % 4)
+        self->stride != self->bytes)
         return NULL;
     return &t->r->runs[(uintptr_t)self->site / sizeof *self->site % RACE_RUNS];
 }
@@ -81,8 +151,13 @@ static uint32_t *run_of(const struct race_try *t)
 uint32_t race_record_of(struct race_try *t)
 {
     uint32_t *run = run_of(t);
-    if (run && *run && *run < t->pool->record_count && goes_on(&t->pool->records[*run], &t->self))
+    struct race_record *all =
+        run && *run && *run < t->pool->record_count ? &t->pool->records[*run] : NULL;
+    if (all && goes_on(t->r, all, &t->self)) {
+        all->many = true;
         return *run;
+    }
+    t->self.odd = run && t->self.address % 4;
     uint32_t record = race_record_new(t->r, t->pool, &t->self, t->a->address);
     if (run)
         *run = record;

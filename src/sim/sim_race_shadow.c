@@ -134,47 +134,66 @@ race_time race_landed_at(const struct race_pool *p, const struct race_record *re
     return p->lists[record->landed + (uint32_t)lane];
 }
 
-static bool is_list(const struct race_pool *p, uint32_t list, uint32_t record, uint32_t next,
-                    bool stands)
+static bool is_list(const struct race_pool *p, uint32_t list, const struct race_node *like)
 {
     const struct race_node *n = list && list < p->node_count ? &p->nodes[list] : NULL;
-    return n && n->depth && n->record == record && n->next == next && n->stands == stands;
+    return n && n->depth && n->record == like->record && n->next == like->next &&
+           n->stands == like->stands && n->one_block == like->one_block;
 }
 
-uint32_t race_node_new(struct sim_races *r, struct race_pool *p, uint32_t record, uint32_t next,
-                       bool stands)
+/* Returns the block whose access of the current cell a record has. */
+static uint64_t block_of(struct race_try *t, uint32_t record)
 {
-    const struct race_record *own = &p->records[record];
-    uint32_t *made = p == &r->pool ? &r->lists[(record + 7 * next) % RACE_LISTS] : NULL;
-    if (made && own->more && is_list(p, *made, record, next, stands))
-        return *made;
+    struct race_record part;
+    return race_part(t, record, &part)->id >> 6;
+}
+
+/* Returns the head of a list of a record and the rest. */
+static struct race_node node_of(struct race_try *t, uint32_t record, uint32_t next, bool stands)
+{
+    const struct race_record *own = &t->pool->records[record];
+    struct race_node n = {.record = record,
+                          .next = next,
+                          .newest = own->pending ? RACE_NEVER : own->epoch,
+                          .depth = 1,
+                          .has_writes = (own->kind & SIM_WRITE) != 0,
+                          .one_block = true,
+                          .odd = own->odd,
+                          .stands = stands};
+    if (next) {
+        const struct race_node *tail = &t->pool->nodes[next];
+        n.newest = tail->newest > n.newest ? tail->newest : n.newest;
+        n.depth = (uint16_t)(tail->depth + 1);
+        n.has_writes |= tail->has_writes;
+        n.one_block = tail->one_block && block_of(t, tail->record) == block_of(t, record);
+        n.odd |= tail->odd;
+    }
+    return n;
+}
+
+uint32_t race_node_new(struct race_try *t, uint32_t record, uint32_t next, bool stands)
+{
+    struct race_pool *p = t->pool;
+    struct race_node made = node_of(t, record, next, stands);
+    uint32_t *latest = p == &t->r->pool ? &t->r->lists[(record + 7 * next) % RACE_LISTS] : NULL;
+    if (latest && p->records[record].many && is_list(p, *latest, &made)) {
+        struct race_node *same = &p->nodes[*latest];
+        same->newest = made.newest > same->newest ? made.newest : same->newest;
+        return *latest;
+    }
     uint32_t node = p->node_free;
     if (node) {
         p->node_free = p->nodes[node].next;
     } else {
         p->node_count += !p->node_count;
         if (p->node_count >= p->node_room)
-            RACE_GROW(r, p->nodes, p->node_room, 64);
+            RACE_GROW(t->r, p->nodes, p->node_room, 64);
         node = p->node_count++;
     }
     p->node_used++;
-    if (made)
-        *made = node;
-    struct race_node *n = &p->nodes[node];
-    *n = (struct race_node){.record = record,
-                            .next = next,
-                            .newest = own->pending ? RACE_NEVER : own->epoch,
-                            .depth = 1,
-                            .has_writes = (own->kind & SIM_WRITE) != 0,
-                            .one_block = true,
-                            .stands = stands};
-    if (next) {
-        const struct race_node *tail = &p->nodes[next];
-        n->newest = tail->newest > n->newest ? tail->newest : n->newest;
-        n->depth = (uint16_t)(tail->depth + 1);
-        n->has_writes |= tail->has_writes;
-        n->one_block = tail->one_block && p->records[tail->record].id >> 6 == own->id >> 6;
-    }
+    if (latest)
+        *latest = node;
+    p->nodes[node] = made;
     return node;
 }
 
@@ -311,8 +330,8 @@ static void sweep(struct race_pool *p)
     for (uint32_t i = 1; i < p->record_count; i++) {
         struct race_record *record = &p->records[i];
         if (!record->mark && record->kind) {
-            list_drop(p, record->list, record->width);
-            list_drop(p, record->landed, SIM_LANES);
+            list_drop(p, record->many ? 0 : record->list, record->width);
+            list_drop(p, record->many ? 0 : record->landed, SIM_LANES);
             *record = (struct race_record){.epoch = p->record_free};
             p->record_free = i;
             p->record_used--;

@@ -222,6 +222,145 @@ static void rows_of_warps_in_one_read(void **state)
     assert_int_equal(report.first->access[0].lane, 0);
 }
 
+/* Each block accesses the row after that of the block before, which has ended: all rows have one
+ * record. */
+static void rows_of_blocks(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 3, WARPS = 2 };
+    static const struct {
+        int apart, along, bytes, shift;
+    } rows[] = {
+        {128, 256, 4, 0}, {512, 132, 4, 4}, {32, 64, 1, 1}, {100, 32, 1, 3}, {64, 512, 2, 2}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        start(BLOCKS, WARPS * 32);
+        for (int b = 0; b < BLOCKS; b++) {
+            for (int w = 0; w < WARPS; w++) {
+                f.line = 7;
+                feed_access(&f, b, w, LANES, W,
+                            G + (uint64_t)(rows[i].shift + b * rows[i].along + w * rows[i].apart),
+                            rows[i].bytes, rows[i].bytes, 1 + b);
+            }
+            if (b + 1 < BLOCKS)
+                feed_end_block(&f, b);
+        }
+        for (int b = 0; b + 1 < BLOCKS; b++)
+            for (int w = 0; w < WARPS; w++) {
+                const int lane = 3 + 9 * w + b;
+                const uint64_t at = G + (uint64_t)(rows[i].shift + b * rows[i].along +
+                                                   w * rows[i].apart + lane * rows[i].bytes);
+                f.line = 100 + 10 * (uint32_t)i + (uint32_t)(b * WARPS + w);
+                feed_access(&f, BLOCKS - 1, 0, 1, R, at, 0, rows[i].bytes, 0);
+                const struct sim_finding *found = report.last;
+                assert_int_equal(found->kind, SIM_FOUND_RACE);
+                assert_int_equal(found->access[1].address, at);
+                assert_int_equal(found->access[0].address, at);
+                assert_int_equal(found->access[0].at.block, b);
+                assert_int_equal(found->access[0].at.warp, w);
+                assert_int_equal(found->access[0].lane, lane);
+            }
+        feed_end(&f);
+    }
+}
+
+/* A word of two rows: its bytes belong to two warps. */
+static void rows_that_share_a_word(void **state)
+{
+    (void)state;
+    for (int writes = 0; writes < 2; writes++) {
+        start(1, 64);
+        for (int w = 0; w < 2; w++) {
+            f.line = 7;
+            feed_access(&f, 0, w, LANES, writes ? W : R, G + 1 + 32 * (uint64_t)w, 1, 1, 1);
+        }
+        f.line = 20 + (uint32_t)writes;
+        feed_access(&f, 0, 0, 1u << 31, writes ? R : W, G + 32, 0, 4, 2);
+        assert_int_equal(report.kept, 1 + writes);
+        assert_int_equal(report.last->access[0].at.warp, 1);
+        assert_int_equal(report.last->access[0].lane, 0);
+        feed_end(&f);
+    }
+}
+
+/* A block that has released what it did ends, and the next block goes on with its rows at a later
+ * time. A thread that acquired that knows the first block's row. */
+static void rows_of_a_block_that_released(void **state)
+{
+    (void)state;
+    const uint64_t flag[SIM_LANES] = {G + 1024};
+    start(3, 32);
+    f.line = 7;
+    feed_access(&f, 0, 0, LANES, W, G, 4, 4, 1);
+    feed_full(&f, 0, 0, 1, W, flag, 4, 1, SIM_RELEASE, SIM_GPU, 0);
+    feed_end_block(&f, 0);
+    feed_sync(&f, 1, 0, LANES, SIM_FENCE, SIM_ACQ_REL, SIM_GPU);
+    f.line = 7;
+    feed_access(&f, 1, 0, LANES, W, G + 128, 4, 4, 1);
+    feed_full(&f, 2, 0, 1, R, flag, 4, 0, SIM_ACQUIRE, SIM_GPU, 0);
+    feed_access(&f, 2, 0, 1, R, G, 4, 4, 0);
+    expect(0);
+}
+
+/* Rows of blocks under way keep their times: the first block's is before its barrier. */
+static void rows_of_blocks_under_way(void **state)
+{
+    (void)state;
+    start(2, 64);
+    f.line = 7;
+    feed_access(&f, 0, 0, LANES, W, G, 4, 4, 1);
+    feed_barrier(&f, 0);
+    feed_sync(&f, 1, 0, LANES, SIM_WARP_SYNC, SIM_WEAK, SIM_CTA);
+    f.line = 7;
+    feed_access(&f, 1, 0, LANES, W, G + 128, 4, 4, 1);
+    feed_access(&f, 0, 1, LANES, R, G, 4, 4, 0);
+    expect(0);
+}
+
+static void barrier_at_one_place(int block)
+{
+    f.line = 50;
+    feed_barrier(&f, block);
+}
+
+/* The list of a read is that of the block before, but its time is later. */
+static void lists_of_blocks_have_the_latest_time(void **state)
+{
+    (void)state;
+    start(2, 64);
+    for (int b = 0; b < 2; b++) {
+        barrier_at_one_place(b);
+        f.line = 7;
+        feed_access(&f, b, 0, LANES, R, G + 128 * (uint64_t)b, 4, 4, 0);
+        if (!b)
+            feed_end_block(&f, b);
+    }
+    feed_access(&f, 1, 1, LANES, R, G + 128, 4, 4, 0);
+    feed_access(&f, 1, 1, LANES, W, G + 128, 4, 4, 1);
+    assert_int_equal(report.first->kind, SIM_FOUND_RACE);
+    assert_int_equal(report.first->access[0].at.warp, 0);
+}
+
+/* Two reads of one block have a list. At the border of two blocks' rows, the same two reads are of both
+ * blocks, and a barrier of the second block does not order the read of the first. */
+static void lists_of_one_block_and_of_two(void **state)
+{
+    (void)state;
+    start(2, 64);
+    for (int b = 0; b < 2; b++) {
+        f.line = 7;
+        feed_access(&f, b, 0, LANES, R, G + 256 + 128 * (uint64_t)b, 4, 4, 0);
+        f.line = 8;
+        feed_access(&f, b, 0, LANES, R, G + 192 + 128 * (uint64_t)b, 4, 4, 0);
+        if (!b)
+            feed_end_block(&f, b);
+    }
+    feed_barrier(&f, 1);
+    feed_access(&f, 1, 1, 0xffff, R, G + 320, 4, 4, 0);
+    feed_access(&f, 1, 1, 0xffff, W, G + 320, 4, 4, 1);
+    assert_int_equal(report.first->kind, SIM_FOUND_RACE);
+    assert_int_equal(report.first->access[0].at.block, 0);
+}
+
 /* Makes a warp's access at listed addresses, without values. */
 static void scattered(int block, enum sim_kind kind, uint32_t mask, const uint64_t *address)
 {
@@ -832,6 +971,12 @@ int main(void)
         TEST(same_values_apart),
         TEST(rows_of_warps),
         TEST(rows_of_warps_in_one_read),
+        TEST(rows_of_blocks),
+        TEST(rows_that_share_a_word),
+        TEST(rows_of_a_block_that_released),
+        TEST(rows_of_blocks_under_way),
+        TEST(lists_of_blocks_have_the_latest_time),
+        TEST(lists_of_one_block_and_of_two),
         TEST(lists_of_any_width),
         TEST(blocks_are_not_ordered),
         TEST(release_and_acquire),

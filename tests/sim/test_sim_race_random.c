@@ -76,8 +76,23 @@ static struct style {
     bool weak;   /* no strong accesses, no fences */
     bool reads;  /* mostly reads and barriers of blocks */
     bool near;   /* few lanes; accesses of global memory are near each other */
+    bool series; /* the blocks access rows in turn, at the same instructions, and end */
 } style;
 static bool ended[BLOCKS];
+
+/* Rows that the warps of all blocks access, one after the other: at one of a few instructions, a
+ * warp's row is `apart` bytes after that of the warp before, and a block's is `along` bytes after
+ * that of the block before. */
+enum { SERIES = 4 };
+static struct series {
+    int next; /* block, instruction and warp of the next access */
+    struct {
+        int first, apart, along, bytes;
+        uint32_t mask;
+        enum sim_kind kind;
+        bool halves;
+    } row[SERIES];
+} series;
 
 static uint32_t random_next(void)
 {
@@ -373,6 +388,44 @@ static void random_request(struct request *q)
     }
 }
 
+static void random_series(void)
+{
+    series.next = 0;
+    for (int i = 0; i < SERIES; i++) {
+        static const uint32_t masks[] = {0xff, 0xff, 0x7e, UINT32_MAX};
+        const int lanes = 1 << (3 + below(3)), bytes = 1 << below(3), row = lanes * bytes;
+        const bool nested = below(2);
+        series.row[i].bytes = bytes;
+        series.row[i].first = GLOBAL / 4 + below(2) * (below(9) - 4) * bytes;
+        series.row[i].apart = (nested ? 1 : BLOCKS) * row + 4 * below(2);
+        series.row[i].along = (nested ? WARPS : 1) * row + 4 * below(2);
+        series.row[i].mask = masks[below(4)];
+        series.row[i].kind = below(3) ? SIM_READ : SIM_WRITE;
+        series.row[i].halves = below(2);
+    }
+}
+
+/* Makes the request the next access of the series. Returns false after the last access of a block. */
+static bool next_of_series(struct request *q)
+{
+    const int block = series.next / (SERIES * WARPS), at = series.next++ % (SERIES * WARPS),
+              i = at % SERIES, bytes = series.row[i].bytes;
+    const int first =
+        series.row[i].first + block * series.row[i].along + at / SERIES * series.row[i].apart;
+    *q = (struct request){.block = block,
+                          .warp = at / SERIES,
+                          .bytes = bytes,
+                          .kind = series.row[i].kind,
+                          .value = 4 + series.next % 200}; /* no two writes of one value */
+    q->mask = series.row[i].mask & lanes_of(q->warp);
+    for (int l = 0; l < SIM_LANES; l++) {
+        const int half = series.row[i].halves && l >= 16 ? GLOBAL / 4 : 0;
+        q->address[l] = GLOBAL_BASE + (uint64_t)((first + l * bytes + half) % (GLOBAL - 16));
+        q->agent[l] = slot(q->block, q->warp, l);
+    }
+    return at < SERIES * WARPS - 1;
+}
+
 /* --- synchronisation --- */
 
 static void feed_request(struct feed *f, const struct request *q, uint32_t group)
@@ -617,6 +670,27 @@ static void end_block(struct feed *f, int block)
     feed_end_block(f, block);
 }
 
+/* Makes the access that is next in the series. Before a block's first one, all blocks before it end.
+ * An access that would race is left out. */
+static enum verdict event_of_series(struct feed *f, bool avoid)
+{
+    struct request q;
+    const int at = series.next % (SERIES * WARPS);
+    const bool more = next_of_series(&q);
+    for (int b = 0; b < q.block && !at; b++)
+        if (!ended[b])
+            end_block(f, b);
+    if (!more && q.block == BLOCKS - 1)
+        random_series(); /* the last block goes on alone */
+    f->line = 200 + (uint32_t)(at % SERIES);
+    if (ended[q.block] || !q.mask || (avoid && access_races(&q, false)))
+        return NO_RACE;
+    enum verdict races = access_races(&q, true);
+    pass_values(&q);
+    feed_request(f, &q, 0);
+    return races;
+}
+
 static enum verdict random_event(struct feed *f)
 {
     int kind = below(100), block = live_block(), warp = below(WARPS);
@@ -624,6 +698,8 @@ static enum verdict random_event(struct feed *f)
     bool avoid = below(20) > 0;
     if (style.few)
         f->line = 100 + (uint32_t)below(4);
+    if (style.series && below(4))
+        return event_of_series(f, avoid);
     if (style.ends && below(60) == 0)
         end_block(f, block);
     else if (kind < (style.reads ? 12 : 4)) {
@@ -672,7 +748,10 @@ static void one_program(uint64_t seed, int64_t *events, int *raced)
     random_state = seed * 0x9e3779b97f4a7c15ULL + 1;
     m = arena_new(&arena, struct model);
     memset(ended, 0, sizeof ended);
-    style = (struct style){below(2), below(2), below(2), below(2), below(2), below(2), below(2)};
+    style = (struct style){below(2), below(2), below(2), below(2),
+                           below(2), below(2), below(2), seed % 3 == 0};
+    if (style.series)
+        random_series();
     for (int i = 0; i < SLOTS; i++)
         step(i);
     feed_start(&f, sim_races_observer(races), &report, BLOCKS, THREADS);
