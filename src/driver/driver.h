@@ -9,6 +9,7 @@
  *   driver_machine.c     the simulator with its checks
  *   driver_memory.c      memory that programs allocate
  *   driver_hints.c       advice on memory, attributes of streams
+ *   driver_virtual.c     addresses and memory apart
  *   driver_pool.c        allocations in the order of a stream, and their pools
  *   driver_copy.c        copies and fills
  *   driver_module.c      modules, libraries, kernels; fat_binary.c takes PTX out of images
@@ -114,6 +115,7 @@ enum driver_kind {
     DRIVER_GRAPH,
     DRIVER_NODE,
     DRIVER_POOL,
+    DRIVER_PHYSICAL,
     DRIVER_LINK
 };
 /* Returns a new zeroed object; NULL: no memory. */
@@ -190,6 +192,7 @@ struct driver_memory {
     const struct driver_graph *owner;   /* that graph; NULL: destroyed */
     bool freed_inside, freed_outside;   /* a node of that graph frees it; a node of another */
     struct driver_condition *condition; /* that it is the variable of; NULL: none */
+    struct driver_reserved *reserved;   /* NULL: its addresses all have memory of its own */
 };
 /* Allocates; `host`: the caller's memory, for DRIVER_REGISTERED_MEMORY. */
 int driver_memory_make(enum driver_memory_type type, size_t bytes, void *host,
@@ -198,6 +201,16 @@ int driver_memory_make(enum driver_memory_type type, size_t bytes, void *host,
 int driver_memory_make_condition(struct driver_condition *c);
 /* Makes memory of a graph, which no launch has allocated so far. */
 int driver_memory_reserve(size_t bytes, struct driver_memory **out);
+/* Makes addresses without memory; `pages` and `host` belong to the caller (driver_virtual.c). */
+int driver_memory_make_reserved(struct driver_reserved *r, const struct sim_pages *pages,
+                                size_t bytes, void *host, struct driver_memory **out);
+/* Counts bytes of the device, more or fewer. Returns false if it has not so many. */
+bool driver_memory_count(int64_t bytes);
+/* driver_virtual.c: reports bytes of a reservation that have no memory, or none with access; what: "a
+ * copy reads". Returns false if there are none, or if some bytes are beyond its end. */
+bool driver_report_pages(const struct driver_memory *m, uint64_t offset, size_t bytes,
+                         const char *what);
+void driver_report_physical_leaks(void);
 /* Allocates memory of a graph, whose bytes then are not initialised. */
 int driver_memory_renew(struct driver_memory *m);
 /* Frees memory. Returns an error, after a report, if it is not allocated. */

@@ -134,6 +134,20 @@ struct driver_host_node {
 /* CUmemAllocationType, CUmemLocationType */
 enum { DRIVER_PINNED_ALLOCATION = 1, DRIVER_ON_DEVICE = 1 };
 
+/* CUmemAllocationProp, CUmemAccessDesc */
+struct driver_allocation_properties {
+    int type, handles;
+    struct driver_location location;
+    void *security;
+    unsigned char compression, direct;
+    unsigned short usage;
+    char reserved[4];
+};
+struct driver_access {
+    struct driver_location location;
+    int flags;
+};
+
 /* CUmemPoolProps */
 struct driver_pool_properties {
     int type, handles, location, device;

@@ -355,6 +355,7 @@ static int report_leaks(void *user)
             .memory = m};
         driver_report_fault(&fault);
     }
+    driver_report_physical_leaks();
     return DRIVER_SUCCESS;
 }
 

@@ -99,7 +99,7 @@ static bool judge(const struct driver_work *w, uint64_t address, bool writes)
     }
     if (!driver_touches_byte(w, address, writes, &overlap))
         return false;
-    driver_report_host_race(w, &overlap);
+    driver_report_host_race(w, &overlap, NULL);
     return true;
 }
 

@@ -15,7 +15,7 @@ static struct {
     int count, room;
     struct number_map by_number; /* number in the address: index in the list + 1 */
     unsigned next_shared;        /* place of the next shared memory */
-    int conditions;
+    int conditions, reservations;
     int registered; /* pieces of the host's memory */
     uint64_t used;  /* bytes of the device */
 } memory;
@@ -62,6 +62,8 @@ static void *explain_bytes(uint64_t address, size_t bytes, const char *what)
 {
     const struct driver_memory *m = driver_memory_at(address);
     uint64_t offset = address & (SIM_MOST_BYTES - 1);
+    if (m && m->reserved && driver_report_pages(m, offset, bytes, what))
+        return NULL;
     if (!m)
         driver_refuse("not-device-memory", NULL, "%s 0x%llx, which is not memory of the device",
                       what, (unsigned long long)address);
@@ -85,6 +87,7 @@ void *driver_bytes(uint64_t address, size_t bytes, const char *what)
 
 struct allocate_call {
     struct driver_memory asked, *made;
+    const struct sim_pages *pages; /* of a reservation */
 };
 
 static bool list_has_room(void)
@@ -137,6 +140,29 @@ static uint64_t map_shared(struct driver_memory *m)
     return 0;
 }
 
+/* Gives a reservation its addresses. Of large ones, the check of values that were never written would
+ * take too much memory. */
+static uint64_t place_pages(struct driver_memory *m, const struct sim_pages *pages)
+{
+    struct sim *sim = driver_machine();
+    const uint64_t most = UINT64_C(4) << 30;
+    uint64_t address = sim_attach_pages(sim, m->host, m->bytes, m->name, pages);
+    m->host = NULL; /* not the host's own */
+    if (address)
+        sim_hold_structs(sim, address);
+    if (address && m->bytes <= most)
+        sim_forget(sim, address);
+    return address;
+}
+
+bool driver_memory_count(int64_t bytes)
+{
+    if (bytes > 0 && (uint64_t)bytes > driver_total_memory() - memory.used)
+        return false;
+    memory.used += (uint64_t)bytes;
+    return true;
+}
+
 static uint64_t place(struct driver_memory *m)
 {
     struct sim *sim = driver_machine();
@@ -162,9 +188,10 @@ static int allocate(void *user)
         return DRIVER_OUT_OF_MEMORY;
     struct driver_memory *m = arena_copy(&driver.arena, &call->asked, sizeof *m);
     m->number = memory.count + 1;
-    m->name = m->condition ? arena_printf(&driver.arena, "condition %d", ++memory.conditions)
-                           : arena_printf(&driver.arena, "allocation %d", m->number);
-    m->address = place(m);
+    m->name = m->condition  ? arena_printf(&driver.arena, "condition %d", ++memory.conditions)
+              : m->reserved ? arena_printf(&driver.arena, "reservation %d", ++memory.reservations)
+                            : arena_printf(&driver.arena, "allocation %d", m->number);
+    m->address = m->reserved ? place_pages(m, call->pages) : place(m);
     if (!m->address)
         return DRIVER_OUT_OF_MEMORY;
     driver_guard_install();
@@ -173,7 +200,7 @@ static int allocate(void *user)
     memory.list[memory.count++] = m;
     if (m->of_graph)
         m->freed_by = m->call;
-    else if (m->type == DRIVER_DEVICE_MEMORY)
+    else if (m->type == DRIVER_DEVICE_MEMORY && !m->reserved)
         memory.used += m->bytes;
     memory.registered += m->type == DRIVER_REGISTERED_MEMORY;
     number_map_entry(&driver.arena, &memory.by_number, m->address >> SIM_OFFSET_BITS, &added)
@@ -217,6 +244,15 @@ int driver_memory_make_condition(struct driver_condition *c)
                                            .type = DRIVER_DEVICE_MEMORY,
                                            .condition = c}};
     return make(&call, &c->memory);
+}
+
+int driver_memory_make_reserved(struct driver_reserved *r, const struct sim_pages *pages,
+                                size_t bytes, void *host, struct driver_memory **out)
+{
+    struct allocate_call call = {
+        .asked = {.bytes = bytes, .type = DRIVER_DEVICE_MEMORY, .host = host, .reserved = r},
+        .pages = pages};
+    return make(&call, out);
 }
 
 int driver_memory_reserve(size_t bytes, struct driver_memory **out)
@@ -283,7 +319,7 @@ int driver_memory_end(struct driver_memory *m)
         munmap(m->host, m->bytes);
     if (m->of_graph)
         free(m->host);
-    if (m->type == DRIVER_DEVICE_MEMORY)
+    if (m->type == DRIVER_DEVICE_MEMORY && !m->reserved)
         memory.used -= m->bytes;
     memory.registered -= m->type == DRIVER_REGISTERED_MEMORY;
     if (m->pool_used)
@@ -300,6 +336,13 @@ int driver_memory_release(uint64_t address, enum driver_memory_type type,
     if (!m || m->address != address || m->condition || (m->type != type && m->type != other)) {
         driver_refuse("invalid-free", m, "0x%llx is freed, which no allocation begins at",
                       (unsigned long long)address);
+        return DRIVER_INVALID_VALUE;
+    }
+    if (m->reserved) {
+        driver_refuse("invalid-free", m,
+                      "%s is freed as an allocation; cuMemUnmap, cuMemRelease and cuMemAddressFree "
+                      "free it",
+                      m->name);
         return DRIVER_INVALID_VALUE;
     }
     if (m->freed_inside) {

@@ -162,7 +162,8 @@ struct driver_page *driver_work_page(struct driver_work *w, uint64_t address);
 /* driver_races.c: report that nothing orders two pieces of work, or work and an access of the host. */
 void driver_report_race(const struct driver_work *first, const struct driver_work *second,
                         const struct driver_overlap *overlap);
-void driver_report_host_race(const struct driver_work *w, const struct driver_overlap *overlap);
+void driver_report_host_race(const struct driver_work *w, const struct driver_overlap *overlap,
+                             const struct driver_work *host); /* NULL: it reads or writes */
 
 /* --- the host's own accesses: driver_guard.c --- */
 

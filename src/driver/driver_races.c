@@ -74,7 +74,7 @@ static const char *byte_text(struct arena *a, uint64_t address)
 }
 
 struct race {
-    const struct driver_work *first, *second; /* second NULL: the host */
+    const struct driver_work *first, *second; /* of a race of the host: the host, or NULL */
     const struct driver_overlap *overlap;
 };
 
@@ -168,7 +168,7 @@ static int report_host_race(void *user)
         return DRIVER_SUCCESS;
     const char *message =
         arena_printf(a, "the host %s %s while %s in %s, which it has not waited for, %s it",
-                     verb(NULL, o->touch[1]), byte_text(a, o->address), work_text(a, r->first),
+                     verb(r->second, o->touch[1]), byte_text(a, o->address), work_text(a, r->first),
                      where_text(a, r->first), verb(r->first, o->touch[0]));
     text_init(&text, a);
     text_printf(&text, "error: host-race: %s\n    note: the host is at %s\n", message, site->text);
@@ -183,8 +183,9 @@ static int report_host_race(void *user)
     return DRIVER_SUCCESS;
 }
 
-void driver_report_host_race(const struct driver_work *w, const struct driver_overlap *overlap)
+void driver_report_host_race(const struct driver_work *w, const struct driver_overlap *overlap,
+                             const struct driver_work *host)
 {
-    struct race r = {.first = w, .overlap = overlap};
+    struct race r = {w, host, overlap};
     driver_guard(report_host_race, &r);
 }

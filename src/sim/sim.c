@@ -99,6 +99,22 @@ uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name)
     return sim_address_of(sim->allocations.count - 1, 0);
 }
 
+uint64_t sim_attach_pages(struct sim *sim, void *data, uint64_t bytes, const char *name,
+                          const struct sim_pages *pages)
+{
+    uint64_t address = sim_attach(sim, data, (size_t)bytes, name);
+    if (address)
+        sim->allocations.data[sim_number_of(address)].pages = pages;
+    return address;
+}
+
+uint64_t sim_pages_end(const struct sim_pages *pages, uint64_t offset, uint64_t end)
+{
+    while (offset < end && pages->access[offset / SIM_PAGE_BYTES] >= SIM_PAGE_READ)
+        offset = (offset / SIM_PAGE_BYTES + 1) * SIM_PAGE_BYTES;
+    return offset < end ? offset : end;
+}
+
 void sim_release(struct sim *sim, uint64_t address)
 {
     const struct allocator *from = sim->arena->allocator;
@@ -163,7 +179,10 @@ void *sim_host(struct sim *sim, uint64_t address, size_t bytes)
 void *sim_bytes(const struct sim *sim, uint64_t address, size_t bytes)
 {
     const struct sim_allocation *a = allocation_with(sim, address, bytes);
-    return a ? a->host + sim_offset_of(address) : NULL;
+    uint64_t offset = sim_offset_of(address), end = offset + bytes;
+    if (!a || (a->pages && sim_pages_end(a->pages, offset, end) < end))
+        return NULL;
+    return a->host + offset;
 }
 
 void sim_wrote(struct sim *sim, uint64_t address, size_t bytes)

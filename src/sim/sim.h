@@ -27,6 +27,26 @@ void sim_free(struct sim *sim);
 uint64_t sim_allocate(struct sim *sim, uint64_t bytes, const void *data, const char *name);
 /* Makes the caller's memory global memory, used in place. Returns the address; 0: out of memory. */
 uint64_t sim_attach(struct sim *sim, void *data, size_t bytes, const char *name);
+/* Addresses of which only some pages have memory. The caller owns this, and changes it between
+ * launches; `access` has a value of enum sim_page for each page, and `open` is the number of bytes
+ * before the first page that is not open. */
+#define SIM_PAGE_BYTES (UINT64_C(1) << 21)
+enum sim_page {
+    SIM_PAGE_UNUSED,   /* no memory so far */
+    SIM_PAGE_UNMAPPED, /* its memory was unmapped */
+    SIM_PAGE_CLOSED,   /* it has memory, and the device has no access */
+    SIM_PAGE_READ,
+    SIM_PAGE_OPEN /* for reads and writes */
+};
+struct sim_pages {
+    uint8_t *access;
+    uint64_t open;
+};
+/* The same for memory by pages. `bytes` is a multiple of SIM_PAGE_BYTES. */
+uint64_t sim_attach_pages(struct sim *sim, void *data, uint64_t bytes, const char *name,
+                          const struct sim_pages *pages);
+/* Returns the place of the first byte from `offset` on that a read cannot reach; `end`: none before. */
+uint64_t sim_pages_end(const struct sim_pages *pages, uint64_t offset, uint64_t end);
 /* Sets the bytes of memory from sim_allocate. Only the first `written` bytes count as written. */
 void sim_hold(struct sim *sim, uint64_t address, const void *data, size_t bytes, size_t written);
 /* Tells the machine that the elements may be structs, as in struct sim_allocation_event. */

@@ -147,7 +147,8 @@ reach_global(const struct sim_warp *w, const struct sim_op *op, uint32_t bytes, 
         return false;
     const struct sim_allocation *a = &w->sim->allocations.data[number];
     uint64_t offset = first & ((UINT64_C(1) << SIM_OFFSET_BITS) - 1);
-    if (a->freed || (writes && a->constant) || a->size < bytes)
+    const uint64_t size = sim_reach_of(a);
+    if (a->freed || (writes && a->constant) || size < bytes)
         return false;
     r->host = a->host + offset;
     r->first = first;
@@ -156,8 +157,8 @@ reach_global(const struct sim_warp *w, const struct sim_op *op, uint32_t bytes, 
     r->apart = (int64_t)apart;
     if (r->way != WAY_ANY) {
         uint64_t span = row ? bytes : (uint64_t)bytes * HALF;
-        return !((first | apart) & (bytes - 1)) && a->size >= span && offset <= a->size - span &&
-               offset + apart <= a->size - span;
+        return !((first | apart) & (bytes - 1)) && size >= span && offset <= size - span &&
+               offset + apart <= size - span;
     }
     int64_t least = 0, most = 0;
     uint64_t all = first;
@@ -171,7 +172,7 @@ reach_global(const struct sim_warp *w, const struct sim_op *op, uint32_t bytes, 
     /* `offset`, the place of the first lane, may be outside too, so it is tested before the sums */
     return !(all & (bytes - 1)) && least > INT32_MIN && most < INT32_MAX &&
            offset < (uint64_t)INT64_MAX && (int64_t)offset + least >= 0 &&
-           offset + (uint64_t)most <= a->size - bytes;
+           offset + (uint64_t)most <= size - bytes;
 }
 
 /* Tells observers of a whole warp's access. */

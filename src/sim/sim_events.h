@@ -252,6 +252,11 @@ struct sim_fault {
     uint64_t size;
     int64_t offset;
     bool freed; /* by the program: free() */
+    /* If it is because of a page that has no memory or is closed: that is true, the page (enum
+     * sim_page), and the offset of its first byte that is accessed. */
+    bool paged;
+    uint8_t page;
+    uint64_t page_offset;
     /* SIM_TRAP, SIM_NOT_…: the program's message; SIM_NO_ADDRESS: which address is impossible,
      * and why. The text lives until the observer returns. */
     const char *why;

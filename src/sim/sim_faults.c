@@ -1,6 +1,7 @@
 #include "sim/sim_faults.h"
 
 #include "ptx/ptx.h"
+#include "sim/sim.h"
 
 #include <string.h>
 
@@ -15,6 +16,11 @@ static const char *where_is(struct arena *a, const struct sim_fault *f)
     if (f->space == SIM_SHARED && !size)
         return arena_printf(a, "%s is as long as the launch says, and it says 0 (--shared BYTES)",
                             name);
+    if (f->paged)
+        return arena_printf(a, "byte %llu of %s %s", (unsigned long long)f->page_offset, name,
+                            f->page == SIM_PAGE_UNUSED     ? "has an address and no memory"
+                            : f->page == SIM_PAGE_UNMAPPED ? "had memory that was unmapped"
+                                                           : "has memory without access");
     if (f->offset < 0)
         return arena_printf(a, "%llu bytes before the start of %s (%llu bytes)",
                             0 - (unsigned long long)f->offset, name, size);
@@ -36,6 +42,11 @@ static const char *way_out(const struct sim_fault *f)
 {
     if (!f->name && !f->size)
         return "is the pointer one of the launch, and is the index computed in 64 bits?";
+    if (f->paged)
+        return f->page == SIM_PAGE_CLOSED ? "give the device access (cuMemSetAccess)"
+               : f->page == SIM_PAGE_UNUSED
+                   ? "map memory there (cuMemMap), or is it the wrong index?"
+                   : "unmap it after its last use (cuMemUnmap)";
     if (f->space == SIM_SHARED)
         return f->size ? "is the index right for every thread of the block, or the array too small?"
                        : NULL;

@@ -20,7 +20,14 @@ struct sim_allocation {
     bool freed;       /* by the program: free() */
     bool told;        /* the observers know all of this */
     const struct ptx_variable *variable;
+    const struct sim_pages *pages; /* NULL: all of it has memory */
 };
+
+/* Returns the number of bytes from its start on that an access may reach without a look at pages. */
+static inline uint64_t sim_reach_of(const struct sim_allocation *a)
+{
+    return a->pages ? a->pages->open : a->size;
+}
 
 static inline uint64_t sim_address_of(uint64_t number, uint64_t offset)
 {

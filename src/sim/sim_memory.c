@@ -53,6 +53,18 @@ static uint8_t *in_parameters(const struct sim_warp *w, uint64_t offset, uint64_
     return offset <= size && bytes <= size - offset ? w->sim->parameters + offset : NULL;
 }
 
+/* Pages that the device may only read count as constant memory. */
+static uint8_t *in_pages(const struct sim_allocation *a, uint64_t offset, uint64_t bytes,
+                         enum sim_space *space)
+{
+    if (offset >= a->size || sim_pages_end(a->pages, offset, offset + bytes) < offset + bytes)
+        return NULL;
+    for (uint64_t at = offset / SIM_PAGE_BYTES; at * SIM_PAGE_BYTES < offset + bytes; at++)
+        if (a->pages->access[at] == SIM_PAGE_READ)
+            *space = SIM_CONST;
+    return a->host + offset;
+}
+
 static uint8_t *in_allocation(const struct sim *sim, uint64_t address, uint64_t bytes,
                               enum sim_space *space)
 {
@@ -61,7 +73,9 @@ static uint8_t *in_allocation(const struct sim *sim, uint64_t address, uint64_t 
         return NULL;
     const struct sim_allocation *a = &sim->allocations.data[number];
     *space = a->constant ? SIM_CONST : SIM_GLOBAL;
-    return !a->freed && offset <= a->size && bytes <= a->size - offset ? a->host + offset : NULL;
+    if (a->freed || offset > a->size || bytes > a->size - offset)
+        return NULL;
+    return a->pages ? in_pages(a, offset, bytes, space) : a->host + offset;
 }
 
 uint8_t *sim_resolve(struct sim_warp *w, int lane, uint8_t window, uint64_t address, uint64_t bytes,
@@ -153,7 +167,8 @@ static bool reach_of(const struct sim_warp *w, uint8_t window, uint64_t address,
         number >= w->sim->allocations.count)
         return false;
     const struct sim_allocation *a = &w->sim->allocations.data[number];
-    *r = (struct reach){a->constant ? SIM_CONST : SIM_GLOBAL, a->host, a->size, 0, !a->constant};
+    *r = (struct reach){a->constant ? SIM_CONST : SIM_GLOBAL, a->host, sim_reach_of(a), 0,
+                        !a->constant};
     return !a->freed;
 }
 

@@ -7,6 +7,16 @@
 #include <assert.h>
 #include <stdio.h>
 
+/* Notes the first byte that is not reached because of its page. */
+static void name_page(const struct sim_allocation *a, struct sim_fault *fault)
+{
+    uint64_t end = (uint64_t)fault->offset + (uint64_t)fault->bytes;
+    uint64_t at = sim_pages_end(a->pages, (uint64_t)fault->offset, end < a->size ? end : a->size);
+    fault->paged = at < end && at < a->size;
+    fault->page = fault->paged ? a->pages->access[at / SIM_PAGE_BYTES] : SIM_PAGE_OPEN;
+    fault->page_offset = at;
+}
+
 /* Names the allocation that the address follows, or the next one if that is nearer. */
 static void name_allocation(const struct sim *sim, struct sim_fault *fault)
 {
@@ -26,6 +36,8 @@ static void name_allocation(const struct sim *sim, struct sim_fault *fault)
         fault->name = a->name;
         fault->size = a->size;
         fault->freed = a->freed;
+        if (a->pages && fault->offset >= 0 && (uint64_t)fault->offset < a->size)
+            name_page(a, fault);
     }
 }
 

@@ -5,7 +5,7 @@ import re
 import sys
 import tempfile
 
-from app_runner import HERE, build, libraries, nvcc, symbols
+from app_runner import HERE, build, libraries, nvcc, ptx_alone, symbols
 from tile_runner import call, expect
 
 EXPECTED = "major 9, sum 14850, rotated 1 0\n"
@@ -44,12 +44,25 @@ def test_program(folder, library):
     expect("400 bytes by cuMemAlloc at main+0x" in outside, outside)
 
 
+def test_leaks(folder, tool):
+    """--verbose lists the addresses and the memory that the program leaves."""
+    program = build(folder, "programs/virtual_mapping.cu", *ptx_alone(), "-lcuda", name="mapping")
+    done = call([tool, "check", "--verbose", "--", program, "broken"])
+    for leak in ("leak: reservation 1 was never freed", "leak: physical memory 1, 4194304 bytes by cuMemCreate at create+0x"):
+        expect(leak in done.err, done)
+    expect("in mapping, is still mapped" in done.err, done)
+    done = call([tool, "check", "--verbose", "--", program, "clean"])
+    expect(done.status == 0 and "leak" not in done.err, done)
+
+
 def main():
-    library = libraries(sys.argv[1], "libcuda.so.1")
+    tool = os.path.abspath(sys.argv[1])
+    library = libraries(tool, "libcuda.so.1")
     nvcc()
     test_exports(library)
     with tempfile.TemporaryDirectory() as folder:
         test_program(folder, library)
+        test_leaks(folder, tool)
 
 
 if __name__ == "__main__":
