@@ -62,6 +62,7 @@ static void print_counters(const struct json_value *v)
 
 struct totals {
     int found, notes, launches;
+    int on_two_threads; /* launches */
     int counted;        /* kernels */
     int broken;         /* lines that cannot be read, because the program died while it wrote */
     bool opened, ended; /* the libraries were loaded; the program came to its end */
@@ -82,6 +83,8 @@ static bool count_line(const struct app_report *r, const struct line *l, struct 
         t->ended = true;
         json_member_count(l->value, "launches", &launches);
         t->launches += launches; /* of each process */
+        if (json_member_count(l->value, "on_two_threads", &launches))
+            t->on_two_threads += launches;
         return false;
     }
     if (strcmp(kind, "counters") == 0) {
@@ -113,6 +116,16 @@ static int status_of(const struct app_report *r, const struct totals *t)
     return r->end.status;
 }
 
+static void say_ok(const struct app_report *r, const struct totals *t)
+{
+    char *threads = t->on_two_threads
+                        ? need_text("; a second thread looked for races in %d", t->on_two_threads)
+                        : need_text("%s", "");
+    print_text(stderr, "%s: ok (%d launch%s%s)\n", r->program, t->launches,
+               t->launches == 1 ? "" : "es", threads);
+    free(threads);
+}
+
 /* Says what a reader of the findings must know: the program was not watched, or died. */
 static void say_end(const struct app_report *r, const struct totals *t)
 {
@@ -128,8 +141,7 @@ static void say_end(const struct app_report *r, const struct totals *t)
         complain(NULL, "%s was ended by signal %d (%s)", r->program, r->end.signal,
                  strsignal(r->end.signal));
     else if (r->verbose && !t->found)
-        print_text(stderr, "%s: ok (%d launch%s)\n", r->program, t->launches,
-                   t->launches == 1 ? "" : "es");
+        say_ok(r, t);
 }
 
 /* Adds the lines of one sort to an open list: counters, or findings. */

@@ -307,6 +307,8 @@ int driver_machine_run(struct driver_launched *l);
  * if the machine has no such address. */
 bool driver_machine_renew(const struct driver_memory *m);
 
+/* Returns how many launches had a second thread that looks for races. */
+int driver_machine_second_thread(void);
 /* Returns why no launch was watched: --kernel or --launch named none; NULL: some was. */
 const char *driver_machine_unwatched(void);
 

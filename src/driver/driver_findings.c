@@ -380,6 +380,7 @@ void driver_report_exit(void)
     } else {
         driver_counters_report(out);
     }
-    fprintf(out, "{\"kind\": \"end\", \"launches\": %lld}\n", (long long)driver.launches);
+    fprintf(out, "{\"kind\": \"end\", \"launches\": %lld, \"on_two_threads\": %d}\n",
+            (long long)driver.launches, driver_machine_second_thread());
     fflush(out);
 }

@@ -81,6 +81,11 @@ struct sim *driver_machine(void)
     return machine.sim;
 }
 
+int driver_machine_second_thread(void)
+{
+    return machine.sim ? sim_later_launches(machine.sim) : 0;
+}
+
 bool driver_machine_load(struct driver_module *m)
 {
     if (machine.loaded == m)

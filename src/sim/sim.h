@@ -179,6 +179,8 @@ void sim_observe(struct sim *sim, struct sim_observer *observer);
  * no; 0: in launches that run for some milliseconds; more: in all launches. Only these observers and
  * their report take memory from `arena`, whose allocator two threads may call at once. */
 void sim_hear_later(struct sim *sim, struct arena *arena, int threads);
+/* Returns how many launches had the second thread. */
+int sim_later_launches(const struct sim *sim);
 /* Ends the second thread if a launch did not: memory ran out. NULL: fine. */
 void sim_later_end(struct sim *sim);
 

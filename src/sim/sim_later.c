@@ -67,6 +67,7 @@ struct sim_later {
     struct platform_queue *jobs; /* NULL: there is no thread */
     void *machine;               /* the machine's thread */
     bool refused;                /* the system gave no thread */
+    int launches;                /* that had the thread */
     bool sending;                /* without threads, a job runs when it is added */
     struct sim_place sent;
     struct chunk *chunk[CHUNKS], *at;
@@ -237,6 +238,11 @@ void sim_hear_later(struct sim *sim, struct arena *arena, int threads)
     sim->later->from = threads ? 0 : LATER_FROM;
 }
 
+int sim_later_launches(const struct sim *sim)
+{
+    return sim->later ? sim->later->launches : 0;
+}
+
 /* Takes the next chunk, when the second thread is done with it. */
 static void next_chunk(struct sim *sim)
 {
@@ -262,6 +268,7 @@ void sim_later_begin(struct sim *sim)
     l->refused = !l->jobs;
     if (l->refused)
         return;
+    l->launches++;
     l->machine = platform_thread();
     l->failed = false;
     l->next = 0;

@@ -57,6 +57,9 @@ def check_options(tool, folder):
     expect(f"{folder}/unknown:5: after 'leak', a place or the end of the line: 'too' is more" in unknown.err, unknown)
     verbose = run("--verbose", "--", streams, "clean")
     expect(verbose.status == 0 and "stream_race: ok (2 launches)" in verbose.err, verbose)
+    for threads, said in (("1", "ok (2 launches)"), ("2", "ok (2 launches; a second thread looked for races in 2)")):
+        verbose = run("--verbose", "--threads", threads, "--", streams, "clean")
+        expect(verbose.status == 0 and said in verbose.err, verbose)
     for name in ("mine.cu", "mine.py"):
         with open(f"{folder}/{name}", "w"):
             pass
