@@ -116,6 +116,7 @@ int cuStreamCopyAttributes(void *to, void *from)
     if (!t || !f)
         return DRIVER_INVALID_HANDLE;
     memcpy(t->attributes, f->attributes, sizeof t->attributes);
+    t->priority = f->priority;
     return DRIVER_SUCCESS;
 }
 

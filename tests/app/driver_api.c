@@ -43,6 +43,22 @@ static void load_linked(CUmodule *module, const char *path)
     CHECK(cuLinkDestroy(link));
 }
 
+/* The priority is one of the attributes of a stream. */
+static void copy_attributes(void)
+{
+    CUstream from, to;
+    int least, greatest, copied;
+    CHECK(cuCtxGetStreamPriorityRange(&least, &greatest));
+    CHECK(cuStreamCreateWithPriority(&from, CU_STREAM_NON_BLOCKING, greatest));
+    CHECK(cuStreamCreateWithPriority(&to, CU_STREAM_NON_BLOCKING, least));
+    CHECK(cuStreamCopyAttributes(to, from));
+    CHECK(cuStreamGetPriority(to, &copied));
+    if (copied != greatest || least == greatest)
+        printf("priority %d in place of %d\n", copied, greatest);
+    CHECK(cuStreamDestroy(from));
+    CHECK(cuStreamDestroy(to));
+}
+
 static void scale(CUmodule module, CUdeviceptr in, CUdeviceptr out, int n)
 {
     CUfunction f;
@@ -113,6 +129,7 @@ int main(int argc, char **argv)
     CHECK(cuMemFree(managed));
     if (type != CU_MEMORYTYPE_DEVICE || ordinal != 0)
         printf("type %d, ordinal %d\n", (int)type, ordinal);
+    copy_attributes();
     scale(module, in, out, strcmp(what, "outside") == 0 ? N + 1 : N);
     CHECK(cuMemcpyDtoH(host, out, BYTES));
     for (int i = 0; i < N; i++)
