@@ -251,21 +251,28 @@ int cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t he
         cuMemsetD2D8Async((uintptr_t)to, pitch, (unsigned char)value, width, height, stream));
 }
 
-/* Fills planes; as one piece if no rows are between them. */
+/* Fills planes. A fill of the driver, and a node of a graph, has rows but no planes, so the box is one
+ * piece if its planes follow each other, or if those are one row each. Otherwise each plane is one. */
 static int fill_planes(struct runtime_pitched to, int value, struct runtime_extent extent,
                        bool waits, void *stream)
 {
     size_t width = extent.size[0], height = extent.size[1], depth = extent.size[2];
+    size_t plane = to.pitch * to.height, pitch = to.pitch;
     int result = DRIVER_SUCCESS;
     if (height == to.height) {
         height *= depth;
         depth = 1;
+    } else if (depth > 1 && (height == 1 || width == pitch)) {
+        width *= height;
+        pitch = plane;
+        height = depth;
+        depth = 1;
     }
     for (size_t z = 0; z < depth && result == DRIVER_SUCCESS; z++) {
-        uint64_t plane = (uintptr_t)to.address + z * to.pitch * to.height;
+        uint64_t at = (uintptr_t)to.address + z * plane;
         unsigned char byte = (unsigned char)value;
-        result = waits ? cuMemsetD2D8_v2(plane, to.pitch, byte, width, height)
-                       : cuMemsetD2D8Async(plane, to.pitch, byte, width, height, stream);
+        result = waits ? cuMemsetD2D8_v2(at, pitch, byte, width, height)
+                       : cuMemsetD2D8Async(at, pitch, byte, width, height, stream);
     }
     return result;
 }

@@ -22,6 +22,8 @@ def main():
                 program = build(folder, name, f"-arch={target}", *options)
                 done = call([tool, "check", "--strict", "--", program])
                 expect(done.status == 0 and done.out == f"0 of {compared} failed\n" and done.err == "", done)
+        done = call([tool, "check", "--strict", "--", build(folder, "fills.cu", "-arch=sm_80")])
+        expect(done.status == 0 and done.out == "1 1 1 1 4 \n" and done.err == "", done)
 
 
 if __name__ == "__main__":
