@@ -66,6 +66,28 @@ static bool mov_unpack(struct sim_warp *w, const struct sim_op *op, uint32_t mas
     return true;
 }
 
+/* The same for 8 bytes of two words, as which a double goes through a shuffle. */
+static bool mov_pack_words(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    uint64_t *d = sim_u64(w->file, op->slot[0]);
+    const uint32_t *low = sim_u32(w->file, op->more[0]), *high = sim_u32(w->file, op->more[1]);
+    for (int i = 0; i < SIM_LANES; i++)
+        if (mask >> i & 1)
+            d[i] = low[i] | (uint64_t)high[i] << 32;
+    return true;
+}
+static bool mov_unpack_words(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
+{
+    const uint64_t *a = sim_u64(w->file, op->slot[0]);
+    uint32_t *low = sim_u32(w->file, op->more[0]), *high = sim_u32(w->file, op->more[1]);
+    for (int i = 0; i < SIM_LANES; i++)
+        if (mask >> i & 1) {
+            low[i] = (uint32_t)a[i];
+            high[i] = (uint32_t)(a[i] >> 32);
+        }
+    return true;
+}
+
 /* Reads %clock and similar registers: each instruction takes four cycles, and a cycle is a
  * nanosecond. */
 static bool mov_clock(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
@@ -112,6 +134,8 @@ static bool choose_pieces(struct sim_decoder *d, const struct ptx_instruction *i
     op->slot[0] = packs ? sim_slot_destination(d, whole, ptx_type(ins, 0))
                         : sim_slot_of(d, whole, ptx_type(ins, 0));
     op->run = packs ? mov_pack : mov_unpack;
+    if (bytes == 8 && part == 4)
+        op->run = packs ? mov_pack_words : mov_unpack_words;
     for (uint32_t i = 0; i < parts->count; i++)
         if (sim_operand_bytes(d, &parts->elements[i], types[part]) != op->small2)
             return false;

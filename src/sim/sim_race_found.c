@@ -361,6 +361,9 @@ static const char *outcome(const struct race_try *t, const struct race_clash *c,
         return arena_printf(a,
                             "the bytes end up as %s wrote them or as %s (%s), whichever comes last",
                             first, after.a, second);
+    if (reads_the_same(m, m->will))
+        return arena_printf(a, "both leave %s: other values would depend on which comes last",
+                            after.b);
     return arena_printf(a, "the bytes end up as %s (%s) or as %s (%s), whichever comes last",
                         after.b, first, after.a, second);
 }
