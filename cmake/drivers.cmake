@@ -45,8 +45,8 @@ foreach(version 12 13)
     add_dependencies(tilewright tilewright_cudart_${version}) # `check -- ./app` needs them
 endforeach()
 
-# cuBLAS: products on the host, and the names of all other calls. libcublasLt has names alone.
-set(blas_sources blas.c blas_gemm.c blas_product.c blas_driver.c)
+# cuBLAS: copies, products on the host, and the names of all other calls. libcublasLt has names alone.
+set(blas_sources blas.c blas_copy.c blas_gemm.c blas_product.c blas_driver.c)
 list(TRANSFORM blas_sources PREPEND ${PROJECT_SOURCE_DIR}/src/blas/)
 foreach(version 12 13)
     foreach(name cublas cublasLt)

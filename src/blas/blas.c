@@ -124,6 +124,7 @@ static const struct status_text {
     {BLAS_ALLOC_FAILED, "CUBLAS_STATUS_ALLOC_FAILED", "the resource allocation failed"},
     {BLAS_INVALID_VALUE, "CUBLAS_STATUS_INVALID_VALUE",
      "an unsupported value or parameter was passed to the function"},
+    {BLAS_MAPPING_ERROR, "CUBLAS_STATUS_MAPPING_ERROR", "an access to GPU memory space failed"},
     {BLAS_EXECUTION_FAILED, "CUBLAS_STATUS_EXECUTION_FAILED",
      "the function failed to launch on the GPU"},
     {BLAS_NOT_SUPPORTED, "CUBLAS_STATUS_NOT_SUPPORTED",

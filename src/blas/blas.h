@@ -3,6 +3,7 @@
  * refused by name.
  *
  *   blas.c          handles and their settings
+ *   blas_copy.c     copies of vectors and matrices between the host and the device
  *   blas_gemm.c     entry points of products
  *   blas_product.c  a product
  *   blas_driver.c   the driver, and what is not supported */
@@ -20,6 +21,7 @@ enum blas_status {
     BLAS_NOT_INITIALIZED = 1,
     BLAS_ALLOC_FAILED = 3,
     BLAS_INVALID_VALUE = 7,
+    BLAS_MAPPING_ERROR = 11,
     BLAS_EXECUTION_FAILED = 13,
     BLAS_NOT_SUPPORTED = 15
 };

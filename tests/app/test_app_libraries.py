@@ -17,7 +17,8 @@ def listed(name, macros):
 
 def check_exports(folder):
     products = listed("gemm", r"(?:PLAIN|STRIDED|LISTED)(?:_EX)?")
-    blas = products | {name + "_64" for name in products} | listed("calls", "CALL") | listed("missing", "MISSING")
+    copies = {name + form for name in listed("copy", "VECTOR|MATRIX") for form in ("", "_64", "Async", "Async_64")}
+    blas = products | {name + "_64" for name in products} | copies | listed("calls", "CALL") | listed("missing", "MISSING")
     for version in ("12", "13"):
         for name, wanted in (("cublas", blas), ("cublasLt", listed("lt_missing", "MISSING"))):
             soname = f"lib{name}.so.{version}"
@@ -41,6 +42,7 @@ def check_products(tool, folder):
     if not os.path.exists(header):
         print("not run: products, because cublas_v2.h is not installed")
         return
+    check_copies(tool, folder)
     program = build(folder, "product.cu", "-cudart", "shared", "-gencode", "arch=compute_80,code=compute_80", "-lcublas")
 
     def run(what, *options):
@@ -58,6 +60,18 @@ def check_products(tool, folder):
     expect("of fill, in stream 1 and cublasSgemmStridedBatched in stream 2 use byte 0 of allocation 1" in done.err, done)
     done = run("clean")
     expect("error: not-supported: cublasGemmEx is not supported: with --stub, products of matrices run on the host" in done.err, done)
+
+
+def check_copies(tool, folder):
+    """cublasSetVector and the others against plain copies; a vector that is too long, and a copy before the work that fills the matrix."""
+    program = build(folder, "blas_copies.cu", "-cudart", "shared", "-gencode", "arch=compute_80,code=compute_80", "-lcublas")
+    done = call([tool, "check", "--strict", "--", program, "clean"])
+    expect(done.status == 0 and done.out == "right\n" and done.err == "", done)
+    done = call([tool, "check", "--", program, "long"])
+    expect(done.status == 1 and "error: outside-copy: " in done.err and "cublasSetVector was called at main+0x" in done.err, done)
+    expect("CUBLAS_STATUS_MAPPING_ERROR" in done.out, done)
+    done = call([tool, "check", "--", program, "early"])
+    expect(done.status == 1 and "error: stream-race: launch 1, of fill, in stream 1 and cublasGetMatrixAsync in stream 2" in done.err, done)
 
 
 def main():
