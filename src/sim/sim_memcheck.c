@@ -136,8 +136,6 @@ static struct region *add_region(struct sim_memcheck *c, const struct sim_alloca
 
 /* --- findings --- */
 
-static const char *const space_names[] = {"global", "shared", "local", "const", "param"};
-
 static const char *never_written(struct sim_memcheck *c, const struct sim_place *place,
                                  enum sim_space space, uint64_t at, bool copied)
 {
@@ -148,9 +146,9 @@ static const char *never_written(struct sim_memcheck *c, const struct sim_place 
         return arena_printf(c->arena, "%s is read, and the launch gives it no value", element);
     if (element)
         return arena_printf(c->arena, "%s in %s memory is read and was never %s", element,
-                            space_names[space], what);
+                            sim_space_name(space), what);
     return arena_printf(c->arena, "byte 0x%llx of %s memory%s%s%s is read and was never %s",
-                        (unsigned long long)at, space_names[space], name ? " ('" : "",
+                        (unsigned long long)at, sim_space_name(space), name ? " ('" : "",
                         name ? name : "", name ? "')" : "", what);
 }
 

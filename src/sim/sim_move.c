@@ -71,20 +71,21 @@ static bool mov_pack_words(struct sim_warp *w, const struct sim_op *op, uint32_t
 {
     uint64_t *d = sim_u64(w->file, op->slot[0]);
     const uint32_t *low = sim_u32(w->file, op->more[0]), *high = sim_u32(w->file, op->more[1]);
-    for (int i = 0; i < SIM_LANES; i++)
-        if (mask >> i & 1)
-            d[i] = low[i] | (uint64_t)high[i] << 32;
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        d[i] = low[i] | (uint64_t)high[i] << 32;
+    }
     return true;
 }
 static bool mov_unpack_words(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
     const uint64_t *a = sim_u64(w->file, op->slot[0]);
     uint32_t *low = sim_u32(w->file, op->more[0]), *high = sim_u32(w->file, op->more[1]);
-    for (int i = 0; i < SIM_LANES; i++)
-        if (mask >> i & 1) {
-            low[i] = (uint32_t)a[i];
-            high[i] = (uint32_t)(a[i] >> 32);
-        }
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        int i = __builtin_ctz(rest);
+        low[i] = (uint32_t)a[i];
+        high[i] = (uint32_t)(a[i] >> 32);
+    }
     return true;
 }
 

@@ -48,12 +48,18 @@ static struct shown_place place_of(const struct sim_report *r, const struct ptx_
     return place;
 }
 
+/* Returns "k.cu:12:5"; `unknown`: the place is not known. */
+static const char *text_of_place(const struct sim_report *r, struct shown_place p,
+                                 const char *unknown)
+{
+    return p.file ? arena_printf(r->arena, "%s:%d:%d", p.file, p.line, p.column) : unknown;
+}
+
 const char *sim_place_text(const struct sim_report *r, const struct ptx_instruction *ins,
                            struct loc where)
 {
     sim_settle(r->machine);
-    struct shown_place p = place_of(r, ins, where);
-    return p.file ? arena_printf(r->arena, "%s:%d:%d", p.file, p.line, p.column) : "<unknown>";
+    return text_of_place(r, place_of(r, ins, where), "<unknown>");
 }
 
 /* Returns the place that calls the inlined function. */
@@ -68,8 +74,7 @@ static struct shown_place call_of(const struct sim_report *r, const struct ptx_i
 const char *sim_call_text(const struct sim_report *r, const struct ptx_instruction *ins)
 {
     sim_settle(r->machine);
-    struct shown_place p = call_of(r, ins);
-    return p.file ? arena_printf(r->arena, "%s:%d:%d", p.file, p.line, p.column) : NULL;
+    return text_of_place(r, call_of(r, ins), NULL);
 }
 
 /* Returns the coordinates of number n in a shape, x fastest. */
@@ -172,8 +177,7 @@ static struct shown_place header_of(const struct sim_report *r, const struct ptx
 
 const char *sim_header_text(const struct sim_report *r, const struct ptx_instruction *ins)
 {
-    struct shown_place p = header_of(r, ins);
-    return p.file ? arena_printf(r->arena, "%s:%d:%d", p.file, p.line, p.column) : NULL;
+    return text_of_place(r, header_of(r, ins), NULL);
 }
 
 /* Adds notes to an instruction with .loc: the header it is from, the call, and its place in the
@@ -255,6 +259,12 @@ void sim_report_text(struct text *out, const struct sim_report *r, bool colour)
 
 /* --- JSON --- */
 
+static void json_text(struct text *out, const char *key, const char *value)
+{
+    text_printf(out, ", \"%s\": ", key);
+    text_add_json(out, value);
+}
+
 static void json_other_place(struct text *out, const char *key, struct shown_place p)
 {
     if (!p.file)
@@ -280,14 +290,11 @@ static void json_access(struct text *out, const struct sim_report *r,
 {
     text_add(out, "{");
     json_place(out, r, a->at.ins, a->at.where);
-    text_add(out, ", \"does\": ");
-    text_add_json(out, a->does);
-    text_add(out, ", \"what\": ");
-    text_add_json(out, a->does);
+    json_text(out, "does", a->does);
+    json_text(out, "what", a->does);
     struct sim_report_element place;
     if (a->memory && sim_report_index(r, a->space, a->address, &place)) {
-        text_add(out, ", \"variable\": ");
-        text_add_json(out, place.name);
+        json_text(out, "variable", place.name);
         text_add(out, ", \"index\": [");
         for (int i = 0; i < place.rank; i++)
             text_printf(out, "%s%lld", i ? ", " : "", (long long)place.index[i]);
@@ -297,8 +304,7 @@ static void json_access(struct text *out, const struct sim_report *r,
         struct text t;
         text_init(&t, r->arena);
         ptx_print_instruction(&t, a->at.function, a->at.ins);
-        text_add(out, ", \"instruction\": ");
-        text_add_json(out, t.data);
+        json_text(out, "instruction", t.data);
     }
     text_printf(out, ", \"block\": %lld, \"warp\": %d", (long long)a->at.block, a->at.warp);
     if (a->lane >= 0)
@@ -309,10 +315,8 @@ static void json_access(struct text *out, const struct sim_report *r,
                     sim_space_name(a->space), (unsigned long long)a->address, a->bytes);
     const char *element =
         a->memory ? sim_report_element(r, a->space, a->address, sim_value_bytes(a->at.ins)) : NULL;
-    if (element) {
-        text_add(out, ", \"element\": ");
-        text_add_json(out, element);
-    }
+    if (element)
+        json_text(out, "element", element);
     if (a->barrier || a->barrier_where.source) {
         text_add(out, ", \"barrier\": {");
         json_place(out, r, a->barrier, a->barrier_where);

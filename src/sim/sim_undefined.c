@@ -275,7 +275,6 @@ static void note_stored(struct sim_warp *w, const struct sim_op *op, uint32_t ma
         u->bytes[e] = s->bytes;
         u->computed[e] = s->computed;
         u->origin[e] = s->origin;
-        u->computed[e] = s->computed;
         u->any |= u->lanes[e] != 0;
     }
 }
