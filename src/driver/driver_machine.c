@@ -223,6 +223,18 @@ static int error_of_accesses(const struct sim_finding *before)
     return DRIVER_SUCCESS;
 }
 
+/* Returns the error that a launch leaves. After bad accesses there is none with --keep-going: `run` ends
+ * the launch at the first one, `check` lets them pass. */
+static int error_of_launch(enum sim_end end, int result, const struct sim_finding *before)
+{
+    int accesses = error_of_accesses(before);
+    if (accesses != DRIVER_SUCCESS && !driver.settings.keep_going)
+        return accesses;
+    if (machine.asserted)
+        return DRIVER_ASSERT;
+    return accesses != DRIVER_SUCCESS && end == SIM_FAULT ? DRIVER_SUCCESS : result;
+}
+
 /* Reports what the launch found, and makes its failure permanent. */
 static int judge(const struct driver_launched *l, enum sim_end end,
                  const struct sim_finding *before)
@@ -234,10 +246,7 @@ static int judge(const struct driver_launched *l, enum sim_end end,
     driver_report_launch(&machine.report, before, l);
     if (k.kind && (!explained || end == SIM_UNKNOWN))
         driver_report_end(k.kind, sim_why(machine.sim), l);
-    int accesses = driver.settings.keep_going ? DRIVER_SUCCESS : error_of_accesses(before);
-    int result = accesses != DRIVER_SUCCESS ? accesses
-                 : machine.asserted         ? DRIVER_ASSERT
-                                            : k.result;
+    int result = error_of_launch(end, k.result, before);
     if (result != DRIVER_SUCCESS)
         driver_fail(result);
     return result;
