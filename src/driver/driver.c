@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct driver driver;
@@ -41,6 +42,14 @@ void driver_leave(struct driver_entered *entered)
     if (entered->outer)
         call_name = NULL;
     pthread_mutex_unlock(&lock);
+}
+
+void driver_pause(void)
+{
+    const struct timespec millisecond = {.tv_nsec = 1000000};
+    pthread_mutex_unlock(&lock);
+    nanosleep(&millisecond, NULL);
+    pthread_mutex_lock(&lock);
 }
 
 const char *driver_call_name(void)

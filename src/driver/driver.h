@@ -10,12 +10,14 @@
  *   driver_memory.c      memory that programs allocate
  *   driver_hints.c       advice on memory, attributes of streams
  *   driver_virtual.c     addresses and memory apart
+ *   driver_ipc.c         memory and events of other processes
  *   driver_pool.c        allocations in the order of a stream, and their pools
  *   driver_copy.c        copies and fills
  *   driver_module.c      modules, libraries, kernels; fat_binary.c takes PTX out of images
  *   driver_link.c        links of modules; ptx_link.c joins their texts
  *   driver_task.c        what streams do, as values; driver_graph.h: graphs and captures
  *   driver_stream.c      streams and events
+ *   driver_value.c       values that streams write and wait for
  *   driver_launch.c      launches
  *   driver_tensor.c      tensor maps
  *   driver_missing.c     calls that are not supported
@@ -57,6 +59,8 @@ void driver_leave(struct driver_entered *entered);
     if (driver_state())                                                                            \
     return driver_state()
 
+/* Lets other threads call for a millisecond. The caller holds the lock once. */
+void driver_pause(void);
 /* The name of the call in progress, as the program wrote it: "cudaMemcpy". */
 const char *driver_call_name(void);
 /* Returns the name of an entry point without its version: "cuMemAlloc". */
@@ -193,6 +197,8 @@ struct driver_memory {
     bool freed_inside, freed_outside;   /* a node of that graph frees it; a node of another */
     struct driver_condition *condition; /* that it is the variable of; NULL: none */
     struct driver_reserved *reserved;   /* NULL: its addresses all have memory of its own */
+    struct driver_shared *shared;       /* with other processes; NULL: it is not */
+    bool uncounted;                     /* its bytes are not those of an allocation here */
 };
 /* Allocates; `host`: the caller's memory, for DRIVER_REGISTERED_MEMORY. */
 int driver_memory_make(enum driver_memory_type type, size_t bytes, void *host,
@@ -204,6 +210,11 @@ int driver_memory_reserve(size_t bytes, struct driver_memory **out);
 /* Makes addresses without memory; `pages` and `host` belong to the caller (driver_virtual.c). */
 int driver_memory_make_reserved(struct driver_reserved *r, const struct sim_pages *pages,
                                 size_t bytes, void *host, struct driver_memory **out);
+/* Makes memory of another process; `host` remains that of `shared` (driver_ipc.c). */
+int driver_memory_make_shared(struct driver_shared *shared, size_t bytes, void *host,
+                              struct driver_memory **out);
+/* driver_ipc.c: gives back what memory shares with other processes. */
+void driver_shared_free(struct driver_memory *m);
 /* Counts bytes of the device, more or fewer. Returns false if it has not so many. */
 bool driver_memory_count(int64_t bytes);
 /* driver_virtual.c: reports bytes of a reservation that have no memory, or none with access; what: "a

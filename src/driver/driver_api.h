@@ -148,6 +148,19 @@ struct driver_access {
     int flags;
 };
 
+/* CUipcMemHandle, CUipcEventHandle */
+struct driver_ipc_handle {
+    char data[64];
+};
+
+/* CUstreamBatchMemOpParams */
+struct driver_value_operation {
+    int kind, padding;
+    uint64_t address, value;
+    unsigned flags, padding_too;
+    uint64_t alias, reserved;
+};
+
 /* CUmemPoolProps */
 struct driver_pool_properties {
     int type, handles, location, device;

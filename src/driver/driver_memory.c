@@ -140,7 +140,7 @@ static uint64_t map_shared(struct driver_memory *m)
     return 0;
 }
 
-/* Gives a reservation its addresses. Of large ones, the check of values that were never written would
+/* Gives a reservation, or memory of another process (pages: NULL), its addresses. Of large ones, the check of values that were never written would
  * take too much memory. */
 static uint64_t place_pages(struct driver_memory *m, const struct sim_pages *pages)
 {
@@ -150,7 +150,7 @@ static uint64_t place_pages(struct driver_memory *m, const struct sim_pages *pag
     m->host = NULL; /* not the host's own */
     if (address)
         sim_hold_structs(sim, address);
-    if (address && m->bytes <= most)
+    if (address && pages && m->bytes <= most)
         sim_forget(sim, address);
     return address;
 }
@@ -191,7 +191,7 @@ static int allocate(void *user)
     m->name = m->condition  ? arena_printf(&driver.arena, "condition %d", ++memory.conditions)
               : m->reserved ? arena_printf(&driver.arena, "reservation %d", ++memory.reservations)
                             : arena_printf(&driver.arena, "allocation %d", m->number);
-    m->address = m->reserved ? place_pages(m, call->pages) : place(m);
+    m->address = m->uncounted ? place_pages(m, call->pages) : place(m);
     if (!m->address)
         return DRIVER_OUT_OF_MEMORY;
     driver_guard_install();
@@ -200,7 +200,7 @@ static int allocate(void *user)
     memory.list[memory.count++] = m;
     if (m->of_graph)
         m->freed_by = m->call;
-    else if (m->type == DRIVER_DEVICE_MEMORY && !m->reserved)
+    else if (m->type == DRIVER_DEVICE_MEMORY && !m->uncounted)
         memory.used += m->bytes;
     memory.registered += m->type == DRIVER_REGISTERED_MEMORY;
     number_map_entry(&driver.arena, &memory.by_number, m->address >> SIM_OFFSET_BITS, &added)
@@ -249,9 +249,23 @@ int driver_memory_make_condition(struct driver_condition *c)
 int driver_memory_make_reserved(struct driver_reserved *r, const struct sim_pages *pages,
                                 size_t bytes, void *host, struct driver_memory **out)
 {
-    struct allocate_call call = {
-        .asked = {.bytes = bytes, .type = DRIVER_DEVICE_MEMORY, .host = host, .reserved = r},
-        .pages = pages};
+    struct allocate_call call = {.asked = {.bytes = bytes,
+                                           .type = DRIVER_DEVICE_MEMORY,
+                                           .host = host,
+                                           .reserved = r,
+                                           .uncounted = true},
+                                 .pages = pages};
+    return make(&call, out);
+}
+
+int driver_memory_make_shared(struct driver_shared *shared, size_t bytes, void *host,
+                              struct driver_memory **out)
+{
+    struct allocate_call call = {.asked = {.bytes = bytes,
+                                           .type = DRIVER_DEVICE_MEMORY,
+                                           .host = host,
+                                           .shared = shared,
+                                           .uncounted = true}};
     return make(&call, out);
 }
 
@@ -319,8 +333,9 @@ int driver_memory_end(struct driver_memory *m)
         munmap(m->host, m->bytes);
     if (m->of_graph)
         free(m->host);
-    if (m->type == DRIVER_DEVICE_MEMORY && !m->reserved)
+    if (m->type == DRIVER_DEVICE_MEMORY && !m->uncounted)
         memory.used -= m->bytes;
+    driver_shared_free(m);
     memory.registered -= m->type == DRIVER_REGISTERED_MEMORY;
     if (m->pool_used)
         *m->pool_used -= m->bytes;
@@ -343,6 +358,13 @@ int driver_memory_release(uint64_t address, enum driver_memory_type type,
                       "%s is freed as an allocation; cuMemUnmap, cuMemRelease and cuMemAddressFree "
                       "free it",
                       m->name);
+        return DRIVER_INVALID_VALUE;
+    }
+    if (m->uncounted) {
+        driver_refuse(
+            "invalid-free", m,
+            "%s is freed, which belongs to another process; cuIpcCloseMemHandle closes it",
+            m->name);
         return DRIVER_INVALID_VALUE;
     }
     if (m->freed_inside) {

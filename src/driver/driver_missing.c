@@ -21,7 +21,6 @@ static const struct {
     {"VDPAU", "build the program without its graphics"},
     {"Graphics", "build the program without its graphics"},
     {"External", "build the program without its graphics"},
-    {"Ipc", "use one process"},
     {"P2P", "use one GPU"},
     {"Multicast", "use one GPU"},
     {"MemGetHandleForAddressRange", "use cuMemCreate and cuMemExportToShareableHandle"},

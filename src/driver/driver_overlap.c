@@ -177,6 +177,9 @@ bool driver_writes_atomically(const struct driver_work *w, uint64_t address)
 {
     const struct driver_page *p = page_at(w, address);
     unsigned touch = p ? p->bytes[address % DRIVER_PAGE] & DRIVER_TOUCH_MASK : 0;
+    for (int i = 0; i < w->span_count; i++)
+        if (address - w->spans[i].address < w->spans[i].bytes)
+            touch |= w->spans[i].touch;
     return touch & DRIVER_WRITES_ATOMICALLY && !(touch & DRIVER_WRITES);
 }
 

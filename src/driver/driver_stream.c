@@ -9,8 +9,6 @@ static struct driver_stream default_stream = {.slot = -1};
 static _Thread_local struct driver_stream *thread_stream; /* NULL: not used so far */
 static int streams;                                       /* so far */
 
-enum { EVENT_NO_TIME = 2 };
-
 /* Returns a stream that exists from the start; it takes part in the order from its first use on. */
 static struct driver_stream *in_order(struct driver_stream *s)
 {
@@ -228,7 +226,8 @@ int cuStreamAddCallback(void *stream, void (*function)(void *, int, void *), voi
 int cuEventCreate(void **event, unsigned flags)
 {
     IN_CONTEXT;
-    if (!event || flags > 7)
+    bool timed = !(flags & DRIVER_EVENT_NO_TIME);
+    if (!event || flags > 7 || (flags & DRIVER_EVENT_INTERPROCESS && timed))
         return DRIVER_INVALID_VALUE;
     struct driver_event *e = driver_new(DRIVER_EVENT, sizeof *e);
     if (!e)
@@ -329,7 +328,7 @@ int cuEventElapsedTime(float *ms, void *from, void *to)
                               *b = driver_object(to, DRIVER_EVENT);
     if (!a || !b || !ms)
         return ms ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
-    if (!a->recorded || !b->recorded || (a->flags | b->flags) & EVENT_NO_TIME)
+    if (!a->recorded || !b->recorded || (a->flags | b->flags) & DRIVER_EVENT_NO_TIME)
         return DRIVER_INVALID_HANDLE;
     *ms = (float)((b->at - a->at) / 1000);
     return DRIVER_SUCCESS;

@@ -112,6 +112,7 @@ struct driver_nodes {
 };
 
 /* driver_stream.c */
+enum { DRIVER_EVENT_NO_TIME = 2, DRIVER_EVENT_INTERPROCESS = 4 }; /* CUevent_flags */
 struct driver_event {
     unsigned flags;
     bool recorded;

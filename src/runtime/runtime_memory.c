@@ -106,6 +106,28 @@ int cudaHostGetFlags(unsigned *flags, void *memory)
     return runtime_done(cuMemHostGetFlags(flags, memory));
 }
 
+int cudaIpcGetMemHandle(struct driver_ipc_handle *handle, void *memory)
+{
+    ENTER;
+    return runtime_done(cuIpcGetMemHandle(handle, (uintptr_t)memory));
+}
+
+int cudaIpcOpenMemHandle(void **memory, struct driver_ipc_handle handle, unsigned flags)
+{
+    ENTER;
+    uint64_t address = 0;
+    if (!memory)
+        return runtime_done(DRIVER_INVALID_VALUE);
+    int result = cuIpcOpenMemHandle_v2(&address, handle, flags);
+    return give(memory, address, result);
+}
+
+int cudaIpcCloseMemHandle(void *memory)
+{
+    ENTER;
+    return runtime_done(cuIpcCloseMemHandle((uintptr_t)memory));
+}
+
 int cudaMemGetInfo(size_t *free_bytes, size_t *total)
 {
     ENTER;

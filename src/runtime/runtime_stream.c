@@ -122,6 +122,18 @@ int cudaEventCreate(void **event)
     return runtime_done(cuEventCreate(event, 0));
 }
 
+int cudaIpcGetEventHandle(struct driver_ipc_handle *handle, void *event)
+{
+    ENTER;
+    return runtime_done(cuIpcGetEventHandle(handle, event));
+}
+
+int cudaIpcOpenEventHandle(void **event, struct driver_ipc_handle handle)
+{
+    ENTER;
+    return runtime_done(cuIpcOpenEventHandle(event, handle));
+}
+
 int cudaEventDestroy(void *event)
 {
     ENTER;

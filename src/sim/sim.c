@@ -66,6 +66,16 @@ void sim_hold(struct sim *sim, uint64_t address, const void *data, size_t bytes,
     a->told = false;
 }
 
+void sim_move(struct sim *sim, uint64_t address, void *host)
+{
+    const struct allocator *from = sim->arena->allocator;
+    struct sim_allocation *a = &sim->allocations.data[sim_number_of(address)];
+    assert(a->owned && !sim_offset_of(address));
+    from->resize(from->user, a->host, (size_t)a->size + 32, 0);
+    a->host = host;
+    a->owned = false;
+}
+
 void sim_forget(struct sim *sim, uint64_t address)
 {
     struct sim_allocation *a = &sim->allocations.data[sim_number_of(address)];

@@ -49,6 +49,8 @@ uint64_t sim_attach_pages(struct sim *sim, void *data, uint64_t bytes, const cha
 uint64_t sim_pages_end(const struct sim_pages *pages, uint64_t offset, uint64_t end);
 /* Sets the bytes of memory from sim_allocate. Only the first `written` bytes count as written. */
 void sim_hold(struct sim *sim, uint64_t address, const void *data, size_t bytes, size_t written);
+/* Gives memory from sim_allocate another place, which remains the caller's and has the same bytes. */
+void sim_move(struct sim *sim, uint64_t address, void *host);
 /* Tells the machine that the elements may be structs, as in struct sim_allocation_event. */
 void sim_hold_structs(struct sim *sim, uint64_t address);
 /* Makes all bytes of the memory count as never written. */

@@ -1,0 +1,208 @@
+/* Memory and events of other processes (CUDA Driver API, "IPC"). An allocation with a handle moves into
+ * a file without a name, which the other process opens through /proc. So values are shared; the checks
+ * of each process know its own work alone. Work is done when it is enqueued, so an event that another
+ * process recorded has happened. */
+#include "driver/driver_task.h"
+
+#include "sim/sim_own.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LAZY_PEER_ACCESS = 1 }; /* CUipcMem_flags */
+enum { BEYOND = 32 };          /* a wide read of the last element stays inside */
+
+/* What a handle holds. */
+struct content {
+    char what[8]; /* of memory or of an event */
+    int process, file;
+    uint64_t bytes, inode;
+};
+static const char of_memory[8] = "tw-mem", of_event[8] = "tw-event";
+_Static_assert(sizeof(struct content) <= sizeof(struct driver_ipc_handle), "it fits");
+
+struct driver_shared {
+    void *host;
+    int file;
+    int opened; /* how often this process has opened it; 0: it is this process's own */
+    uint64_t inode;
+};
+
+/* Maps the bytes of a file. Returns false if it cannot. */
+static bool map(struct driver_shared *s, size_t bytes)
+{
+    s->host = mmap(NULL, bytes + BEYOND, PROT_READ | PROT_WRITE, MAP_SHARED, s->file, 0);
+    return s->host != MAP_FAILED;
+}
+
+static struct driver_shared *new_shared(int file, size_t bytes)
+{
+    struct stat found;
+    struct driver_shared *s = file >= 0 ? calloc(1, sizeof *s) : NULL;
+    if (s) {
+        s->file = file;
+        if (fstat(file, &found) == 0 && (uint64_t)found.st_size == bytes + BEYOND &&
+            map(s, bytes)) {
+            s->inode = found.st_ino;
+            return s;
+        }
+    }
+    free(s);
+    if (file >= 0)
+        close(file);
+    return NULL;
+}
+
+void driver_shared_free(struct driver_memory *m)
+{
+    if (!m->shared)
+        return;
+    munmap(m->shared->host, m->bytes + BEYOND);
+    close(m->shared->file);
+    free(m->shared);
+    m->shared = NULL;
+}
+
+/* Moves an allocation into a file. Its bytes count as written from now on: another process may do so. */
+static bool share(struct driver_memory *m)
+{
+    int file = memfd_create("tilewright", MFD_CLOEXEC);
+    if (file >= 0 && ftruncate(file, (off_t)(m->bytes + BEYOND)) != 0) {
+        close(file);
+        file = -1;
+    }
+    m->shared = new_shared(file, m->bytes);
+    if (!m->shared)
+        return false;
+    memcpy(m->shared->host, sim_host(driver_machine(), m->address, m->bytes), m->bytes);
+    sim_move(driver_machine(), m->address, m->shared->host);
+    return true;
+}
+
+int cuIpcGetMemHandle(struct driver_ipc_handle *handle, uint64_t address)
+{
+    IN_CONTEXT;
+    struct driver_memory *m = driver_memory_at(address);
+    if (!handle || !m || m->freed_by || address - m->address >= m->bytes)
+        return DRIVER_INVALID_VALUE;
+    if (m->type != DRIVER_DEVICE_MEMORY || m->of_graph || m->reserved || m->condition ||
+        m->pool_used || (m->shared && m->shared->opened)) {
+        driver_refuse("not-supported", m,
+                      "%s cannot have a handle for other processes: only memory of cudaMalloc and "
+                      "cuMemAlloc can",
+                      m->name);
+        return DRIVER_INVALID_VALUE;
+    }
+    if (!m->shared && !share(m))
+        return DRIVER_OUT_OF_MEMORY;
+    struct content c = {
+        .process = getpid(), .file = m->shared->file, .bytes = m->bytes, .inode = m->shared->inode};
+    memcpy(c.what, of_memory, sizeof c.what);
+    *handle = (struct driver_ipc_handle){{0}};
+    memcpy(handle, &c, sizeof c);
+    return DRIVER_SUCCESS;
+}
+
+/* Returns memory that this process has open already; NULL: none. */
+static struct driver_memory *opened(const struct content *c)
+{
+    struct driver_memory *m = driver_memory_next(NULL);
+    while (m && !(m->shared && m->shared->opened && m->shared->inode == c->inode))
+        m = driver_memory_next(m);
+    return m;
+}
+
+static int open_file(const struct content *c)
+{
+    char path[64];
+    struct stat found;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", c->process, c->file);
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    if (file >= 0 && (fstat(file, &found) != 0 || found.st_ino != c->inode)) {
+        close(file); /* of another file: that memory was freed */
+        file = -1;
+    }
+    return file;
+}
+
+int cuIpcOpenMemHandle_v2(uint64_t *address, struct driver_ipc_handle handle, unsigned flags)
+{
+    IN_CONTEXT;
+    struct content c;
+    memcpy(&c, &handle, sizeof c);
+    if (!address || flags != LAZY_PEER_ACCESS || memcmp(c.what, of_memory, sizeof c.what) != 0)
+        return DRIVER_INVALID_VALUE;
+    if (c.process == getpid())
+        return DRIVER_INVALID_CONTEXT;
+    struct driver_memory *m = opened(&c);
+    if (!m) {
+        struct driver_shared *s = new_shared(open_file(&c), (size_t)c.bytes);
+        if (!s) {
+            driver_refuse("use-after-free", NULL,
+                          "the memory of the handle is gone: process %d has freed it, or has ended",
+                          c.process);
+            return DRIVER_INVALID_VALUE;
+        }
+        int result = driver_memory_make_shared(s, (size_t)c.bytes, s->host, &m);
+        if (result != DRIVER_SUCCESS) {
+            driver_shared_free(&(struct driver_memory){.shared = s, .bytes = (size_t)c.bytes});
+            return result;
+        }
+    }
+    m->shared->opened++;
+    *address = m->address;
+    return DRIVER_SUCCESS;
+}
+
+int cuIpcOpenMemHandle(uint64_t *address, struct driver_ipc_handle handle, unsigned flags)
+{
+    ENTER;
+    return cuIpcOpenMemHandle_v2(address, handle, flags);
+}
+
+int cuIpcCloseMemHandle(uint64_t address)
+{
+    IN_CONTEXT;
+    struct driver_memory *m = driver_memory_at(address);
+    if (!m || m->address != address || !m->shared || !m->shared->opened) {
+        driver_refuse(m && m->freed_by ? "double-free" : "invalid-free", m,
+                      "0x%llx is closed, which is not memory of an open handle",
+                      (unsigned long long)address);
+        return DRIVER_INVALID_VALUE;
+    }
+    driver_order_host_all();
+    return --m->shared->opened ? DRIVER_SUCCESS : driver_memory_end(m);
+}
+
+/* --- events --- */
+
+int cuIpcGetEventHandle(struct driver_ipc_handle *handle, void *event)
+{
+    IN_CONTEXT;
+    const struct driver_event *e = driver_object(event, DRIVER_EVENT);
+    struct content c = {.process = getpid()};
+    if (!handle || !e)
+        return handle ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
+    if (!(e->flags & DRIVER_EVENT_INTERPROCESS))
+        return DRIVER_INVALID_HANDLE;
+    memcpy(c.what, of_event, sizeof c.what);
+    *handle = (struct driver_ipc_handle){{0}};
+    memcpy(handle, &c, sizeof c);
+    return DRIVER_SUCCESS;
+}
+
+int cuIpcOpenEventHandle(void **event, struct driver_ipc_handle handle)
+{
+    IN_CONTEXT;
+    struct content c;
+    memcpy(&c, &handle, sizeof c);
+    if (!event || memcmp(c.what, of_event, sizeof c.what) != 0)
+        return DRIVER_INVALID_VALUE;
+    return c.process == getpid()
+               ? DRIVER_INVALID_CONTEXT
+               : cuEventCreate(event, DRIVER_EVENT_NO_TIME | DRIVER_EVENT_INTERPROCESS);
+}

@@ -1,0 +1,276 @@
+/* Values that streams write to memory and wait for (CUDA Driver API, "Stream Memory Operations"). A
+ * stream that has waited for a value comes after the work before the write of it. Each operation runs
+ * when it is enqueued, so a wait needs a value that is there, or that another thread of the host is
+ * about to write. */
+#include "driver/driver_graph.h"
+
+#include "sim/sim_own.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { WAIT_32 = 1, WRITE_32 = 2, FLUSH = 3, WAIT_64 = 4, WRITE_64 = 5, BARRIER = 6 };
+enum { WAIT_AT_LEAST, WAIT_EQUAL, WAIT_AND, WAIT_NOR, WAIT_KINDS = 3, WAIT_FLUSH = 1 << 30 };
+enum { WRITE_NO_BARRIER = 1 }; /* CUstreamWriteValue_flags */
+
+/* What was done before the last value that a stream wrote at an address. */
+struct written {
+    struct written *next;
+    uint64_t address;
+    struct driver_clock before;
+};
+static struct written *all;
+
+static struct written *written_at(uint64_t address)
+{
+    struct written *w = all;
+    while (w && w->address != address)
+        w = w->next;
+    return w;
+}
+
+/* Notes what comes before a value. Without memory, or without the write's barrier, that is nothing. */
+static void note(uint64_t address, const struct driver_clock *before)
+{
+    struct written *w = written_at(address);
+    if (!w && before)
+        w = calloc(1, sizeof *w);
+    if (!w)
+        return;
+    if (!w->address) {
+        *w = (struct written){.next = all, .address = address};
+        all = w;
+    }
+    w->before.count = 0;
+    if (before)
+        driver_clock_copy(&w->before, before);
+}
+
+static uint64_t read_value(const void *host, int bytes)
+{
+    uint32_t small;
+    uint64_t value;
+    memcpy(&small, host, sizeof small);
+    if (bytes == (int)sizeof small)
+        return small;
+    memcpy(&value, host, sizeof value);
+    return value;
+}
+
+static bool suits(uint64_t there, uint64_t asked, int bytes, unsigned how)
+{
+    uint64_t all_bits = bytes == 4 ? UINT32_MAX : UINT64_MAX;
+    switch (how) {
+    case WAIT_EQUAL: return there == asked;
+    case WAIT_AND: return there & asked;
+    case WAIT_NOR: return ~(there | asked) & all_bits;
+    default: /* cyclic: the difference is not negative */
+        return bytes == 4 ? (int32_t)(uint32_t)(there - asked) >= 0 : (int64_t)(there - asked) >= 0;
+    }
+}
+
+/* --- operations --- */
+
+struct operation {
+    struct driver_stream *stream;
+    uint64_t address, value;
+    int bytes;
+    unsigned flags;
+};
+
+static int write_value(void *user)
+{
+    const struct operation *o = user;
+    struct driver_work *w = driver_work_begin(o->stream, NULL);
+    void *host = driver_bytes(o->address, (size_t)o->bytes, "a stream writes a value to");
+    if (host) {
+        uint32_t small = (uint32_t)o->value;
+        driver_work_touches(w, o->address, (uint64_t)o->bytes, DRIVER_WRITES_ATOMICALLY);
+        memcpy(host, o->bytes == 4 ? (const void *)&small : &o->value, (size_t)o->bytes);
+        sim_wrote(driver_machine(), o->address, (size_t)o->bytes);
+    }
+    driver_work_end(w);
+    note(o->address, o->flags & WRITE_NO_BARRIER ? NULL : &o->stream->clock);
+    driver_clock += 1;
+    return host ? DRIVER_SUCCESS : DRIVER_ILLEGAL_ADDRESS;
+}
+
+/* Orders the stream after the work that may have written the value. */
+static void follow(const struct operation *o)
+{
+    const struct written *before = written_at(o->address);
+    if (before)
+        driver_order_wait(o->stream, &before->before);
+    for (int i = 0; i < driver_order_slots(); i++)
+        for (const struct driver_work *w = driver_work_live(i); w; w = w->next) {
+            const struct driver_stream *s = driver_order_stream_at(i);
+            if (!w->kernel || !driver_writes_atomically(w, o->address))
+                continue;
+            driver_clock_advance(&o->stream->clock, i, w->time);
+            if (s && driver_clock_time(&s->clock, i) == w->time)
+                driver_order_wait(o->stream, &s->clock);
+        }
+}
+
+/* Reads the value. Returns DRIVER_NOT_READY if it is not the one that the stream waits for. */
+static int try_value(void *user)
+{
+    const struct operation *o = user;
+    unsigned how = o->flags & WAIT_KINDS;
+    driver_guard_lift();
+    const void *host = driver_bytes(o->address, (size_t)o->bytes, "a stream waits for a value of");
+    bool suitable = host && suits(read_value(host, o->bytes), o->value, o->bytes, how);
+    if (suitable) {
+        follow(o);
+        struct driver_work *w = driver_work_begin(o->stream, NULL);
+        driver_work_touches(w, o->address, (uint64_t)o->bytes, DRIVER_READS_ATOMICALLY);
+        driver_work_end(w);
+        driver_clock += 1;
+    }
+    driver_guard_close();
+    return suitable ? DRIVER_SUCCESS : host ? DRIVER_NOT_READY : DRIVER_ILLEGAL_ADDRESS;
+}
+
+static bool has_other_threads(void)
+{
+    int count = 0;
+    DIR *threads = opendir("/proc/self/task");
+    for (const struct dirent *d = threads ? readdir(threads) : NULL; d; d = readdir(threads))
+        count += d->d_name[0] != '.';
+    if (threads)
+        closedir(threads);
+    return count > 1;
+}
+
+static int report_wait(void *user)
+{
+    static const char *const names[] = {"of at least ", "of ", "with a bit of ",
+                                        "that lacks a bit outside of "};
+    const struct operation *o = user;
+    const void *host = driver_bytes(o->address, (size_t)o->bytes, "a stream waits for a value of");
+    driver_refuse("deadlock", driver_memory_at(o->address),
+                  "%s waits for a value %s%llu, and the value is %llu: nothing that was enqueued "
+                  "before has written it. Each operation runs when it is enqueued, so enqueue the "
+                  "write before the wait",
+                  driver_stream_text(&driver.arena, o->stream->number, 0),
+                  names[o->flags & WAIT_KINDS], (unsigned long long)o->value,
+                  host ? (unsigned long long)read_value(host, o->bytes) : 0);
+    return DRIVER_SUCCESS;
+}
+
+/* Waits while other threads of the host may write the value. */
+static int wait_value(struct operation *o)
+{
+    enum { MILLISECONDS = 10000 };
+    int result = driver_guard(try_value, o);
+    for (int i = 0; i < MILLISECONDS && result == DRIVER_NOT_READY && has_other_threads(); i++) {
+        driver_pause();
+        result = driver_guard(try_value, o);
+    }
+    if (result != DRIVER_NOT_READY)
+        return result;
+    driver_guard(report_wait, o);
+    driver_fail(DRIVER_LAUNCH_TIMEOUT);
+    return DRIVER_LAUNCH_TIMEOUT;
+}
+
+/* Runs one operation. */
+static int run(struct operation *o, enum kind kind)
+{
+    bool waits = kind == WAIT_32 || kind == WAIT_64;
+    unsigned known = waits ? WAIT_KINDS : WRITE_NO_BARRIER; /* the flag to flush is not supported */
+    o->bytes = kind == WAIT_64 || kind == WRITE_64 ? 8 : 4;
+    if (o->bytes == 4)
+        o->value = (uint32_t)o->value;
+    if (o->flags & ~known || o->address % (uint64_t)o->bytes)
+        return o->flags & WAIT_FLUSH ? DRIVER_NOT_SUPPORTED : DRIVER_INVALID_VALUE;
+    driver_trace("stream %d, value %llu at 0x%llx", o->stream->number, (unsigned long long)o->value,
+                 (unsigned long long)o->address);
+    return waits ? wait_value(o) : driver_guard(write_value, o);
+}
+
+/* Finds the stream. */
+static int begin(struct operation *o, void *stream)
+{
+    o->stream = driver_stream_of(stream);
+    if (!o->stream)
+        return DRIVER_INVALID_HANDLE;
+    if (o->stream->capture)
+        return driver_unsupported("values in captured streams are not supported; use events, or a "
+                                  "kernel that writes the value");
+    return driver_capture_forbids(o->stream);
+}
+
+static int run_one(void *stream, uint64_t address, uint64_t value, unsigned flags, enum kind kind)
+{
+    struct operation o = {.address = address, .value = value, .flags = flags};
+    int result = begin(&o, stream);
+    return result == DRIVER_SUCCESS ? run(&o, kind) : result;
+}
+
+/* --- calls --- */
+
+#define VALUES(bits)                                                                               \
+    int cuStreamWaitValue##bits##_v2(void *stream, uint64_t address, uint##bits##_t value,         \
+                                     unsigned flags)                                               \
+    {                                                                                              \
+        IN_CONTEXT;                                                                                \
+        return run_one(stream, address, value, flags, WAIT_##bits);                                \
+    }                                                                                              \
+    int cuStreamWriteValue##bits##_v2(void *stream, uint64_t address, uint##bits##_t value,        \
+                                      unsigned flags)                                              \
+    {                                                                                              \
+        IN_CONTEXT;                                                                                \
+        return run_one(stream, address, value, flags, WRITE_##bits);                               \
+    }                                                                                              \
+    int cuStreamWaitValue##bits(void *stream, uint64_t address, uint##bits##_t value,              \
+                                unsigned flags)                                                    \
+    {                                                                                              \
+        IN_CONTEXT;                                                                                \
+        return run_one(stream, address, value, flags, WAIT_##bits);                                \
+    }                                                                                              \
+    int cuStreamWriteValue##bits(void *stream, uint64_t address, uint##bits##_t value,             \
+                                 unsigned flags)                                                   \
+    {                                                                                              \
+        IN_CONTEXT;                                                                                \
+        return run_one(stream, address, value, flags, WRITE_##bits);                               \
+    }
+VALUES(32)
+VALUES(64)
+
+/* The operations run in their order, which is one that the device may choose. */
+static int run_batch(void *stream, unsigned count, const struct driver_value_operation *list,
+                     unsigned flags)
+{
+    enum { MOST = 256 };
+    struct operation o = {.stream = NULL};
+    int result = begin(&o, stream);
+    if (result == DRIVER_SUCCESS && (!list || !count || count > MOST || flags))
+        return DRIVER_INVALID_VALUE;
+    for (unsigned i = 0; i < count && result == DRIVER_SUCCESS; i++) {
+        enum kind kind = (enum kind)list[i].kind;
+        o.address = list[i].address;
+        o.value = list[i].value;
+        o.flags = list[i].flags;
+        if (kind < WAIT_32 || kind > BARRIER)
+            return DRIVER_INVALID_VALUE;
+        if (kind != BARRIER && kind != FLUSH) /* writes are never delayed */
+            result = run(&o, kind);
+    }
+    return result;
+}
+
+int cuStreamBatchMemOp_v2(void *stream, unsigned count, const struct driver_value_operation *list,
+                          unsigned flags)
+{
+    IN_CONTEXT;
+    return run_batch(stream, count, list, flags);
+}
+
+int cuStreamBatchMemOp(void *stream, unsigned count, const struct driver_value_operation *list,
+                       unsigned flags)
+{
+    IN_CONTEXT;
+    return run_batch(stream, count, list, flags);
+}
