@@ -26,15 +26,15 @@
  * it: a later access may be ordered after only one of two writers of a value, or of two atomic
  * updates. A record is one access of a warp: its lanes, time and instruction, and how
  * addresses depend on the lane, so that the lane of a byte is computed when it is needed. Addresses
- * without a rule are listed, in as few bits as the largest distance from the lowest needs. All words
+ * without a rule are listed, in as few bytes as the largest distance from the lowest needs. All words
  * of an access that had one history get the same new one: a few comparisons decide for a whole row
  * of words. Warps of a block that access one row of bytes after the other share a record, and so do
  * blocks that run one after the other (sim_race_page.c). A list shares its tail with the lists it
- * came from. A page that no block uses now keeps runs of equal cells (sim_race_page.c). If the bytes
- * of a word have different last writes or different lists, each of the four has its own number of
- * these. Records that no cell names any more are collected. Blocks of a grid mostly read the same
- * data: of the reads by one instruction, in blocks that nothing orders, a list has the first
- * (is_superfluous).
+ * came from. A page that no block uses now keeps runs of equal cells, with lists in one order. If
+ * the bytes of a word have different last writes or different lists, each of the four has its own
+ * number of these. Records that no cell names any more are collected. Blocks of a grid mostly read
+ * the same data: of the reads by one instruction, in blocks that nothing orders, a list has the
+ * first (is_superfluous).
  *
  * An asynchronous copy is an agent of its own. It knows what its thread knew when the thread issued
  * it. No thread knows of its reads and writes until its thread has waited for its group; from then

@@ -39,11 +39,24 @@ static void part_of_word(struct race_try *t, struct race_cell *cell, uint64_t wo
     race_word_join(t->pool, cell);
 }
 
+/* Returns true if two rows of a record meet inside the word. */
+static bool rows_meet(struct race_try *t, uint32_t record, uint64_t word)
+{
+    const struct race_record *all = &t->pool->records[record];
+    struct race_record part;
+    return all->many && all->odd && (race_part_of(t, all, &part), t->until < word + 4);
+}
+
 static void slow_word(struct race_try *t, struct race_cell *cell, uint64_t word)
 {
-    const struct race_pool *p = t->pool;
-    if (race_is_split(*cell) || (cell->write && p->records[cell->write].odd) ||
-        (cell->others && p->nodes[cell->others].odd))
+    const struct race_node *nodes = t->pool->nodes;
+    bool apart = race_is_split(*cell);
+    t->cell = word;
+    if (!apart && cell->write)
+        apart = rows_meet(t, cell->write, word);
+    for (uint32_t n = cell->others; !apart && n && nodes[n].odd; n = nodes[n].next)
+        apart = rows_meet(t, nodes[n].record, word);
+    if (apart)
         part_of_word(t, cell, word, 0, 3);
     else
         race_one_cell(t, cell, word, 4);

@@ -10,23 +10,21 @@ enum result { KNOWN_TO_ALL, ORDERED, STRONG, RACED };
 
 /* --- order --- */
 
-/* Returns true if the lanes of a record with a list have these addresses. */
-static bool lists_these(const struct race_pool *p, const struct race_record *record,
-                        const uint64_t *addresses)
+/* Returns true if the lanes of `old` have the same addresses in both. `addresses` as for
+ * race_listed_address, of the first. */
+static bool same_addresses(const struct race_pool *p, const struct race_record *record,
+                           const uint64_t *addresses, const struct race_record *old)
 {
-    uint32_t m = record->mask;
-    while (m && race_listed_address(p, record, __builtin_ctz(m)) == addresses[__builtin_ctz(m)])
-        m &= m - 1;
-    return !m;
-}
-
-static bool same_addresses(const struct race_try *t, const struct race_record *old)
-{
-    const struct race_record *self = &t->self;
-    return old->pattern == self->pattern && old->address == self->address &&
-           old->stride == self->stride && old->apart == self->apart && old->bytes == self->bytes &&
-           old->mask == self->mask && old->whole_warp == self->whole_warp &&
-           (old->pattern != RACE_LISTED || lists_these(t->pool, old, t->a->address));
+    if (old->pattern != record->pattern || old->address != record->address ||
+        old->stride != record->stride || old->apart != record->apart ||
+        old->bytes != record->bytes || old->mask & ~record->mask ||
+        old->whole_warp != record->whole_warp)
+        return false;
+    for (uint32_t m = old->pattern == RACE_LISTED ? old->mask : 0; m; m &= m - 1)
+        if (race_listed_address(p, record, addresses, __builtin_ctz(m)) !=
+            race_listed_address(p, old, NULL, __builtin_ctz(m)))
+            return false;
+    return true;
 }
 
 bool race_known_to_all(const struct race_try *t, const struct race_record *old)
@@ -281,16 +279,6 @@ static int longest(const struct race_pool *p, uint32_t list)
     return p->nodes[list].has_writes || p->node_used > MANY_NODES ? LONG_LIST : LONG_READS;
 }
 
-/* Returns true if the lanes of `old` have the same addresses in both. */
-static bool same_lists(const struct race_pool *p, const struct race_record *later,
-                       const struct race_record *old)
-{
-    uint64_t addresses[SIM_LANES];
-    for (int l = 0; l < SIM_LANES; l++)
-        addresses[l] = race_listed_address(p, later, l);
-    return lists_these(p, old, addresses);
-}
-
 /* Returns true if `later` can replace `old`, an access of the same lanes: every access that is
  * not ordered after old is not ordered after `later` either, and `later` excuses no more
  * accesses. */
@@ -302,11 +290,7 @@ static bool replaces(const struct race_pool *p, const struct race_record *later,
     if (later->order != SIM_WEAK && (later->order != old->order || later->scope != old->scope ||
                                      later->element != old->element))
         return false;
-    return later->pattern == old->pattern && later->address == old->address &&
-           later->stride == old->stride && later->apart == old->apart &&
-           later->bytes == old->bytes && !(old->mask & ~later->mask) &&
-           later->whole_warp == old->whole_warp &&
-           (later->pattern != RACE_LISTED || same_lists(p, later, old));
+    return same_addresses(p, later, NULL, old);
 }
 
 /* Nodes of a list, newest first, with a chain for the nodes of each warp. */
@@ -430,7 +414,7 @@ static uint32_t with_read(struct race_try *t, uint32_t list)
         return race_node_new(t, race_own_record(t), 0, true);
     if (first->id == t->self.id && first->kind == SIM_READ && !t->copy && !first->async &&
         first->order == t->self.order && first->scope == t->self.scope &&
-        same_addresses(t, first)) {
+        first->mask == t->self.mask && same_addresses(p, &t->self, t->a->address, first)) {
         if (first->epoch == t->self.epoch)
             return list;
         uint32_t behind = head->next;

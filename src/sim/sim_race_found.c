@@ -14,7 +14,7 @@ static uint64_t address_of(const struct race_try *t, const struct race_record *r
     if (record->pattern == RACE_HALVES)
         return record->address + (uint64_t)(lane % RACE_HALF) * record->stride +
                (lane / RACE_HALF ? (uint64_t)record->apart : 0);
-    return record == &t->self ? t->a->address[lane] : race_listed_address(t->pool, record, lane);
+    return race_listed_address(t->pool, record, record == &t->self ? t->a->address : NULL, lane);
 }
 
 static bool is_product(const struct race_record *record)

@@ -111,7 +111,7 @@ struct race_record {
     bool many : 1;
     bool odd : 1; /* rows begin inside words */
     bool mark : 1;
-    uint8_t width;  /* bits of an address in `list` */
+    uint8_t width;  /* bytes of an address in `list` */
     uint8_t more;   /* warps of a block after the first, which access the rows after its own */
     int8_t by_lane; /* of an agent's access: the lane that issued it; -1: all */
 };
@@ -143,22 +143,19 @@ static inline bool race_is_split(struct race_cell cell)
 /* Tables to find records that the next warp continues, and lists that are made again. */
 enum { RACE_RUNS = 64, RACE_LISTS = 256 };
 
-/* Widths of the numbers in a list: up to 32 bits, or 64. */
-enum { RACE_WIDE = 64, RACE_WIDTHS = RACE_WIDE + 1 };
-
 /* The records and lists that the cells of one piece of memory name. Those that no cell names any
  * more are collected now and then. */
 struct race_pool {
     struct race_record *records;
     struct race_node *nodes;
     uint32_t (*splits)[4];
-    uint32_t *lists; /* A list with a number of N bits for each lane has N words. */
+    uint8_t (*lists)[SIM_LANES]; /* A list with N bytes for each lane has N rows. */
     /* For each kind: the numbers given out so far, the room, the head of the free list, the
      * number in use. */
     uint32_t record_count, record_room, record_free, record_used;
     uint32_t node_count, node_room, node_free, node_used;
     uint32_t split_count, split_room, split_free;
-    uint32_t list_count, list_room, list_free[RACE_WIDTHS]; /* by bits of a number */
+    uint32_t list_count, list_room, list_free[sizeof(uint64_t) + 1]; /* by N */
     uint32_t record_limit, node_limit; /* number in use at which unnamed ones are collected */
 };
 
@@ -417,9 +414,11 @@ struct race_page *race_page_of(struct sim_races *r, uint64_t address);
 /* Gives a page a cell for each word. */
 void race_page_refine(struct sim_races *r, struct race_page *page);
 void race_pages_free(struct sim_races *r);
-/* Return a lane's address, of a record with a list, and a lane's epoch, of one whose lanes landed at
- * different times. */
-uint64_t race_listed_address(const struct race_pool *p, const struct race_record *record, int lane);
+/* Returns a lane's address of a record with a list; `addresses` of an access that is not entered yet,
+ * NULL of others. */
+uint64_t race_listed_address(const struct race_pool *p, const struct race_record *record,
+                             const uint64_t *addresses, int lane);
+/* Returns a lane's epoch, of a record whose lanes landed at different times. */
 race_time race_landed_at(const struct race_pool *p, const struct race_record *record, int lane);
 /* Returns the lanes of the record that access the byte. */
 uint32_t race_lanes_at(const struct race_pool *p, const struct race_record *record, uint64_t byte,
@@ -482,8 +481,7 @@ void race_one_cell(struct race_try *t, struct race_cell *cell, uint64_t address,
 void race_meet_oneself(struct race_try *t, uint64_t address, int bytes);
 /* Returns the number of the access's record, which it makes at the first call. */
 uint32_t race_own_record(struct race_try *t);
-/* Returns the record of the one warp that accessed the current cell, which has no more than a byte
- * if rows of records begin inside its word; `part` has room for it. The
+/* Returns the record of the one warp that accessed the current cell, in which no two rows meet; `part` has room for it. The
  * answers for it hold for no other warp of the record. */
 const struct race_record *race_part_of(struct race_try *t, const struct race_record *all,
                                        struct race_record *part);
@@ -495,6 +493,10 @@ static inline const struct race_record *race_part(struct race_try *t, uint32_t r
 }
 /* Returns the list of a record and the rest, as it is for the current cell. */
 uint32_t race_node_new(struct race_try *t, uint32_t record, uint32_t next, bool stands);
+/* Returns a list of the same accesses in the order of their records, or the list itself if the order
+ * may matter. It does not if all are weak reads by blocks that have ended, and that no thread can know
+ * of. */
+uint32_t race_list_sorted(struct race_try *t, uint32_t list);
 /* Returns the number of a record with this access: a new one, or that of the warp before, of this block
  * or the one before, if this one accesses the next row of its bytes. */
 uint32_t race_record_of(struct race_try *t);

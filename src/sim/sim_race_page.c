@@ -3,7 +3,8 @@
  *
  * Most pages are used for a while, by a few blocks, and their cells have few histories. Such a page is
  * closed when others have been used since: of its cells and its old bytes, it keeps the runs of equal
- * ones. An access opens it again. */
+ * ones. To make cells equal, lists of reads by blocks that have ended are sorted. An access opens the
+ * page again. */
 #include "sim/sim_race_own.h"
 
 /* --- records of several warps ---
@@ -16,7 +17,7 @@
  *   the first rows of all blocks, then their  byte - address = row * apart + block * along + rest
  *   second rows                               (as of a matrix whose blocks are side by side)
  *
- * If rows begin inside words, the bytes of such a word are checked one by one. */
+ * The bytes of a word in which two rows meet are checked one by one. */
 
 /* The first bytes of a row of lanes: of all, or of half of them. */
 static uint64_t row_bytes(const struct race_record *r)
@@ -219,8 +220,30 @@ static void *unpack(struct sim_races *r, struct race_runs **packed, size_t lengt
 
 enum { OLD_WORDS = RACE_PAGE / sizeof(uint64_t) };
 
+/* Sorts the lists of a page's cells, so that bytes which the same instructions read have one list, in
+ * whatever order the blocks came. */
+static void sort_lists(struct sim_races *r, struct race_page *page)
+{
+    struct race_try t = {.r = r, .pool = &r->pool, .cell = page->number * RACE_PAGE};
+    const size_t parts = 4 * race_page_cells(page);
+    uint32_t from = 0, to = 0; /* the latest list, and sorted: the same up to t.until */
+    for (size_t i = 0; i < parts; i++, t.cell += RACE_PAGE / parts) {
+        struct race_cell *cell = &page->cell[i / 4], one = race_byte_of(&r->pool, *cell, i % 4);
+        if (one.others != from || t.cell + RACE_PAGE / parts > t.until) {
+            t.until = UINT64_MAX;
+            from = one.others;
+            to = from ? race_list_sorted(&t, from) : 0;
+        }
+        one.others = to;
+        race_byte_set(r, &r->pool, cell, i % 4, one);
+        if (i % 4 == 3)
+            race_word_join(&r->pool, cell);
+    }
+}
+
 static void close_page(struct sim_races *r, struct race_page *page)
 {
+    sort_lists(r, page);
     page->cell_runs = pack(r, page->cell, race_page_cells(page));
     if (page->cell_runs) {
         race_resize(r, page->cell, race_page_cells(page) * sizeof *page->cell, 0);

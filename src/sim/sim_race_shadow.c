@@ -7,94 +7,48 @@ enum { FIRST_LIMIT = 4096 };
 
 /* --- arrays with a free list --- */
 
-/* Returns a list of `width` words, which are not set. */
-static uint32_t list_new(struct sim_races *r, struct race_pool *p, int width)
+/* Returns a list of `width` rows, which are not set. The array has a row after each list. */
+static uint32_t list_new(struct sim_races *r, struct race_pool *p, uint32_t width)
 {
     uint32_t list = p->list_free[width];
     if (list) {
-        p->list_free[width] = p->lists[list];
+        memcpy(&p->list_free[width], p->lists[list], sizeof list);
         return list;
     }
     p->list_count += !p->list_count; /* 0 means none */
-    while (p->list_count + (uint32_t)width >= p->list_room)
-        RACE_GROW(r, p->lists, p->list_room, 1024);
+    if (p->list_count + width >= p->list_room)
+        RACE_GROW(r, p->lists, p->list_room, 32);
     list = p->list_count;
-    p->list_count += (uint32_t)width;
+    p->list_count += width;
     return list;
 }
 
-static void list_drop(struct race_pool *p, uint32_t list, int width)
+static void list_drop(struct race_pool *p, uint32_t list, uint32_t width)
 {
     if (!list)
         return;
-    p->lists[list] = p->list_free[width];
+    memcpy(p->lists[list], &p->list_free[width], sizeof list);
     p->list_free[width] = list;
 }
 
-/* Returns the number of a lane. The array has a word after each list. */
-static uint64_t list_get(const uint32_t *list, int width, int lane)
+/* Numbers are little-endian. */
+static void list_set(struct race_pool *p, uint32_t list, uint32_t width, int lane, uint64_t number)
 {
-    if (width == RACE_WIDE)
-        return list[2 * lane] | (uint64_t)list[2 * lane + 1] << 32;
-    int bit = width * lane;
-    uint64_t two = list[bit / 32] | (uint64_t)list[bit / 32 + 1] << 32;
-    return two >> bit % 32 & ((UINT64_C(1) << width) - 1);
+    memcpy((uint8_t *)p->lists[list] + width * (uint32_t)lane, &number, width);
 }
 
-/* Sets the numbers of all lanes. */
-static void list_set(uint32_t *list, int width, const uint64_t *numbers)
+static uint64_t list_get(const struct race_pool *p, uint32_t list, uint32_t width, int lane)
 {
-    uint64_t word = 0;
-    if (width == RACE_WIDE)
-        for (int l = 0; l < SIM_LANES; l++, list += 2) {
-            list[0] = (uint32_t)numbers[l];
-            list[1] = (uint32_t)(numbers[l] >> 32);
-        }
-    for (int l = 0, bits = 0; width < RACE_WIDE && l < SIM_LANES; l++) {
-        word |= numbers[l] << bits;
-        bits += width;
-        if (bits >= 32) {
-            *list++ = (uint32_t)word;
-            word >>= 32;
-            bits -= 32;
-        }
-    }
+    uint64_t number;
+    memcpy(&number, (uint8_t *)p->lists[list] + width * (uint32_t)lane, sizeof number);
+    return number << (64 - 8 * width) >> (64 - 8 * width);
 }
 
-/* Returns the unit of a record's addresses, as a shift: the access's bytes if all are multiples. */
-static int unit_of(const struct race_record *record)
+uint64_t race_listed_address(const struct race_pool *p, const struct race_record *record,
+                             const uint64_t *addresses, int lane)
 {
-    return record->width == RACE_WIDE || record->bytes & (record->bytes - 1)
-               ? 0
-               : __builtin_ctz(record->bytes);
-}
-
-static void list_addresses(struct sim_races *r, struct race_pool *p, uint32_t number,
-                           const uint64_t *addresses)
-{
-    struct race_record *record = &p->records[number];
-    const int unit = unit_of(record);
-    uint64_t from[SIM_LANES] = {0}, all = 0;
-    for (uint32_t m = record->mask; m; m &= m - 1) {
-        from[__builtin_ctz(m)] = addresses[__builtin_ctz(m)] - record->address;
-        all |= from[__builtin_ctz(m)];
-    }
-    if (all & (((uint64_t)1 << unit) - 1) || all >> unit > UINT32_MAX) {
-        record->width = RACE_WIDE;
-    } else {
-        record->width = (uint8_t)(all >> unit ? 64 - __builtin_clzll(all >> unit) : 1);
-        for (int l = 0; l < SIM_LANES; l++)
-            from[l] >>= unit;
-    }
-    const uint32_t list = list_new(r, p, record->width);
-    record->list = list;
-    list_set(&p->lists[list], record->width, from);
-}
-
-uint64_t race_listed_address(const struct race_pool *p, const struct race_record *record, int lane)
-{
-    return record->address +
-           (list_get(&p->lists[record->list], record->width, lane) << unit_of(record));
+    return addresses ? addresses[lane]
+                     : record->address + list_get(p, record->list, record->width, lane);
 }
 
 uint32_t race_record_new(struct sim_races *r, struct race_pool *p, const struct race_record *from,
@@ -111,27 +65,37 @@ uint32_t race_record_new(struct sim_races *r, struct race_pool *p, const struct 
     }
     p->record_used++;
     p->records[record] = *from;
-    if (from->pattern == RACE_LISTED)
-        list_addresses(r, p, record, addresses);
+    if (from->pattern != RACE_LISTED)
+        return record;
+    uint64_t all = 1;
+    for (uint32_t m = from->mask; m; m &= m - 1)
+        all |= addresses[__builtin_ctz(m)] - from->address;
+    uint32_t width = (71 - (uint32_t)__builtin_clzll(all)) / 8, list = list_new(r, p, width);
+    p->records[record].list = list;
+    p->records[record].width = (uint8_t)width;
+    for (int l = 0; l < SIM_LANES; l++)
+        list_set(p, list, width, l, addresses[l] - from->address);
     return record;
 }
 
-/* Lists of epochs have a word for each lane. */
+enum { EPOCH = sizeof(race_time) };
+
 void race_record_landed(struct sim_races *r, struct race_pool *p, uint32_t record, uint32_t lanes,
                         race_time epoch)
 {
-    if (!p->records[record].landed) {
-        uint32_t list = list_new(r, p, SIM_LANES);
+    uint32_t list = p->records[record].landed;
+    if (!list) {
+        list = list_new(r, p, EPOCH);
         p->records[record].landed = list;
-        memset(&p->lists[list], 0, SIM_LANES * sizeof *p->lists);
+        memset(p->lists[list], 0, EPOCH * sizeof *p->lists);
     }
     for (uint32_t m = lanes; m; m &= m - 1)
-        p->lists[p->records[record].landed + (uint32_t)__builtin_ctz(m)] = epoch;
+        list_set(p, list, EPOCH, __builtin_ctz(m), epoch);
 }
 
 race_time race_landed_at(const struct race_pool *p, const struct race_record *record, int lane)
 {
-    return p->lists[record->landed + (uint32_t)lane];
+    return (race_time)list_get(p, record->landed, EPOCH, lane);
 }
 
 static bool is_list(const struct race_pool *p, uint32_t list, const struct race_node *like)
@@ -171,14 +135,15 @@ static struct race_node node_of(struct race_try *t, uint32_t record, uint32_t ne
     return n;
 }
 
-uint32_t race_node_new(struct race_try *t, uint32_t record, uint32_t next, bool stands)
+/* Returns the list with this head: the latest such list, if it is of `shared` records. */
+static uint32_t list_of(struct race_try *t, const struct race_node *head, bool shared)
 {
     struct race_pool *p = t->pool;
-    struct race_node made = node_of(t, record, next, stands);
-    uint32_t *latest = p == &t->r->pool ? &t->r->lists[(record + 7 * next) % RACE_LISTS] : NULL;
-    if (latest && p->records[record].many && is_list(p, *latest, &made)) {
+    uint32_t *latest =
+        p == &t->r->pool ? &t->r->lists[(head->record + 7 * head->next) % RACE_LISTS] : NULL;
+    if (latest && shared && is_list(p, *latest, head)) {
         struct race_node *same = &p->nodes[*latest];
-        same->newest = made.newest > same->newest ? made.newest : same->newest;
+        same->newest = head->newest > same->newest ? head->newest : same->newest;
         return *latest;
     }
     uint32_t node = p->node_free;
@@ -193,8 +158,42 @@ uint32_t race_node_new(struct race_try *t, uint32_t record, uint32_t next, bool 
     p->node_used++;
     if (latest)
         *latest = node;
-    p->nodes[node] = made;
+    p->nodes[node] = *head;
     return node;
+}
+
+uint32_t race_node_new(struct race_try *t, uint32_t record, uint32_t next, bool stands)
+{
+    const struct race_node head = node_of(t, record, next, stands);
+    return list_of(t, &head, t->pool->records[record].many);
+}
+
+uint32_t race_list_sorted(struct race_try *t, uint32_t list)
+{
+    enum { MOST = 16 };
+    const struct race_pool *p = t->pool;
+    struct race_node sorted[MOST];
+    struct race_record part;
+    int count = 0;
+    if (t->r->passed_on || t->r->clustered || p->nodes[list].has_writes ||
+        p->nodes[list].depth > MOST)
+        return list;
+    for (uint32_t n = list; n; n = p->nodes[n].next) {
+        const struct race_record *read = race_part(t, p->nodes[n].record, &part);
+        if (read->kind != SIM_READ || read->order != SIM_WEAK || read->async ||
+            sim_blocks_find(&t->r->blocks, (int64_t)(read->id >> 6)))
+            return list;
+        int at = count++;
+        for (; at && sorted[at - 1].record > p->nodes[n].record; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = p->nodes[n];
+    }
+    for (int i = 0; i < count; i++) {
+        struct race_node head = node_of(t, sorted[i].record, i ? list : 0, sorted[i].stands);
+        head.one_block = false; /* the same for all, as it does not matter any more */
+        list = list_of(t, &head, true);
+    }
+    return list;
 }
 
 static uint32_t split_new(struct sim_races *r, struct race_pool *p, uint32_t all)
@@ -331,7 +330,7 @@ static void sweep(struct race_pool *p)
         struct race_record *record = &p->records[i];
         if (!record->mark && record->kind) {
             list_drop(p, record->many ? 0 : record->list, record->width);
-            list_drop(p, record->many ? 0 : record->landed, SIM_LANES);
+            list_drop(p, record->many ? 0 : record->landed, EPOCH);
             *record = (struct race_record){.epoch = p->record_free};
             p->record_free = i;
             p->record_used--;
@@ -402,13 +401,9 @@ uint32_t race_lanes_at(const struct race_pool *p, const struct race_record *reco
         }
         return lanes & record->mask;
     }
-    if (byte < record->address)
-        return 0;
-    for (int l = 0; l < SIM_LANES; l++) {
-        uint64_t address = addresses ? addresses[l] : race_listed_address(p, record, l);
-        if (byte - address < record->bytes)
+    for (int l = 0; l < SIM_LANES; l++)
+        if (byte - race_listed_address(p, record, addresses, l) < record->bytes)
             lanes |= (uint32_t)1 << l;
-    }
     lanes &= record->mask;
     return record->whole_warp && lanes ? UINT32_MAX : lanes;
 }

@@ -16,7 +16,7 @@ WATCHED, UNWATCHED = 850, 260  # instructions of the host for each of a warp
 ALLOCATION = 20  # instructions of the host that an unused allocation adds to a launch
 MEMORY = 3.0  # bytes for each byte that the program allocates
 WAYS = ("add", "copy", "fill", "sum", "stencil", "histogram", "scatter")  # of footprint.cu
-LARGER = {("scatter", "u8"): 3.5, ("stencil", "u8"): 4.0}  # bytes of a word have different histories
+LARGER = {("scatter", "u8"): 3.5}  # bytes of a word have different histories
 
 
 def counted(tool, *arguments):

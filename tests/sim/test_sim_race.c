@@ -374,7 +374,47 @@ static void scattered(int block, enum sim_kind kind, uint32_t mask, const uint64
     f.observer->access(f.observer->user, &a);
 }
 
-/* Addresses are kept in as few bits as their distances need, up to 2^40 bytes, at any
+/* Uses enough pages to close all earlier ones. */
+static void close_pages(int block)
+{
+    uint64_t to[SIM_LANES];
+    for (uint64_t i = 1; i < 8; i++) {
+        for (uint64_t l = 0; l < SIM_LANES; l++)
+            to[l] = G + (i << 20) + 7 * l % SIM_LANES * 4096;
+        scattered(block, R, LANES, to);
+    }
+}
+
+/* The lists of a closed page are sorted. The reads of a byte at the border of two blocks' rows are
+ * still those of both. */
+static void lists_of_closed_pages(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 3 };
+    const uint64_t rows = G + 64;
+    start(BLOCKS, 32);
+    for (int b = 0; b + 1 < BLOCKS; b++) {
+        for (uint32_t i = 0; i < 3; i++) {
+            f.line = 7 + i;
+            feed_access(&f, b, 0, LANES, R, rows + 32 * (uint64_t)b + i - 1, 1, 1, 0);
+        }
+        feed_end_block(&f, b);
+    }
+    close_pages(BLOCKS - 1);
+    f.line = 1000;
+    feed_access(&f, BLOCKS - 1, 0, 1, W, rows + 31, 1, 1, 1);
+    assert_int_equal(report.kept, 3); /* of each line */
+    int lanes = 0, blocks = 0;
+    for (const struct sim_finding *found = report.first; found; found = found->next) {
+        assert_int_equal(found->access[0].address, rows + 31);
+        lanes += found->access[0].lane;
+        blocks += (int)found->access[0].at.block;
+    }
+    assert_int_equal(lanes, 31 + 30 + 0);
+    assert_int_equal(blocks, 1);
+}
+
+/* Addresses are kept in as few bytes as their distances need, up to 2^40 bytes, at any
  * alignment: the address of each lane is found again. */
 static void lists_of_any_width(void **state)
 {
@@ -978,6 +1018,7 @@ int main(void)
         TEST(lists_of_blocks_have_the_latest_time),
         TEST(lists_of_one_block_and_of_two),
         TEST(lists_of_any_width),
+        TEST(lists_of_closed_pages),
         TEST(blocks_are_not_ordered),
         TEST(release_and_acquire),
         TEST(release_without_acquire),
