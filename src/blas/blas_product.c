@@ -66,19 +66,63 @@ static double element(const struct blas_matrix *m, const char *at, int64_t row, 
     return load(at + index * blas_size(m->type), m->type);
 }
 
-static void multiply_one(const struct blas_product *p, const char *a, const char *b, char *c,
-                         double alpha, double beta)
+/* A product goes by tiles of C: pieces of op(A) and op(B) become doubles once for the whole tile. Each sum
+ * adds its terms in the order of k. */
+enum { TILE = 32, DEPTH = 64 };
+struct tile {
+    int64_t row, column; /* of C */
+    int rows, columns;
+    double a[DEPTH][TILE], b[TILE][DEPTH],
+        sum[TILE][TILE]; /* of b and sum, the columns come first */
+};
+
+/* Adds the terms of k from `from` to from + depth - 1. */
+static void add_terms(struct tile *t, const struct blas_product *p, const char *a, const char *b,
+                      int64_t from, int depth)
 {
-    for (int64_t j = 0; j < p->n; j++)
-        for (int64_t i = 0; i < p->m; i++) {
-            char *to = c + (j * p->c.step + i) * blas_size(p->c.type);
-            double sum = 0;
-            for (int64_t l = 0; alpha != 0 && l < p->k; l++)
-                sum += element(&p->a, a, i, l) * element(&p->b, b, l, j);
-            sum *= alpha;
+    for (int l = 0; l < depth; l++)
+        for (int i = 0; i < t->rows; i++)
+            t->a[l][i] = element(&p->a, a, t->row + i, from + l);
+    for (int j = 0; j < t->columns; j++)
+        for (int l = 0; l < depth; l++)
+            t->b[j][l] = element(&p->b, b, from + l, t->column + j);
+    for (int j = 0; j < t->columns; j++)
+        for (int l = 0; l < depth; l++)
+            for (int i = 0; i < TILE; i++) /* those from t->rows on are not stored */
+                t->sum[j][i] += t->a[l][i] * t->b[j][l];
+}
+
+static void store_tile(const struct tile *t, const struct blas_product *p, char *c, double alpha,
+                       double beta)
+{
+    for (int j = 0; j < t->columns; j++)
+        for (int i = 0; i < t->rows; i++) {
+            int64_t index = (t->column + j) * p->c.step + t->row + i;
+            char *to = c + index * blas_size(p->c.type);
+            double sum = alpha * t->sum[j][i];
             if (beta != 0) /* otherwise C need not be a number */
                 sum += beta * load(to, p->c.type);
             store(to, p->c.type, sum);
+        }
+}
+
+static int least(int64_t a, int b)
+{
+    return a < b ? (int)a : b;
+}
+
+static void multiply_one(const struct blas_product *p, const char *a, const char *b, char *c,
+                         double alpha, double beta)
+{
+    for (int64_t column = 0; column < p->n; column += TILE)
+        for (int64_t row = 0; row < p->m; row += TILE) {
+            struct tile t = {.row = row,
+                             .column = column,
+                             .rows = least(p->m - row, TILE),
+                             .columns = least(p->n - column, TILE)};
+            for (int64_t l = 0; alpha != 0 && l < p->k; l += DEPTH)
+                add_terms(&t, p, a, b, l, least(p->k - l, DEPTH));
+            store_tile(&t, p, c, alpha, beta);
         }
 }
 

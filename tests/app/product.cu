@@ -29,6 +29,37 @@ static bool is_product(const std::vector<float> &a, const std::vector<float> &b,
     return true;
 }
 
+// A product larger than the pieces in which it is computed, of numbers whose sums are exact.
+static bool is_large_right(cublasHandle_t handle)
+{
+    enum { ROWS = 70, COLUMNS = 45, DEPTH = 130 };
+    const float alpha = 3, beta = -1;
+    std::vector<float> a(ROWS * DEPTH), b(DEPTH * COLUMNS), c(ROWS * COLUMNS, 5);
+    float *x;
+    for (size_t i = 0; i < a.size(); i++)
+        a[i] = (float)(i % 13) - 6;
+    for (size_t i = 0; i < b.size(); i++)
+        b[i] = (float)(i % 7) - 3;
+    CHECK(cudaMalloc(&x, (a.size() + b.size() + c.size()) * sizeof(float)));
+    float *y = x + a.size(), *z = y + b.size();
+    CHECK(cudaMemcpy(x, a.data(), a.size() * sizeof(float), cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(y, b.data(), b.size() * sizeof(float), cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(z, c.data(), c.size() * sizeof(float), cudaMemcpyHostToDevice));
+    int status = cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_T, ROWS, COLUMNS, DEPTH, &alpha, x, ROWS, y, COLUMNS, &beta, z, ROWS);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemcpy(c.data(), z, c.size() * sizeof(float), cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(x));
+    for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < ROWS; i++)
+        for (int j = 0; j < COLUMNS; j++) {
+            int sum = 0;
+            for (int k = 0; k < DEPTH; k++)
+                sum += (int)a[k * ROWS + i] * (int)b[k * COLUMNS + j];
+            if (c[j * ROWS + i] != 3 * sum - 5)
+                return false;
+        }
+    return status == CUBLAS_STATUS_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "clean";
@@ -85,6 +116,8 @@ int main(int argc, char **argv)
     float *dot;
     CHECK(cudaMalloc(&dot, sizeof(float)));
     int other = cublasSdot(handle, M, da, 1, db, 1, dot);
+    if (status == CUBLAS_STATUS_SUCCESS)
+        right = right && is_large_right(handle);
     cublasDestroy(handle);
     for (void *each : {(void *)da, (void *)db, (void *)dc, (void *)dh, (void *)dbh, (void *)dot})
         CHECK(cudaFree(each));
