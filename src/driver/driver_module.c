@@ -7,7 +7,7 @@
 #include "driver/driver_order.h"
 #include "driver/fat_binary.h"
 #include "driver/ptx_link.h"
-#include "sim/sim_own.h"
+#include "sim/sim_machine.h"
 #include "target/gpus.h"
 
 #include <stdlib.h>
@@ -115,6 +115,26 @@ static void read_sources(struct driver_module *m)
     }
 }
 
+/* Returns the reason why a function cannot be simulated: it calls one that neither the program nor
+ * the machine has. NULL: there is none. */
+static const char *undefined_call(struct driver_module *m, const struct ptx_function *f)
+{
+    for (size_t i = 0; i < f->body.count; i++) {
+        const struct ptx_statement *s = &f->body.data[i];
+        if (s->kind != PTX_AT_INSTRUCTION || s->instruction->op != PTX_CALL ||
+            s->instruction->operand_count < 2)
+            continue;
+        const struct ptx_operand *o = &s->instruction->operands[1];
+        if (o->kind == PTX_SYMBOL && o->base == PTX_BASE_FUNCTION && !o->function->defined &&
+            !sim_builtin(o->function->name))
+            return arena_printf(&m->arena,
+                                "the program has no definition of the function `%s`: link the "
+                                "object file that has it",
+                                ptx_plain_name(&m->arena, o->function->name));
+    }
+    return NULL;
+}
+
 /* Returns the reason why a kernel, or a function that it reaches, cannot be simulated. */
 static const char *why_refused(struct driver_module *m, const struct ptx_function *kernel)
 {
@@ -130,7 +150,10 @@ static const char *why_refused(struct driver_module *m, const struct ptx_functio
         if (f->refused)
             return d ? d->message : "it has parts that are not known";
     }
-    return NULL;
+    const char *why = NULL;
+    for (size_t i = 0; i < r.functions.count && !why; i++)
+        why = undefined_call(m, r.functions.data[i]);
+    return why;
 }
 
 /* Returns true for an instruction by which accesses of different blocks may be ordered: a fence, an

@@ -270,6 +270,13 @@ def check_maps(tool, folder):
     expect(mixed.status == 1 and "the instruction copies windows (im2col), and the tensor map is one of tiles" in mixed.err, mixed)
 
 
+def check_undefined(tool, folder):
+    """A call of a function that the program lacks is refused by the function's name."""
+    done = call([tool, "check", "--", build(folder, "undefined_call.cu", "-rdc=true", *ptx_alone())])
+    said = "error: not-simulated: the program has no definition of the function `twice`: link the object file that has it"
+    expect(done.status == 1 and done.out == "801\n" and said in done.err, done)
+
+
 def check_nested(tool, folder):
     """A kernel that launches another one is refused by name."""
     program = build(folder, "nested_launch.cu", "-rdc=true", "-arch=sm_80", "-lcudadevrt")
@@ -345,6 +352,7 @@ def main():
         check_linked(tool, folder)
         check_overlap(tool, folder)
         check_maps(tool, folder)
+        check_undefined(tool, folder)
         check_nested(tool, folder)
         check_hostile(tool, folder)
 
