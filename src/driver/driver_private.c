@@ -3,6 +3,7 @@
 
 #include "driver/driver_task.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,20 @@ static const struct driver_private private_table = {.enter = enter,
                                                     .bytes = bytes_at,
                                                     .fault = fault};
 
+/* NVIDIA's compilers that are libraries ask for a table, and do without it. */
+static bool is_compiler(const void *address)
+{
+    static const char *const names[] = {"libnvrtc", "libnvJitLink"};
+    Dl_info info;
+    if (!dladdr(address, &info) || !info.dli_fname)
+        return false;
+    const char *slash = strrchr(info.dli_fname, '/'), *name = slash ? slash + 1 : info.dli_fname;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
 /* A runtime that is linked into the program asks for tables whose layout NVIDIA does not publish. */
 int cuGetExportTable(const void **table, const unsigned char *id)
 {
@@ -119,6 +134,8 @@ int cuGetExportTable(const void **table, const unsigned char *id)
     *table = memcmp(id, driver_private_id, sizeof driver_private_id) == 0 ? &private_table : NULL;
     if (*table)
         return DRIVER_SUCCESS;
+    if (is_compiler(__builtin_return_address(0)))
+        return DRIVER_NOT_FOUND;
     if (!told && driver_prepare() == DRIVER_SUCCESS)
         driver_refuse("static-runtime", NULL,
                       "the program, or a library that it uses, contains the CUDA runtime itself, "

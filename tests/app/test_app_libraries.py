@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The libraries beside the driver and the runtime: products by cuBLAS, with `--stub` and without; what libcublas and libcublasLt export; programs
-that name a library by a path of their own."""
+that name a library by a path of their own; programs that compile and link kernels while they run."""
 import os
 import re
 import sys
@@ -36,11 +36,30 @@ def check_path(tool, folder):
     expect(done.status != 0 and "libother.so.1: cannot open" in done.out, done)
 
 
+def has_header(name):
+    """Returns whether the compiler has a header of a library that not every toolkit has; says so if it has none."""
+    there = os.path.exists(os.path.join(os.path.dirname(os.path.realpath(nvcc())), "../include", name))
+    if not there:
+        print(f"not run: a program with {name}, which is not installed")
+    return there
+
+
+def check_compilers(tool, folder):
+    """NVRTC and nvJitLink ask the driver for what this one does not have; programs that use them are clean all the same."""
+    if has_header("nvrtc.h"):
+        program = build(folder, "compiled_later.cu", "-lnvrtc", "-lcuda", name="compiled")
+        done = call([tool, "check", "--strict", "--", program])
+        expect(done.status == 0 and done.out == "0\n" and done.err == "", done)
+        done = call([tool, "check", "--", program, "code"])
+        expect(done.status == 1 and done.out == "209\n" and "error: no-ptx: a module is machine code alone" in done.err, done)
+        expect("static-runtime" not in done.err, done)
+    if has_header("nvJitLink.h"):
+        done = call([tool, "check", "--strict", "--", build(folder, "linked_later.cu", "-lnvJitLink", name="linked_later")])
+        expect(done.status == 0 and done.out == "1 device\n" and done.err == "", done)
+
+
 def check_products(tool, folder):
-    compiler = nvcc()
-    header = os.path.join(os.path.dirname(os.path.realpath(compiler)), "../include/cublas_v2.h")
-    if not os.path.exists(header):
-        print("not run: products, because cublas_v2.h is not installed")
+    if not has_header("cublas_v2.h"):
         return
     check_copies(tool, folder)
     program = build(folder, "product.cu", "-cudart", "shared", "-gencode", "arch=compute_80,code=compute_80", "-lcublas")
@@ -81,6 +100,7 @@ def main():
     nvcc()
     with tempfile.TemporaryDirectory() as folder:
         check_path(tool, folder)
+        check_compilers(tool, folder)
         check_products(tool, folder)
 
 
