@@ -165,17 +165,22 @@ static bool is_of_kernel(struct arena *a, const char *name, const char *kernel)
     return !*kernel && (!*name || *name == '.');
 }
 
-/* Returns true for functions of the toolkit's headers, and for those that nvcc writes to launch a
- * kernel: their caller is the place. */
+/* Returns true for functions that nvcc writes to launch a kernel. */
+static bool is_launcher(struct arena *a, const char *name, const char *kernel)
+{
+    return (kernel && is_of_kernel(a, name, kernel)) || strstr(name, "__device_stub_");
+}
+
+/* Returns true for those, and for functions of the toolkit's headers, by their names: their caller is
+ * the place. */
 static bool is_between(struct arena *a, const char *name, const char *kernel)
 {
-    static const char *const starts[] = {"libcudart_static", "cuda", "__cuda", "__device_stub__",
-                                         "__wrapper__device"};
+    static const char *const starts[] = {"libcudart_static", "cuda", "__cuda"};
     const char *plain = plain_name(a, name);
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
         if (strncmp(plain, starts[i], strlen(starts[i])) == 0)
             return true;
-    return (kernel && is_of_kernel(a, name, kernel)) || strstr(name, "__device_stub_");
+    return is_launcher(a, name, kernel);
 }
 
 /* Returns true for files of the program: not the headers of the toolkit and of the system, nor the
@@ -195,7 +200,7 @@ static const struct dwarf_place *own_line(struct arena *a, const struct frame *p
 {
     for (int i = 0; i < p->line_count; i++) {
         const char *name = i + 1 < p->line_count ? p->lines[i].function : p->name;
-        if (is_own_file(p->lines[i].file) && !(name && is_between(a, name, kernel)))
+        if (is_own_file(p->lines[i].file) && !(name && is_launcher(a, name, kernel)))
             return &p->lines[i];
     }
     return NULL;

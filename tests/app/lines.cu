@@ -20,12 +20,10 @@ template <typename T> __global__ void generic(T *x, int i)
     x[i]++; // uninitialised
 }
 
-struct launcher {
-    static inline void run(int *x)
-    {
-        generic<int><<<1, 1>>>(x, 3); // line: generic
-    }
-};
+static inline void cuda_run(int *x)
+{
+    generic<int><<<1, 1>>>(x, 3); // line: generic
+}
 
 int main()
 {
@@ -33,7 +31,7 @@ int main()
     cudaMalloc(&x, 400);   // line: made
     plain<<<1, 1>>>(x, 1); // line: plain
     inner<<<1, 1>>>(x, 2); // line: inner
-    launcher::run(x);
+    cuda_run(x);
     auto release = [&](int *at) {
         return cudaFree(at); // line: freed
     };
