@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random kernels of clusters compute on the simulator what they compute on the CPU, and broken ones are found.
 
-    test_random_clusters.py TILEWRIGHT [KERNELS [SEED [MUTANTS]]]
+    test_random_clusters.py TILEWRIGHT [KERNELS [SEED [MUTANTS [cuda]]]]
 
 A kernel is a list of steps: blocks of a cluster read and write each other's tiles and elements, arrive at each other's mbarriers, copy to
 several blocks, add up their tiles, or run a ring of stages by roles that copies to several blocks. `cluster_sync()` separates steps that use
@@ -11,7 +11,8 @@ Some mutants of each kernel, two unless MUTANTS says another number, lack a `clu
 or bytes, or copy to fewer blocks. The static check, the CPU engine or the simulator finds each. A mutant without a `cluster_sync` may be
 harmless: `is_harmless` says when, and why. Nothing is found in such a mutant.
 
-The static check finds nearly all of them, so the simulator gets the PTX of some kernels without one `barrier.cluster`, too.
+The static check finds nearly all of them, so the simulator gets the PTX of some kernels without one `barrier.cluster`, too. With cuda the kernels run
+on the GPU instead, without mutants.
 """
 import random
 import re
@@ -399,6 +400,7 @@ def main():
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 12
     choose = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
     most = int(sys.argv[4]) if len(sys.argv) > 4 else 2
+    device = sys.argv[5] if len(sys.argv) > 5 else "sim"
     found = simulated = 0
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/cluster.tile"
@@ -410,11 +412,13 @@ def main():
             result = call([tool, "check", path, *STATIC])
             if result.status:
                 fail(f"the static check refuses a right kernel: {result}\n{text}")
-            compare(tool, folder, path, sizes, ["c", "d", "e"], 3e-3 if p.type == "f16" else 1e-5, "sim")
+            compare(tool, folder, path, sizes, ["c", "d", "e"], 3e-3 if p.type == "f16" else 1e-5, device)
+            if device == "cuda":
+                continue
             assemble(tool, folder, path)
             simulated += check_ptx(tool, folder, path, p, rows)
             found += check_mutants(tool, path, sizes, p, rows, lines, most)
-    if not found or not simulated:
+    if device == "sim" and (not found or not simulated):
         fail(f"{found} mutants were found, and {simulated} by the simulator")
     print(f"{count} kernels of clusters, {found} mutants found, {simulated} more by the simulator")
 

@@ -1,23 +1,28 @@
 #!/usr/bin/env python3
 """The CUDA programs of tests/app give the same on the GPU here as on the simulator: what they print, and their status. It skips programs for newer GPUs.
 
-    test_app.py TILEWRIGHT
+    test_app.py TILEWRIGHT [-j N] [--without TEXT]
+
+-j: programs that are built and run at a time. --without: leaves out programs with this text in a source, such as Managed.
 """
+import argparse
+import concurrent.futures
 import glob
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(os.path.dirname(HERE), "app"))
-from app_runner import build, libraries, nvcc  # noqa: E402
+from app_runner import build, libraries, nvcc, ptx_alone  # noqa: E402
 from run_twins import read_head  # noqa: E402
 from tile_runner import call, expect  # noqa: E402
 
 APP = os.path.join(os.path.dirname(HERE), "app")
-SKIPPED = 77
+SKIPPED, PATIENCE = 77, 120
 # Other programs than those of programs/: sources, options of nvcc, argument. A wrong access beyond an array is an error on the simulator alone.
 OTHERS = [(["runtime_api.cu"], [], "clean"), (["graph_api.cu"], [], "clean"), (["bad_access.cu"], [], "misaligned"),
           (["linked_main.cu", "linked_part.cu"], ["-rdc=true"], "clean"), (["hostile.cu"], [], "threads")]
@@ -33,33 +38,57 @@ def capability():
     sys.exit(SKIPPED)
 
 
-def compare(library, program, argument, differing):
-    """Runs the program on the simulator, then on the GPU. The memory that it takes of the host may differ."""
-    on_host, here = (call([program, argument], env=environment) for environment in ({**os.environ, "LD_PRELOAD": library}, None))
-    texts = [re.sub(r"\d+ KiB", "KiB", done.out) for done in (on_host, here)]
-    if texts[0] != texts[1] or on_host.status != here.status:
-        differing.append(f"{os.path.basename(program)} {argument}: on the GPU: {here}\non the simulator: {on_host}")
+def outcome(program, argument, environment):
+    """Returns what a run prints and its status, or that it hangs. The memory that it takes of the host may differ."""
+    try:
+        done = subprocess.run([program, argument], env=environment, capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False)
+    except subprocess.TimeoutExpired:
+        return f"no end after {PATIENCE} s"
+    return re.sub(r"\d+ KiB", "KiB", f"status {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+def compare(before, program, argument, differing):
+    on_host, here = (outcome(program, argument, environment) for environment in ({**os.environ, "LD_PRELOAD": before}, None))
+    if on_host != here or re.match("no end|status -", here):
+        differing.append(program)
+        print(f"{os.path.basename(program)} {argument}: on the GPU: {here}\non the simulator: {on_host}", flush=True)
 
 
 def main():
-    tool = os.path.abspath(sys.argv[1])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tool")
+    parser.add_argument("-j", type=int, default=1)
+    parser.add_argument("--without")
+    options = parser.parse_args()
+    tool = os.path.abspath(options.tool)
     have = capability()
-    library = libraries(tool, "libcudart.so.13")
+    before = " ".join(libraries(tool, name) for name in ("libcuda.so.1", "libcudart.so.13"))
     nvcc()
     runs = [([os.path.relpath(p, APP)], [], "clean") for p in sorted(glob.glob(f"{APP}/programs/*.cu"))] + OTHERS
     differing, compared = [], 0
-    with tempfile.TemporaryDirectory() as folder:
-        for sources, options, argument in runs:
-            _, wanted, own = read_head(os.path.join(APP, sources[0]))
-            if wanted > have:
-                print(f"skipped: {sources[0]} is for compute capability {wanted}")
-                continue
-            name = os.path.splitext(os.path.basename(sources[0]))[0]
-            program = build(folder, *sources, *options, *own, "-gencode", f"arch=compute_{wanted},code=compute_{wanted}", name=name)
-            compare(library, program, argument, differing)
-            compared += 1
+
+    def judge(sources, options_of_nvcc, argument):
+        """Returns why the program is left out, or None."""
+        nonlocal compared
+        for source in sources:
+            with open(os.path.join(APP, source)) as file:
+                if options.without and options.without in file.read():
+                    return f"{source} has '{options.without}'"
+        _, wanted, own = read_head(os.path.join(APP, sources[0]))
+        if wanted > have:
+            return f"{sources[0]} is for compute capability {wanted}"
+        name = os.path.splitext(os.path.basename(sources[0]))[0]
+        program = build(folder, *sources, *options_of_nvcc, *own, *ptx_alone(f"compute_{wanted}"), name=name)
+        compare(before, program, argument, differing)
+        compared += 1
+        return None
+
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.j) as pool:
+        for why in pool.map(lambda run: judge(*run), runs):
+            if why:
+                print(f"skipped: {why}")
     expect(compared > 20, f"only {compared} programs were compared")
-    expect(not differing, "\n".join(differing))
+    expect(not differing, f"{len(differing)} of {compared} programs differ")
     print(f"{compared} programs")
 
 
