@@ -104,8 +104,104 @@ static struct stmt *emit_loop(struct checker *c, const struct node *n, struct st
     return *last;
 }
 
+/* --- loops that are written out --- */
+
+enum { MOST_WRITTEN = 64 };
+
+/* A search through the body of a loop. */
+struct body_search {
+    const struct checker *c;
+    const char *variable;
+    bool in_start; /* of a slice of a register tile */
+    bool has_part; /* a slice of a register tile begins at an expression with the variable */
+    const struct node *left_early; /* a `break` or `continue` of this loop, or NULL */
+};
+
+static void search_body(void *user, const struct node *n)
+{
+    struct body_search *s = user;
+    if (n->kind == N_NAME)
+        s->has_part |= s->in_start && strcmp(n->text, s->variable) == 0;
+    if (n->kind == N_BREAK || n->kind == N_CONTINUE)
+        s->left_early = n;
+    if (n->kind == N_ACCESS && n->a->kind == N_NAME) {
+        const struct binding *b = lookup_name(s->c, n->a->text);
+        s->in_start = !b || (b->kind == BIND_SYM && b->sym->storage == ST_REG);
+        for (const struct node *i = n->list; i && s->in_start; i = i->next)
+            if (i->i == INDEX_SLICE && i->a)
+                search_body(s, i->a);
+        s->in_start = false;
+    }
+    const struct node *before = s->left_early;
+    visit_children(n, search_body, s);
+    if (n->kind == N_FOR || n->kind == N_WHILE)
+        s->left_early = before; /* those of an inner loop */
+}
+
+/* Returns the declaration of the variable of `for (i32 q = …; q < …; q += …)`, or NULL if the loop has
+ * another form. */
+static const struct node *counted(const struct node *n)
+{
+    const struct node *d = n->init && n->init->kind == N_DECLS ? n->init->list : NULL;
+    if (!d || d->next || d->i != DECL_PLAIN || d->dims || !d->init || !n->a || !n->step)
+        return NULL;
+    bool ends = n->a->kind == N_BINARY && n->a->op == OP_LT && n->a->a->kind == N_NAME &&
+                strcmp(n->a->a->text, d->text) == 0;
+    bool goes_on = n->step->kind == N_ASSIGN && !n->step->next && n->step->op == OP_ADD &&
+                   n->step->a->kind == N_NAME && strcmp(n->step->a->text, d->text) == 0;
+    return ends && goes_on ? d : NULL;
+}
+
+/* Checks the body once for each value of the variable, which is a constant there: so `acc[:][q * 32 +: 32]`
+ * is a slice at a constant. Returns false, and does nothing, for loops that stay loops. */
+static bool write_out(struct checker *c, const struct node *n)
+{
+    const struct node *d = n->has_unroll && !n->unroll ? counted(n) : NULL;
+    int64_t first, end, step, least = -(1 << 24), most = 1 << 24;
+    if (!d)
+        return false;
+    struct body_search search = {.c = c, .variable = d->text};
+    for (const struct node *s = n->body; s; s = s->next)
+        search_body(&search, s);
+    if (!search.has_part)
+        return false;
+    if (search.left_early)
+        diag_error(c->diag, search.left_early->loc,
+                   "`%s` in a loop that is written out, because slices of register tiles begin at "
+                   "`%s`",
+                   search.left_early->kind == N_BREAK ? "break" : "continue", d->text);
+    if (!constant_in(c, d->init, "the start of this loop", least, most, &first) ||
+        !constant_in(c, n->a->b, "the end of this loop", least, most, &end) ||
+        !constant_in(c, n->step->b, "the step of this loop", 1, most, &step) || search.left_early)
+        return true;
+    if (end - first > MOST_WRITTEN * step) {
+        diag_error(c->diag, n->loc,
+                   "this loop is written out, because slices of register tiles begin at `%s`; it "
+                   "may have up to %d turns",
+                   d->text, MOST_WRITTEN);
+        return true;
+    }
+    c->loops++;
+    c->loop_depth++;
+    for (int64_t value = first; value < end; value += step) {
+        struct stmt *block = check_emit(c, STMT_BLOCK, n->loc), **after = c->tail;
+        int outer = check_scope_open(c);
+        struct binding *b = bind_name(c, d->text, d->loc, BIND_VALUE);
+        if (b)
+            b->value = expr_int(c->kernel, DT_I32, value, d->loc);
+        block->body = check_body(c, n->body);
+        check_scope_close(c, outer);
+        c->tail = after;
+    }
+    c->loops--;
+    c->loop_depth--;
+    return true;
+}
+
 void check_for(struct checker *c, const struct node *n)
 {
+    if (write_out(c, n))
+        return;
     int outer = check_scope_open(c);
     struct stmt *init = NULL, **before = c->tail;
     c->tail = &init;
