@@ -19,7 +19,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 SIZES = {"m": 4096, "n": 4096, "k": 4096, "heads": 16, "nq": 2048, "nk": 2048}
 STATICS = {"causal": ("true", "false"), "activate": ("true", "false"), "residual": ("true", "false")}
 
-SPILLS = {"linear_hopper": 200, "matmul_i8_roles": 200, "matmul_tf32_roles": 200}  # bytes of a thread, once a tile: outside of the loop along K
+SPILLS = {"linear_hopper": 200}  # bytes of a thread, once a tile: outside of the loop along K
 
 
 def settings(kernel):
