@@ -198,6 +198,7 @@ struct driver_memory {
     struct driver_condition *condition; /* that it is the variable of; NULL: none */
     struct driver_reserved *reserved;   /* NULL: its addresses all have memory of its own */
     struct driver_shared *shared;       /* with other processes; NULL: it is not */
+    struct driver_hint *hints;          /* by page (driver_hints.c); NULL: none */
     bool uncounted;                     /* its bytes are not those of an allocation here */
 };
 /* Allocates; `host`: the caller's memory, for DRIVER_REGISTERED_MEMORY. */

@@ -302,6 +302,19 @@ int cuMemcpy3DAsync_v2(const struct driver_copy_3d *p, void *stream)
     return copy_planes(p, stream, false);
 }
 
+/* Between contexts of the one device; their fields are the reserved ones of the copies above. */
+int cuMemcpy3DPeer(const struct driver_copy_3d *p)
+{
+    IN_CONTEXT;
+    return copy_planes(p, NULL, true);
+}
+
+int cuMemcpy3DPeerAsync(const struct driver_copy_3d *p, void *stream)
+{
+    IN_CONTEXT;
+    return copy_planes(p, stream, false);
+}
+
 int cuMemcpy2D_v2(const struct driver_copy_2d *p)
 {
     IN_CONTEXT;

@@ -336,6 +336,8 @@ int driver_memory_end(struct driver_memory *m)
     if (m->type == DRIVER_DEVICE_MEMORY && !m->uncounted)
         memory.used -= m->bytes;
     driver_shared_free(m);
+    free(m->hints);
+    m->hints = NULL;
     memory.registered -= m->type == DRIVER_REGISTERED_MEMORY;
     if (m->pool_used)
         *m->pool_used -= m->bytes;

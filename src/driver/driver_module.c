@@ -407,6 +407,59 @@ int cuLibraryGetKernel(void **kernel, void *library, const char *name)
     return cuModuleGetFunction(kernel, library, name);
 }
 
+static int count_kernels(unsigned *count, const void *module)
+{
+    const struct driver_module *m = driver_object(module, DRIVER_MODULE);
+    if (!m || !count)
+        return m ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
+    *count = (unsigned)m->kernels.count;
+    return DRIVER_SUCCESS;
+}
+
+static int list_kernels(void **kernels, unsigned count, const void *module)
+{
+    const struct driver_module *m = driver_object(module, DRIVER_MODULE);
+    if (!m || !kernels)
+        return m ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
+    for (unsigned i = 0; i < count && i < m->kernels.count; i++)
+        kernels[i] = m->kernels.data[i];
+    return DRIVER_SUCCESS;
+}
+
+int cuModuleGetFunctionCount(unsigned *count, void *module)
+{
+    IN_CONTEXT;
+    return count_kernels(count, module);
+}
+
+int cuModuleEnumerateFunctions(void **functions, unsigned count, void *module)
+{
+    IN_CONTEXT;
+    return list_kernels(functions, count, module);
+}
+
+int cuLibraryGetKernelCount(unsigned *count, void *library)
+{
+    IN_CONTEXT;
+    return count_kernels(count, library);
+}
+
+int cuLibraryEnumerateKernels(void **kernels, unsigned count, void *library)
+{
+    IN_CONTEXT;
+    return list_kernels(kernels, count, library);
+}
+
+int cuKernelGetLibrary(void **library, void *kernel)
+{
+    IN_CONTEXT;
+    const struct driver_kernel *k = driver_kernel_of(kernel);
+    if (!k || !library)
+        return k ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
+    *library = k->from;
+    return DRIVER_SUCCESS;
+}
+
 int cuLibraryGetModule(void **module, void *library)
 {
     IN_CONTEXT;

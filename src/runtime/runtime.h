@@ -3,6 +3,7 @@
  *
  *   runtime_state.c      the state of a thread, errors
  *   runtime_register.c   kernels and variables that compiled programs register
+ *   runtime_library.c    libraries of kernels
  *   runtime_launch.c     launches, functions, occupancy
  *   runtime_memory.c     memory
  *   runtime_pool.c       allocations in the order of a stream, and their pools
@@ -58,6 +59,18 @@ struct runtime_copy_3d {
     struct runtime_pitched to;
     size_t extent[3]; /* bytes, rows, planes */
     int kind;
+};
+/* cudaMemcpy3DPeerParms */
+struct runtime_copy_3d_peer {
+    void *from_array;
+    size_t from_at[3];
+    struct runtime_pitched from;
+    int from_device;
+    void *to_array;
+    size_t to_at[3];
+    struct runtime_pitched to;
+    int to_device;
+    size_t extent[3];
 };
 /* cudaGraphNodeParams: as the driver's, except for copies */
 struct runtime_any_node {
@@ -154,8 +167,8 @@ int runtime_missing(const char *name);
 
 /* --- what programs register --- */
 
-/* Returns the driver's function for the address of a kernel's host function; NULL: *result has the
- * error. */
+/* Returns the driver's function for the address of a kernel's host function, or for the handle of a
+ * library's kernel; NULL: *result has the error. */
 void *runtime_function_of(const void *host, int *result);
 /* Returns the host function of a kernel; NULL: none was registered. */
 const void *runtime_host_of(const void *function);

@@ -129,6 +129,42 @@ int cudaMemcpy3D(const struct runtime_copy_3d *parameters)
     return runtime_done(result == DRIVER_SUCCESS ? cuMemcpy3D_v2(&c) : result);
 }
 
+/* Reads a copy between devices, of which there is one. */
+static int peer_copy_of(const struct runtime_copy_3d_peer *p, struct driver_copy_3d *out)
+{
+    if (!p)
+        return DRIVER_INVALID_VALUE;
+    if (p->from_device || p->to_device)
+        return DRIVER_INVALID_DEVICE;
+    struct runtime_copy_3d c = {.from_array = p->from_array,
+                                .from = p->from,
+                                .to_array = p->to_array,
+                                .to = p->to,
+                                .kind = COPY_DEVICE_TO_DEVICE};
+    for (int i = 0; i < 3; i++) {
+        c.from_at[i] = p->from_at[i];
+        c.to_at[i] = p->to_at[i];
+        c.extent[i] = p->extent[i];
+    }
+    return runtime_copy_of(&c, out);
+}
+
+int cudaMemcpy3DPeer(const struct runtime_copy_3d_peer *parameters)
+{
+    ENTER;
+    struct driver_copy_3d c;
+    int result = peer_copy_of(parameters, &c);
+    return runtime_done(result == DRIVER_SUCCESS ? cuMemcpy3DPeer(&c) : result);
+}
+
+int cudaMemcpy3DPeerAsync(const struct runtime_copy_3d_peer *parameters, void *stream)
+{
+    ENTER;
+    struct driver_copy_3d c;
+    int result = peer_copy_of(parameters, &c);
+    return runtime_done(result == DRIVER_SUCCESS ? cuMemcpy3DPeerAsync(&c, stream) : result);
+}
+
 int cudaMemcpy3DAsync(const struct runtime_copy_3d *parameters, void *stream)
 {
     ENTER;

@@ -161,6 +161,21 @@ int cudaPointerGetAttributes(struct runtime_pointer *attributes, const void *mem
 
 /* --- managed memory --- */
 
+int cudaMemRangeGetAttribute(void *data, size_t size, int attribute, const void *memory,
+                             size_t bytes)
+{
+    ENTER;
+    return runtime_done(cuMemRangeGetAttribute(data, size, attribute, (uintptr_t)memory, bytes));
+}
+
+int cudaMemRangeGetAttributes(void **data, size_t *sizes, int *attributes, size_t count,
+                              const void *memory, size_t bytes)
+{
+    ENTER;
+    return runtime_done(
+        cuMemRangeGetAttributes(data, sizes, attributes, count, (uintptr_t)memory, bytes));
+}
+
 static int prefetch(const void *memory, size_t bytes, int device, void *stream)
 {
     return runtime_done(cuMemPrefetchAsync((uintptr_t)memory, bytes, device, stream));

@@ -142,6 +142,11 @@ static struct symbol *find(struct symbol *list, const void *host)
 void *runtime_function_of(const void *host, int *result)
 {
     struct symbol *s = find(kernels, host);
+    void *function; /* of a library's kernel, whose handle stands for a host function */
+    if (!s && cuKernelGetFunction(&function, (void *)(uintptr_t)host) == DRIVER_SUCCESS) {
+        *result = DRIVER_SUCCESS;
+        return function;
+    }
     *result = s ? load(s->from) : DRIVER_INVALID_FUNCTION;
     if (*result == DRIVER_SUCCESS && !s->function)
         *result = cuModuleGetFunction(&s->function, s->from->module, s->name);

@@ -49,7 +49,7 @@ def check_twins(tool, folder, source):
         expect(kind in found, f"{name}: no {kind} in {sorted(found)}")
         text = found[kind]["text"]
         expect(re.search(rf"at \w+\+0x.* in {name}", text), f"{name}: {text}")
-        expect(kind in OF_HOST or re.search(rf"{name}[.]cu:\d+:\d+: |/include/\S+:\d+:\d+: |cudaMem\w+Async|cu(?:Mem|Stream)\w+|cudaGraphAdd", text), f"{name}: {text}")
+        expect(kind in OF_HOST or re.search(rf"{name}[.]cu:\d+:\d+: |/include/\S+:\d+:\d+: |cudaMem\w+Async|module[.]ptx:\d+:|cu(?:Mem|Stream)\w+|cudaGraphAdd", text), f"{name}: {text}")
 
 
 def main():

@@ -27,7 +27,14 @@ int main(int argc, char **argv)
     CHECK(cudaMemcpy3D(&copy));
     add_plane<<<depth, dim3(32, 16)>>>(volume, width, height);
     CHECK(cudaGetLastError());
-    copy.srcPtr = volume;
+    cudaMemcpy3DPeerParms within = {0}; // to another place of the same device
+    cudaPitchedPtr second;
+    CHECK(cudaMalloc3D(&second, extent));
+    within.srcPtr = volume;
+    within.dstPtr = second;
+    within.extent = extent;
+    CHECK(cudaMemcpy3DPeer(&within));
+    copy.srcPtr = second;
     copy.dstPtr = make_cudaPitchedPtr(got, width * sizeof(int), width, height);
     copy.kind = cudaMemcpyDeviceToHost;
     if (is_broken(argc, argv)) {
@@ -38,6 +45,7 @@ int main(int argc, char **argv)
         CHECK(cudaStreamSynchronize(0));
     }
     CHECK(cudaFree(volume.ptr));
+    CHECK(cudaFree(second.ptr));
     for (int z = 0; z < depth; z++)
         for (int i = 0; i < width * height; i++)
             EXPECT(got[z][0][i] == host[z][0][i] + z);

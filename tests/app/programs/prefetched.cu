@@ -29,6 +29,13 @@ int main(int argc, char **argv)
     CHECK(cudaMemPrefetchAsync(x, n * sizeof(float), 0, s));
     CHECK(cudaMemPrefetchAsync(y, n * sizeof(float), 0, s));
 #endif
+    int mostly, fetched, by[2];
+    CHECK(cudaMemRangeGetAttribute(&mostly, sizeof mostly, cudaMemRangeAttributeReadMostly, x, n * sizeof(float)));
+    CHECK(cudaMemRangeGetAttribute(&fetched, sizeof fetched, cudaMemRangeAttributeLastPrefetchLocation, y + 10, 400));
+    CHECK(cudaMemRangeGetAttribute(by, sizeof by, cudaMemRangeAttributeAccessedBy, x, 4));
+    EXPECT(mostly == 1 && fetched == 0 && by[0] == cudaInvalidDeviceId && by[1] == cudaInvalidDeviceId);
+    CHECK(cudaMemRangeGetAttribute(&mostly, sizeof mostly, cudaMemRangeAttributeReadMostly, y, n * sizeof(float)));
+    EXPECT(mostly == 0);
     saxpy<<<4, 256, 0, s>>>(2, x, y, n);
     CHECK(cudaGetLastError());
     if (is_broken(argc, argv))
