@@ -39,12 +39,21 @@ static void part_of_word(struct race_try *t, struct race_cell *cell, uint64_t wo
     race_word_join(t->pool, cell);
 }
 
-/* Returns true if two rows of a record meet inside the word. */
-static bool rows_meet(struct race_try *t, uint32_t record, uint64_t word)
+/* Returns true if bytes of the word belong to different warps of a record. */
+static bool warps_meet(struct race_try *t, uint32_t record, uint64_t word)
 {
     const struct race_record *all = &t->pool->records[record];
     struct race_record part;
-    return all->many && all->odd && (race_part_of(t, all, &part), t->until < word + 4);
+    uint64_t first = 0;
+    for (t->cell = word; all->many && all->odd && t->cell < word + 4; t->cell++) {
+        race_part_of(t, all, &part);
+        first = t->cell == word ? part.id : first;
+        if (part.id != first)
+            break;
+    }
+    bool meet = all->many && all->odd && t->cell < word + 4;
+    t->cell = word;
+    return meet;
 }
 
 static void slow_word(struct race_try *t, struct race_cell *cell, uint64_t word)
@@ -53,9 +62,9 @@ static void slow_word(struct race_try *t, struct race_cell *cell, uint64_t word)
     bool apart = race_is_split(*cell);
     t->cell = word;
     if (!apart && cell->write)
-        apart = rows_meet(t, cell->write, word);
+        apart = warps_meet(t, cell->write, word);
     for (uint32_t n = cell->others; !apart && n && nodes[n].odd; n = nodes[n].next)
-        apart = rows_meet(t, nodes[n].record, word);
+        apart = warps_meet(t, nodes[n].record, word);
     if (apart)
         part_of_word(t, cell, word, 0, 3);
     else
@@ -346,11 +355,11 @@ static void keep_old(struct race_try *t)
     }
 }
 
-static uint32_t write_of_byte(struct race_try *t, uint64_t byte)
+struct race_cell race_history_of(struct race_try *t, uint64_t byte)
 {
     size_t there;
     const struct race_cell *cell = cells_at(t, byte & ~(uint64_t)3, &there);
-    return race_byte_of(t->pool, *cell, (int)(byte & 3)).write;
+    return race_byte_of(t->pool, *cell, (int)(byte & 3));
 }
 
 bool race_wrote_last(struct race_try *t, uint64_t address, uint32_t record, race_time epoch)
@@ -362,7 +371,7 @@ bool race_wrote_last(struct race_try *t, uint64_t address, uint32_t record, race
     if (t->a->space == SIM_SHARED)
         need_shared(t, address + bytes);
     for (uint64_t b = 0; b < bytes; b++)
-        if (write_of_byte(t, address + b) != record)
+        if (race_history_of(t, address + b).write != record)
             return false;
     return true;
 }

@@ -93,7 +93,7 @@ struct race_record {
     uint32_t stride;
     union {
         struct {
-            uint32_t list; /* of addresses from `address`, the lowest, on; 0: none */
+            uint32_t list; /* of addresses less `address`; 0: none */
             /* List of the lanes' epochs, if they waited for their copies at different times; 0: all
              * lanes have `epoch`. */
             uint32_t landed;
@@ -393,6 +393,10 @@ race_time race_tick(struct sim_races *r);
 
 uint32_t race_record_new(struct sim_races *r, struct race_pool *p, const struct race_record *from,
                          const uint64_t *addresses);
+/* Adds the addresses of the next warp to a record with lists. Returns false if they have no room
+ * there. */
+bool race_record_lists(struct sim_races *r, struct race_pool *p, uint32_t record,
+                       const uint64_t *addresses);
 /* Notes that lanes of a record waited for their copies at this time; others did or will at
  * another. */
 void race_record_landed(struct sim_races *r, struct race_pool *p, uint32_t record, uint32_t lanes,
@@ -512,6 +516,8 @@ bool race_defers(struct sim_races *r, struct race_block *b, const struct sim_acc
 struct race_reads race_reads_take(struct sim_races *r);
 void race_reads_leave(struct sim_races *r, struct race_reads *reads);
 void race_reads_free(struct sim_races *r, struct race_reads *reads);
+/* Returns the history of a byte. */
+struct race_cell race_history_of(struct race_try *t, uint64_t byte);
 /* Returns true if a record is still the last write of all its bytes at an address. */
 bool race_wrote_last(struct race_try *t, uint64_t address, uint32_t record, race_time epoch);
 

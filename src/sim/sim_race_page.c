@@ -17,7 +17,11 @@
  *   the first rows of all blocks, then their  byte - address = row * apart + block * along + rest
  *   second rows                               (as of a matrix whose blocks are side by side)
  *
- * The bytes of a word in which two rows meet are checked one by one. */
+ * The bytes of a word in which two rows meet are checked one by one.
+ *
+ * Warps of a block that write to listed addresses have one record, too, if their lists follow each
+ * other and no byte is in two of them. The warp of a byte is then searched for. A byte that another
+ * access has written since may be listed again: it belongs to the last warp that lists it. */
 
 /* The first bytes of a row of lanes: of all, or of half of them. */
 static uint64_t row_bytes(const struct race_record *r)
@@ -43,9 +47,35 @@ static uint64_t extent(const struct race_record *r)
     return (rows_of(r) - 1) * (uint64_t)r->apart + row_bytes(r);
 }
 
+/* Warps that share a record with lists, after the first: all of their lists are searched. */
+enum { MOST_LISTS = 7 };
+
+/* Makes `part` the record of the last warp that lists the current cell. */
+static void listed_part(struct race_try *t, struct race_record *part)
+{
+    const uint32_t width = part->width;
+    part->many = false;
+    part->landed = 0;
+    part->list += part->more * width;
+    part->id += part->more;
+    while (part->more && !race_lanes_at(t->pool, part, t->cell, NULL)) {
+        part->more--;
+        part->id--;
+        part->list -= width;
+    }
+    part->more = 0;
+    uint64_t end = t->cell / part->bytes * part->bytes + part->bytes;
+    t->until = end < t->until ? end : t->until;
+}
+
 const struct race_record *race_part_of(struct race_try *t, const struct race_record *all,
                                        struct race_record *part)
 {
+    if (all->pattern == RACE_LISTED) {
+        *part = *all;
+        listed_part(t, part);
+        return part;
+    }
     const uint64_t apart = (uint64_t)all->apart, distance = t->cell - all->address;
     uint64_t block = 0, row = 0;
     if (!all->blocks)
@@ -138,13 +168,39 @@ static bool goes_on(struct sim_races *r, struct race_record *all, const struct r
     return true;
 }
 
+/* Returns true if no byte of this write is one that the record has written, or may have. */
+static bool is_apart(struct race_try *t, uint32_t record)
+{
+    const uint64_t step = t->self.bytes < 4 ? 1 : 4;
+    for (uint32_t m = t->a->mask; m; m &= m - 1)
+        for (uint64_t b = 0; b < t->self.bytes; b += step) {
+            struct race_cell cell = race_history_of(t, t->a->address[__builtin_ctz(m)] + b);
+            if (cell.others || cell.write == record)
+                return false;
+        }
+    return true;
+}
+
+/* Makes this write, by the next warp, a part of a record with lists. */
+static bool adds_list(struct race_try *t, uint32_t record)
+{
+    struct race_record *all = &t->pool->records[record];
+    if (all->more == MOST_LISTS || all->id + all->more + 1 != t->self.id ||
+        all->epoch != t->self.epoch || !is_alike(all, &t->self) || !is_apart(t, record) ||
+        !race_record_lists(t->r, t->pool, record, t->a->address))
+        return false;
+    all->more++;
+    return true;
+}
+
 /* Returns the place of the latest record of this instruction; NULL: it is of one warp alone. */
 static uint32_t *run_of(const struct race_try *t)
 {
     const struct race_record *self = &t->self;
     const bool rows = self->pattern == RACE_LINEAR || self->pattern == RACE_HALVES;
-    if (t->a->space != SIM_GLOBAL || t->copy || t->agent || t->strong || !rows ||
-        self->stride != self->bytes)
+    const bool lists = self->pattern == RACE_LISTED && self->kind == SIM_WRITE && !self->whole_warp;
+    if (t->a->space != SIM_GLOBAL || t->copy || t->agent || t->strong ||
+        !(lists || (rows && self->stride == self->bytes)))
         return NULL;
     return &t->r->runs[(uintptr_t)self->site / sizeof *self->site % RACE_RUNS];
 }
@@ -152,13 +208,14 @@ static uint32_t *run_of(const struct race_try *t)
 uint32_t race_record_of(struct race_try *t)
 {
     uint32_t *run = run_of(t);
-    struct race_record *all =
-        run && *run && *run < t->pool->record_count ? &t->pool->records[*run] : NULL;
-    if (all && goes_on(t->r, all, &t->self)) {
-        all->many = true;
-        return *run;
+    if (run && *run && *run < t->pool->record_count) {
+        struct race_record *all = &t->pool->records[*run];
+        if (all->pattern == RACE_LISTED ? adds_list(t, *run) : goes_on(t->r, all, &t->self)) {
+            all->many = true;
+            return *run;
+        }
     }
-    t->self.odd = run && t->self.address % 4;
+    t->self.odd = run && (t->self.pattern == RACE_LISTED ? t->self.bytes < 4 : t->self.address % 4);
     uint32_t record = race_record_new(t->r, t->pool, &t->self, t->a->address);
     if (run)
         *run = record;

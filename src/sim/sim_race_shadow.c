@@ -31,7 +31,7 @@ static void list_drop(struct race_pool *p, uint32_t list, uint32_t width)
     p->list_free[width] = list;
 }
 
-/* Numbers are little-endian. */
+/* Numbers are little-endian, with a sign. */
 static void list_set(struct race_pool *p, uint32_t list, uint32_t width, int lane, uint64_t number)
 {
     memcpy((uint8_t *)p->lists[list] + width * (uint32_t)lane, &number, width);
@@ -41,7 +41,7 @@ static uint64_t list_get(const struct race_pool *p, uint32_t list, uint32_t widt
 {
     uint64_t number;
     memcpy(&number, (uint8_t *)p->lists[list] + width * (uint32_t)lane, sizeof number);
-    return number << (64 - 8 * width) >> (64 - 8 * width);
+    return (uint64_t)((int64_t)(number << (64 - 8 * width)) >> (64 - 8 * width));
 }
 
 uint64_t race_listed_address(const struct race_pool *p, const struct race_record *record,
@@ -69,13 +69,31 @@ uint32_t race_record_new(struct sim_races *r, struct race_pool *p, const struct 
         return record;
     uint64_t all = 1;
     for (uint32_t m = from->mask; m; m &= m - 1)
-        all |= addresses[__builtin_ctz(m)] - from->address;
+        all |= 2 * (addresses[__builtin_ctz(m)] - from->address);
     uint32_t width = (71 - (uint32_t)__builtin_clzll(all)) / 8, list = list_new(r, p, width);
     p->records[record].list = list;
     p->records[record].width = (uint8_t)width;
     for (int l = 0; l < SIM_LANES; l++)
         list_set(p, list, width, l, addresses[l] - from->address);
     return record;
+}
+
+bool race_record_lists(struct sim_races *r, struct race_pool *p, uint32_t record,
+                       const uint64_t *addresses)
+{
+    const struct race_record *all = &p->records[record];
+    const uint32_t width = all->width, unused = 64 - 8 * width;
+    for (uint32_t m = all->mask; m; m &= m - 1) {
+        uint64_t from = addresses[__builtin_ctz(m)] - all->address;
+        if ((uint64_t)((int64_t)(from << unused) >> unused) != from)
+            return false;
+    }
+    uint32_t list = list_new(r, p, width);
+    for (int l = 0; l < SIM_LANES; l++)
+        list_set(p, list, width, l, addresses[l] - all->address);
+    if (list != all->list + (all->more + 1) * width)
+        list_drop(p, list, width);
+    return list == all->list + (all->more + 1) * width;
 }
 
 enum { EPOCH = sizeof(race_time) };
@@ -329,7 +347,9 @@ static void sweep(struct race_pool *p)
     for (uint32_t i = 1; i < p->record_count; i++) {
         struct race_record *record = &p->records[i];
         if (!record->mark && record->kind) {
-            list_drop(p, record->many ? 0 : record->list, record->width);
+            for (uint32_t w = 0;
+                 record->list && record->pattern == RACE_LISTED && w <= record->more; w++)
+                list_drop(p, record->list + w * record->width, record->width);
             list_drop(p, record->many ? 0 : record->landed, EPOCH);
             *record = (struct race_record){.epoch = p->record_free};
             p->record_free = i;

@@ -16,7 +16,6 @@ WATCHED, UNWATCHED = 850, 260  # instructions of the host for each of a warp
 ALLOCATION = 20  # instructions of the host that an unused allocation adds to a launch
 MEMORY = 3.0  # bytes for each byte that the program allocates
 WAYS = ("add", "copy", "fill", "sum", "stencil", "histogram", "scatter")  # of footprint.cu
-LARGER = {("scatter", "u8"): 3.5}  # bytes of a word have different histories
 
 
 def counted(tool, *arguments):
@@ -52,8 +51,8 @@ def check_footprints(tool, folder):
     for way in WAYS:
         for dtype in ("u8", "f32", "f64"):
             allocated, most = peak(way, dtype, str(size))
-            each, limit = (most - base) * 1024 / allocated, LARGER.get((way, dtype), MEMORY)
-            expect(each < limit, f"{way} of {dtype}: {each:.2f} bytes for each byte of the program, and {limit} are the limit")
+            each = (most - base) * 1024 / allocated
+            expect(each < MEMORY, f"{way} of {dtype}: {each:.2f} bytes for each byte of the program, and {MEMORY} are the limit")
 
 
 def main():

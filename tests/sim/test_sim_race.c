@@ -374,6 +374,75 @@ static void scattered(int block, enum sim_kind kind, uint32_t mask, const uint64
     f.observer->access(f.observer->user, &a);
 }
 
+/* Makes a write of a byte by each lane of a warp, at listed addresses. */
+static void write_bytes(int warp, const uint64_t *address, uint32_t line)
+{
+    f.line = line;
+    feed_full(&f, 0, warp, LANES, W, address, 1, 1 + warp, SIM_WEAK, SIM_CTA, 0);
+}
+
+/* Reads a byte in another block: one of the races is with this writer. */
+static void expect_writer(uint64_t byte, int warp, int lane)
+{
+    feed_access(&f, 1, 0, 1, R, byte, 0, 1, 0);
+    const struct sim_finding *found = report.first;
+    while (found && (found->access[1].address != byte || found->access[1].at.block != 1 ||
+                     found->access[0].at.warp != warp || found->access[0].lane != lane))
+        found = found->next;
+    assert_non_null(found);
+    assert_int_equal(found->access[0].address, byte);
+}
+
+/* Warps of a block write bytes at listed addresses, in words that they share. */
+static void lists_of_warps(void **state)
+{
+    (void)state;
+    enum { WARPS = 12 };
+    start(2, WARPS * 32);
+    for (uint64_t w = 0; w < WARPS; w++) {
+        uint64_t to[SIM_LANES];
+        for (uint64_t l = 0; l < SIM_LANES; l++)
+            to[l] = G + (l * 7 % SIM_LANES) * WARPS + w;
+        write_bytes((int)w, to, 7);
+    }
+    f.line = 100;
+    for (int w = 0; w < WARPS; w++)
+        for (int l = w % 3; l < SIM_LANES; l += 3)
+            expect_writer(G + (uint64_t)(l * 7 % SIM_LANES * WARPS + w), w, l);
+}
+
+/* Two warps list one byte, and race. Between their writes, a third warp may write it, too: if that one
+ * knows of the first write, the last two race; if not, the last races with both. */
+static void lists_that_share_a_byte(void **state)
+{
+    (void)state;
+    const uint64_t flag[SIM_LANES] = {G + 1024};
+    for (int again = 0; again < 3; again++) {
+        uint64_t to[2][SIM_LANES];
+        for (uint64_t l = 0; l < SIM_LANES; l++) {
+            to[0][l] = G + (l * 7 % SIM_LANES) * 2;
+            to[1][l] = to[0][l] + 1;
+        }
+        to[1][9] = to[0][4];
+        start(2, 96);
+        write_bytes(0, to[0], 7);
+        if (again == 1) {
+            feed_sync(&f, 0, 0, LANES, SIM_WARP_SYNC, SIM_WEAK, SIM_CTA);
+            feed_full(&f, 0, 0, 1, W, flag, 4, 1, SIM_RELEASE, SIM_CTA, 0);
+            feed_full(&f, 0, 2, 1, R, flag, 4, 0, SIM_ACQUIRE, SIM_CTA, 0);
+        }
+        if (again)
+            feed_access(&f, 0, 2, 1, W, to[0][4], 0, 1, 9);
+        const int64_t had = feed_found(&f);
+        write_bytes(1, to[1], 7);
+        expect(had + (again == 2 ? 2 : 1));
+        f.line = 200 + 10 * (uint32_t)again;
+        expect_writer(to[1][9], 1, 9);
+        expect_writer(to[0][5], 0, 5);
+        feed_end(&f);
+    }
+}
+
 /* Uses enough pages to close all earlier ones. */
 static void close_pages(int block)
 {
@@ -1018,6 +1087,8 @@ int main(void)
         TEST(lists_of_blocks_have_the_latest_time),
         TEST(lists_of_one_block_and_of_two),
         TEST(lists_of_any_width),
+        TEST(lists_of_warps),
+        TEST(lists_that_share_a_byte),
         TEST(lists_of_closed_pages),
         TEST(blocks_are_not_ordered),
         TEST(release_and_acquire),

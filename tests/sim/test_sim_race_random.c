@@ -90,7 +90,7 @@ static struct series {
         int first, apart, along, bytes;
         uint32_t mask;
         enum sim_kind kind;
-        bool halves;
+        bool halves, listed;
     } row[SERIES];
 } series;
 
@@ -402,6 +402,7 @@ static void random_series(void)
         series.row[i].mask = masks[below(4)];
         series.row[i].kind = below(3) ? SIM_READ : SIM_WRITE;
         series.row[i].halves = below(2);
+        series.row[i].listed = below(3) == 0;
     }
 }
 
@@ -419,8 +420,9 @@ static bool next_of_series(struct request *q)
                           .value = 4 + series.next % 200}; /* no two writes of one value */
     q->mask = series.row[i].mask & lanes_of(q->warp);
     for (int l = 0; l < SIM_LANES; l++) {
+        const int at_lane = series.row[i].listed ? l ^ 5 : l;
         const int half = series.row[i].halves && l >= 16 ? GLOBAL / 4 : 0;
-        q->address[l] = GLOBAL_BASE + (uint64_t)((first + l * bytes + half) % (GLOBAL - 16));
+        q->address[l] = GLOBAL_BASE + (uint64_t)((first + at_lane * bytes + half) % (GLOBAL - 16));
         q->agent[l] = slot(q->block, q->warp, l);
     }
     return at < SERIES * WARPS - 1;
