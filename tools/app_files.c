@@ -62,13 +62,22 @@ static bool write_file(const char *option, const char *path, const char *text)
 
 /* --- SARIF (OASIS, version 2.1.0) --- */
 
-/* Adds a path as a URI: relative to the present folder if it is below that. */
-static void put_uri(struct json *j, const char *path)
+/* Returns the part of a path that is relative to the present folder, if it is below that; otherwise all
+ * of it. */
+static const char *relative(const char *path)
 {
-    char *here = getcwd(NULL, 0), *uri = NULL;
+    char *here = getcwd(NULL, 0);
     size_t length = here ? strlen(here) : 0;
     bool below = here && strncmp(path, here, length) == 0 && path[length] == '/';
-    const char *rest = below ? path + length + 1 : strncmp(path, "./", 2) == 0 ? path + 2 : path;
+    free(here);
+    return below ? path + length + 1 : strncmp(path, "./", 2) == 0 ? path + 2 : path;
+}
+
+/* Adds a relative path as a URI. */
+static void put_uri(struct json *j, const char *path)
+{
+    char *uri = NULL;
+    const char *rest = relative(path);
     append_text(&uri, "%s", *rest == '/' ? "file://" : "");
     for (const char *at = rest; *at; at++) {
         bool plain = strchr("-._~/+@", *at) || (*at >= '0' && *at <= '9') ||
@@ -77,7 +86,6 @@ static void put_uri(struct json *j, const char *path)
     }
     json_put_text(j, "uri", uri);
     free(uri);
-    free(here);
 }
 
 /* A place in a source; file NULL: not known. */
@@ -330,12 +338,32 @@ struct cases {
     const char *program;
 };
 
-static void begin_case(struct cases *c, const char *name)
+/* Returns the first place of a finding that is known. The caller frees its file. */
+static struct place first_place(const struct finding *f)
+{
+    const struct json_value *accesses = json_member(json_member(f->value, "finding"), "accesses");
+    const struct json_value *access = accesses ? accesses->first : NULL;
+    const struct json_value *const list[] = {access, access ? access->next : NULL,
+                                             json_member(f->value, "first"),
+                                             json_member(f->value, "second"), f->value};
+    struct place p = {NULL, 0, 0};
+    for (size_t i = 0; i < sizeof list / sizeof list[0] && !p.file; i++)
+        p = read_place(list[i]);
+    return p;
+}
+
+/* Begins a test case; its place may be unknown. */
+static void begin_case(struct cases *c, const char *name, const struct place *place)
 {
     fputs("  <testcase classname=\"", c->out);
     put_xml(c->out, c->program);
     fputs("\" name=\"", c->out);
     put_xml(c->out, name);
+    if (place->file) {
+        fputs("\" file=\"", c->out);
+        put_xml(c->out, relative(place->file));
+        fprintf(c->out, "\" line=\"%d", place->line);
+    }
     fputs("\">\n", c->out);
     c->count++;
 }
@@ -355,9 +383,11 @@ static void add_case(const struct finding *f, void *user)
     struct cases *c = user;
     if (strcmp(f->level, "error") != 0 && !(c->strict && strcmp(f->level, "warning") == 0))
         return;
-    begin_case(c, f->kind);
+    struct place place = first_place(f);
+    begin_case(c, f->kind, &place);
     fail_case(c, f->message, f->text);
     fputs("  </testcase>\n", c->out);
+    free(place.file);
 }
 
 bool app_write_junit(const struct app_report *r, const char *lines, const char *path)
@@ -366,7 +396,7 @@ bool app_write_junit(const struct app_report *r, const char *lines, const char *
     size_t bytes;
     struct cases c = {
         .out = checked(open_memstream(&text, &bytes)), .strict = r->strict, .program = r->program};
-    begin_case(&c, "ends with status 0");
+    begin_case(&c, "ends with status 0", &(struct place){NULL, 0, 0});
     if (r->end.status) {
         char *status = need_text("the status is %d", r->end.status);
         fail_case(&c, status, "");

@@ -114,7 +114,10 @@ def check_files(tool, folder):
     expect(places(results[4]) == [("lines.cu", LINES["copied"])], results[4])
     expect(results[4]["locations"][0]["logicalLocations"][0]["fullyQualifiedName"].startswith("main+0x"), results[4])
     expect(places(results[0])[0][0] == "lines.cu" and places(results[0])[-1] == ("lines.cu", LINES["plain"]), results[0])
-    texts = [case.find("failure").text for case in xml.etree.ElementTree.parse(junit).getroot() if case.find("failure") is not None]
+    cases = [case for case in xml.etree.ElementTree.parse(junit).getroot() if case.find("failure") is not None]
+    texts = [case.find("failure").text for case in cases]
+    expect((cases[3].get("file"), cases[3].get("line")) == ("lines.cu", str(LINES["freed"])), cases[3].attrib)
+    expect((cases[0].get("file"), int(cases[0].get("line"))) == places(results[0])[0], cases[0].attrib)
     expect(len(texts) == 5 and f" at lines.cu:{LINES['freed']} (" in texts[3], texts)
 
 
