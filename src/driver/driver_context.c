@@ -240,6 +240,79 @@ int cuCtxSetCacheConfig(int config)
     return config >= 0 && config <= 3 ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
 }
 
+/* Preferences of caches and banks: the simulator has neither, so the usual one is always in force. */
+int cuCtxGetCacheConfig(int *config)
+{
+    IN_CONTEXT;
+    if (!config)
+        return DRIVER_INVALID_VALUE;
+    *config = 0;
+    return DRIVER_SUCCESS;
+}
+
+enum { BANKS_OF_4_BYTES = 1, MOST_BANKS = 2 }; /* CUsharedconfig */
+
+int cuCtxGetSharedMemConfig(int *config)
+{
+    IN_CONTEXT;
+    if (!config)
+        return DRIVER_INVALID_VALUE;
+    *config = BANKS_OF_4_BYTES;
+    return DRIVER_SUCCESS;
+}
+
+int cuCtxSetSharedMemConfig(int config)
+{
+    IN_CONTEXT;
+    return config >= 0 && config <= MOST_BANKS ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
+}
+
+int cuFuncSetSharedMemConfig(void *function, int config)
+{
+    IN_CONTEXT;
+    if (!driver_kernel_of(function))
+        return DRIVER_INVALID_HANDLE;
+    return config >= 0 && config <= MOST_BANKS ? DRIVER_SUCCESS : DRIVER_INVALID_VALUE;
+}
+
+int cuKernelSetCacheConfig(void *kernel, int config, int device)
+{
+    ENTER;
+    return device ? DRIVER_INVALID_DEVICE : cuFuncSetCacheConfig(kernel, config);
+}
+
+/* Every kernel is loaded with its module. */
+int cuFuncIsLoaded(int *state, void *function)
+{
+    enum { LOADED = 1 };
+    IN_CONTEXT;
+    if (!driver_kernel_of(function))
+        return DRIVER_INVALID_HANDLE;
+    if (!state)
+        return DRIVER_INVALID_VALUE;
+    *state = LOADED;
+    return DRIVER_SUCCESS;
+}
+
+int cuCtxGetId(void *context, uint64_t *id)
+{
+    IN_CONTEXT;
+    void *of = context;
+    int result = context ? DRIVER_SUCCESS : cuCtxGetCurrent(&of);
+    if (result != DRIVER_SUCCESS || !id || !driver_object(of, DRIVER_CONTEXT))
+        return id ? DRIVER_INVALID_CONTEXT : DRIVER_INVALID_VALUE;
+    *id = (uintptr_t)of;
+    return DRIVER_SUCCESS;
+}
+
+/* There is one device, and the call is about two. */
+int cuDeviceGetP2PAttribute(int *value, int attribute, int from, int to)
+{
+    ENTER;
+    (void)attribute, (void)from, (void)to;
+    return value ? DRIVER_INVALID_DEVICE : DRIVER_INVALID_VALUE;
+}
+
 int cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
     IN_CONTEXT;

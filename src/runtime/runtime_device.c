@@ -160,6 +160,12 @@ int cudaDeviceCanAccessPeer(int *can, int device, int peer)
     return runtime_done(cuDeviceCanAccessPeer(can, device, peer));
 }
 
+int cudaDeviceGetP2PAttribute(int *value, int attribute, int from, int to)
+{
+    ENTER;
+    return runtime_done(cuDeviceGetP2PAttribute(value, attribute, from, to));
+}
+
 int cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 {
     ENTER;

@@ -85,6 +85,32 @@ static void rotate(CUmodule module, const char *name, CUdeviceptr in, CUdevicept
     CHECK(cuLaunchKernel(f, 1, 1, 1, 64, 1, 1, 64 * sizeof(int), NULL, NULL, extra));
 }
 
+/* Preferences are taken, and the usual ones are told. */
+static void check_preferences(CUmodule module, CUcontext context)
+{
+    CUfunction f;
+    CUfunc_cache cache;
+    CUsharedconfig banks;
+    CUfunctionLoadingState state;
+    unsigned long long id, same;
+    int value;
+    CHECK(cuModuleGetFunction(&f, module, "scale"));
+    CHECK(cuCtxGetCacheConfig(&cache));
+    CHECK(cuCtxSetSharedMemConfig(CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE));
+    CHECK(cuCtxGetSharedMemConfig(&banks));
+    CHECK(cuFuncSetSharedMemConfig(f, CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE));
+    CHECK(cuKernelSetCacheConfig((CUkernel)f, CU_FUNC_CACHE_PREFER_L1, 0));
+    CHECK(cuFuncIsLoaded(&state, f));
+    CHECK(cuCtxGetId(context, &id));
+    CHECK(cuCtxGetId(NULL, &same));
+    if (cache != CU_FUNC_CACHE_PREFER_NONE || banks != CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE ||
+        state != CU_FUNCTION_LOADING_STATE_LOADED || id != same ||
+        cuFuncIsLoaded(&state, NULL) != CUDA_ERROR_INVALID_HANDLE ||
+        cuDeviceGetP2PAttribute(&value, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 0, 0) !=
+            CUDA_ERROR_INVALID_DEVICE)
+        exit(4);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 2 ? argv[2] : "clean";
@@ -103,6 +129,7 @@ int main(int argc, char **argv)
     else
         CHECK(cuModuleLoadData(&module, read_file(argv[1])));
     CHECK(cuMemAlloc(&in, BYTES));
+    check_preferences(module, context);
     CHECK(cuMemAlloc(&out, BYTES));
     for (int i = 0; i < N; i++)
         host[i] = i;
