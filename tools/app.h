@@ -50,8 +50,7 @@ int app_print(const struct app_report *r, const char *lines);
 #define OPTION_APP_KEEP_GOING                                                                      \
     {                                                                                              \
         .name = "keep-going",                                                                      \
-        .help = "after a launch of a program with a bad access, its calls succeed, and later\n"    \
-                "launches run"                                                                     \
+        .help = "the program's calls succeed after a launch with a bad access"                     \
     }
 
 #define OPTION_APP_STUB                                                                            \

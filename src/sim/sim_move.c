@@ -35,56 +35,39 @@ static bool mov_predicate(struct sim_warp *w, const struct sim_op *op, uint32_t 
     return true;
 }
 
+/* Copies a few bytes; words and doubles, as which shuffles move numbers, without a call. */
+static inline void copy_small(uint8_t *to, const uint8_t *from, size_t bytes)
+{
+    if (bytes == sizeof(uint32_t))
+        memcpy(to, from, sizeof(uint32_t));
+    else if (bytes == sizeof(uint64_t))
+        memcpy(to, from, sizeof(uint64_t));
+    else
+        memcpy(to, from, bytes);
+}
+
 /* op->more: the parts' slots; op->small: bytes of a part; op->slot[0]: the whole, of op->bytes. */
 static bool mov_pack(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
-    uint8_t *d = w->file + op->slot[0];
-    size_t bytes = op->bytes, part = op->small;
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         size_t i = (size_t)__builtin_ctz(rest);
         uint8_t whole[16];
         for (size_t k = 0; k < op->more_count; k++)
-            memcpy(whole + k * part, w->file + op->more[k] + i * op->small2, part);
-        memcpy(d + i * bytes, whole, bytes);
+            copy_small(whole + k * op->small, w->file + op->more[k] + i * op->small2, op->small);
+        copy_small(w->file + op->slot[0] + i * op->bytes, whole, op->bytes);
     }
     return true;
 }
 static bool mov_unpack(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
 {
-    const uint8_t *a = w->file + op->slot[0];
-    size_t bytes = op->bytes, part = op->small;
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         size_t i = (size_t)__builtin_ctz(rest);
-        uint8_t whole[16];
-        memcpy(whole, a + i * bytes, bytes);
+        const uint8_t *whole = w->file + op->slot[0] + i * op->bytes;
         for (size_t k = 0; k < op->more_count; k++) {
             uint8_t *d = w->file + op->more[k] + i * op->small2;
-            memset(d, 0, op->small2);
-            memcpy(d, whole + k * part, part);
+            d[op->small2 - 1] = 0; /* a part of one byte has a register of two */
+            copy_small(d, whole + k * op->small, op->small);
         }
-    }
-    return true;
-}
-
-/* The same for 8 bytes of two words, as which a double goes through a shuffle. */
-static bool mov_pack_words(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
-{
-    uint64_t *d = sim_u64(w->file, op->slot[0]);
-    const uint32_t *low = sim_u32(w->file, op->more[0]), *high = sim_u32(w->file, op->more[1]);
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
-        int i = __builtin_ctz(rest);
-        d[i] = low[i] | (uint64_t)high[i] << 32;
-    }
-    return true;
-}
-static bool mov_unpack_words(struct sim_warp *w, const struct sim_op *op, uint32_t mask)
-{
-    const uint64_t *a = sim_u64(w->file, op->slot[0]);
-    uint32_t *low = sim_u32(w->file, op->more[0]), *high = sim_u32(w->file, op->more[1]);
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
-        int i = __builtin_ctz(rest);
-        low[i] = (uint32_t)a[i];
-        high[i] = (uint32_t)(a[i] >> 32);
     }
     return true;
 }
@@ -135,8 +118,6 @@ static bool choose_pieces(struct sim_decoder *d, const struct ptx_instruction *i
     op->slot[0] = packs ? sim_slot_destination(d, whole, ptx_type(ins, 0))
                         : sim_slot_of(d, whole, ptx_type(ins, 0));
     op->run = packs ? mov_pack : mov_unpack;
-    if (bytes == 8 && part == 4)
-        op->run = packs ? mov_pack_words : mov_unpack_words;
     for (uint32_t i = 0; i < parts->count; i++)
         if (sim_operand_bytes(d, &parts->elements[i], types[part]) != op->small2)
             return false;

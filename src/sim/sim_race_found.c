@@ -324,7 +324,7 @@ static void add_scope_step(const struct race_try *t, struct sim_finding *f,
                                  scopes[old->scope], scopes[t->self.scope]));
 }
 
-/* Returns true if the read gets the same bytes in either order this time. */
+/* Returns true if the bytes are the same in either order this time. */
 static bool reads_the_same(const struct meeting *m, const uint8_t *instead)
 {
     return m->now && instead && memcmp(m->now, instead, (size_t)m->bytes) == 0;
@@ -354,16 +354,13 @@ static const char *outcome(const struct race_try *t, const struct race_clash *c,
         return arena_printf(a, "the write (%s) may come first: the read of %s then gets %s%s%s",
                             second, first, after.a, c->past ? ", not " : "",
                             c->past ? after.b : "");
-    if (!m->will || (c->past && !m->now))
+    if (!m->will || (c->past && (!m->now || reads_the_same(m, m->will))))
         return arena_printf(a, "the bytes end up as %s or as %s left them, whichever comes last",
                             first, second);
     if (!c->past)
         return arena_printf(a,
                             "the bytes end up as %s wrote them or as %s (%s), whichever comes last",
                             first, after.a, second);
-    if (reads_the_same(m, m->will))
-        return arena_printf(a, "both leave %s: other values would depend on which comes last",
-                            after.b);
     return arena_printf(a, "the bytes end up as %s (%s) or as %s (%s), whichever comes last",
                         after.b, first, after.a, second);
 }

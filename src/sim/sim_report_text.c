@@ -211,14 +211,12 @@ struct loc sim_finding_barrier(const struct sim_report *r, const struct sim_find
     return loc_of(r, a->barrier, a->barrier_where);
 }
 
-/* " [2 times, 64 threads]"; each access counts for each thread. */
+/* An access counts for each thread, a barrier for its threads together. */
 static const char *times_text(struct arena *a, int64_t count, int64_t threads)
 {
-    long long n = count, all = threads;
-    if (all > n)
-        return n > 1 ? arena_printf(a, " [%lld times, %lld threads]", n, all)
-                     : arena_printf(a, " [%lld threads]", all);
-    return n > 1 ? arena_printf(a, " [%lld times]", n) : "";
+    bool of_threads = threads > count;
+    long long n = of_threads ? threads : count;
+    return n > 1 ? arena_printf(a, " [%lld %s]", n, of_threads ? "threads" : "times") : "";
 }
 
 const struct diagnostic *sim_finding_diagnostic(const struct sim_report *r,
