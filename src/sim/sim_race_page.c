@@ -49,6 +49,12 @@ static uint64_t extent(const struct race_record *r)
 
 /* Warps that share a record with lists, after the first: all of their lists are searched. */
 enum { MOST_LISTS = 7 };
+/* In a browser, the size of the code matters more than the memory of large grids. */
+#ifdef __wasm__
+enum { SHARES_LISTS = false };
+#else
+enum { SHARES_LISTS = true };
+#endif
 
 /* Makes `part` the record of the last warp that lists the current cell. */
 static void listed_part(struct race_try *t, struct race_record *part)
@@ -71,7 +77,7 @@ static void listed_part(struct race_try *t, struct race_record *part)
 const struct race_record *race_part_of(struct race_try *t, const struct race_record *all,
                                        struct race_record *part)
 {
-    if (all->pattern == RACE_LISTED) {
+    if (SHARES_LISTS && all->pattern == RACE_LISTED) {
         *part = *all;
         listed_part(t, part);
         return part;
@@ -198,7 +204,8 @@ static uint32_t *run_of(const struct race_try *t)
 {
     const struct race_record *self = &t->self;
     const bool rows = self->pattern == RACE_LINEAR || self->pattern == RACE_HALVES;
-    const bool lists = self->pattern == RACE_LISTED && self->kind == SIM_WRITE && !self->whole_warp;
+    const bool lists = SHARES_LISTS && self->pattern == RACE_LISTED && self->kind == SIM_WRITE &&
+                       !self->whole_warp;
     if (t->a->space != SIM_GLOBAL || t->copy || t->agent || t->strong ||
         !(lists || (rows && self->stride == self->bytes)))
         return NULL;
@@ -210,7 +217,8 @@ uint32_t race_record_of(struct race_try *t)
     uint32_t *run = run_of(t);
     if (run && *run && *run < t->pool->record_count) {
         struct race_record *all = &t->pool->records[*run];
-        if (all->pattern == RACE_LISTED ? adds_list(t, *run) : goes_on(t->r, all, &t->self)) {
+        if (SHARES_LISTS && all->pattern == RACE_LISTED ? adds_list(t, *run)
+                                                        : goes_on(t->r, all, &t->self)) {
             all->many = true;
             return *run;
         }
