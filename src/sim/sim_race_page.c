@@ -51,9 +51,9 @@ static uint64_t extent(const struct race_record *r)
 enum { MOST_LISTS = 7 };
 /* In a browser, the size of the code matters more than the memory of large grids. */
 #ifdef __wasm__
-enum { SHARES_LISTS = false };
+enum { SAVES_MEMORY = false };
 #else
-enum { SHARES_LISTS = true };
+enum { SAVES_MEMORY = true };
 #endif
 
 /* Makes `part` the record of the last warp that lists the current cell. */
@@ -77,7 +77,7 @@ static void listed_part(struct race_try *t, struct race_record *part)
 const struct race_record *race_part_of(struct race_try *t, const struct race_record *all,
                                        struct race_record *part)
 {
-    if (SHARES_LISTS && all->pattern == RACE_LISTED) {
+    if (SAVES_MEMORY && all->pattern == RACE_LISTED) {
         *part = *all;
         listed_part(t, part);
         return part;
@@ -204,7 +204,7 @@ static uint32_t *run_of(const struct race_try *t)
 {
     const struct race_record *self = &t->self;
     const bool rows = self->pattern == RACE_LINEAR || self->pattern == RACE_HALVES;
-    const bool lists = SHARES_LISTS && self->pattern == RACE_LISTED && self->kind == SIM_WRITE &&
+    const bool lists = SAVES_MEMORY && self->pattern == RACE_LISTED && self->kind == SIM_WRITE &&
                        !self->whole_warp;
     if (t->a->space != SIM_GLOBAL || t->copy || t->agent || t->strong ||
         !(lists || (rows && self->stride == self->bytes)))
@@ -217,7 +217,7 @@ uint32_t race_record_of(struct race_try *t)
     uint32_t *run = run_of(t);
     if (run && *run && *run < t->pool->record_count) {
         struct race_record *all = &t->pool->records[*run];
-        if (SHARES_LISTS && all->pattern == RACE_LISTED ? adds_list(t, *run)
+        if (SAVES_MEMORY && all->pattern == RACE_LISTED ? adds_list(t, *run)
                                                         : goes_on(t->r, all, &t->self)) {
             all->many = true;
             return *run;
@@ -308,7 +308,8 @@ static void sort_lists(struct sim_races *r, struct race_page *page)
 
 static void close_page(struct sim_races *r, struct race_page *page)
 {
-    sort_lists(r, page);
+    if (SAVES_MEMORY)
+        sort_lists(r, page);
     page->cell_runs = pack(r, page->cell, race_page_cells(page));
     if (page->cell_runs) {
         race_resize(r, page->cell, race_page_cells(page) * sizeof *page->cell, 0);
