@@ -42,7 +42,8 @@ struct unit {
     uint64_t abbreviations;            /* offset of its table in the section */
     const unsigned char *known[KNOWN]; /* by code: where the table has it; NULL: not known */
     uint64_t bases[ATTRIBUTES], low;   /* the unit's LOW_PC */
-    long left; /* ranges that are still read: more are no program's but an endless search */
+    long left; /* ranges and abbreviations that are still read: more are no program's but an endless
+                * search */
 };
 
 /* --- entries --- */
@@ -55,7 +56,7 @@ static bool find_abbreviation(struct unit *u, uint64_t code, struct dwarf_reader
         r->at = u->known[code];
         return true;
     }
-    for (uint64_t found; (found = dwarf_unsigned(r)) != 0;) {
+    for (uint64_t found; u->left-- > 0 && (found = dwarf_unsigned(r)) != 0;) {
         if (found < KNOWN && !u->known[found])
             u->known[found] = r->at;
         if (found == code)
@@ -232,7 +233,7 @@ static const unsigned char *read_unit(const struct dwarf_sections *s, const unsi
                                       struct unit *u)
 {
     struct dwarf_reader r = dwarf_reader_at(s->info, (uint64_t)(at - s->info.at));
-    *u = (struct unit){.s = s, .begin = at, .left = 1000000};
+    *u = (struct unit){.s = s, .begin = at, .left = 1 << 26};
     const unsigned char *next = dwarf_unit(&r);
     uint64_t type = DW_UT_compile;
     if (r.version == 5) {

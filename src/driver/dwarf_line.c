@@ -60,6 +60,7 @@ static struct entry read_entries(const struct dwarf_sections *s, struct dwarf_re
     for (uint64_t i = 0; i < count && !r->bad; i++) {
         struct dwarf_reader format = formats;
         struct entry e = {.name = NULL};
+        const unsigned char *begin = r->at;
         for (int k = 0; k < fields; k++) {
             uint64_t type = dwarf_unsigned(&format);
             struct dwarf_value v = dwarf_read_value(r, dwarf_unsigned(&format), 0);
@@ -70,6 +71,8 @@ static struct entry read_entries(const struct dwarf_sections *s, struct dwarf_re
         }
         if (i == number)
             kept = e;
+        if (r->at == begin) /* without bytes, their number has no bound: damage */
+            dwarf_skip(r, UINT64_MAX);
     }
     return kept;
 }
