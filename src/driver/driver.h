@@ -216,6 +216,11 @@ int driver_memory_make_shared(struct driver_shared *shared, size_t bytes, void *
                               struct driver_memory **out);
 /* driver_ipc.c: gives back what memory shares with other processes. */
 void driver_shared_free(struct driver_memory *m);
+/* driver_ipc.c: makes a file without a name for memory of several processes, whose size stays: a process
+ * that cut it would end the others. Returns -1 if there is no memory. */
+int driver_file_make(uint64_t bytes);
+/* Returns true for such a file. */
+bool driver_file_stays(int file);
 /* Counts bytes of the device, more or fewer. Returns false if it has not so many. */
 bool driver_memory_count(int64_t bytes);
 /* driver_virtual.c: reports bytes of a reservation that have no memory, or none with access; what: "a

@@ -32,6 +32,24 @@ struct driver_shared {
     uint64_t inode;
 };
 
+int driver_file_make(uint64_t bytes)
+{
+    int file = memfd_create("tilewright", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (file < 0)
+        return -1;
+    if (bytes <= INT64_MAX && ftruncate(file, (off_t)bytes) == 0 &&
+        fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+        return file;
+    close(file);
+    return -1;
+}
+
+bool driver_file_stays(int file)
+{
+    int seals = fcntl(file, F_GET_SEALS);
+    return seals >= 0 && seals & F_SEAL_SHRINK;
+}
+
 /* Maps the bytes of a file. Returns false if it cannot. */
 static bool map(struct driver_shared *s, size_t bytes)
 {
@@ -46,7 +64,7 @@ static struct driver_shared *new_shared(int file, size_t bytes)
     if (s) {
         s->file = file;
         if (fstat(file, &found) == 0 && (uint64_t)found.st_size == bytes + BEYOND &&
-            map(s, bytes)) {
+            driver_file_stays(file) && map(s, bytes)) {
             s->inode = found.st_ino;
             return s;
         }
@@ -70,12 +88,7 @@ void driver_shared_free(struct driver_memory *m)
 /* Moves an allocation into a file. Its bytes count as written from now on: another process may do so. */
 static bool share(struct driver_memory *m)
 {
-    int file = memfd_create("tilewright", MFD_CLOEXEC);
-    if (file >= 0 && ftruncate(file, (off_t)(m->bytes + BEYOND)) != 0) {
-        close(file);
-        file = -1;
-    }
-    m->shared = new_shared(file, m->bytes);
+    m->shared = new_shared(driver_file_make(m->bytes + BEYOND), m->bytes);
     if (!m->shared)
         return false;
     memcpy(m->shared->host, sim_host(driver_machine(), m->address, m->bytes), m->bytes);

@@ -34,6 +34,8 @@ struct driver_stream {
     int node;                       /* of a graph: the lane runs it; 0: no lane */
     struct driver_capture *capture; /* NULL: none in progress */
     struct driver_nodes *tips;      /* of a capture: the nodes that the next one comes after */
+    int waits;                      /* calls that wait for a value in it (driver_value.c) */
+    bool destroyed;                 /* by the program, while a call waits */
 };
 /* Gives a new stream its slot, and forgets a stream that is destroyed. */
 void driver_order_stream(struct driver_stream *s);
@@ -53,6 +55,9 @@ void driver_clock_advance(struct driver_clock *c, int slot, uint64_t time);
 void driver_clock_join(struct driver_clock *to, const struct driver_clock *from);
 void driver_clock_copy(struct driver_clock *to, const struct driver_clock *from);
 void driver_moments_free(struct driver_moments *m);
+/* driver_stream.c: a call that lets other threads call keeps its stream, which they may destroy. */
+void driver_stream_keep(struct driver_stream *s);
+void driver_stream_leave(struct driver_stream *s);
 /* driver_stream.c: lanes of graphs, which are used again. */
 struct driver_stream *driver_lane_take(void);
 void driver_lane_return(struct driver_stream *lane);

@@ -112,6 +112,26 @@ int cuStreamCreate(void **stream, unsigned flags)
     return cuStreamCreateWithPriority(stream, flags, 0);
 }
 
+/* Frees a stream that the program has destroyed, unless a call waits in it. */
+static void free_unused(struct driver_stream *s)
+{
+    if (!s->destroyed || s->waits)
+        return;
+    driver_order_forget(s);
+    free(s);
+}
+
+void driver_stream_keep(struct driver_stream *s)
+{
+    s->waits++;
+}
+
+void driver_stream_leave(struct driver_stream *s)
+{
+    s->waits--;
+    free_unused(s);
+}
+
 int cuStreamDestroy_v2(void *stream)
 {
     IN_CONTEXT;
@@ -119,8 +139,9 @@ int cuStreamDestroy_v2(void *stream)
     if (!s)
         return DRIVER_INVALID_HANDLE;
     driver_capture_leave(s);
-    driver_order_forget(s);
-    driver_delete(s);
+    driver_retire(s);
+    s->destroyed = true;
+    free_unused(s);
     return DRIVER_SUCCESS;
 }
 

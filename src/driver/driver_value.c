@@ -164,15 +164,18 @@ static int wait_value(struct operation *o)
 {
     enum { MILLISECONDS = 10000 };
     int result = driver_guard(try_value, o);
+    driver_stream_keep(o->stream);
     for (int i = 0; i < MILLISECONDS && result == DRIVER_NOT_READY && has_other_threads(); i++) {
         driver_pause();
         result = driver_guard(try_value, o);
     }
-    if (result != DRIVER_NOT_READY)
-        return result;
-    driver_guard(report_wait, o);
-    driver_fail(DRIVER_LAUNCH_TIMEOUT);
-    return DRIVER_LAUNCH_TIMEOUT;
+    if (result == DRIVER_NOT_READY) {
+        driver_guard(report_wait, o);
+        driver_fail(DRIVER_LAUNCH_TIMEOUT);
+        result = DRIVER_LAUNCH_TIMEOUT;
+    }
+    driver_stream_leave(o->stream);
+    return result;
 }
 
 /* Runs one operation. */

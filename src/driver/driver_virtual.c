@@ -101,7 +101,8 @@ static void set_pages(const struct driver_memory *m, uint64_t from, uint64_t end
         p->open += SIM_PAGE_BYTES;
 }
 
-/* Maps pages of the host without memory. They can be read: a wide read of the simulator may reach them. */
+/* Maps pages of the host without memory. They can be read: a wide read of the simulator may reach
+ * them. */
 static void *map_nothing(void *at, size_t bytes)
 {
     return mmap(at, bytes, PROT_READ,
@@ -198,10 +199,8 @@ static struct physical *new_physical(int file, size_t bytes)
 static int create(const struct driver_allocation_properties *properties, size_t bytes,
                   uint64_t *handle)
 {
-    int file = memfd_create("tilewright", MFD_CLOEXEC);
-    struct physical *p = NULL;
-    if (file >= 0 && ftruncate(file, (off_t)bytes) == 0)
-        p = new_physical(file, bytes);
+    int file = driver_file_make(bytes);
+    struct physical *p = new_physical(file, bytes);
     if (!p) {
         if (file >= 0)
             close(file);
@@ -222,7 +221,8 @@ int cuMemCreate(uint64_t *handle, size_t bytes, const struct driver_allocation_p
         return result;
     if (!handle || !bytes || !is_whole(bytes) || flags)
         return DRIVER_INVALID_VALUE;
-    return driver_memory_count((int64_t)bytes) ? create(p, bytes, handle) : DRIVER_OUT_OF_MEMORY;
+    return bytes <= INT64_MAX && driver_memory_count((int64_t)bytes) ? create(p, bytes, handle)
+                                                                     : DRIVER_OUT_OF_MEMORY;
 }
 
 /* Frees memory that has neither handles nor places. The object stays, for reports. */
@@ -291,16 +291,43 @@ int cuMemRetainAllocationHandle(uint64_t *handle, void *address)
 
 /* --- handles for other processes --- */
 
+struct wrote_call {
+    uint64_t address;
+    size_t bytes;
+};
+
+static int note_written(void *user)
+{
+    const struct wrote_call *call = user;
+    sim_wrote(driver_machine(), call->address, call->bytes);
+    return DRIVER_SUCCESS;
+}
+
+/* Counts the memory as written at all of its places: it may be written by another process, or at
+ * another place. */
+static void expect_writes(struct physical *p)
+{
+    p->had_values = true;
+    for (const struct driver_memory *m = p->places ? driver_memory_next(NULL) : NULL; m;
+         m = driver_memory_next(m))
+        for (const struct mapping *at = m->reserved ? m->reserved->mappings : NULL; at;
+             at = at->next)
+            if (at->of == p) {
+                struct wrote_call wrote = {m->address + at->from, at->end - at->from};
+                driver_guard(note_written, &wrote);
+            }
+}
+
 int cuMemExportToShareableHandle(void *out, uint64_t handle, int type, uint64_t flags)
 {
     IN_CONTEXT;
     struct physical *p = held(handle);
-    if (!out || !p || flags || !(p->properties.handles & type))
+    if (!out || !p || flags || type != HANDLE_OF_FILE || !(p->properties.handles & type))
         return DRIVER_INVALID_VALUE;
     int file = fcntl(p->file, F_DUPFD_CLOEXEC, 0);
     if (file < 0)
         return DRIVER_OUT_OF_MEMORY;
-    p->had_values = true; /* the other process may write it */
+    expect_writes(p); /* by the other process */
     *(int *)out = file;
     return DRIVER_SUCCESS;
 }
@@ -320,9 +347,12 @@ int cuMemImportFromShareableHandle(uint64_t *handle, void *file, int type)
     IN_CONTEXT;
     int from = (int)(intptr_t)file;
     struct stat s;
-    if (!handle || type != HANDLE_OF_FILE || fstat(from, &s) != 0 || s.st_size <= 0 ||
-        !is_whole((uint64_t)s.st_size))
+    if (!handle || type != HANDLE_OF_FILE)
         return DRIVER_INVALID_VALUE;
+    if (fstat(from, &s) != 0 || s.st_size <= 0 || !is_whole((uint64_t)s.st_size) ||
+        !driver_file_stays(from))
+        return refuse(NULL, "file descriptor %d is not one that cuMemExportToShareableHandle gave",
+                      from);
     struct physical *p = with_file(&s);
     if (p) {
         p->handles++;
@@ -349,18 +379,6 @@ int cuMemImportFromShareableHandle(uint64_t *handle, void *file, int type)
 
 /* --- mapping --- */
 
-struct wrote_call {
-    uint64_t address;
-    size_t bytes;
-};
-
-static int note_written(void *user)
-{
-    const struct wrote_call *call = user;
-    sim_wrote(driver_machine(), call->address, call->bytes);
-    return DRIVER_SUCCESS;
-}
-
 /* Returns true if no page of the range had memory before. */
 static bool is_unused(const struct driver_memory *m, uint64_t from, uint64_t end)
 {
@@ -382,7 +400,8 @@ static int map(struct driver_memory *m, uint64_t from, uint64_t bytes, struct ph
     }
     *new = (struct mapping){r->mappings, from, from + bytes, p};
     r->mappings = new;
-    p->places++;
+    if (p->places++)
+        expect_writes(p);
     struct wrote_call wrote = {m->address + from, bytes};
     if (p->had_values || !is_unused(m, from, from + bytes))
         driver_guard(note_written, &wrote);

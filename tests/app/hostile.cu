@@ -1,9 +1,11 @@
 // Programs that misbehave: ./hostile WHAT, for each WHAT that main compares with.
 #include <csetjmp>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cuda.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -295,6 +297,64 @@ static int endless_graph()
     return 0;
 }
 
+// One thread destroys the stream in which another one waits for a value, makes many streams, and writes the value.
+static int destroyed()
+{
+    enum { MORE = 64 };
+    unsigned *x;
+    CUstream s, more[MORE];
+    cudaMalloc(&x, sizeof *x);
+    cudaMemset(x, 0, sizeof *x);
+    cudaDeviceSynchronize();
+    cuStreamCreate(&s, CU_STREAM_NON_BLOCKING);
+    std::thread other([&] {
+        cudaSetDevice(0);
+        usleep(20000);
+        printf("%d ", cuStreamDestroy(s));
+        for (CUstream &one : more)
+            cuStreamCreate(&one, CU_STREAM_NON_BLOCKING);
+        cuStreamWriteValue32(more[0], (CUdeviceptr)x, 1, 0);
+    });
+    CUresult waited = cuStreamWaitValue32(s, (CUdeviceptr)x, 1, CU_STREAM_WAIT_VALUE_EQ);
+    other.join();
+    printf("%d %d\n", waited, cuStreamSynchronize(s));
+    for (CUstream one : more)
+        cuStreamDestroy(one);
+    cudaFree(x);
+    return 0;
+}
+
+// Cuts the file of memory that a kernel uses, and gives a file of its own as memory of another process.
+static int cut()
+{
+    CUmemAllocationProp p = {};
+    CUmemAccessDesc access = {};
+    CUmemGenericAllocationHandle handle, wrong;
+    CUdeviceptr at;
+    size_t page;
+    int file, got = 0;
+    cudaFree(0);
+    p.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    p.location.type = access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    p.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    cuMemGetAllocationGranularity(&page, &p, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+    printf("%d ", cuMemCreate(&wrong, (size_t)1 << 63, &p, 0));
+    cuMemCreate(&handle, page, &p, 0);
+    cuMemAddressReserve(&at, page, 0, 0, 0);
+    cuMemMap(at, page, 0, handle, 0);
+    cuMemSetAccess(at, page, &access, 1);
+    cuMemExportToShareableHandle(&file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    printf("%d ", ftruncate(file, 0));
+    cudaMemset((void *)at, 7, page);
+    add<<<1, 1>>>((int *)at, 1);
+    cudaMemcpy(&got, (void *)at, sizeof got, cudaMemcpyDeviceToHost);
+    FILE *own = tmpfile();
+    printf("%d %x ", ftruncate(fileno(own), (off_t)page), got);
+    printf("%d\n", cuMemImportFromShareableHandle(&wrong, (void *)(intptr_t)fileno(own), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -318,6 +378,10 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "forked_in_kernel") == 0)
         return forked_in_kernel();
+    if (strcmp(what, "destroyed") == 0)
+        return destroyed();
+    if (strcmp(what, "cut") == 0)
+        return cut();
     if (strcmp(what, "parts") == 0)
         return parts();
     if (strcmp(what, "many") == 0)

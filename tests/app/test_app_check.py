@@ -286,7 +286,7 @@ def check_nested(tool, folder):
 
 
 def check_hostile(tool, folder):
-    program = build(folder, "hostile.cu", *ptx_alone())
+    program = build(folder, "hostile.cu", *ptx_alone(), "-lcuda")
 
     def run(what, status, *options):
         done = call([tool, "check", *options, "--", program, what])
@@ -303,6 +303,10 @@ def check_hostile(tool, folder):
     expect(done.out == "1\n" and done.err == "", done)
     done = run("parts", 0, "--strict")
     expect(done.out == "1 0 1\n" and done.err == "", done)
+    done = run("destroyed", 0, "--strict")
+    expect(done.out == "0 0 400\n" and done.err == "", done)
+    done = run("cut", 1)
+    expect(done.out == "2 -1 0 7070708 1\n" and done.err.startswith("error: bad-mapping: file descriptor "), done)
     done = run("wild", 1)
     expect(done.out == "1 1 1 1 400 21\n", done)
     for kind in ("not-device-memory", "not-host-memory", "invalid-free", "out-of-bounds"):

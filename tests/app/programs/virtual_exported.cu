@@ -21,6 +21,8 @@ static int second(bool broken, int file)
     DRIVER(cuMemMap(at, page, 0, handle, 0));
     if (!broken)
         give_access(at, page, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    if (!broken)
+        CHECK(cudaMemset((void *)at, 0, 64 * sizeof(int)));
     add<<<1, 64>>>((int *)at, 5);
     EXPECT((cudaDeviceSynchronize() == cudaSuccess) == !broken);
     if (broken)
@@ -48,7 +50,6 @@ int main(int argc, char **argv)
     DRIVER(cuMemAddressReserve(&at, page, 0, 0, 0));
     DRIVER(cuMemMap(at, page, 0, handle, 0));
     give_access(at, page, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    CHECK(cudaMemset((void *)at, 0, sizeof got));
     DRIVER(cuMemExportToShareableHandle(&file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
     DRIVER(cuMemImportFromShareableHandle(&same, (void *)(intptr_t)file, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
     DRIVER(cuMemRelease(same));
@@ -60,8 +61,9 @@ int main(int argc, char **argv)
         _exit(9);
     }
     EXPECT(waitpid(child, &status, 0) == child && status == 0);
+    add<<<1, 64>>>((int *)at, 1); // the second process has written it
     CHECK(cudaMemcpy(got, (void *)at, sizeof got, cudaMemcpyDeviceToHost));
-    EXPECT(broken || got[63] == 5);
+    EXPECT(broken || got[63] == 6);
     close(file);
     DRIVER(cuMemUnmap(at, page));
     DRIVER(cuMemAddressFree(at, page));
