@@ -85,10 +85,23 @@ static void touch_rows(struct driver_work *w, const struct driver_rows *r,
                                 whole ? c->width * c->height : c->width, touch);
 }
 
+/* Returns a product or a sum; SIZE_MAX, which no memory has, if it is too large. */
+static size_t times(size_t a, size_t b)
+{
+    size_t product;
+    return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;
+}
+
+static size_t plus(size_t a, size_t b)
+{
+    return a > SIZE_MAX - b ? SIZE_MAX : a + b;
+}
+
 /* Returns the bytes from the first to the last one of a side. */
 static size_t bytes_of(const struct driver_rows *r, const struct driver_copy *c)
 {
-    return (c->depth - 1) * r->plane + (c->height - 1) * r->pitch + c->width;
+    size_t planes = times(c->depth - 1, r->plane), rows = times(c->height - 1, r->pitch);
+    return plus(plus(planes, rows), c->width);
 }
 
 static void move(const struct driver_copy *c, unsigned char *to, const unsigned char *from)
@@ -236,7 +249,7 @@ static bool rows_of(const struct described *d, struct driver_rows *out)
         d->kind == DRIVER_MEMORY_ARRAY)
         return false;
     uint64_t base = d->kind == DRIVER_MEMORY_HOST ? d->host : d->device;
-    size_t plane = d->pitch * d->height;
+    size_t plane = times(d->pitch, d->height);
     *out = (struct driver_rows){sides[d->kind], base + d->z * plane + d->y * d->pitch + d->x,
                                 d->pitch, plane};
     return true;
@@ -250,8 +263,8 @@ static int copy_of(const struct described *to, const struct described *from,
             "a copy of an array of textures is not supported; use memory of cudaMalloc");
     bool narrow = from->pitch < out->width || to->pitch < out->width;
     bool low = from->height < out->height || to->height < out->height;
-    return (out->height > 1 && narrow) || (out->depth > 1 && low) ? DRIVER_INVALID_VALUE
-                                                                  : DRIVER_SUCCESS;
+    bool several = out->height > 1 || out->depth > 1;
+    return (several && narrow) || (out->depth > 1 && low) ? DRIVER_INVALID_VALUE : DRIVER_SUCCESS;
 }
 
 int driver_copy_of(const struct driver_copy_3d *p, struct driver_copy *out)
@@ -347,12 +360,12 @@ static void fill_row(unsigned char *to, const struct driver_fill *f)
 
 int driver_fill_run(const struct driver_fill *f, struct driver_stream *s)
 {
-    size_t row = f->width * (size_t)f->bytes;
+    size_t row = times(f->width, (size_t)f->bytes);
     if (f->to % (size_t)f->bytes)
         return DRIVER_INVALID_VALUE;
     if (!f->width || !f->height)
         return DRIVER_SUCCESS;
-    size_t bytes = (f->height - 1) * f->pitch + row;
+    size_t bytes = plus(times(f->height - 1, f->pitch), row);
     unsigned char *to = driver_bytes(f->to, bytes, "a fill writes");
     if (!to)
         return DRIVER_INVALID_VALUE;
@@ -377,7 +390,7 @@ static int fill_rows(uint64_t to, size_t pitch, unsigned value, int bytes, size_
 {
     struct driver_task t = {.kind = TASK_FILL,
                             .fill = {to, pitch, width, height, value, bytes, waits}};
-    return height > 1 && pitch < width * (size_t)bytes ? DRIVER_INVALID_VALUE
+    return height > 1 && pitch / (size_t)bytes < width ? DRIVER_INVALID_VALUE
                                                        : driver_enqueue(stream, &t);
 }
 

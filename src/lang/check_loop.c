@@ -108,14 +108,39 @@ static struct stmt *emit_loop(struct checker *c, const struct node *n, struct st
 
 enum { MOST_WRITTEN = 64 };
 
+/* A search for a tile that the body of a loop declares in shared or global memory. */
+struct tile_search {
+    const char *name;
+    bool found;
+};
+
+static void search_tile(void *user, const struct node *n)
+{
+    struct tile_search *s = user;
+    s->found |= n->kind == N_DECL && (n->i == DECL_SHARED || n->i == DECL_GLOBAL) &&
+                strcmp(n->text, s->name) == 0;
+    visit_children(n, search_tile, s);
+}
+
 /* A search through the body of a loop. */
 struct body_search {
     const struct checker *c;
+    const struct node *body;
     const char *variable;
     bool in_start; /* of a slice of a register tile */
     bool has_part; /* a slice of a register tile begins at an expression with the variable */
     const struct node *left_early; /* a `break` or `continue` of this loop, or NULL */
 };
+
+/* Returns true if a name in the body is that of a register tile, or may be. */
+static bool may_be_in_registers(const struct body_search *s, const char *name)
+{
+    const struct binding *b = lookup_name(s->c, name);
+    struct tile_search tile = {.name = name};
+    for (const struct node *n = s->body; n; n = n->next)
+        search_tile(&tile, n);
+    return !tile.found && (!b || (b->kind == BIND_SYM && b->sym->storage == ST_REG));
+}
 
 static void search_body(void *user, const struct node *n)
 {
@@ -124,14 +149,13 @@ static void search_body(void *user, const struct node *n)
         s->has_part |= s->in_start && strcmp(n->text, s->variable) == 0;
     if (n->kind == N_BREAK || n->kind == N_CONTINUE)
         s->left_early = n;
-    if (n->kind == N_ACCESS && n->a->kind == N_NAME) {
-        const struct binding *b = lookup_name(s->c, n->a->text);
-        s->in_start = !b || (b->kind == BIND_SYM && b->sym->storage == ST_REG);
-        for (const struct node *i = n->list; i && s->in_start; i = i->next)
-            if (i->i == INDEX_SLICE && i->a)
-                search_body(s, i->a);
-        s->in_start = false;
-    }
+    bool of_name = n->kind == N_ACCESS && n->a->kind == N_NAME;
+    for (const struct node *i = of_name ? n->list : NULL; i; i = i->next)
+        if (i->i == INDEX_SLICE && i->a && may_be_in_registers(s, n->a->text)) {
+            s->in_start = true;
+            search_body(s, i->a);
+            s->in_start = false;
+        }
     const struct node *before = s->left_early;
     visit_children(n, search_body, s);
     if (n->kind == N_FOR || n->kind == N_WHILE)
@@ -145,11 +169,25 @@ static const struct node *counted(const struct node *n)
     const struct node *d = n->init && n->init->kind == N_DECLS ? n->init->list : NULL;
     if (!d || d->next || d->i != DECL_PLAIN || d->dims || !d->init || !n->a || !n->step)
         return NULL;
+    if (!d->type || !d->type->text || dtype_by_name(d->type->text, strlen(d->type->text)) != DT_I32)
+        return NULL;
     bool ends = n->a->kind == N_BINARY && n->a->op == OP_LT && n->a->a->kind == N_NAME &&
                 strcmp(n->a->a->text, d->text) == 0;
     bool goes_on = n->step->kind == N_ASSIGN && !n->step->next && n->step->op == OP_ADD &&
                    n->step->a->kind == N_NAME && strcmp(n->step->a->text, d->text) == 0;
     return ends && goes_on ? d : NULL;
+}
+
+/* Counts a turn. Returns false if the kernel has too many, which is reported once. */
+static bool may_write_turn(struct checker *c, const struct node *n)
+{
+    if (++c->written == MAX_WRITTEN + 1)
+        diag_error(
+            c->diag, n->loc,
+            "the loops of this kernel that are written out have more than %d turns together; "
+            "keep a tile in shared memory, whose slices may begin anywhere",
+            MAX_WRITTEN);
+    return c->written <= MAX_WRITTEN;
 }
 
 /* Checks the body once for each value of the variable, which is a constant there: so `acc[:][q * 32 +: 32]`
@@ -160,7 +198,7 @@ static bool write_out(struct checker *c, const struct node *n)
     int64_t first, end, step, least = -(1 << 24), most = 1 << 24;
     if (!d)
         return false;
-    struct body_search search = {.c = c, .variable = d->text};
+    struct body_search search = {.c = c, .body = n->body, .variable = d->text};
     for (const struct node *s = n->body; s; s = s->next)
         search_body(&search, s);
     if (!search.has_part)
@@ -183,7 +221,7 @@ static bool write_out(struct checker *c, const struct node *n)
     }
     c->loops++;
     c->loop_depth++;
-    for (int64_t value = first; value < end; value += step) {
+    for (int64_t value = first; value < end && may_write_turn(c, n); value += step) {
         struct stmt *block = check_emit(c, STMT_BLOCK, n->loc), **after = c->tail;
         int outer = check_scope_open(c);
         struct binding *b = bind_name(c, d->text, d->loc, BIND_VALUE);

@@ -293,8 +293,16 @@ static int fill_planes(struct runtime_pitched to, int value, struct runtime_exte
                        bool waits, void *stream)
 {
     size_t width = extent.size[0], height = extent.size[1], depth = extent.size[2];
-    size_t plane = to.pitch * to.height, pitch = to.pitch;
+    size_t plane, pitch = to.pitch, all;
+    bool apart = !__builtin_mul_overflow(pitch, to.height, &plane);
     int result = DRIVER_SUCCESS;
+    if (!width || !height)
+        depth = 1; /* nothing is filled, but the stream is checked */
+    if (depth > 1 && (!apart || to.height < height || width > pitch))
+        return DRIVER_INVALID_VALUE;
+    if (__builtin_mul_overflow(width > pitch ? width : pitch, height, &all) ||
+        __builtin_mul_overflow(all, depth, &all))
+        return DRIVER_INVALID_VALUE; /* more bytes than there are addresses */
     if (height == to.height) {
         height *= depth;
         depth = 1;

@@ -367,6 +367,22 @@ int main(int argc, char **argv)
         printf("%d %d\n", cudaMalloc(&x, (size_t)1 << 50), cudaMalloc(&x, (size_t)-1));
         return 0;
     }
+    if (strcmp(what, "wide") == 0) {
+        const size_t much = (size_t)1 << 32, most = (size_t)1 << 60;
+        cudaMalloc(&x, 64);
+        printf("%d ", cudaMemset3D(make_cudaPitchedPtr(x, much, much, much), 0, make_cudaExtent(much, much, 1)));
+        printf("%d ", cudaMemset3D(make_cudaPitchedPtr(x, much, much, much - 1), 0, make_cudaExtent(much, much, 2)));
+        printf("%d ", cudaMemset3D(make_cudaPitchedPtr(x, 16, 16, 0), 0, make_cudaExtent(16, 2, most)));
+        printf("%d ", cudaMemset2D(x, much, 0, much, much));
+        printf("%d ", cudaMemcpy2D(x, much, x, much, much, much, cudaMemcpyDeviceToDevice));
+        printf("%d ", cuMemsetD2D32((CUdeviceptr)x, 8, 0, most << 2, 2));
+        cudaMemcpy3DParms p = {};
+        p.srcPtr = p.dstPtr = make_cudaPitchedPtr(x, 0, 16, 1);
+        p.extent = make_cudaExtent(16, 1, most);
+        p.kind = cudaMemcpyDeviceToDevice;
+        printf("%d\n", cudaMemcpy3D(&p));
+        return 0;
+    }
     if (strcmp(what, "freed") == 0) {
         cudaMallocHost(&x, 64);
         cudaFreeHost(x);

@@ -312,6 +312,7 @@ def check_hostile(tool, folder):
     for kind in ("not-device-memory", "not-host-memory", "invalid-free", "out-of-bounds"):
         expect(f"error: {kind}: " in done.err, done)
     expect(run("huge", 0).out == "2 2\n", "huge allocations")
+    expect(run("wide", 1).out == "1 1 1 1 1 1 1\n", "boxes with more bytes than there are addresses")
     done = run("endless", 1, "--step-limit", "10000")
     expect("cudaErrorLaunchTimeout" in done.out and "error: endless: " in done.err, done)
     done = run("endless_graph", 1, "--step-limit", "1000")
