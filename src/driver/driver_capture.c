@@ -41,7 +41,8 @@ static bool joins_default(const struct driver_stream *s, const struct driver_cap
 
 int driver_capture_forbids(const struct driver_stream *s)
 {
-    int result = DRIVER_SUCCESS;
+    int result =
+        s && s->capture && s->capture->invalid ? DRIVER_CAPTURE_INVALIDATED : DRIVER_SUCCESS;
     for (struct driver_capture *c = captures; c; c = c->next) {
         if (s ? !joins_default(s, c) : !forbids_waiting(c))
             continue;
@@ -49,6 +50,38 @@ int driver_capture_forbids(const struct driver_stream *s)
         result = s ? DRIVER_CAPTURE_IMPLICIT : DRIVER_CAPTURE_UNSUPPORTED;
     }
     return result;
+}
+
+int driver_capture_forbids_uncaptured(const struct driver_stream *s)
+{
+    int result = driver_capture_forbids(s);
+    if (result != DRIVER_SUCCESS || !s->capture)
+        return result;
+    s->capture->invalid = true;
+    return DRIVER_CAPTURE_UNSUPPORTED;
+}
+
+int driver_capture_forbids_device(void)
+{
+    for (struct driver_capture *c = captures; c; c = c->next)
+        c->invalid = true;
+    return captures ? DRIVER_CAPTURE_UNSUPPORTED : DRIVER_SUCCESS;
+}
+
+static struct driver_capture *capture_of(uint64_t number)
+{
+    struct driver_capture *c = captures;
+    while (c && c->number != number)
+        c = c->next;
+    return c;
+}
+
+int driver_capture_forbids_event(const struct driver_event *e)
+{
+    struct driver_capture *c = capture_of(e->capture);
+    if (c)
+        c->invalid = true;
+    return e->capture ? DRIVER_CAPTURED_EVENT : DRIVER_SUCCESS;
 }
 
 int cuThreadExchangeStreamCaptureMode(int *mode)
@@ -144,8 +177,6 @@ int driver_capture_allocate(struct driver_stream *s, size_t bytes, uint64_t *add
     struct driver_allocation_node p = {
         .properties = {.type = DRIVER_PINNED_ALLOCATION, .location = DRIVER_ON_DEVICE},
         .bytes = bytes};
-    if (s->capture->invalid)
-        return DRIVER_CAPTURE_INVALIDATED;
     int result = driver_graph_add_allocation(&asked, &p);
     if (result != DRIVER_SUCCESS)
         return result;
@@ -157,18 +188,8 @@ int driver_capture_free(struct driver_stream *s, uint64_t address)
 {
     void *node = NULL;
     const struct driver_asked asked = asked_after_tips(s, &node);
-    if (s->capture->invalid)
-        return DRIVER_CAPTURE_INVALIDATED;
     int result = driver_graph_add_free(&asked, address);
     return result == DRIVER_SUCCESS ? tip(s, node) : result;
-}
-
-static struct driver_capture *capture_of(uint64_t number)
-{
-    struct driver_capture *c = captures;
-    while (c && c->number != number)
-        c = c->next;
-    return c;
 }
 
 static bool join(struct driver_stream *s, struct driver_capture *c)
@@ -195,20 +216,32 @@ bool driver_capture_record(struct driver_event *e, struct driver_stream *s)
     return s->capture;
 }
 
+/* Lets a stream take part in the capture of an event; NULL: the event has none in progress. */
+static int take_part(struct driver_stream *s, const struct driver_event *e,
+                     struct driver_capture *c)
+{
+    if (!c)
+        return e->capture ? DRIVER_CAPTURED_EVENT : DRIVER_CAPTURE_ISOLATION;
+    if (c->invalid)
+        return DRIVER_INVALID_VALUE;
+    if (s->capture)
+        return s->capture == c ? DRIVER_SUCCESS : DRIVER_CAPTURE_MERGE;
+    if (s->number == 0) /* the default stream cannot be captured */
+        return DRIVER_CAPTURE_IMPLICIT;
+    return join(s, c) ? DRIVER_SUCCESS : DRIVER_OUT_OF_MEMORY;
+}
+
 bool driver_capture_wait(struct driver_stream *s, const struct driver_event *e, int *result)
 {
-    struct driver_capture *c = e->capture ? capture_of(e->capture) : NULL;
+    struct driver_capture *c = capture_of(e->capture);
     *result = DRIVER_SUCCESS;
     if (!e->capture && !s->capture)
         return false;
-    if (!c)
-        *result = e->capture ? DRIVER_CAPTURED_EVENT : DRIVER_CAPTURE_ISOLATION;
-    else if (s->capture && s->capture != c)
-        *result = DRIVER_CAPTURE_MERGE;
-    else if (!s->capture && !join(s, c))
-        *result = DRIVER_OUT_OF_MEMORY;
+    *result = take_part(s, e, c);
     if (*result != DRIVER_SUCCESS && s->capture)
         s->capture->invalid = true;
+    if (*result != DRIVER_SUCCESS && c)
+        c->invalid = true;
     for (int i = 0; *result == DRIVER_SUCCESS && i < e->before.count; i++)
         if (driver_node_of(e->before.list[i]) &&
             !driver_nodes_add_edge(s->tips, e->before.list[i], e->before.edges[i]))
@@ -224,7 +257,7 @@ static int begin(void *stream, int mode, struct driver_graph *into)
     if (!s || mode < MODE_GLOBAL || mode > MODE_RELAXED)
         return s ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
     if (s->capture)
-        return DRIVER_INVALID_VALUE;
+        return DRIVER_ILLEGAL_STATE;
     if (s->number == 0) /* the default stream cannot be captured */
         return DRIVER_CAPTURE_UNSUPPORTED;
     struct driver_capture *c = calloc(1, sizeof *c);
@@ -348,15 +381,6 @@ void driver_capture_leave(struct driver_stream *s)
         leave(s);
 }
 
-void driver_capture_forget(const struct driver_node *n)
-{
-    for (int i = 0; i < driver_order_slots(); i++) {
-        const struct driver_stream *s = driver_order_stream_at(i);
-        if (s && s->capture)
-            driver_nodes_take(s->tips, n);
-    }
-}
-
 int cuStreamEndCapture(void *stream, void **graph)
 {
     IN_CONTEXT;
@@ -368,10 +392,16 @@ int cuStreamEndCapture(void *stream, void **graph)
     void *unwanted;
     graph = graph ? graph : &unwanted;
     *graph = NULL;
-    if (!c || c->first != s)
-        return c ? DRIVER_CAPTURE_UNMATCHED : DRIVER_INVALID_VALUE;
-    if (c->mode != MODE_RELAXED && !pthread_equal(c->thread, pthread_self()))
-        return DRIVER_CAPTURE_WRONG_THREAD;
+    if (!c)
+        return DRIVER_ILLEGAL_STATE;
+    if (c->first != s)
+        result = DRIVER_CAPTURE_UNMATCHED;
+    else if (c->mode != MODE_RELAXED && !pthread_equal(c->thread, pthread_self()))
+        result = DRIVER_CAPTURE_WRONG_THREAD;
+    if (result != DRIVER_SUCCESS) {
+        c->invalid = true;
+        return result;
+    }
     if (c->invalid)
         result = DRIVER_CAPTURE_INVALIDATED;
     else if (!is_joined(c))
@@ -443,7 +473,10 @@ int cuStreamUpdateCaptureDependencies_v2(void *stream, void *const *before, cons
     struct driver_stream *s = driver_stream_of(stream);
     if (!s || flags > 1 || (count && !before))
         return s ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
-    return s->capture ? add_tips(s, before, data, count, flags == 1) : DRIVER_ILLEGAL_STATE;
+    if (!s->capture)
+        return DRIVER_ILLEGAL_STATE;
+    int result = driver_capture_forbids(s);
+    return result == DRIVER_SUCCESS ? add_tips(s, before, data, count, flags == 1) : result;
 }
 
 int cuStreamUpdateCaptureDependencies(void *stream, void *const *before, size_t count,

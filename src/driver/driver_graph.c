@@ -225,7 +225,6 @@ struct driver_graph *driver_graph_copy(const struct driver_graph *from)
         if (!made)
             break;
         made->origin = n;
-        made->disabled = n->disabled;
     }
     for (int i = 0; good && i < from->nodes.count; i++) {
         const struct driver_nodes *before = &from->nodes.list[i]->before;
@@ -292,8 +291,10 @@ int cuGraphDestroy(void *graph)
 {
     ENTER;
     struct driver_graph *g = driver_graph_of(graph);
-    if (!g || g->owned || g->ready || is_captured(g))
+    if (!g || g->owned || g->ready)
         return DRIVER_INVALID_VALUE;
+    if (is_captured(g))
+        return DRIVER_ILLEGAL_STATE;
     driver_graph_free(g);
     return DRIVER_SUCCESS;
 }
@@ -302,7 +303,7 @@ int cuGraphClone(void **clone, void *graph)
 {
     IN_CONTEXT;
     const struct driver_graph *g = driver_graph_of(graph);
-    if (!clone || !g)
+    if (!clone || !g || g->ready)
         return DRIVER_INVALID_VALUE;
     if (g->has_memory || g->has_branches)
         return DRIVER_NOT_SUPPORTED;
@@ -325,14 +326,15 @@ int cuGraphDestroyNode(void *node)
 {
     IN_CONTEXT;
     struct driver_node *n = driver_node_of(node);
-    if (!n || n->graph->ready || has_capture(n))
+    if (!n || n->graph->ready)
         return DRIVER_INVALID_VALUE;
+    if (n->graph->captured || has_capture(n))
+        return DRIVER_ILLEGAL_STATE;
     if (n->graph->has_memory)
         return DRIVER_NOT_SUPPORTED;
     for (int i = 0; i < n->graph->nodes.count; i++)
         driver_nodes_take(&n->graph->nodes.list[i]->before, n);
     driver_nodes_take(&n->graph->nodes, n);
-    driver_capture_forget(n);
     free_node(n);
     return DRIVER_SUCCESS;
 }

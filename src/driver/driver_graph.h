@@ -54,7 +54,7 @@ struct driver_graph {
     bool ready;
     struct driver_nodes sorted; /* each after those before it */
     struct driver_clock clock;  /* of its last launch */
-    uint64_t flags;
+    bool auto_free;             /* a launch first frees what an earlier one allocated */
 };
 
 /* --- driver_task.c: tasks that a graph keeps --- */
@@ -94,8 +94,13 @@ struct driver_node *driver_graph_find(const struct driver_graph *g,
 
 /* Sorts the nodes and gives them lanes. Returns DRIVER_INVALID_VALUE if the edges have a cycle. */
 int driver_graph_prepare(struct driver_graph *g);
-/* Replaces a node's task by a copy of this one; a child graph is prepared if the node's graph is. */
+/* Replaces a node's task by a copy of this one. A graph that can be launched keeps its child graphs. */
 int driver_node_replace(struct driver_node *n, const struct driver_task *t);
+/* Gives the nodes of a graph that can be launched the parameters of another graph's, and the outcome in
+ * *result. Returns DRIVER_GRAPH_UPDATE_FAILURE if the nodes, made in the same order, or their edges
+ * differ. */
+int driver_graph_update(const struct driver_graph *ready, const struct driver_graph *from,
+                        struct driver_update *result);
 int driver_graph_run(struct driver_graph *g, struct driver_stream *s);
 
 /* --- memory of graphs --- */
@@ -133,11 +138,15 @@ int driver_capture_add(struct driver_stream *s, const struct driver_task *t);
 /* Allocate and free in a stream that is captured: nodes of the graph. */
 int driver_capture_allocate(struct driver_stream *s, size_t bytes, uint64_t *address);
 int driver_capture_free(struct driver_stream *s, uint64_t address);
-/* Returns the error of work in a stream that is not allowed during captures of others, and makes
- * them invalid. NULL: of a call that waits for the device, or allocates. */
+/* A call that a capture forbids returns an error and makes the capture invalid: until the capture ends,
+ * each use of its streams fails (CUDA Programming Guide, "Prohibited and Unhandled Operations"). */
+/* Returns the error of work in a stream. NULL: of a call that allocates or frees. */
 int driver_capture_forbids(const struct driver_stream *s);
-/* Forgets a node that is destroyed. */
-void driver_capture_forget(const struct driver_node *n);
+/* Returns the error of work that cannot become a node, and of a wait for the stream. */
+int driver_capture_forbids_uncaptured(const struct driver_stream *s);
+/* Return the error of a wait for the device, and of a question about an event or a wait for it. */
+int driver_capture_forbids_device(void);
+int driver_capture_forbids_event(const struct driver_event *e);
 /* Takes a stream out of its capture, which ends if the stream began it. */
 void driver_capture_leave(struct driver_stream *s);
 /* Record an event in a stream, or wait for one. They return true if that was part of a capture. */

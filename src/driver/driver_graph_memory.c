@@ -153,9 +153,8 @@ static int begin(const struct driver_graph *g, struct driver_stream *s, bool aut
 
 int driver_graph_begin_memory(const struct driver_graph *g, struct driver_stream *s)
 {
-    enum { AUTO_FREE = 1 }; /* CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH */
     driver_order_wait(s, &g->clock);
-    return begin(g, s, g->flags & AUTO_FREE);
+    return begin(g, s, g->auto_free);
 }
 
 /* --- calls --- */

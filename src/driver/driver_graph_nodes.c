@@ -48,8 +48,11 @@ static void copy_attributes(struct driver_launched *to, const struct driver_laun
 /* Replaces the task of a node, which keeps its attributes. `result`: of reading the task. */
 static int set(struct driver_node *n, struct driver_task *t, int result)
 {
+    struct driver_update updated;
     if (!n || (result == DRIVER_SUCCESS && n->task.kind != t->kind))
         return DRIVER_INVALID_VALUE;
+    if (result == DRIVER_SUCCESS && t->kind == TASK_GRAPH && n->graph->ready)
+        return driver_graph_update(n->task.graph, t->graph, &updated);
     if (result == DRIVER_SUCCESS && t->kind == TASK_KERNEL) {
         copy_attributes(&t->launched, &n->task.launched);
         result = driver_launch_check(&t->launched);
@@ -344,7 +347,7 @@ static int read_graph(void *graph, bool moves, struct driver_task *t)
 {
     *t = (struct driver_task){.kind = TASK_GRAPH, .graph = driver_graph_of(graph), .moves = moves};
     struct driver_graph *g = t->graph;
-    if (!g || (moves && (g->owned || g->captured || g->ready)))
+    if (!g || g->ready || (moves && (g->owned || g->captured)))
         return DRIVER_INVALID_VALUE;
     return g->has_branches || (g->has_memory && !moves) ? DRIVER_NOT_SUPPORTED : DRIVER_SUCCESS;
 }

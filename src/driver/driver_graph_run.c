@@ -85,11 +85,6 @@ int driver_node_replace(struct driver_node *n, const struct driver_task *t)
     struct driver_task kept = *t;
     if (!driver_task_keep(&kept))
         return DRIVER_OUT_OF_MEMORY;
-    int result = n->graph->ready ? prepare_inside(&kept) : DRIVER_SUCCESS;
-    if (result != DRIVER_SUCCESS) {
-        driver_task_drop(&kept);
-        return result;
-    }
     driver_task_drop(&n->task);
     n->task = kept;
     return DRIVER_SUCCESS;
@@ -186,11 +181,7 @@ int cuGraphLaunch(void *ready, void *stream)
         return DRIVER_INVALID_VALUE;
     if (!call.stream)
         return DRIVER_INVALID_HANDLE;
-    if (call.stream->capture)
-        return t.graph->has_memory || t.graph->has_branches
-                   ? DRIVER_NOT_SUPPORTED /* it would become a node with a copy */
-                   : driver_enqueue(stream, &t);
-    int result = driver_capture_forbids(call.stream);
+    int result = driver_capture_forbids_uncaptured(call.stream);
     if (result == DRIVER_SUCCESS)
         result = driver_guard(begin_launch, &call);
     return result == DRIVER_SUCCESS ? driver_enqueue(stream, &t) : result;
@@ -202,17 +193,19 @@ int cuGraphUpload(void *ready, void *stream)
     const struct driver_graph *g = driver_graph_of(ready);
     if (!g || !g->ready)
         return DRIVER_INVALID_VALUE;
-    return driver_stream_of(stream) ? DRIVER_SUCCESS : DRIVER_INVALID_HANDLE;
+    const struct driver_stream *s = driver_stream_of(stream);
+    return s ? driver_capture_forbids_uncaptured(s) : DRIVER_INVALID_HANDLE;
 }
 
 /* --- instantiation --- */
 
-int cuGraphInstantiateWithFlags(void **ready, void *graph, uint64_t flags)
+enum { AUTO_FREE = 1, UPLOAD = 2, DEVICE_LAUNCH = 4, ALL = 15 }; /* CUgraphInstantiate_flags */
+
+static int instantiate(void **ready, void *graph, uint64_t flags)
 {
-    enum { DEVICE_LAUNCH = 4, ALL = 15 };
-    IN_CONTEXT;
     struct driver_graph *g = driver_graph_of(graph);
-    if (!ready || !g || g->moved || g->parent || !driver_graph_uses_conditions(g) || flags > ALL)
+    if (!ready || !g || g->moved || g->parent || g->ready || !driver_graph_uses_conditions(g) ||
+        flags > ALL)
         return DRIVER_INVALID_VALUE;
     if (g->instance)
         return DRIVER_NOT_SUPPORTED;
@@ -225,7 +218,7 @@ int cuGraphInstantiateWithFlags(void **ready, void *graph, uint64_t flags)
         driver_graph_free(made);
         return result;
     }
-    made->flags = flags;
+    made->auto_free = flags & AUTO_FREE;
     if (g->has_memory) {
         g->instance = made;
         made->source = g;
@@ -234,13 +227,36 @@ int cuGraphInstantiateWithFlags(void **ready, void *graph, uint64_t flags)
     return DRIVER_SUCCESS;
 }
 
+/* An upload needs a stream, which only the call with parameters has. */
+int cuGraphInstantiateWithFlags(void **ready, void *graph, uint64_t flags)
+{
+    IN_CONTEXT;
+    return flags & UPLOAD ? DRIVER_INVALID_VALUE : instantiate(ready, graph, flags);
+}
+
+/* Instantiates a graph, and uploads it if the flags say so. */
+static int instantiate_in(void **ready, void *graph, const struct driver_instantiate *p)
+{
+    void *made;
+    int result = instantiate(ready ? &made : NULL, graph, p->flags);
+    if (result != DRIVER_SUCCESS)
+        return result;
+    if (p->flags & UPLOAD)
+        result = cuGraphUpload(made, p->stream);
+    if (result == DRIVER_SUCCESS)
+        *ready = made;
+    else
+        driver_graph_free(made);
+    return result;
+}
+
 int cuGraphInstantiateWithParams(void **ready, void *graph, struct driver_instantiate *p)
 {
     enum { FAILED = 1, UNUSED_CONDITION = 5 }; /* CUgraphInstantiateResult */
-    ENTER;
+    IN_CONTEXT;
     if (!p)
         return DRIVER_INVALID_VALUE;
-    int result = cuGraphInstantiateWithFlags(ready, graph, p->flags);
+    int result = instantiate_in(ready, graph, p);
     p->error_node = NULL;
     const struct driver_graph *g = driver_graph_of(graph);
     p->result = result == DRIVER_SUCCESS                ? 0
@@ -259,13 +275,14 @@ int cuGraphInstantiate_v2(void **ready, void *graph, void **error_node, char *lo
     return cuGraphInstantiateWithFlags(ready, graph, 0);
 }
 
+/* Gives only the flag that frees, as the driver of an H200 does. */
 int cuGraphExecGetFlags(void *ready, uint64_t *flags)
 {
     IN_CONTEXT;
     const struct driver_graph *g = driver_graph_of(ready);
     if (!g || !g->ready || !flags)
         return DRIVER_INVALID_VALUE;
-    *flags = g->flags;
+    *flags = g->auto_free ? AUTO_FREE : 0;
     return DRIVER_SUCCESS;
 }
 
@@ -312,49 +329,57 @@ static int compare(const struct driver_graph *a, const struct driver_graph *b,
         if (m->task.memory != n->task.memory || m->task.branch != n->task.branch ||
             m->task.body_count != n->task.body_count)
             return OTHER_PARAMETERS;
-        for (unsigned k = 0; k < m->task.body_count; k++) {
-            int result = compare(m->task.bodies[k], n->task.bodies[k], where);
-            if (result != UPDATED)
-                return result;
-        }
+        int result =
+            m->task.kind == TASK_GRAPH ? compare(m->task.graph, n->task.graph, where) : UPDATED;
+        for (unsigned k = 0; k < m->task.body_count && result == UPDATED; k++)
+            result = compare(m->task.bodies[k], n->task.bodies[k], where);
+        if (result != UPDATED)
+            return result;
     }
     *where = NULL;
     return UPDATED;
 }
 
-/* Gives the nodes of a graph, and of bodies inside, the parameters of another's. */
+/* Gives the nodes of a graph, and of graphs inside, the parameters of another's. */
 static int update(const struct driver_graph *a, const struct driver_graph *b)
 {
     int result = DRIVER_SUCCESS;
     for (int i = 0; i < a->nodes.count && result == DRIVER_SUCCESS; i++) {
         struct driver_node *n = a->nodes.list[i];
         const struct driver_task *t = &b->nodes.list[i]->task;
-        if (t->kind != TASK_CONDITIONAL) {
+        if (t->kind == TASK_GRAPH)
+            result = update(n->task.graph, t->graph);
+        else if (t->kind != TASK_CONDITIONAL)
             result = driver_node_replace(n, t);
-            continue;
-        }
-        n->task.condition = t->condition;
+        else
+            n->task.condition = t->condition;
         for (unsigned k = 0; k < t->body_count && result == DRIVER_SUCCESS; k++)
             result = update(n->task.bodies[k], t->bodies[k]);
     }
     return result;
 }
 
+int driver_graph_update(const struct driver_graph *ready, const struct driver_graph *from,
+                        struct driver_update *result)
+{
+    struct driver_node *where;
+    *result = (struct driver_update){.result = compare(ready, from, &where)};
+    result->error_node = where;
+    if (result->result != UPDATED)
+        return DRIVER_GRAPH_UPDATE_FAILURE;
+    int failed = update(ready, from);
+    if (failed != DRIVER_SUCCESS)
+        result->result = UPDATE_ERROR;
+    return failed;
+}
+
 int cuGraphExecUpdate_v2(void *ready, void *graph, struct driver_update *result)
 {
     IN_CONTEXT;
     const struct driver_graph *a = driver_graph_of(ready), *b = driver_graph_of(graph);
-    struct driver_node *where;
     if (!a || !a->ready || !b || b->moved || !result)
         return DRIVER_INVALID_VALUE;
-    *result = (struct driver_update){.result = compare(a, b, &where)};
-    result->error_node = where;
-    if (result->result != UPDATED)
-        return DRIVER_GRAPH_UPDATE_FAILURE;
-    int failed = update(a, b);
-    if (failed != DRIVER_SUCCESS)
-        result->result = UPDATE_ERROR;
-    return failed;
+    return driver_graph_update(a, b, result);
 }
 
 int cuGraphExecUpdate(void *ready, void *graph, void **error_node, int *updated)

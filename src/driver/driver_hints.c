@@ -1,6 +1,6 @@
 /* Hints: where managed memory should be, what L2 should keep, which stream uses which memory. They are
  * checked and kept, and change nothing else: the simulator has one memory and no caches. */
-#include "driver/driver_order.h"
+#include "driver/driver_graph.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -185,10 +185,12 @@ int cuStreamAttachMemAsync(void *stream, uint64_t address, size_t bytes, unsigne
 {
     enum { GLOBAL = 1, HOST = 2, SINGLE = 4 };
     IN_CONTEXT;
-    if (!driver_stream_of(stream))
+    const struct driver_stream *s = driver_stream_of(stream);
+    if (!s)
         return DRIVER_INVALID_HANDLE;
-    return flags == GLOBAL || flags == HOST || flags == SINGLE ? check_managed(address, bytes)
-                                                               : DRIVER_INVALID_VALUE;
+    int result = flags == GLOBAL || flags == HOST || flags == SINGLE ? check_managed(address, bytes)
+                                                                     : DRIVER_INVALID_VALUE;
+    return result == DRIVER_SUCCESS ? driver_capture_forbids_uncaptured(s) : result;
 }
 
 /* --- attributes of streams --- */

@@ -56,11 +56,14 @@ int cuMemAllocFromPoolAsync(uint64_t *address, size_t bytes, void *pool, void *s
     struct driver_memory *m;
     if (!s || !p || !address)
         return s ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
+    int result = driver_capture_forbids(s);
+    if (result != DRIVER_SUCCESS)
+        return result;
     if (s->capture)
         return driver_capture_allocate(s, bytes, address);
     if (p->most && bytes > p->most - p->values[POOL_USED])
         return DRIVER_OUT_OF_MEMORY;
-    int result = driver_memory_make(DRIVER_DEVICE_MEMORY, bytes, NULL, &m);
+    result = driver_memory_make(DRIVER_DEVICE_MEMORY, bytes, NULL, &m);
     if (result != DRIVER_SUCCESS)
         return result;
     *address = m->address;
@@ -81,6 +84,9 @@ int cuMemFreeAsync(uint64_t address, void *stream)
     struct driver_stream *s = driver_stream_of(stream);
     if (!s || !address)
         return s ? DRIVER_SUCCESS : DRIVER_INVALID_HANDLE;
+    int forbidden = driver_capture_forbids(s);
+    if (forbidden != DRIVER_SUCCESS)
+        return forbidden;
     if (s->capture)
         return driver_capture_free(s, address);
     const struct driver_memory *m = driver_memory_at(address);

@@ -151,9 +151,7 @@ int cuStreamSynchronize(void *stream)
     struct driver_stream *s = driver_stream_of(stream);
     if (!s)
         return DRIVER_INVALID_HANDLE;
-    int forbidden = s->capture ? DRIVER_CAPTURE_UNSUPPORTED : driver_capture_forbids(s);
-    if (s->capture)
-        driver_capture_forbids(NULL);
+    int forbidden = driver_capture_forbids_uncaptured(s);
     if (forbidden != DRIVER_SUCCESS)
         return forbidden;
     driver_trace("stream %d", s->number);
@@ -171,7 +169,7 @@ int cuStreamQuery(void *stream)
 int cuCtxSynchronize(void)
 {
     IN_CONTEXT;
-    int forbidden = driver_capture_forbids(NULL);
+    int forbidden = driver_capture_forbids_device();
     if (forbidden == DRIVER_SUCCESS)
         driver_order_host_all();
     return forbidden;
@@ -233,8 +231,9 @@ int cuStreamAddCallback(void *stream, void (*function)(void *, int, void *), voi
     const struct driver_stream *s = driver_stream_of(stream);
     if (!function || flags || !s)
         return function && !flags ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
-    if (s->capture)
-        return DRIVER_CAPTURE_UNSUPPORTED;
+    int forbidden = driver_capture_forbids_uncaptured(s);
+    if (forbidden != DRIVER_SUCCESS)
+        return forbidden;
     driver_guard_lift();
     driver_order_tell(s);
     function(stream, DRIVER_SUCCESS, user);
@@ -289,6 +288,9 @@ int cuEventRecordWithFlags(void *event, void *stream, unsigned flags)
     if (!e || !s || flags > EVENT_EXTERNAL)
         return flags > EVENT_EXTERNAL ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
     driver_trace("event %p, stream %d", event, s->number);
+    int forbidden = driver_capture_forbids(s);
+    if (forbidden != DRIVER_SUCCESS)
+        return forbidden;
     if (flags == EVENT_EXTERNAL && s->capture) {
         const struct driver_task t = {.kind = TASK_RECORD, .event = e};
         return driver_capture_add(s, &t);
@@ -310,10 +312,10 @@ int cuEventSynchronize(void *event)
     const struct driver_event *e = driver_object(event, DRIVER_EVENT);
     if (!e)
         return DRIVER_INVALID_HANDLE;
-    if (e->capture)
-        return DRIVER_CAPTURED_EVENT;
-    driver_order_host_event(&e->clock);
-    return DRIVER_SUCCESS;
+    int forbidden = driver_capture_forbids_event(e);
+    if (forbidden == DRIVER_SUCCESS)
+        driver_order_host_event(&e->clock);
+    return forbidden;
 }
 
 int cuEventQuery(void *event)
@@ -330,11 +332,13 @@ int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
     if (!e || !s || flags > EVENT_EXTERNAL)
         return flags > EVENT_EXTERNAL ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
     driver_trace("event %p, stream %d", event, s->number);
+    int result = driver_capture_forbids(s);
+    if (result != DRIVER_SUCCESS)
+        return result;
     if (flags == EVENT_EXTERNAL && s->capture) {
         const struct driver_task t = {.kind = TASK_WAIT, .event = e};
         return driver_capture_add(s, &t);
     }
-    int result;
     if (!driver_capture_wait(s, e, &result)) {
         driver_order_wait(s, &e->clock);
         driver_clock_join(&s->awaited, &e->awaited);
@@ -349,6 +353,9 @@ int cuEventElapsedTime(float *ms, void *from, void *to)
                               *b = driver_object(to, DRIVER_EVENT);
     if (!a || !b || !ms)
         return ms ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
+    int forbidden = driver_capture_forbids_event(a->capture ? a : b);
+    if (forbidden != DRIVER_SUCCESS)
+        return forbidden;
     if (!a->recorded || !b->recorded || (a->flags | b->flags) & DRIVER_EVENT_NO_TIME)
         return DRIVER_INVALID_HANDLE;
     *ms = (float)((b->at - a->at) / 1000);

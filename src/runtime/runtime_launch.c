@@ -38,12 +38,13 @@ int __cudaPopCallConfiguration(struct runtime_dim *grid, struct runtime_dim *blo
     return DRIVER_SUCCESS;
 }
 
-/* Returns the runtime's code for a refused launch: the driver does not tell a wrong shape from other
- * wrong values. */
+/* Returns the runtime's code for a refused launch: version 12 tells a wrong shape from other wrong
+ * values. The driver and version 13 do not. */
 static int launch_result(int result, struct runtime_dim grid, struct runtime_dim block)
 {
     uint64_t threads = (uint64_t)block.x * block.y * block.z;
-    bool shape = !grid.x || !grid.y || !grid.z || !threads || threads > 1024;
+    bool shape =
+        RUNTIME_VERSION < 13 && (!grid.x || !grid.y || !grid.z || !threads || threads > 1024);
     return result == DRIVER_INVALID_VALUE && shape ? DRIVER_INVALID_CONFIGURATION : result;
 }
 

@@ -111,6 +111,23 @@ static void check_preferences(CUmodule module, CUcontext context)
         exit(4);
 }
 
+/* Free memory falls by the bytes that the program takes: this driver keeps no memory in reserve. */
+static void check_free_memory(void)
+{
+    const CUmemAllocationProp of_device = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                           .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    CUmemGenericAllocationHandle physical;
+    size_t before, during, after, total, page;
+    CHECK(cuMemGetAllocationGranularity(&page, &of_device, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    CHECK(cuMemGetInfo(&before, &total));
+    CHECK(cuMemCreate(&physical, 3 * page, &of_device, 0));
+    CHECK(cuMemGetInfo(&during, &total));
+    CHECK(cuMemRelease(physical));
+    CHECK(cuMemGetInfo(&after, &total));
+    if (before - during != 3 * page || after != before)
+        printf("free memory: %zu, %zu, %zu\n", before, during, after);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 2 ? argv[2] : "clean";
@@ -157,6 +174,7 @@ int main(int argc, char **argv)
     if (type != CU_MEMORYTYPE_DEVICE || ordinal != 0)
         printf("type %d, ordinal %d\n", (int)type, ordinal);
     copy_attributes();
+    check_free_memory();
     scale(module, in, out, strcmp(what, "outside") == 0 ? N + 1 : N);
     CHECK(cuMemcpyDtoH(host, out, BYTES));
     for (int i = 0; i < N; i++)

@@ -2,6 +2,7 @@
 #include "app_same.h"
 
 #include <initializer_list>
+#include <thread>
 
 #if CUDART_VERSION >= 13000
 #define CAPTURE_INFO cudaStreamGetCaptureInfo
@@ -122,8 +123,15 @@ static void nodes()
     unsigned long long flags = 0;
     GOOD(cudaGraphInstantiateWithFlags(&flagged, graph, cudaGraphInstantiateFlagUseNodePriority));
     GOOD(cudaGraphExecGetFlags(flagged, &flags));
-    SAME(flags, (unsigned long long)cudaGraphInstantiateFlagUseNodePriority);
+    SAME(flags, 0ull); // of the flags, only cudaGraphInstantiateFlagAutoFreeOnLaunch is given
+    GOOD(cudaGraphExecDestroy(flagged));
+    SAME(cudaGraphInstantiateWithFlags(&flagged, graph, cudaGraphInstantiateFlagUpload), cudaErrorInvalidValue); // there is no stream
+    GOOD(cudaGraphInstantiateWithFlags(&flagged, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch));
+    GOOD(cudaGraphExecGetFlags(flagged, &flags));
+    SAME(flags, (unsigned long long)cudaGraphInstantiateFlagAutoFreeOnLaunch);
     cudaGraphInstantiateParams how = {};
+    how.flags = cudaGraphInstantiateFlagUpload;
+    how.uploadStream = stream;
     GOOD(cudaGraphInstantiateWithParams(&updated, graph, &how));
     SAME(how.result_out, cudaGraphInstantiateSuccess);
     adding.func = (void *)multiply;
@@ -143,17 +151,11 @@ static void nodes()
     launch(ready);
     SAME(first(), 8);
 
-    // A node that is left out stays so in a capture of the launch.
-    GOOD(cudaGraphNodeSetEnabled(ready, n[2], 0));
+    // The launch of a graph is not captured.
     GOOD(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-    GOOD(cudaGraphLaunch(ready, stream));
-    GOOD(cudaStreamEndCapture(stream, &taken));
-    cudaGraphExec_t outer;
-    GOOD(cudaGraphInstantiate(&outer, taken, 0));
-    launch(outer);
-    SAME(first(), 2);
-    GOOD(cudaGraphExecDestroy(outer));
-    GOOD(cudaGraphDestroy(taken));
+    SAME(cudaGraphLaunch(ready, stream), cudaErrorStreamCaptureUnsupported);
+    SAME(cudaStreamEndCapture(stream, &taken), cudaErrorStreamCaptureInvalidated);
+    SAME(taken == NULL, true);
 
     // New parameters leave the attributes as they are; a refused attribute changes nothing.
     cudaKernelNodeAttrValue cluster = {};
@@ -174,7 +176,7 @@ static void nodes()
     cudaGraphExec_t none;
     SAME(cudaGraphInstantiate(&none, graph, 0), cudaErrorInvalidValue);
 
-    // A child graph that has become a cycle is refused, and the graph that can be launched stays as it was.
+    // A child graph takes the parameters of another one with the same edges. With other edges, the graph that can be launched stays as it was.
     cudaGraph_t parent, child, inside;
     cudaGraphNode_t node, tips[2];
     cudaGraphExec_t whole;
@@ -184,14 +186,30 @@ static void nodes()
     GOOD(cudaGraphAddKernelNode(&tips[1], child, &tips[0], 1, &adding));
     GOOD(cudaGraphAddChildGraphNode(&node, parent, NULL, 0, child));
     GOOD(cudaGraphInstantiate(&whole, parent, 0));
-    SAME(cudaGraphExecChildGraphNodeSetParams(whole, node, graph), cudaErrorInvalidValue);
+    GOOD(cudaMemset(x, 1, sizeof(int)));
+    GOOD(cudaDeviceSynchronize());
+    launch(whole); // 0x1010101 * 2 * 2
+    SAME(first(), 0x4040404);
+    adding.func = (void *)add;
+    GOOD(cudaGraphKernelNodeSetParams(tips[0], &adding));
+    GOOD(cudaGraphExecChildGraphNodeSetParams(whole, node, child));
+    launch(whole); // (0x4040404 + 2) * 2
+    SAME(first(), 0x808080c);
+    SAME(cudaGraphExecChildGraphNodeSetParams(whole, node, graph), cudaErrorGraphExecUpdateFailure);
     GOOD(cudaGraphChildGraphNodeGetGraph(node, &inside));
     many = 2;
     GOOD(cudaGraphGetNodes(inside, tips, &many));
-    GOOD(cudaGraphAddDependencies(inside, &tips[1], &tips[0], EDGE_DATA 1));
-    SAME(cudaGraphExecUpdate(whole, parent, &result), cudaErrorInvalidValue);
-    SAME(result.result, cudaGraphExecUpdateError);
+    GOOD(cudaGraphExecKernelNodeSetParams(whole, tips[1], &adding));
+    launch(whole); // 0x808080c + 2 + 2
+    SAME(first(), 0x8080810);
+    GOOD(cudaGraphExecUpdate(whole, parent, &result));
+    launch(whole); // 0x8080810 * 2 * 2
+    SAME(first(), 0x20202040);
+    GOOD(cudaGraphAddDependencies(inside, &tips[1], &tips[0], EDGE_DATA 1)); // a cycle
+    SAME(cudaGraphExecUpdate(whole, parent, &result), cudaErrorGraphExecUpdateFailure);
+    SAME(result.result, cudaGraphExecUpdateErrorTopologyChanged);
     launch(whole);
+    SAME(first(), (int)0x80808100);
     for (cudaGraph_t each : {child, parent})
         GOOD(cudaGraphDestroy(each));
     for (cudaGraphExec_t each : {ready, flagged, updated, whole})
@@ -233,30 +251,121 @@ static void events()
     GOOD(cudaEventDestroy(added));
 }
 
+static cudaStreamCaptureStatus status_of(cudaStream_t of)
+{
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
+    GOOD(cudaStreamIsCapturing(of, &status));
+    return status;
+}
+
+// A call that a capture forbids gives an error, and the capture is lost. The calls that use it fail from then on.
+#define LOST(call, wanted)                                                                         \
+    do {                                                                                           \
+        GOOD(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));                        \
+        GOOD(cudaEventRecord(event, stream));                                                      \
+        SAME(call, wanted);                                                                        \
+        SAME(status_of(stream), cudaStreamCaptureStatusInvalidated);                               \
+        SAME(cudaStreamWaitEvent(other, event, 0), cudaErrorInvalidValue);                         \
+        SAME(status_of(other), cudaStreamCaptureStatusNone);                                       \
+        SAME(cudaEventRecord(event, stream), cudaErrorStreamCaptureInvalidated);                   \
+        SAME(cudaStreamSynchronize(stream), cudaErrorStreamCaptureInvalidated);                    \
+        SAME(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);             \
+        SAME(graph == NULL, true);                                                                 \
+    } while (0)
+
+static void CUDART_CB done(cudaStream_t, cudaError_t, void *)
+{
+}
+
+// The same for a use of the default stream during the capture of a blocking stream.
+#define LOST_BY_DEFAULT(call)                                                                      \
+    do {                                                                                           \
+        GOOD(cudaStreamBeginCapture(blocking, cudaStreamCaptureModeRelaxed));                      \
+        SAME(call, cudaErrorStreamCaptureImplicit);                                                \
+        SAME(status_of(blocking), cudaStreamCaptureStatusInvalidated);                             \
+        SAME(cudaStreamEndCapture(blocking, &graph), cudaErrorStreamCaptureInvalidated);           \
+    } while (0)
+
+static void lost(cudaEvent_t event, cudaEvent_t outside)
+{
+    float ms;
+    int *more;
+    cudaStream_t blocking;
+    cudaGraph_t graph, empty;
+    cudaGraphExec_t ready;
+    cudaGraphInstantiateParams how = {};
+    GOOD(cudaGraphCreate(&empty, 0));
+    GOOD(cudaGraphInstantiate(&ready, empty, 0));
+    how.flags = cudaGraphInstantiateFlagUpload;
+    how.uploadStream = stream;
+    LOST(cudaEventQuery(event), cudaErrorCapturedEvent);
+    LOST(cudaEventSynchronize(event), cudaErrorCapturedEvent);
+    LOST(cudaEventElapsedTime(&ms, event, event), cudaErrorCapturedEvent);
+    LOST(cudaStreamQuery(stream), cudaErrorStreamCaptureUnsupported);
+    LOST(cudaStreamSynchronize(stream), cudaErrorStreamCaptureUnsupported);
+    LOST(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported);
+    LOST(cudaStreamAddCallback(stream, done, NULL, 0), cudaErrorStreamCaptureUnsupported);
+    LOST(cudaGraphLaunch(ready, stream), cudaErrorStreamCaptureUnsupported);
+    LOST(cudaGraphUpload(ready, stream), cudaErrorStreamCaptureUnsupported);
+    LOST(cudaGraphInstantiateWithParams(&ready, empty, &how), cudaErrorStreamCaptureUnsupported);
+    LOST(cudaStreamWaitEvent(0, event, 0), cudaErrorStreamCaptureImplicit);
+
+    GOOD(cudaStreamCreate(&blocking));
+    LOST_BY_DEFAULT(cudaEventRecord(outside, 0));
+    LOST_BY_DEFAULT(cudaStreamWaitEvent(0, outside, 0));
+    LOST_BY_DEFAULT(cudaStreamSynchronize(0));
+    LOST_BY_DEFAULT(cudaStreamAddCallback(0, done, NULL, 0));
+    LOST_BY_DEFAULT(cudaMallocAsync(&more, 64, 0));
+    LOST_BY_DEFAULT(cudaFreeAsync(x, 0));
+    LOST_BY_DEFAULT(cudaMemset(x, 0, 4));
+    LOST_BY_DEFAULT(cudaGraphLaunch(ready, 0));
+    LOST_BY_DEFAULT(cudaGraphUpload(ready, 0));
+    GOOD(cudaStreamDestroy(blocking));
+    GOOD(cudaGraphExecDestroy(ready));
+    GOOD(cudaGraphDestroy(empty));
+
+    // Another thread cannot end the capture.
+    cudaError_t ended = cudaSuccess;
+    GOOD(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    std::thread([&] {
+        ended = cudaStreamEndCapture(stream, &graph);
+        cudaGetLastError();
+    }).join();
+    SAME(ended, cudaErrorStreamCaptureWrongThread);
+    SAME(status_of(stream), cudaStreamCaptureStatusInvalidated);
+    SAME(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+}
+
 // What captures refuse, and how they end.
 static void captures()
 {
     cudaGraph_t graph = NULL, into;
-    cudaEvent_t event, outside;
+    cudaEvent_t event, outside, timed;
     cudaStreamCaptureStatus status;
     int *more;
     GOOD(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     GOOD(cudaEventCreateWithFlags(&outside, cudaEventDisableTiming));
+    GOOD(cudaEventCreate(&timed));
     SAME(cudaStreamBeginCapture(0, cudaStreamCaptureModeGlobal), cudaErrorStreamCaptureUnsupported);
-    SAME(cudaStreamEndCapture(stream, &graph), cudaErrorInvalidValue);
+    SAME(cudaStreamEndCapture(stream, &graph), cudaErrorIllegalState);
+    lost(timed, outside);
 
-    // The other stream is not joined.
+    // The other stream is not joined; then it cannot end the capture.
     GOOD(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-    SAME(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), cudaErrorInvalidValue);
+    SAME(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), cudaErrorIllegalState);
     GOOD(cudaEventRecord(event, stream));
-    SAME(cudaEventSynchronize(event), cudaErrorCapturedEvent);
     GOOD(cudaStreamWaitEvent(other, event, 0));
     add<<<1, N, 0, other>>>(x, 1);
-    SAME(cudaStreamEndCapture(other, &graph), cudaErrorStreamCaptureUnmatched);
     SAME(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureUnjoined);
     SAME(graph == NULL, true);
-    GOOD(cudaStreamIsCapturing(other, &status));
-    SAME(status, cudaStreamCaptureStatusNone);
+    SAME(status_of(other), cudaStreamCaptureStatusNone);
+    GOOD(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+    GOOD(cudaEventRecord(event, stream));
+    GOOD(cudaStreamWaitEvent(other, event, 0));
+    SAME(cudaStreamEndCapture(other, &graph), cudaErrorStreamCaptureUnmatched);
+    SAME(status_of(stream), cudaStreamCaptureStatusInvalidated);
+    SAME(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+    SAME(status_of(other), cudaStreamCaptureStatusNone);
 
     // Two captures cannot merge, and none waits for work outside of it.
     GOOD(cudaEventRecord(outside, other));
@@ -267,9 +376,10 @@ static void captures()
     GOOD(cudaStreamBeginCapture(other, cudaStreamCaptureModeRelaxed));
     GOOD(cudaEventRecord(event, other));
     SAME(cudaStreamWaitEvent(stream, event, 0), cudaErrorStreamCaptureMerge);
-    cudaStreamEndCapture(stream, &graph);
-    cudaStreamEndCapture(other, &graph);
-    GOOD(cudaGraphDestroy(graph));
+    for (cudaStream_t each : {stream, other}) {
+        SAME(status_of(each), cudaStreamCaptureStatusInvalidated);
+        SAME(cudaStreamEndCapture(each, &graph), cudaErrorStreamCaptureInvalidated);
+    }
 
     // An allocation during a global capture is refused, unless the thread exchanges its mode.
     cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
@@ -290,8 +400,7 @@ static void captures()
     GOOD(cudaStreamBeginCapture(third, cudaStreamCaptureModeGlobal));
     add<<<1, N, 0, third>>>(x, 1);
     SAME(cudaStreamIsCapturing(0, &status), cudaErrorStreamCaptureImplicit);
-    GOOD(cudaStreamIsCapturing(third, &status));
-    SAME(status, cudaStreamCaptureStatusActive);
+    SAME(status_of(third), cudaStreamCaptureStatusActive);
     GOOD(cudaStreamDestroy(third));
     GOOD(cudaStreamIsCapturing(0, &status));
     GOOD(cudaMalloc(&more, 64));
@@ -314,21 +423,22 @@ static void captures()
     SAME(status == cudaStreamCaptureStatusActive && graph == into && many == 1 && number > 0, true);
     cudaGraphNode_t last = tips[0], empty, unwanted;
     GOOD(cudaGraphAddEmptyNode(&unwanted, into, &last, 1));
-    GOOD(cudaStreamUpdateCaptureDependencies(stream, &unwanted, NULL, 1, cudaStreamAddCaptureDependencies));
-    GOOD(cudaGraphDestroyNode(unwanted));
+    SAME(cudaGraphDestroyNode(unwanted), cudaErrorIllegalState); // the graph is being captured into
+    SAME(cudaGraphDestroy(into), cudaErrorIllegalState);
     GOOD(cudaGraphAddEmptyNode(&empty, into, &last, 1));
     GOOD(cudaStreamUpdateCaptureDependencies(stream, &empty, NULL, 1, cudaStreamSetCaptureDependencies));
     multiply<<<1, N, 0, stream>>>(x, 7);
     GOOD(cudaStreamEndCapture(stream, &graph));
     SAME(graph == into, true);
+    GOOD(cudaGraphDestroyNode(unwanted));
     cudaGraphExec_t ready;
     GOOD(cudaGraphInstantiate(&ready, into, 0));
     launch(ready);
     SAME(first(), 21);
     GOOD(cudaGraphExecDestroy(ready));
     GOOD(cudaGraphDestroy(into));
-    GOOD(cudaEventDestroy(event));
-    GOOD(cudaEventDestroy(outside));
+    for (cudaEvent_t each : {event, outside, timed})
+        GOOD(cudaEventDestroy(each));
 }
 
 // The calls for nodes of any kind: a copy into x, and x += 3, later x += 4.

@@ -174,8 +174,8 @@ static void refused()
     cudaGraph_t body = p.conditional.phGraph_out[0];
     SAME(cudaGraphDestroy(body), cudaErrorInvalidValue);
     GOOD(cudaStreamBeginCaptureToGraph(stream, body, NULL, NULL, 0, cudaStreamCaptureModeRelaxed));
-    SAME(cudaGraphDestroy(graph), cudaErrorInvalidValue); // while the capture adds to its body
-    SAME(cudaGraphDestroyNode(node), cudaErrorInvalidValue);
+    SAME(cudaGraphDestroy(graph), cudaErrorIllegalState); // while the capture adds to its body
+    SAME(cudaGraphDestroyNode(node), cudaErrorIllegalState);
     GOOD(cudaStreamEndCapture(stream, NULL));
     SAME(cudaGraphNodeSetParams(node, &p), cudaErrorInvalidValue);
     SAME(cudaGraphClone(&clone, graph), cudaErrorNotSupported);

@@ -110,9 +110,8 @@ static void nodes()
     cudaGraphExecUpdateResultInfo result;
     GOOD(cudaGraphExecUpdate(ready, graph, &result));
     GOOD(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-    SAME(cudaGraphLaunch(ready, stream), cudaErrorNotSupported);
-    GOOD(cudaStreamEndCapture(stream, &clone));
-    GOOD(cudaGraphDestroy(clone));
+    SAME(cudaGraphLaunch(ready, stream), cudaErrorStreamCaptureUnsupported);
+    SAME(cudaStreamEndCapture(stream, &clone), cudaErrorStreamCaptureInvalidated);
     GOOD(cudaGraphExecDestroy(ready));
     GOOD(cudaGraphInstantiate(&second, graph, 0)); // the only one again
     GOOD(cudaGraphDestroy(graph));

@@ -163,7 +163,7 @@ static int forked_in_kernel()
     cudaMalloc(&x, sizeof(int));
     cudaMemset(x, 0, sizeof(int));
     *begun = 0;
-    add<<<1, 2048>>>(x, 1);
+    add<<<dim3(1, 70000), 1>>>(x, 1);
     std::thread launches([&] { stay<<<1, 1>>>(begun, x); });
     while (!*begun)
         ;

@@ -124,7 +124,7 @@ static void shapes()
     sum<<<1, 256, 64 * 1024>>>(x, out);
     GOOD(cudaGetLastError());
     sum<<<1, 2048>>>(x, out);
-    EXPECT(cudaGetLastError() == cudaErrorInvalidConfiguration);
+    EXPECT(cudaGetLastError() == (CUDART_VERSION < 13000 ? cudaErrorInvalidConfiguration : cudaErrorInvalidValue));
     float *f = (float *)x;
     reverse<64><<<1, 64>>>(f);
     GOOD(cudaDeviceSynchronize());

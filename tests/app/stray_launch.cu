@@ -1,4 +1,4 @@
-// Launches one thread, then a block that is too large, and never asks whether that succeeded.
+// Launches one thread, then a grid that is too large, and never asks whether that succeeded.
 __global__ void one(int *x)
 {
     *x = 1;
@@ -13,7 +13,7 @@ int main()
     cudaMemcpy(&y, x, sizeof(int), cudaMemcpyDeviceToHost);
     if (y != 1)
         return 3;
-    one<<<1, 2048>>>(x);
+    one<<<dim3(1, 70000), 1>>>(x);
     cudaFree(x);
     return 0;
 }

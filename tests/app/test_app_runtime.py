@@ -33,6 +33,10 @@ def main():
             program = build(folder, "runtime_api.cu", "-cudart", "shared", *options)
             done = call([program], env=there)
             expect(done.status == 0 and done.out.startswith("0 of ") and done.err == "", done)
+        for version in ("12", "13"):
+            program = build(folder, "programs/error_texts.cu", "-arch=sm_80", "-cudart", "none", "-Xlinker", library.replace("13", version), name="texts")
+            done = call([program, "clean"], env=there)
+            expect(done.status == 0 and done.err == "", done)
         bare = build(folder, "stray_launch.cu", "-cudart", "shared", "-gencode", "arch=compute_90,code=sm_90", name="bare")
         done = call([bare], env=there)
         expect(done.status == 3 and "error: no-ptx: " in done.err and "nvcc adds PTX with -arch=sm_90" in done.err, done)
@@ -57,7 +61,7 @@ def main():
             expect("at main+0x" in done.err, done)
         stray = build(folder, "stray_launch.cu", "-cudart", "shared", name="stray")
         done = call([stray], env=there)
-        expect(done.status == 0 and "error: api-error: a launch failed (invalid configuration argument)" in done.err, done)
+        expect(done.status == 0 and "error: api-error: a launch failed (invalid argument)" in done.err, done)
         expect("a launch was called at main+0x" in done.err, done)
 
 

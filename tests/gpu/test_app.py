@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The CUDA programs of tests/app give the same on the GPU here as on the simulator: what they print, and their status. It skips programs for newer GPUs.
+"""The CUDA programs of tests/app give the same on the GPU here as on the simulator: their standard output and status. It skips programs for newer GPUs.
 
     test_app.py TILEWRIGHT [-j N] [--without TEXT]
 
@@ -39,19 +39,20 @@ def capability():
 
 
 def outcome(program, argument, environment):
-    """Returns what a run prints and its status, or that it hangs. The memory that it takes of the host may differ."""
+    """Returns the status of a run with its standard output, or that it hangs; and its standard error, where the simulator alone prints findings. The
+    memory that the program takes of the host may differ."""
     try:
         done = subprocess.run([program, argument], env=environment, capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False)
     except subprocess.TimeoutExpired:
-        return f"no end after {PATIENCE} s"
-    return re.sub(r"\d+ KiB", "KiB", f"status {done.returncode}\n{done.stdout}{done.stderr}")
+        return f"no end after {PATIENCE} s", ""
+    return re.sub(r"\d+ KiB", "KiB", f"status {done.returncode}\n{done.stdout}"), done.stderr
 
 
 def compare(before, program, argument, differing):
-    on_host, here = (outcome(program, argument, environment) for environment in ({**os.environ, "LD_PRELOAD": before}, None))
+    (on_host, findings), (here, errors) = (outcome(program, argument, environment) for environment in ({**os.environ, "LD_PRELOAD": before}, None))
     if on_host != here or re.match("no end|status -", here):
         differing.append(program)
-        print(f"{os.path.basename(program)} {argument}: on the GPU: {here}\non the simulator: {on_host}", flush=True)
+        print(f"{os.path.basename(program)} {argument}: on the GPU: {here}{errors}\non the simulator: {on_host}{findings}", flush=True)
 
 
 def main():

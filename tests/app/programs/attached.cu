@@ -26,6 +26,11 @@ int main(int argc, char **argv)
         x[0][3] = 0;
     CHECK(cudaDeviceSynchronize());
     EXPECT(out[0] == 2016 && out[1024] == 2080);
+    cudaGraph_t graph; // the call cannot be captured
+    CHECK(cudaStreamBeginCapture(s[0], cudaStreamCaptureModeRelaxed));
+    EXPECT(cudaStreamAttachMemAsync(s[0], x[0], 0, cudaMemAttachSingle) == cudaErrorStreamCaptureUnsupported);
+    EXPECT(cudaStreamEndCapture(s[0], &graph) == cudaErrorStreamCaptureInvalidated);
+    cudaGetLastError();
     for (int i = 0; i < 2; i++) {
         CHECK(cudaFree(x[i]));
         CHECK(cudaStreamDestroy(s[i]));
