@@ -8,6 +8,7 @@
 #include "sim/sim_own.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 static struct {
@@ -145,6 +146,32 @@ static void add_number(struct arguments *a, const unsigned char *value, size_t b
     text_printf(a->out, "u%zu:%llu", 8 * bytes, (unsigned long long)number);
 }
 
+static bool is_float(const struct ptx_variable *v)
+{
+    return v->type == MOD_F32 || v->type == MOD_F64;
+}
+
+/* Adds a number with as many digits as give the same bits again. An infinity and a NaN are bytes,
+ * because a NaN written as a word loses its other bits. */
+static void add_float(struct arguments *a, uint16_t type, const unsigned char *value)
+{
+    float single;
+    double number;
+    size_t size = type == MOD_F32 ? sizeof single : sizeof number;
+    memcpy(&single, value, sizeof single);
+    if (type == MOD_F32)
+        number = (double)single;
+    else
+        memcpy(&number, value, sizeof number);
+    if (isfinite(number)) {
+        text_printf(a->out, "f%zu:%.*g", 8 * size, type == MOD_F32 ? 9 : 17, number);
+        return;
+    }
+    text_add(a->out, "bytes:");
+    for (size_t i = 0; i < size; i++)
+        text_printf(a->out, "%02x", value[i]);
+}
+
 /* Adds the fields of a struct: pointers, and integers for all else. */
 static void add_struct(struct arguments *a, const unsigned char *value, size_t size)
 {
@@ -170,7 +197,9 @@ static void add_argument(struct arguments *a, const struct ptx_variable *v,
     uint64_t address;
     const struct driver_memory *m = size == 8 ? pointed_to(value, &address) : NULL;
     text_add(a->out, " --arg '");
-    if (m)
+    if (is_float(v))
+        add_float(a, v->type, value);
+    else if (m)
         add_pointer(a, m, address);
     else if (size == 1 || size == 2 || size == 4 || size == 8)
         add_number(a, value, size);

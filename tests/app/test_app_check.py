@@ -36,7 +36,9 @@ def check_options(tool, folder):
     for program in (race, streams):
         let = run("--suppress", f"{folder}/known", "--", program, "broken")
         expect(let.status == 0 and let.err == "", let)
-    for line, status in (("stream-race stream_race.cu:8", 0), ("stream-race *.cu:15", 0), ("stream-race m*n", 0), ("stream-race stream_race.cu:9", 1),
+    printed = re.search(r"^(/.*/stream_race\.cu:8):9: note: ", run("--", streams, "broken").err, re.MULTILINE)
+    expect(printed, "the line of a kernel is not printed with its whole path")
+    for line, status in (("stream-race stream_race.cu:8", 0), (f"stream-race {printed.group(1)}", 0), ("stream-race twice", 0), ("stream-race thrice", 1), ("stream-race *.cu:15", 0), ("stream-race m*n", 0), ("stream-race stream_race.cu:9", 1),
                          ("stream-race mai", 1), ("host-race", 1)):
         with open(f"{folder}/one", "w") as f:
             f.write(line)
@@ -171,6 +173,17 @@ def check_trace(tool, folder):
         call([tool, "check", "--trace", where, "--", os.path.join(folder, name), "broken"])
         done = repeat()
         expect(done.status == 1 and said in done.err, done)
+    done = call([tool, "check", "--trace", where, "--", build(folder, "traced_values.cu", *ptx_alone())])
+    expect(done.status == 0, done)
+    with open(f"{where}/launches") as launches:
+        commands = launches.read()
+    for given in ("f32:0.333333343", "f64:0.10000000000000001", "bytes:000080ff", "bytes:4523c17f"):
+        expect(f" --arg '{given}'" in commands, commands)
+    done = repeat()
+    expect(done.status == 0 and done.err == "", f"{commands}{done}")
+    with open(f"{where}/launches", "w") as launches:
+        launches.write(commands.replace("bytes:4523c17f", "f32:nan"))
+    expect("error: trap: " in repeat().err, "another NaN is not found")
 
 
 def check_files(tool, folder):
