@@ -368,11 +368,12 @@ void driver_report_note(const char *kind, const char *message);
 int driver_unsupported(const char *message);
 struct sim_finding;
 /* driver_suppress.c: reads the file of findings to let pass; tells whether it names a finding of a
- * call at a place, or at a line of a kernel ("scale.cu:8:9"; NULL: none). */
+ * call at a place, or of a kernel ("scale") at a line ("scale.cu:8:9"); NULL: none. */
 void driver_read_suppressions(struct arena *a, const char *name);
 /* Reports the lines of the file that let no finding pass. */
 void driver_report_unused_suppressions(void);
-bool driver_is_suppressed(const char *kind, const struct driver_place *place, const char *line);
+bool driver_is_suppressed(const char *kind, const struct driver_place *place, const char *kernel,
+                          const char *line);
 /* Begins a line of JSON, adds to it, and writes it; the text goes to people. */
 void driver_finding_begin(struct text *out, const char *kind, bool fails, const char *message);
 void driver_finding_key(struct text *out, const char *key, const char *value);

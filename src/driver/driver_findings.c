@@ -106,7 +106,7 @@ bool driver_finding_is_new(const char *kind, const char *message, const struct d
     const char *const texts[] = {kind, message, place->text};
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     bool added;
-    if (driver_is_suppressed(kind, place, NULL))
+    if (driver_is_suppressed(kind, place, NULL, NULL))
         return false;
     for (int i = 0; i < 3; i++)
         for (const char *c = texts[i]; *c; c++)

@@ -78,11 +78,12 @@ struct race {
     const struct driver_overlap *overlap;
 };
 
-/* Returns true if the file of suppressions names a side of the race: its call, or its line. */
+/* Returns true if the file of suppressions names a side of the race: its call, kernel or line. */
 static bool is_let_pass(const char *kind, const struct driver_work *w,
                         const struct ptx_instruction *ins)
 {
-    return driver_is_suppressed(kind, place_of(w), line_text(w, ins));
+    return driver_is_suppressed(kind, place_of(w), w->kernel ? w->kernel->shown : NULL,
+                                line_text(w, ins));
 }
 
 /* Adds the way out of a race of two streams. */

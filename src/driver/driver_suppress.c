@@ -108,7 +108,8 @@ static void take_lines(struct arena *a, const char *file, char *text)
     }
 }
 
-bool driver_is_suppressed(const char *kind, const struct driver_place *place, const char *line)
+bool driver_is_suppressed(const char *kind, const struct driver_place *place, const char *kernel,
+                          const char *line)
 {
     struct arena *a = &driver.arena;
     const char *function = place->function, *end = strstr(function, "+0x"), *call = NULL;
@@ -120,6 +121,7 @@ bool driver_is_suppressed(const char *kind, const struct driver_place *place, co
         struct suppression *s = &suppressions.data[i];
         if (strcmp(s->kind, kind) == 0 &&
             (!s->place || sim_pattern_matches(s->place, function) ||
+             (kernel && sim_pattern_matches(s->place, kernel)) ||
              sim_place_matches(a, line, s->place) || sim_place_matches(a, call, s->place))) {
             s->used = true;
             return true;

@@ -322,11 +322,12 @@ bool sim_place_matches(struct arena *arena, const char *place, const char *patte
     if (!end)
         return false;
     const char *line = arena_string(arena, place, (size_t)(end - place));
-    for (const char *p = line; p; p = strchr(p, '/')) {
-        p += *p == '/';
+    const char *p = line;
+    do {
         if (sim_pattern_matches(pattern, p))
             return true;
-    }
+        p = strchr(p, '/');
+    } while (p++);
     return false;
 }
 
