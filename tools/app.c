@@ -18,8 +18,10 @@ extern char **environ;
 bool is_app(const struct options *given)
 {
     int first = given->after_dashes;
-    if (first != 0 || first >= given->word_count)
+    if (first != 0)
         return false;
+    if (given->word_count == 0)
+        return true; /* app_run asks for the program */
     const char *word = given->words[first];
     static const char *const files[] = {".tile", ".ptx"};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
@@ -57,6 +59,33 @@ static bool is_gpu(const char *word)
     return found;
 }
 
+/* Returns the GPU that --device names, or NULL. Programs always run on the simulator, so "sim" names
+ * none, and "sim:h100" is "h100". */
+static const char *gpu_asked(const struct options *given)
+{
+    const char *device = options_value(given, "device");
+    if (!device || strcmp(device, "sim") == 0)
+        return NULL;
+    return strncmp(device, "sim:", 4) == 0 ? device + 4 : device;
+}
+
+static const char *const report_files[] = {"sarif", "junit"};
+
+/* Refuses a file that cannot be written, before the program runs. */
+static bool can_write(const char *option, const char *path)
+{
+    if (!path)
+        return true;
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? need_text("%.*s/", (int)(slash - path), path) : need_text("./");
+    const char *target = access(path, F_OK) == 0 ? path : folder;
+    bool good = access(target, W_OK) == 0;
+    if (!good)
+        complain(NULL, "--%s %s: %s", option, path, strerror(errno));
+    free(folder);
+    return good;
+}
+
 /* Says which option, or command, programs have in place of one that they do not take. */
 static const char *in_place_of(const char *name)
 {
@@ -91,12 +120,15 @@ static bool options_suit(const struct command *self, const struct options *given
         }
     if (device_asked_read(&device, given) != STATUS_OK)
         return false;
-    if (device.text && !is_gpu(device.text)) {
+    if (gpu_asked(given) && !is_gpu(gpu_asked(given))) {
         device_refuse(&device, given,
                       "a GPU by name (h100), or the target of one (sm_90); `tilewright explain "
                       "--devices` lists them");
         return false;
     }
+    for (size_t i = 0; i < sizeof report_files / sizeof report_files[0]; i++)
+        if (!can_write(report_files[i], options_value(given, report_files[i])))
+            return false;
     if (suppress && access(suppress, R_OK) != 0) {
         complain(NULL, "--suppress %s: %s", suppress, strerror(errno));
         return false;
@@ -115,7 +147,8 @@ static bool write_settings(const char *folder, const struct options *given, bool
 {
     char *text = need_text("findings=%s/findings\nchecks=%d\n", folder, checks);
     for (int i = 0; i < LIBRARY_OPTIONS; i++) {
-        const char *value = options_value(given, app_options[i]);
+        bool is_device = strcmp(app_options[i], "device") == 0;
+        const char *value = is_device ? gpu_asked(given) : options_value(given, app_options[i]);
         if (value)
             append_text(&text, "%s=%s\n", app_options[i], value);
     }
@@ -233,6 +266,8 @@ static int run_in(const char *folder, const char *libraries, const struct option
                   bool checks)
 {
     struct app_report report = {.program = given->words[0],
+                                .arguments = given->words + 1,
+                                .argument_count = given->word_count - 1,
                                 .to_json = options_has(given, "json"),
                                 .strict = options_has(given, "strict"),
                                 .verbose = options_has(given, "verbose"),
@@ -250,7 +285,9 @@ static int run_in(const char *folder, const char *libraries, const struct option
         bool here =
             error == ENOENT && !strchr(arguments[0], '/') && access(arguments[0], X_OK) == 0;
         complain(NULL, "%s cannot be started: %s", arguments[0],
-                 here ? "write ./ before a program of this folder" : strerror(error));
+                 here                     ? "write ./ before a program of this folder"
+                 : arguments[0][0] == '-' ? "options of tilewright come before the --"
+                                          : strerror(error));
     } else {
         report.end = wait_for(child);
         char *lines = folder_read(folder, "findings", NULL);
@@ -295,6 +332,8 @@ static bool is_text(const struct command *self, const char *word)
 
 int app_run(const struct command *self, const struct options *given, bool checks)
 {
+    if (given->word_count == 0)
+        return usage_error(NULL, self, "which PROGRAM? It comes after --, with its arguments");
     if (is_text(self, given->words[0]) || !options_suit(self, given))
         return STATUS_USAGE;
     char *libraries = app_folder();

@@ -19,6 +19,8 @@ struct app_end {
 };
 struct app_report {
     const char *program;
+    const char *const *arguments; /* of the program */
+    int argument_count;
     bool to_json, strict, verbose;
     bool checks; /* otherwise kernels were counted */
     struct app_end end;

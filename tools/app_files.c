@@ -267,6 +267,24 @@ static void put_result(const struct finding *f, void *user)
     json_close(j, '}');
 }
 
+/* Returns the program and its arguments as a line of a shell. The caller frees. */
+static char *command_line(const struct app_report *r)
+{
+    char *line = shell_word(r->program);
+    for (int i = 0; i < r->argument_count; i++) {
+        char *word = shell_word(r->arguments[i]);
+        append_text(&line, " %s", word);
+        free(word);
+    }
+    return line;
+}
+
+/* Returns whether the libraries wrote a line: otherwise the program never opened them. */
+static bool was_checked(const char *lines)
+{
+    return lines && *lines;
+}
+
 bool app_write_sarif(const struct app_report *r, const char *lines, const char *path)
 {
     struct json j = {.out = stdout};
@@ -293,9 +311,11 @@ bool app_write_sarif(const struct app_report *r, const char *lines, const char *
     json_key(&j, "invocations");
     json_open(&j, '[');
     json_open(&j, '{');
-    json_put_text(&j, "commandLine", r->program);
+    char *command = command_line(r);
+    json_put_text(&j, "commandLine", command);
+    free(command);
     json_put_integer(&j, "exitCode", r->end.status);
-    json_put_bool(&j, "executionSuccessful", r->end.signal == 0);
+    json_put_bool(&j, "executionSuccessful", r->end.signal == 0 && was_checked(lines));
     json_close(&j, '}');
     json_close(&j, ']');
     json_key(&j, "results");
@@ -403,6 +423,11 @@ bool app_write_junit(const struct app_report *r, const char *lines, const char *
         free(status);
     }
     fputs("  </testcase>\n", c.out);
+    if (!was_checked(lines)) {
+        begin_case(&c, "opens the CUDA libraries", &(struct place){NULL, 0, 0});
+        fail_case(&c, "nothing was checked: it never opened the CUDA libraries", "");
+        fputs("  </testcase>\n", c.out);
+    }
     each(lines, add_case, &c);
     checked(fclose(c.out) == 0 ? text : NULL);
     char *whole =

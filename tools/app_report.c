@@ -65,6 +65,7 @@ struct totals {
     int on_two_threads; /* launches */
     int counted;        /* kernels */
     int broken;         /* lines that cannot be read, because the program died while it wrote */
+    bool in_ptx;        /* a finding is at a line of PTX */
     bool opened, ended; /* the libraries were loaded; the program came to its end */
 };
 
@@ -100,11 +101,20 @@ static bool count_line(const struct app_report *r, const struct line *l, struct 
     return fails || warns || r->verbose || r->to_json;
 }
 
-static void print_line(const struct line *l)
+static void print_line(const struct line *l, struct totals *t)
 {
     const char *text = json_member_text(l->value, "text");
     if (text)
         print_text(stderr, "%s", text);
+    t->in_ptx = t->in_ptx || (text && strstr(text, "module.ptx:"));
+}
+
+/* Says how a program that was built without lines gets them. */
+static void say_ptx(const struct totals *t)
+{
+    if (t->in_ptx)
+        print_text(stderr, "note: module.ptx is PTX that does not name the lines of its source: "
+                           "`nvcc -lineinfo` adds them; --trace FOLDER writes the PTX\n");
 }
 
 static int status_of(const struct app_report *r, const struct totals *t)
@@ -198,9 +208,10 @@ int app_print(const struct app_report *r, const char *lines)
         return print_json(r, lines);
     while (next_line(&lines, &l)) {
         if (count_line(r, &l, &t))
-            print_line(&l);
+            print_line(&l, &t);
         json_free(l.value);
     }
+    say_ptx(&t);
     say_end(r, &t);
     return status_of(r, &t);
 }

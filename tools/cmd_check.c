@@ -466,7 +466,7 @@ static const struct option_spec check_options[] = {
      .value = "DEVICE",
      .help = "PTX, CUDA: sim (default), or sm_90, sim:h100: what CUDA C is compiled for (else\n"
              "sm_80); a .tile file is simulated for sm_80 and sm_90,\n"
-             "or for the GPU that its kernel's head names"},
+             "or for the GPU that its kernel's head names; a program sees this GPU (else sm_90)"},
     OPTIONS_COMPILER,
     {.name = "seeds",
      .values = 1,

@@ -208,7 +208,8 @@ static void explain(struct compilation *x, const char *said)
     else if (strstr(said, "Unsupported CUDA gpu architecture") ||
              strstr(said, "unsupported CUDA gpu architecture"))
         complain_more(x->complaints,
-                      "this compiler knows no such target; sm_80 is one that all know");
+                      "this compiler knows no such target; all know sm_80: --device sm_80, or for "
+                      "explain --device h200:sm_80");
 }
 
 /* Returns whether the compiler's message is about the program, and not, for example, about an

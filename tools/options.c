@@ -44,7 +44,9 @@ static char *who_takes(const char *name)
     return text;
 }
 
-static void unknown_option(const struct command *c, const char *word, size_t length)
+/* Says an unknown option. After the name of a program (NULL: none) it may be one of the program. */
+static void unknown_option(const struct command *c, const char *word, size_t length,
+                           const char *program)
 {
     const char *names[64] = {0};
     int count = 0;
@@ -57,7 +59,11 @@ static void unknown_option(const struct command *c, const char *word, size_t len
     char *others = who_takes(bare);
     bool of_compiler =
         word[1] != '-' && strchr("DUOWf", word[1]) && spec_by_name(c->options, "compiler-arg", 12);
-    if (of_compiler)
+    if (program)
+        usage_error(NULL, c,
+                    "unknown option %s; `tilewright %s -- %s%s %s` gives it to the program", name,
+                    c->name, strchr(program, '/') ? "" : "./", program, word);
+    else if (of_compiler)
         usage_error(NULL, c, "unknown option %s; for the compiler of CUDA C: --compiler-arg=%s%s",
                     name, word, word[2] ? "" : "…");
     else if (others)
@@ -68,6 +74,18 @@ static void unknown_option(const struct command *c, const char *word, size_t len
         usage_error(NULL, c, "unknown option %s", name);
     free(others);
     free(name);
+}
+
+/* Returns whether the word names a program of machine code that the command runs after --. */
+static bool is_for_dashes(const struct command *c, const char *word)
+{
+    char start[4] = "";
+    FILE *file = spec_by_name(c->options, "launch", strlen("launch")) ? fopen(word, "rb") : NULL;
+    bool found = file && fread(start, 1, sizeof start, file) == sizeof start &&
+                 memcmp(start, "\177ELF", sizeof start) == 0;
+    if (file)
+        fclose(file);
+    return found;
 }
 
 static char *given_folders;
@@ -90,7 +108,8 @@ static int take_option(struct options *o, const struct command *c, int argc, cha
     else if (length == 2 || word[1] == 'I')
         spec = spec_by_letter(c->options, word[1]);
     if (!spec) {
-        unknown_option(c, word, length);
+        const char *last = o->word_count ? o->words[o->word_count - 1] : NULL;
+        unknown_option(c, word, length, last && is_for_dashes(c, last) ? last : NULL);
         return -1;
     }
     if (spec->now)
@@ -111,7 +130,7 @@ static int take_option(struct options *o, const struct command *c, int argc, cha
         use->values[taken++] = is_long ? equals + 1 : word + 2 + (word[2] == '=');
     }
     for (; taken < spec->values; taken++) {
-        if (i >= argc) {
+        if (i >= argc || strcmp(argv[i], "--") == 0) {
             usage_error(NULL, c, "option --%s needs %s", spec->name, spec->value);
             return -1;
         }

@@ -247,8 +247,56 @@ static void add_grid_note(struct text *text, const struct sim_finding *f,
                        "orders them\n");
 }
 
+static bool is_race(const struct sim_finding *f)
+{
+    return f->kind == SIM_FOUND_RACE || f->kind == SIM_FOUND_ASYNC_RACE ||
+           f->kind == SIM_FOUND_SCOPE;
+}
+
+static const char *line_of(const struct sim_report *r, const struct sim_finding_access *x)
+{
+    return sim_place_text(r, x->at.ins, x->at.where);
+}
+
+/* Returns the name of the memory that an access reaches, or "". */
+static const char *memory_of(const struct sim_report *r, const struct sim_finding_access *x)
+{
+    const char *name = x->memory ? sim_report_memory_name(r, x->space, x->address) : NULL;
+    return name ? name : "";
+}
+
+/* Returns true if a side of the race is at the line of the finding, on the same memory. */
+static bool has_line(const struct sim_report *r, const struct sim_finding *race,
+                     const struct sim_finding *f)
+{
+    const struct sim_finding_access *x = &f->access[0];
+    for (int i = 0; i < race->access_count && f->access_count; i++)
+        if (strcmp(memory_of(r, &race->access[i]), memory_of(r, x)) == 0 &&
+            strcmp(line_of(r, &race->access[i]), line_of(r, x)) == 0)
+            return true;
+    return false;
+}
+
+/* Adds the race that the finding comes of: a read at its line of what it leaves unwritten; or may come of:
+ * an address or a condition computed from a value that was read too early. */
+static void add_cause(struct text *text, const struct sim_report *r, const struct sim_finding *f,
+                      const struct sim_finding *races)
+{
+    bool unwritten = f->kind == SIM_FOUND_UNINITIALISED;
+    bool may = f->kind == SIM_FOUND_OUTSIDE || f->kind == SIM_FOUND_MISALIGNED ||
+               f->kind == SIM_FOUND_READ_ONLY || f->kind == SIM_FOUND_TRAP ||
+               f->kind == SIM_FOUND_DEADLOCK || f->kind == SIM_FOUND_ENDLESS;
+    const struct sim_finding *race = races;
+    while (race && (!is_race(race) || (unwritten && !has_line(r, race, f))))
+        race = race->next;
+    if (race && (unwritten || may))
+        text_printf(text, "    note: this %s of the race at %s\n", unwritten ? "comes" : "may come",
+                    line_of(r, &race->access[0]));
+}
+
+/* Reports a finding; *races: the first of its launch. */
 static void report_one(const struct sim_report *r, const struct sim_finding *f,
-                       const struct driver_launched *l)
+                       const struct sim_finding *races, const struct driver_launched *l)
 {
     const struct diagnostic *d = sim_finding_diagnostic(r, f);
     struct text json, text;
@@ -260,17 +308,12 @@ static void report_one(const struct sim_report *r, const struct sim_finding *f,
     if (!sim_report_fails(r, f->kind))
         text_add(&json, ", \"warns\": true");
     add_grid_note(&text, f, l);
+    add_cause(&text, r, f, races);
     add_launch(&json, &text, l);
     add_memory_notes(&text, f);
     text_add(&json, ", \"finding\": ");
     sim_finding_json(&json, r, f);
     driver_finding_end(&json, &text);
-}
-
-static bool is_race(const struct sim_finding *f)
-{
-    return f->kind == SIM_FOUND_RACE || f->kind == SIM_FOUND_ASYNC_RACE ||
-           f->kind == SIM_FOUND_SCOPE;
 }
 
 /* Races come first: other findings may follow from them. */
@@ -280,10 +323,10 @@ void driver_report_launch(const struct sim_report *report, const struct sim_find
     const struct sim_finding *first = after ? after->next : report->first;
     for (const struct sim_finding *f = first; f; f = f->next)
         if (is_race(f))
-            report_one(report, f, l);
+            report_one(report, f, first, l);
     for (const struct sim_finding *f = first; f; f = f->next)
         if (!is_race(f))
-            report_one(report, f, l);
+            report_one(report, f, first, l);
 }
 
 void driver_report_end(const char *kind, const char *message, const struct driver_launched *l)

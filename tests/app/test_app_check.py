@@ -58,6 +58,14 @@ def check_options(tool, folder):
     expect(unknown.status == 1 and f"{folder}/unknown:4: no finding is called 'nosuch'; of calls there are stream-race, " in unknown.err, unknown)
     expect("; of launches race, " in unknown.err and unknown.err.count("error: ") == 2, unknown)
     expect(f"{folder}/unknown:5: after 'leak', a place or the end of the line: 'too' is more" in unknown.err, unknown)
+    for given in (["--"], ["--limit", "--", streams], [streams, "--quick"], ["--", "--json", streams], ["--device", "sim:nosuch", "--", streams]):
+        wrong = run(*given)
+        said = {1: "which PROGRAM? It comes after --", 2: f"unknown option --quick; `tilewright check -- {streams} --quick` gives it to the program",
+                3: "option --limit needs N" if given[0] == "--limit" else "--json cannot be started: options of tilewright come before the --",
+                4: "--device sim:nosuch: a GPU by name"}[len(given)]
+        expect(wrong.status == 2 and said in wrong.err, wrong)
+    for device in ("sim", "sim:sm_80", "sim:h100"):
+        expect(run("--strict", "--device", device, "--", streams, "clean").status == 0, device)
     verbose = run("--verbose", "--", streams, "clean")
     expect(verbose.status == 0 and "stream_race: ok (2 launches)" in verbose.err, verbose)
     for threads, said in (("1", "ok (2 launches)"), ("2", "ok (2 launches; a second thread looked for races in 2)")):
@@ -101,6 +109,23 @@ def check_notes(tool, folder):
     equal = call([tool, "check", "--", os.path.join(folder, "stages_ahead"), "broken"])
     expect("note: the bytes end up as block (0,0,0) thread (0,0,0) or as block (0,0,0) thread (0,0,0) left them" in equal.err, equal)
     expect(clean.status == 0 and "leak" not in clean.err and "api-error" not in clean.err, clean)
+
+
+def check_causes(tool, folder):
+    """A read of what a race leaves unwritten names the race; the same read without the race does not. PTX without lines says how to get them."""
+    program = build(folder, "unwritten.cu", *ptx_alone())
+    note, found = "note: this comes of the race at ", "error: uninitialised: element "
+    raced = call([tool, "check", "--", program, "race"])
+    places = re.findall(r"(\S+): error: race: |note: this comes of the race at (\S+)\n", raced.err)
+    expect(raced.err.count(found) == 1 and len(places) == 2 and places[0][0] == places[1][1], raced)
+    for what in ("alone", "elsewhere"):
+        other = call([tool, "check", "--", program, what])
+        expect(found in other.err and note not in other.err, other)
+    expect("error: race: " in other.err, other)
+    plain = call([nvcc(), "-o", f"{folder}/no_lines", *ptx_alone(), os.path.join(HERE, "unwritten.cu")])
+    expect(plain.status == 0, plain)
+    without, way_out = call([tool, "check", "--", f"{folder}/no_lines", "race"]), "`nvcc -lineinfo` adds them"
+    expect("module.ptx:" in without.err and without.err.count(way_out) == 1 and way_out not in raced.err, without)
 
 
 def check_errors(tool, folder):
@@ -223,8 +248,15 @@ def check_files(tool, folder):
     suite = xml.etree.ElementTree.parse(junit).getroot()
     expect(len(suite) == 1 and suite.get("failures") == "0", suite.attrib)
     for option in ("--sarif", "--junit"):
-        done = call([tool, "check", option, f"{folder}/none/file", "--", os.path.join(folder, "missing_barrier"), "clean"])
+        done = call([tool, "check", option, f"{folder}/none/file", "--", os.path.join(folder, "missing_barrier"), "broken"])
         expect(done.status == 2 and f"{option} {folder}/none/file: No such file or directory" in done.err, done)
+        expect("error: race" not in done.err, "the program ran before its report was refused")
+    call([tool, "check", "--sarif", sarif, "--junit", junit, "--", "true", "one", "and two"])  # a program without CUDA
+    with open(sarif) as f:
+        began = json.load(f)["runs"][0]["invocations"][0]
+    expect(began["commandLine"] == "true one 'and two'" and not began["executionSuccessful"], began)
+    suite = xml.etree.ElementTree.parse(junit).getroot()
+    expect(suite.get("failures") == "1" and "nothing was checked" in suite[1].find("failure").get("message"), suite.attrib)
 
 
 def check_cmake(tool, folder):
@@ -360,6 +392,7 @@ def main():
                 done.result()
         check_options(tool, folder)
         check_notes(tool, folder)
+        check_causes(tool, folder)
         check_errors(tool, folder)
         check_counts(tool, folder)
         check_bytes(tool, folder)
