@@ -41,8 +41,12 @@ def _argument(value, folder, number):
 
 
 def check(ptx, grid=1, block=1, args=(), kernel=None, shared=0, options=(), program="tilewright"):
-    """Checks one launch of a kernel in PTX (text or bytes). Raises AssertionError with the findings, ValueError if the launch is wrong, or RuntimeError if
+    """Checks one launch of a kernel in PTX: its text, its bytes, or the path of a file (a pathlib.Path). `options` are further options of
+    `tilewright check`. Raises AssertionError with the findings, ValueError if the launch is wrong, or RuntimeError if
     there is no such program."""
+    if isinstance(ptx, os.PathLike):
+        with open(ptx, "rb") as f:
+            ptx = f.read()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "module.ptx")
         with open(path, "wb") as f:

@@ -2,6 +2,7 @@
 """The plug-in of pytest: a test with a clean launch passes, one with a race fails with the finding, a wrong launch is an error that names the way out."""
 import importlib.util
 import os
+import pathlib
 import sys
 import tempfile
 import types
@@ -55,12 +56,14 @@ def test_fixture(tool):
     with open(f"{ROOT}/tests/cli/cuda/launches.ptx") as f:
         ptx = f.read()
 
-    def checked(text=ptx, args=(), kernel="shift"):
-        tilewright_pytest.check(text, kernel=kernel, grid=(2, 1), block=32, args=args, program=tool)
+    def checked(text=ptx, args=(), kernel="shift", options=()):
+        tilewright_pytest.check(text, kernel=kernel, grid=(2, 1), block=32, args=args, program=tool, options=options)
 
     checked(args=[numpy.arange(64, dtype="int32"), "i32[64]:none", "i32:64"])
     checked(ptx.encode(), args=["i32[64]:iota", "i32[64]:none", "i32:64"])
     checked(args=["i32[64]:iota", "i32[64]:none", numpy.int32(64)])
+    checked(pathlib.Path(f"{ROOT}/tests/cli/cuda/launches.ptx"), args=["i32[64]:iota", "i32[64]:none", "i32:64"], options=["--strict", "--seeds", "2"])
+    refused(FileNotFoundError, "none.ptx", lambda: checked(pathlib.Path("/none.ptx")))
     refused(AssertionError, "error: out-of-bounds: ", lambda: checked(args=["i32[64]:iota", "i32[64]:none", numpy.int32(65)]))
     refused(RuntimeError, "put its folder on PATH, or name it by --tilewright", lambda: tilewright_pytest.check(ptx, program="/none/tilewright"))
     refused(AssertionError, "error: race: read and write of element", lambda: checked(args=["i32[64]:iota", "=0", "i32:64"]))
