@@ -48,7 +48,10 @@ class Line:
     def arguments(self, dtype=None):
         """Options of `tilewright bench --device cuda`, without the sizes. dtype: one of the line's types."""
         chosen = {"-": [], "best": ["--best"], "tuned": ["--tuned", "--store", STORE]}.get(self.values, ["--tune", self.values])
-        return [*self.files, "--type", dtype or self.type, *chosen]
+        if self.values.startswith("set:"):
+            chosen = ["--set", self.values[4:]]
+        types = [x for each in (dtype or self.type).split("+") for x in ("--type", each)]
+        return [*self.files, *types, *chosen]
 
     def suites(self):
         """Files of the line's suites."""

@@ -7,6 +7,8 @@ import shutil
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bench"))
+from gpu import Line  # noqa: E402
 from tile_runner import call, expect, fail
 
 TABLE = """# part kernel type sizes values
@@ -95,19 +97,19 @@ def check_load(tool):
 def check_table(tool):
     """The shipped table: every kernel exists and accepts its sizes and values."""
     with open("bench/configurations.txt") as table:
-        lines = [text.split() for text in table if text.split() and not text.startswith("#")]
-    for part, kernel, dtype, sizes, values in lines:
-        expect(kernel == "-" or glob.glob(kernel), f"there is no {kernel}")
-        if part == "suite":
-            check_family(tool, kernel, dtype, sizes)
-        if "x" not in sizes or part in ("nvcc", "triton", "ladder", "threads"): # suites, patterns
+        lines = [Line(text) for text in table if text.split() and not text.startswith("#")]
+    for line in lines:
+        expect(line.pattern == "-" or line.files, f"there is no {line.pattern}")
+        if line.part == "suite":
+            check_family(tool, line.pattern, line.type, line.sizes)
+        if line.is_suite or line.sizes == "-" or line.part in ("nvcc", "triton", "ladder", "threads"):  # suites, patterns
             continue
-        tune = [] if values in ("-", "tuned") else ["--tune", values]
-        m, n, k = sizes.split("x")
-        result = call([tool, "bench", "--device", "cuda", "--load", "--json", kernel, "--type", dtype, "-m", m, "-n", n, "-k", k, *tune])
-        expect(result.status == 0, (part, kernel, values, str(result)))
-        row, = json.loads(result.out)["rows"]
-        expect(row["result"] == "not checked", row)
+        chosen = line.arguments() if line.values != "tuned" else [*line.files, "--type", line.type]
+        environment = {**os.environ, "FAKE_CUDA_SM": "90"} if line.part == "hopper" else None
+        result = call([tool, "bench", "--device", "cuda", "--load", "--json", *chosen, *line.size_arguments()], env=environment)
+        expect(result.status == 0, (line.part, line.pattern, line.values, str(result)))
+        rows = json.loads(result.out)["rows"]
+        expect(len(rows) == len(line.files) and all(row["result"] == "not checked" for row in rows), rows)
 
 
 def check_family(tool, family, dtype, suite):
