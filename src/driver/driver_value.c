@@ -14,37 +14,28 @@ enum kind { WAIT_32 = 1, WRITE_32 = 2, FLUSH = 3, WAIT_64 = 4, WRITE_64 = 5, BAR
 enum { WAIT_AT_LEAST, WAIT_EQUAL, WAIT_AND, WAIT_NOR, WAIT_KINDS = 3, WAIT_FLUSH = 1 << 30 };
 enum { WRITE_NO_BARRIER = 1 }; /* CUstreamWriteValue_flags */
 
-/* What was done before the last value that a stream wrote at an address. */
-struct written {
-    struct written *next;
-    uint64_t address;
-    struct driver_clock before;
-};
-static struct written *all;
+static struct number_map
+    notes; /* by address: struct driver_clock, what was done before its value */
 
-static struct written *written_at(uint64_t address)
+static struct driver_clock *written_at(uint64_t address)
 {
-    struct written *w = all;
-    while (w && w->address != address)
-        w = w->next;
-    return w;
+    const struct number_entry *found = number_map_find(&notes, address);
+    return found ? (struct driver_clock *)(uintptr_t)found->value : NULL;
 }
 
-/* Notes what comes before a value. Without memory, or without the write's barrier, that is nothing. */
+/* Notes what comes before a value. Without the write's barrier, that is nothing. */
 static void note(uint64_t address, const struct driver_clock *before)
 {
-    struct written *w = written_at(address);
-    if (!w && before)
-        w = calloc(1, sizeof *w);
-    if (!w)
-        return;
-    if (!w->address) {
-        *w = (struct written){.next = all, .address = address};
-        all = w;
+    struct driver_clock *clock = written_at(address);
+    bool added;
+    if (!clock && before) {
+        clock = arena_new(&driver.arena, struct driver_clock);
+        number_map_entry(&driver.arena, &notes, address, &added)->value = (uintptr_t)clock;
     }
-    w->before.count = 0;
     if (before)
-        driver_clock_copy(&w->before, before);
+        driver_clock_copy(clock, before);
+    else if (clock)
+        clock->count = 0;
 }
 
 static uint64_t read_value(const void *host, int bytes)
@@ -91,7 +82,8 @@ static int write_value(void *user)
         sim_wrote(driver_machine(), o->address, (size_t)o->bytes);
     }
     driver_work_end(w);
-    note(o->address, o->flags & WRITE_NO_BARRIER ? NULL : &o->stream->clock);
+    if (host)
+        note(o->address, o->flags & WRITE_NO_BARRIER ? NULL : &o->stream->clock);
     driver_clock += 1;
     return host ? DRIVER_SUCCESS : DRIVER_ILLEGAL_ADDRESS;
 }
@@ -99,9 +91,9 @@ static int write_value(void *user)
 /* Orders the stream after the work that may have written the value. */
 static void follow(const struct operation *o)
 {
-    const struct written *before = written_at(o->address);
+    const struct driver_clock *before = written_at(o->address);
     if (before)
-        driver_order_wait(o->stream, &before->before);
+        driver_order_wait(o->stream, before);
     for (int i = 0; i < driver_order_slots(); i++)
         for (const struct driver_work *w = driver_work_live(i); w; w = w->next) {
             const struct driver_stream *s = driver_order_stream_at(i);

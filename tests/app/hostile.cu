@@ -383,6 +383,13 @@ int main(int argc, char **argv)
         printf("%d\n", cudaMemcpy3D(&p));
         return 0;
     }
+    if (strcmp(what, "nowhere") == 0) {
+        cudaFree(0);
+        for (int i = 0; i < 3; i++)
+            printf("%d ", cuStreamWriteValue32(NULL, 0, i, 0));
+        printf("%d\n", cuStreamWaitValue32(NULL, 0, 1, CU_STREAM_WAIT_VALUE_EQ));
+        return 0;
+    }
     if (strcmp(what, "freed") == 0) {
         cudaMallocHost(&x, 64);
         cudaFreeHost(x);

@@ -357,6 +357,8 @@ def check_hostile(tool, folder):
     for kind in ("not-device-memory", "not-host-memory", "invalid-free", "out-of-bounds"):
         expect(f"error: {kind}: " in done.err, done)
     expect(run("huge", 0).out == "2 2\n", "huge allocations")
+    done = run("nowhere", 1)
+    expect(done.out == "700 700 700 700\n" and "error: not-device-memory: a stream writes a value to 0x0" in done.err, done)
     expect(run("wide", 1).out == "1 1 1 1 1 1 1\n", "boxes with more bytes than there are addresses")
     done = run("endless", 1, "--step-limit", "10000")
     expect("cudaErrorLaunchTimeout" in done.out and "error: endless: " in done.err, done)
