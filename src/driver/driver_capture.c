@@ -26,11 +26,13 @@ static _Thread_local enum mode thread_mode = MODE_GLOBAL;
 
 /* --- what is not allowed during captures --- */
 
-/* Returns true if the capture forbids this thread what might wait for captured work. */
+/* Returns true if the capture forbids this thread what might wait for captured work (CUDA Driver API,
+ * cuThreadExchangeStreamCaptureMode). */
 static bool forbids_waiting(const struct driver_capture *c)
 {
+    bool all_global = thread_mode == MODE_GLOBAL && c->mode == MODE_GLOBAL;
     return thread_mode != MODE_RELAXED && c->mode != MODE_RELAXED &&
-           (c->mode == MODE_GLOBAL || pthread_equal(c->thread, pthread_self()));
+           (all_global || pthread_equal(c->thread, pthread_self()));
 }
 
 /* Work in the default stream would wait for the blocking streams. */

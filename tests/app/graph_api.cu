@@ -336,6 +336,34 @@ static void lost(cudaEvent_t event, cudaEvent_t outside)
     SAME(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
 }
 
+// What another thread's allocation gives during a capture of this thread; modes: of the capture, and of that thread.
+static cudaError_t allocate_beside(cudaStreamCaptureMode mode, cudaStreamCaptureMode of_thread)
+{
+    cudaError_t result = cudaSuccess;
+    cudaGraph_t graph;
+    GOOD(cudaStreamBeginCapture(stream, mode));
+    std::thread([&] {
+        int *more;
+        cudaThreadExchangeStreamCaptureMode(&of_thread);
+        result = cudaMalloc(&more, 64);
+        if (result == cudaSuccess)
+            result = cudaFree(more);
+        cudaGetLastError();
+    }).join();
+    SAME(cudaStreamEndCapture(stream, &graph), result == cudaSuccess ? cudaSuccess : cudaErrorStreamCaptureInvalidated);
+    if (graph)
+        GOOD(cudaGraphDestroy(graph));
+    return result;
+}
+
+static void threads()
+{
+    const cudaStreamCaptureMode global = cudaStreamCaptureModeGlobal, own = cudaStreamCaptureModeThreadLocal, relaxed = cudaStreamCaptureModeRelaxed;
+    for (cudaStreamCaptureMode mode : {global, own, relaxed})
+        for (cudaStreamCaptureMode of_thread : {global, own, relaxed})
+            SAME(allocate_beside(mode, of_thread), mode == global && of_thread == global ? cudaErrorStreamCaptureUnsupported : cudaSuccess);
+}
+
 // What captures refuse, and how they end.
 static void captures()
 {
@@ -531,6 +559,7 @@ int main()
     nodes();
     events();
     captures();
+    threads();
     any();
     planes();
     occupancy();
