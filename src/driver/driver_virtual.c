@@ -1,6 +1,8 @@
 /* Addresses and memory apart (CUDA Driver API, "Virtual Memory Management"): a program reserves
  * addresses, makes memory, maps the memory at the addresses, and gives the device access. Memory is a
- * file without a name, and mapping is that of the host, so memory at two addresses has one value. */
+ * file without a name if it has a handle for other processes; all other memory is in one such file,
+ * because a process has few file descriptors. Mapping is that of the host, so memory at two addresses
+ * has one value. */
 #include "driver/driver_order.h"
 
 #include <fcntl.h>
@@ -19,8 +21,9 @@ struct physical {
     struct physical *next; /* in the order of their making, newest first */
     struct driver_allocation_properties properties;
     size_t bytes;
-    int file;
-    int number; /* "physical memory 1" */
+    int file;      /* its own; -1: it is in the file of all */
+    uint64_t from; /* where it begins in the file */
+    int number;    /* "physical memory 1" */
     int handles, places;
     bool had_values; /* it was mapped before, or another process has it */
     const char *call;
@@ -28,6 +31,10 @@ struct physical {
 };
 static struct physical *all;
 static int made;
+static struct {
+    int file; /* 0: not made so far */
+    uint64_t end;
+} common;
 
 /* Memory at a place of a reservation. */
 struct mapping {
@@ -39,6 +46,7 @@ struct driver_reserved {
     struct sim_pages pages;
     uint8_t *host;
     struct mapping *mappings;
+    struct mapping **at; /* by page; NULL: no memory is mapped there */
 };
 
 static bool is_whole(uint64_t bytes)
@@ -120,14 +128,16 @@ int cuMemAddressReserve(uint64_t *address, size_t bytes, size_t alignment, uint6
     if (bytes >= SIM_MOST_BYTES || alignment > SIM_MOST_BYTES)
         return driver_unsupported("reservations of 64 GiB or more are not supported; reserve the "
                                   "addresses in several parts");
-    struct driver_reserved *r = calloc(1, sizeof *r + bytes / SIM_PAGE_BYTES);
+    const size_t pages = bytes / SIM_PAGE_BYTES;
+    struct driver_reserved *r = calloc(1, sizeof *r + pages * (sizeof *r->at + 1));
     void *host = r ? map_nothing(NULL, bytes) : MAP_FAILED;
     if (host == MAP_FAILED) {
         free(r);
         return DRIVER_OUT_OF_MEMORY;
     }
     r->host = host;
-    r->pages.access = (uint8_t *)(r + 1);
+    r->at = (struct mapping **)(r + 1);
+    r->pages.access = (uint8_t *)(r->at + pages);
     int result = driver_memory_make_reserved(r, &r->pages, bytes, host, &m);
     if (result != DRIVER_SUCCESS) {
         munmap(host, bytes);
@@ -183,33 +193,42 @@ int cuMemGetAllocationGranularity(size_t *bytes, const struct driver_allocation_
     return check_properties(p);
 }
 
-/* Returns a new piece of memory in a file, which it owns; NULL: no memory. */
-static struct physical *new_physical(int file, size_t bytes)
+/* Returns a new piece of memory, which owns its file; NULL: no memory. */
+static struct physical *new_physical(int file, uint64_t from, size_t bytes)
 {
-    struct physical *p = file >= 0 ? driver_new(DRIVER_PHYSICAL, sizeof *p) : NULL;
+    struct physical *p = driver_new(DRIVER_PHYSICAL, sizeof *p);
     if (!p)
         return NULL;
     *p = (struct physical){
-        .next = all, .bytes = bytes, .file = file, .number = ++made, .handles = 1};
+        .next = all, .bytes = bytes, .file = file, .from = from, .number = ++made, .handles = 1};
     p->call = driver_call_name();
     driver_site_here(&p->made);
     return all = p;
 }
 
-static int create(const struct driver_allocation_properties *properties, size_t bytes,
-                  uint64_t *handle)
+/* Makes memory in a file of its own. */
+static struct physical *create_alone(size_t bytes)
 {
     int file = driver_file_make(bytes);
-    struct physical *p = new_physical(file, bytes);
-    if (!p) {
-        if (file >= 0)
-            close(file);
-        driver_memory_count(-(int64_t)bytes);
-        return DRIVER_OUT_OF_MEMORY;
+    struct physical *p = file >= 0 ? new_physical(file, 0, bytes) : NULL;
+    if (!p && file >= 0)
+        close(file);
+    return p;
+}
+
+/* Makes memory at the end of the file of all; the places of freed memory are not used again. */
+static struct physical *create_in_common(size_t bytes)
+{
+    if (!common.file) {
+        int file = memfd_create("tilewright", MFD_CLOEXEC);
+        common.file = file > 0 ? file : 0;
     }
-    p->properties = *properties;
-    *handle = (uintptr_t)p;
-    return DRIVER_SUCCESS;
+    if (!common.file || bytes > INT64_MAX - common.end ||
+        ftruncate(common.file, (off_t)(common.end + bytes)) != 0)
+        return NULL;
+    struct physical *p = new_physical(-1, common.end, bytes);
+    common.end += p ? bytes : 0;
+    return p;
 }
 
 int cuMemCreate(uint64_t *handle, size_t bytes, const struct driver_allocation_properties *p,
@@ -221,8 +240,16 @@ int cuMemCreate(uint64_t *handle, size_t bytes, const struct driver_allocation_p
         return result;
     if (!handle || !bytes || !is_whole(bytes) || flags)
         return DRIVER_INVALID_VALUE;
-    return bytes <= INT64_MAX && driver_memory_count((int64_t)bytes) ? create(p, bytes, handle)
-                                                                     : DRIVER_OUT_OF_MEMORY;
+    if (bytes > INT64_MAX || !driver_memory_count((int64_t)bytes))
+        return DRIVER_OUT_OF_MEMORY;
+    struct physical *new = p->handles ? create_alone(bytes) : create_in_common(bytes);
+    if (!new) {
+        driver_memory_count(-(int64_t)bytes);
+        return DRIVER_OUT_OF_MEMORY;
+    }
+    new->properties = *p;
+    *handle = (uintptr_t) new;
+    return DRIVER_SUCCESS;
 }
 
 /* Frees memory that has neither handles nor places. The object stays, for reports. */
@@ -230,7 +257,11 @@ static void free_unused(struct physical *p)
 {
     if (p->handles || p->places)
         return;
-    close(p->file);
+    if (p->file >= 0)
+        close(p->file);
+    else
+        fallocate(common.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)p->from,
+                  (off_t)p->bytes);
     p->file = -1;
     driver_memory_count(-(int64_t)p->bytes);
 }
@@ -269,10 +300,7 @@ int cuMemGetAllocationPropertiesFromHandle(struct driver_allocation_properties *
 
 static struct mapping *mapping_at(const struct driver_memory *m, uint64_t offset)
 {
-    struct mapping *at = m->reserved->mappings;
-    while (at && (offset < at->from || offset >= at->end))
-        at = at->next;
-    return at;
+    return offset < m->bytes ? m->reserved->at[offset / SIM_PAGE_BYTES] : NULL;
 }
 
 int cuMemRetainAllocationHandle(uint64_t *handle, void *address)
@@ -362,7 +390,7 @@ int cuMemImportFromShareableHandle(uint64_t *handle, void *file, int type)
     if (!driver_memory_count(s.st_size))
         return DRIVER_OUT_OF_MEMORY;
     int copy = fcntl(from, F_DUPFD_CLOEXEC, 0);
-    p = new_physical(copy, (size_t)s.st_size);
+    p = copy >= 0 ? new_physical(copy, 0, (size_t)s.st_size) : NULL;
     if (!p) {
         if (copy >= 0)
             close(copy);
@@ -388,18 +416,26 @@ static bool is_unused(const struct driver_memory *m, uint64_t from, uint64_t end
     return true;
 }
 
+/* Notes what is mapped at the pages of a place. */
+static void set_mapping(struct driver_reserved *r, const struct mapping *place, struct mapping *now)
+{
+    for (uint64_t at = place->from; at < place->end; at += SIM_PAGE_BYTES)
+        r->at[at / SIM_PAGE_BYTES] = now;
+}
+
 /* Maps memory. Its bytes count as not initialised if nothing can have written them. */
 static int map(struct driver_memory *m, uint64_t from, uint64_t bytes, struct physical *p)
 {
     struct driver_reserved *r = m->reserved;
     struct mapping *new = malloc(sizeof *new);
-    if (!new || mmap(r->host + from, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, p->file,
-                     0) == MAP_FAILED) {
+    if (!new || mmap(r->host + from, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                     p->file >= 0 ? p->file : common.file, (off_t)p->from) == MAP_FAILED) {
         free(new);
         return DRIVER_OUT_OF_MEMORY;
     }
     *new = (struct mapping){r->mappings, from, from + bytes, p};
     r->mappings = new;
+    set_mapping(r, new, new);
     if (p->places++)
         expect_writes(p);
     struct wrote_call wrote = {m->address + from, bytes};
@@ -452,6 +488,7 @@ static void unmap(struct driver_memory *m, struct mapping *old)
     while (*at != old)
         at = &(*at)->next;
     *at = old->next;
+    set_mapping(m->reserved, old, NULL);
     map_nothing(m->reserved->host + old->from, (size_t)(old->end - old->from));
     set_pages(m, old->from, old->end, SIM_PAGE_UNMAPPED);
     old->of->places--;

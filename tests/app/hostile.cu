@@ -355,6 +355,37 @@ static int cut()
     return 0;
 }
 
+// Maps many pages one after the other, with access to all so far, in a process of few file descriptors.
+static int pages()
+{
+    enum { PAGES = 3000, FILES = 64 };
+    CUmemAllocationProp p = {};
+    CUmemAccessDesc access = {};
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr at;
+    size_t page;
+    struct rlimit few = {FILES, FILES};
+    int done = 0, got = 0;
+    cudaFree(0);
+    setrlimit(RLIMIT_NOFILE, &few);
+    p.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    p.location.type = access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    cuMemGetAllocationGranularity(&page, &p, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+    cuMemAddressReserve(&at, PAGES * page, 0, 0, 0);
+    for (int i = 0; i < PAGES; i++) {
+        done += cuMemCreate(&handle, page, &p, 0) == CUDA_SUCCESS && cuMemMap(at + i * page, page, 0, handle, 0) == CUDA_SUCCESS &&
+                cuMemRelease(handle) == CUDA_SUCCESS && cuMemSetAccess(at, (i + 1) * page, &access, 1) == CUDA_SUCCESS;
+    }
+    cudaMemset((void *)(at + 17 * page), 5, 4);
+    cudaMemset((void *)(at + 18 * page), 6, 4);
+    cudaMemcpy(&got, (void *)(at + 17 * page), sizeof got, cudaMemcpyDeviceToHost);
+    printf("%d %x ", done, got);
+    printf("%d ", cuMemUnmap(at, PAGES * page));
+    printf("%d\n", cuMemAddressFree(at, PAGES * page));
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -405,6 +436,8 @@ int main(int argc, char **argv)
         return destroyed();
     if (strcmp(what, "cut") == 0)
         return cut();
+    if (strcmp(what, "pages") == 0)
+        return pages();
     if (strcmp(what, "parts") == 0)
         return parts();
     if (strcmp(what, "many") == 0)

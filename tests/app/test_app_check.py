@@ -352,6 +352,8 @@ def check_hostile(tool, folder):
     expect(done.out == "0 0 400\n" and done.err == "", done)
     done = run("cut", 1)
     expect(done.out == "2 -1 0 7070708 1\n" and done.err.startswith("error: bad-mapping: file descriptor "), done)
+    done = call(["timeout", "20", tool, "check", "--strict", "--verbose", "--", program, "pages"])
+    expect(done.status == 0 and done.out == "3000 5050505 0 0\n" and "leak" not in done.err, done)
     done = run("wild", 1)
     expect(done.out == "1 1 1 1 400 21\n", done)
     for kind in ("not-device-memory", "not-host-memory", "invalid-free", "out-of-bounds"):
