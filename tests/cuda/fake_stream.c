@@ -410,8 +410,10 @@ API int cuStreamBeginCapture_v2(void *stream, int mode)
     struct fake_stream *s = stream ? fake_object(stream, FAKE_STREAM) : NULL;
     if (!s)
         return stream ? INVALID_HANDLE : CAPTURE_UNSUPPORTED;
-    if (s->capturing || mode < MODE_GLOBAL || mode > MODE_RELAXED)
+    if (mode < MODE_GLOBAL || mode > MODE_RELAXED)
         return INVALID_VALUE;
+    if (s->capturing)
+        return ILLEGAL_STATE;
     s->capturing = true;
     s->capture_mode = mode;
     s->capturer = &thread_mode;
@@ -424,7 +426,7 @@ API int cuStreamEndCapture(void *stream, void **graph)
     struct fake_stream *s = stream ? fake_object(stream, FAKE_STREAM) : NULL;
     *graph = NULL;
     if (!s || !s->capturing)
-        return s ? CAPTURE_UNMATCHED : INVALID_HANDLE;
+        return s ? ILLEGAL_STATE : INVALID_HANDLE;
     bool lost = s->invalid;
     s->capturing = s->invalid = false;
     struct fake_graph *g = lost ? NULL : fake_new(FAKE_GRAPH, sizeof *g);
