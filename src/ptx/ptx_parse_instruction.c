@@ -253,16 +253,12 @@ static bool read_call(struct ptx_parser *p, struct ptx_instruction *ins, struct 
 
 /* --- instructions --- */
 
-/* ptxas takes `{%r1}` for `%r1` where a modifier could ask for a vector: ld, st. Triton writes it. */
-static bool takes_vectors(enum ptx_op op)
+/* Returns true for operands `{%r1}` that ptxas takes for `%r1`: of loads and stores. Triton writes it. */
+static bool is_in_braces(const struct ptx_instruction *ins, const struct ptx_operand *o)
 {
-    size_t count;
-    const struct ptx_form *forms = ptx_forms_of(op, &count);
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < forms[i].slots; k++)
-            if (forms[i].slot[k].flags & SLOT_VECTORIAL)
-                return true;
-    return false;
+    bool takes = ins->op == PTX_LD || ins->op == PTX_LDU || ins->op == PTX_ST;
+    return takes && o->kind == PTX_VECTOR && o->count == 1 && o->elements[0].kind != PTX_SINK &&
+           o->elements[0].kind != PTX_ADDRESS;
 }
 
 static bool read_operands(struct ptx_parser *p, struct ptx_instruction *ins, struct ptx_operand *o)
@@ -279,8 +275,7 @@ static bool read_operands(struct ptx_parser *p, struct ptx_instruction *ins, str
         bool label = ins->op == PTX_BRA || (ins->op == PTX_BRX_IDX && ins->operand_count == 2);
         if (!(label ? read_label_operand(p, next) : read_operand(p, next, 0)))
             return false;
-        if (next->kind == PTX_VECTOR && next->count == 1 && next->elements[0].kind != PTX_SINK &&
-            takes_vectors((enum ptx_op)ins->op))
+        if (is_in_braces(ins, next))
             *next = next->elements[0];
         next->joined = joined;
         joined = ptx_accept(p, '|');
