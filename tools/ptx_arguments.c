@@ -52,11 +52,28 @@ static bool read_count(const char *text, long long least, long long *number)
 
 /* --- types and values --- */
 
+/* Returns the type of a word of C, as in a kernel's parameters, or NULL. */
+static const char *type_in_c(const char *word)
+{
+    static const char *const types[][2] = {
+        {"float", "f32"},   {"double", "f64"}, {"int", "i32"},           {"unsigned", "u32"},
+        {"uint", "u32"},    {"long", "i64"},   {"size_t", "u64"},        {"short", "i16"},
+        {"char", "i8"},     {"half", "f16"},   {"__half", "f16"},        {"float32", "f32"},
+        {"float64", "f64"}, {"int32", "i32"},  {"__nv_bfloat16", "bf16"}};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(types[i][0], word) == 0)
+            return types[i][1];
+    return NULL;
+}
+
 static bool read_dtype(struct reading *r, const char *text, size_t length, tw_dtype *type)
 {
     char *name = need_text("%.*s", (int)length, text);
+    const char *meant = type_in_c(name);
     *type = tw_dtype_from_name(name);
     free(name);
+    if (*type == TW_DTYPE_NONE && meant)
+        return wrong(r, "there is no such type; did you mean %s%s?", meant, text + length);
     return *type != TW_DTYPE_NONE ||
            wrong(r, "there is no such type; known are f64 f32 tf32 f16 bf16 e4m3 e5m2, i8 to i64, "
                     "u8 to u64, bool");
@@ -276,6 +293,11 @@ static bool read_array(struct reading *r, const char *text, struct ptx_array *a)
         return read_file(r, text + 1, a, 0, false);
     if (*text == '=')
         return read_view(r, text + 1, a);
+    if (!colon && ends_with(text, "]"))
+        return wrong(r,
+                     "its values are missing: %s:rand, or %s:none for memory that was never "
+                     "written",
+                     text, text);
     if (!colon)
         return wrong(r, EXPECTED);
     return read_dtype(r, text, (size_t)(open - text), &a->array.dtype) &&
@@ -638,6 +660,9 @@ static bool read_single(struct reading *r, const char *text)
         a->bytes = 8;
         return true;
     }
+    double number;
+    if (!colon && parse_real(text, &number))
+        return wrong(r, "its type is missing: i32:%s, or f32:%s", text, text);
     if (!colon)
         return wrong(r, EXPECTED);
     if (!read_dtype(r, text, (size_t)(colon - text), &a->type))
