@@ -141,9 +141,10 @@ static int prepare(void *user)
 {
     const struct launch_call *call = user;
     int result = driver_launch_check(call->launched);
-    return result == DRIVER_SUCCESS
-               ? driver_launch_arguments(call->launched, call->arguments, call->extra)
-               : result;
+    if (result == DRIVER_SUCCESS)
+        return driver_launch_arguments(call->launched, call->arguments, call->extra);
+    driver_note_refused(call->launched);
+    return result;
 }
 
 /* Launches in a stream; *asked: the shape and the attributes. */

@@ -32,11 +32,14 @@ static void unseen(const char *what, const char *error, const struct driver_plac
     if (!driver_is_ready())
         return; /* the parent may still look at the error */
     static const struct driver_place unknown = {"an unknown place", NULL, 0, "an unknown place"};
-    char message[256], after[96] = "";
+    char message[512], after[96] = "";
+    const char *why = site && !next ? driver_why_refused(site) : NULL;
+    bool known = why && *why;
     if (next)
         snprintf(after, sizeof after, " went on with %s and", next);
     snprintf(message, sizeof message,
-             "%s failed (%s), and the program%s never called cudaGetLastError", what, error, after);
+             "%s failed (%s), and the program%s never called cudaGetLastError%s%s", what, error,
+             after, known ? ": " : "", known ? why : "");
     const struct driver_fault fault = {.kind = "api-error",
                                        .fails = !next,
                                        .warns = next,

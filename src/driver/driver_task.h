@@ -88,6 +88,10 @@ int driver_task_run(struct driver_task *t, struct driver_stream *s);
 int driver_launch_run(struct driver_launched *l);
 int driver_launch_check(const struct driver_launched *l);
 int driver_launch_arguments(struct driver_launched *l, void **arguments, void **extra);
+/* driver_refused.c: keeps the reason of a launch that driver_launch_check refused; returns that of the
+ * first one at a place ("": its code says it; NULL: none was refused there). */
+void driver_note_refused(const struct driver_launched *l);
+const char *driver_why_refused(const struct driver_place *place);
 struct sim_launch driver_launch_shape(const unsigned grid[3], const unsigned block[3],
                                       unsigned shared);
 /* Reads attributes. Returns DRIVER_NOT_SUPPORTED after a report, or DRIVER_INVALID_VALUE. */

@@ -230,9 +230,11 @@ void driver_trace_launch(const struct driver_launched *l)
         arguments.argument = i;
         add_argument(&arguments, f->signature.parameters.data[i], a->arguments[i]);
     }
-    fprintf(trace.launches, "%s\n", line.data);
+    const char *about =
+        arena_printf(&driver.arena, "launch %lld of %s, stream %d, at %s", (long long)l->number,
+                     l->kernel->shown, l->stream->number, driver_site_text(&l->site, f->name));
+    fprintf(trace.launches, "# %s\n%s\n", about, line.data);
     fflush(trace.launches);
-    fprintf(trace.calls, "launch %lld of %s, stream %d, at %s\n", (long long)l->number,
-            l->kernel->shown, l->stream->number, driver_site_text(&l->site, f->name));
+    fprintf(trace.calls, "%s\n", about);
     fflush(trace.calls);
 }

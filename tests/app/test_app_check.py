@@ -128,6 +128,20 @@ def check_causes(tool, folder):
     expect("module.ptx:" in without.err and without.err.count(way_out) == 1 and way_out not in raced.err, without)
 
 
+def check_refused(tool, folder):
+    """An error of a launch that the program never asks for is found with its reason."""
+    program = build(folder, "refused_launches.cu", *ptx_alone())
+    for number, why in enumerate(("its grid is 0 x 1 x 1, and no size may be 0",
+                                  "its grid is 1 x 70000 x 1, and the most are 2147483647 x 65535 x 65535",
+                                  "its blocks, 64 x 32 x 1, have 2048 threads, and 1024 are the most",
+                                  "its blocks are 1 x 1 x 65, and the third size is at most 64",
+                                  "it asks for 70000 bytes of dynamic shared memory, and the kernel is allowed 49152; cudaFuncSetAttribute with ",
+                                  "it asks for 70000 bytes of dynamic shared memory")):
+        done = call([tool, "check", "--", program, str(number)])
+        expect(done.status == 1 and done.err.count("a launch failed") == 1, done)
+        expect(f"error: api-error: a launch failed (invalid argument), and the program never called cudaGetLastError: {why}" in done.err, done)
+
+
 def check_errors(tool, folder):
     """Bad accesses of a kernel, and its own end, are errors of the program's next calls, as on a GPU. Accesses may be let pass. None is a finding of
     calls."""
@@ -194,6 +208,7 @@ def check_trace(tool, folder):
     expect("cudaMalloc allocation 1, 2048 bytes" in log and "launch 1 of sum, stream 0, at main+0x" in log, log)
     done = repeat()
     expect(done.status == 1 and "missing_barrier.cu:12:13: error: race: " in done.err, f"{commands}{done}")
+    expect(commands.startswith("# launch 1 of sum, stream 0, at main+0x"), commands)
     for name, said in (("cluster_neighbour", "error: race: read and write of element 0 of mine"), ("tensor_tile", "error: async-race: ")):
         call([tool, "check", "--trace", where, "--", os.path.join(folder, name), "broken"])
         done = repeat()
@@ -397,6 +412,7 @@ def main():
         check_options(tool, folder)
         check_notes(tool, folder)
         check_causes(tool, folder)
+        check_refused(tool, folder)
         check_errors(tool, folder)
         check_counts(tool, folder)
         check_bytes(tool, folder)
