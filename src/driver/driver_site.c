@@ -74,7 +74,7 @@ static void find_frame(struct arena *a, uintptr_t address, struct frame *p)
 {
     uintptr_t base = (uintptr_t)p->info.dli_fbase;
     bool of_program = strcmp(p->info.dli_fname, program_invocation_name) == 0;
-    const struct program_file *f =
+    struct program_file *f =
         program_file_at(a, of_program ? "/proc/self/exe" : p->info.dli_fname, p->info.dli_fname);
     p->name = p->info.dli_sname;
     p->offset = p->name ? address - (uintptr_t)p->info.dli_saddr : 0;

@@ -21,6 +21,8 @@ struct dwarf_bytes {
 };
 struct dwarf_sections {
     struct dwarf_bytes info, abbrev, line, line_str, str, str_offsets, addr, ranges, rnglists;
+    struct dwarf_index
+        *indices; /* of the units that were searched (dwarf_info.c); NULL: none so far */
 };
 
 struct dwarf_place {
@@ -32,7 +34,7 @@ struct dwarf_place {
 enum { DWARF_PLACES = 32 };
 /* Finds the places of an instruction: the first one is its own, and if the compiler has inlined that
  * function, the next one is that of the call, and so on. Returns their number; 0: not known. */
-int dwarf_places(struct arena *a, const struct dwarf_sections *s, uint64_t address,
+int dwarf_places(struct arena *a, struct dwarf_sections *s, uint64_t address,
                  struct dwarf_place list[DWARF_PLACES]);
 
 #endif

@@ -1,7 +1,8 @@
 /* Units of compilation: trees of entries, each with a tag and attributes. A table of abbreviations gives
  * each entry's tag and the forms of its attributes. An entry of an inlined call has the addresses of the
  * inlined code, its function (the abstract origin) and the line of the call. Entries come in the order
- * outer before inner, so all those that have the address, in their order, are the nested calls. */
+ * outer before inner, so all those that have the address, in their order, are the nested calls. The first
+ * search in a unit lists its inlined calls, so that a later one reads only those near the address. */
 #include "driver/dwarf_read.h"
 
 enum { DW_TAG_inlined_subroutine = 0x1d };
@@ -42,6 +43,7 @@ struct unit {
     uint64_t abbreviations;            /* offset of its table in the section */
     const unsigned char *known[KNOWN]; /* by code: where the table has it; NULL: not known */
     uint64_t bases[ATTRIBUTES], low;   /* the unit's LOW_PC */
+    uint64_t from, to;                 /* of the ranges that has_address has read */
     long left; /* ranges and abbreviations that are still read: more are no program's but an endless
                 * search */
 };
@@ -150,6 +152,16 @@ static const char *text_of(const struct unit *u, const struct dwarf_value *v)
 
 /* --- addresses of an entry --- */
 
+/* Returns true if a range has the address. Notes the range. */
+static bool covers(struct unit *u, uint64_t from, uint64_t to, uint64_t address)
+{
+    if (from >= to)
+        return false;
+    u->from = from < u->from ? from : u->from;
+    u->to = to > u->to ? to : u->to;
+    return address - from < to - from;
+}
+
 /* Searches a list before DWARF 5: pairs of addresses from a base, which a pair can set. */
 static bool in_ranges(struct unit *u, uint64_t list, uint64_t address)
 {
@@ -161,7 +173,7 @@ static bool in_ranges(struct unit *u, uint64_t list, uint64_t address)
             return false;
         if (from == last)
             base = to;
-        else if (!r.bad && address - (base + from) < to - from)
+        else if (!r.bad && covers(u, base + from, base + to, address))
             return true;
     }
     return false;
@@ -207,14 +219,17 @@ static bool in_range_list(struct unit *u, const struct dwarf_value *v, uint64_t 
              : kind == DW_RLE_offset_pair ? base + to
              : kind == DW_RLE_start_end   ? to
                                           : from + to;
-        if (!r.bad && address - from < to - from && from < to)
+        if (!r.bad && covers(u, from, to, address))
             return true;
     }
     return false;
 }
 
+/* Returns true if the entry has the address. If not, u->from and u->to are around all its addresses. */
 static bool has_address(struct unit *u, const struct entry *e, uint64_t address)
 {
+    u->from = UINT64_MAX;
+    u->to = 0;
     const struct dwarf_value *low = &e->values[LOW_PC], *high = &e->values[HIGH_PC];
     if (e->values[RANGES].form)
         return u->entries.version == 5 ? in_range_list(u, &e->values[RANGES], address)
@@ -223,7 +238,7 @@ static bool has_address(struct unit *u, const struct entry *e, uint64_t address)
         return false;
     uint64_t from = address_of(u, low);
     uint64_t length = is_address(high) ? address_of(u, high) - from : high->number;
-    return address - from < length;
+    return covers(u, from, from + length, address);
 }
 
 /* --- units --- */
@@ -290,26 +305,65 @@ struct call {
     uint64_t file, line;
 };
 
-/* Finds the inlined calls that have the address, the outermost first. */
-static int find_calls(struct unit *u, uint64_t address, struct call calls[DWARF_PLACES - 1])
+/* The inlined calls of a unit. */
+struct inlined {
+    const unsigned char *at; /* its entry */
+    uint64_t from, to;       /* around its addresses */
+};
+struct dwarf_index {
+    struct dwarf_index *next;
+    const unsigned char *unit; /* its header */
+    VEC(struct inlined) calls;
+};
+
+/* Returns the unit's calls in their order, which the first search finds. */
+static const struct dwarf_index *index_of(struct arena *a, struct dwarf_sections *s, struct unit *u)
 {
+    struct dwarf_index *index = s->indices;
+    while (index && index->unit != u->begin)
+        index = index->next;
+    if (index)
+        return index;
+    index = arena_new(a, struct dwarf_index);
+    index->next = s->indices;
+    index->unit = u->begin;
     struct dwarf_reader r = u->entries;
     struct entry e;
+    for (const unsigned char *at = r.at; at < r.end && read_entry(u, &r, &e); at = r.at) {
+        if (e.tag != DW_TAG_inlined_subroutine)
+            continue;
+        has_address(u, &e, UINT64_MAX);
+        vec_push(a, &index->calls, ((struct inlined){at, u->from, u->to}));
+    }
+    return s->indices = index;
+}
+
+/* Finds the inlined calls that have the address, the outermost first. */
+static int find_calls(const struct dwarf_index *index, struct unit *u, uint64_t address,
+                      struct call calls[DWARF_PLACES - 1])
+{
     int count = 0;
-    while (r.at < r.end && count < DWARF_PLACES - 1 && read_entry(u, &r, &e))
-        if (e.tag == DW_TAG_inlined_subroutine && has_address(u, &e, address))
+    for (size_t i = 0; i < index->calls.count && count < DWARF_PLACES - 1; i++) {
+        const struct inlined *call = &index->calls.data[i];
+        struct dwarf_reader r = u->entries;
+        struct entry e;
+        r.at = call->at;
+        if (address >= call->from && address < call->to && read_entry(u, &r, &e) &&
+            has_address(u, &e, address))
             calls[count++] = (struct call){e.values[ABSTRACT_ORIGIN], e.values[CALL_FILE].number,
                                            e.values[CALL_LINE].number};
+    }
     return count;
 }
 
-static int places_of(struct arena *a, struct unit *u, const struct entry *own, uint64_t address,
+static int places_of(struct arena *a, struct dwarf_sections *s, struct unit *u,
+                     const struct entry *own, uint64_t address,
                      struct dwarf_place list[DWARF_PLACES])
 {
     struct call calls[DWARF_PLACES - 1];
     const char *folder = text_of(u, &own->values[COMP_DIR]);
     uint64_t table = own->values[STMT_LIST].number;
-    int count = find_calls(u, address, calls), used = 1;
+    int count = find_calls(index_of(a, s, u), u, address, calls), used = 1;
     list[0].function = NULL;
     if (!own->values[STMT_LIST].form || !dwarf_line_at(a, u->s, table, folder, address, &list[0]))
         return 0;
@@ -323,7 +377,7 @@ static int places_of(struct arena *a, struct unit *u, const struct entry *own, u
     return used;
 }
 
-int dwarf_places(struct arena *a, const struct dwarf_sections *s, uint64_t address,
+int dwarf_places(struct arena *a, struct dwarf_sections *s, uint64_t address,
                  struct dwarf_place list[DWARF_PLACES])
 {
     for (const unsigned char *at = s->info.length ? s->info.at : NULL; at;) {
@@ -332,7 +386,7 @@ int dwarf_places(struct arena *a, const struct dwarf_sections *s, uint64_t addre
         at = read_unit(s, at, &u);
         if (!begin_unit(&u, &own, address))
             continue;
-        int count = places_of(a, &u, &own, address, list);
+        int count = places_of(a, s, &u, &own, address, list);
         if (count)
             return count;
     }

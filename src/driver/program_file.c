@@ -47,6 +47,7 @@ void program_debug_sections(struct arena *a, const struct elf_file *f, struct dw
                 {".debug_str", &s->str},          {".debug_str_offsets", &s->str_offsets},
                 {".debug_addr", &s->addr},        {".debug_ranges", &s->ranges},
                 {".debug_rnglists", &s->rnglists}};
+    s->indices = NULL;
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         struct elf_section found;
         *list[i].to = (struct dwarf_bytes){NULL, 0};
@@ -58,7 +59,7 @@ void program_debug_sections(struct arena *a, const struct elf_file *f, struct dw
     }
 }
 
-const struct program_file *program_file_at(struct arena *a, const char *path, const char *name)
+struct program_file *program_file_at(struct arena *a, const char *path, const char *name)
 {
     static VEC(struct program_file *) files;
     for (size_t i = 0; i < files.count; i++)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* Looks up an address. The places have a file and a line, whose texts can be read to their ends. */
-static void look_up(struct arena *a, const struct dwarf_sections *s, uint64_t address)
+static void look_up(struct arena *a, struct dwarf_sections *s, uint64_t address)
 {
     struct dwarf_place list[DWARF_PLACES];
     int count = dwarf_places(a, s, address, list);

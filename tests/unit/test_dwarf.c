@@ -94,10 +94,12 @@ static void test_inlined(void **state)
     struct dwarf_place list[DWARF_PLACES];
     uintptr_t address = outer();
     int line = __LINE__ - 1;
-    assert_int_equal(look_up(*state, address, list), 3);
-    expect_place(&list[0], "inner", inner_line);
-    expect_place(&list[1], "outer", outer_line);
-    expect_place(&list[2], NULL, line);
+    for (int again = 0; again < 2; again++) { /* the second search has the list of the first */
+        assert_int_equal(look_up(*state, address, list), 3);
+        expect_place(&list[0], "inner", inner_line);
+        expect_place(&list[1], "outer", outer_line);
+        expect_place(&list[2], NULL, line);
+    }
 }
 
 static void test_unknown(void **state)
