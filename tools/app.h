@@ -32,7 +32,8 @@ int app_print(const struct app_report *r, const char *lines);
     {                                                                                              \
         .name = "launch", .values = 1, .value = "N",                                               \
         .help = "only the program's launch N is watched, counted from 1; --kernel NAME: only\n"    \
-                "launches of that kernel"                                                          \
+                "launches of the kernel with that name, without namespaces and template\n"         \
+                "arguments, or with that symbol"                                                   \
     }
 
 #define OPTION_APP_LIMIT                                                                           \

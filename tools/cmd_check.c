@@ -480,7 +480,8 @@ static const struct option_spec check_options[] = {
     OPTION_SAME_VALUE,
     OPTION_VOLATILE,
     OPTION_COUNTERS,
-    OPTION_GROUP("Programs, after --"),
+    OPTION_GROUP("Programs, after -- (and --kernel, --device, --seed, --step-limit, --suppress, "
+                 "--threads, --json)"),
     OPTION_APP_LAUNCH,
     OPTION_APP_LIMIT,
     OPTION_APP_FILES,

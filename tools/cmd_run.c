@@ -606,7 +606,8 @@ static const struct option_spec run_options[] = {
     OPTION_GROUP("PTX and CUDA C"),
     OPTIONS_PTX_LAUNCH,
     OPTIONS_COMPILER,
-    OPTION_GROUP("Programs, after --"),
+    OPTION_GROUP("Programs, after -- (and --kernel, --device, --seed, --step-limit, --suppress, "
+                 "--threads, --json)"),
     OPTION_APP_LAUNCH,
     OPTION_APP_KEEP_GOING,
     OPTION_APP_STUB,

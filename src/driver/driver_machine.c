@@ -130,21 +130,34 @@ static bool is_watched(const struct driver_launched *l)
 }
 
 /* The kernels that were launched, for a program that never launches the one that --kernel names. */
-static VEC(const char *) names;
+static VEC(const struct driver_kernel *) launched;
 static bool any_watched;
 
-static void note_name(const struct driver_launched *l)
+static void note_kernel(const struct driver_launched *l)
 {
     any_watched = any_watched || is_watched(l);
-    for (size_t i = 0; i < names.count; i++)
-        if (strcmp(names.data[i], l->kernel->shown) == 0)
+    for (size_t i = 0; i < launched.count; i++)
+        if (strcmp(launched.data[i]->function->name, l->kernel->function->name) == 0)
             return;
-    vec_push(&driver.arena, &names, l->kernel->shown);
+    vec_push(&driver.arena, &launched, l->kernel);
+}
+
+/* Adds the kernels. Their symbols tell those of one name apart. */
+static void add_launched(struct text *text, bool with_symbols)
+{
+    enum { SHOWN = 20 };
+    for (size_t i = 0; i < launched.count && i < SHOWN; i++) {
+        const struct driver_kernel *k = launched.data[i];
+        text_printf(text, "%s%s", i ? ", " : "", k->shown);
+        if (with_symbols && strcmp(k->shown, k->function->name) != 0)
+            text_printf(text, " (%s)", k->function->name);
+    }
+    if (launched.count > SHOWN)
+        text_printf(text, " and %zu more kernels", launched.count - SHOWN);
 }
 
 const char *driver_machine_unwatched(void)
 {
-    enum { SHOWN = 20 };
     const struct driver_settings *s = &driver.settings;
     struct text text;
     if (any_watched || (!s->kernel && !s->launch))
@@ -157,11 +170,12 @@ const char *driver_machine_unwatched(void)
         text_printf(&text, "of the kernel %s", s->kernel);
     text_printf(&text, ", so nothing was checked; the program made %lld launch%s%s",
                 (long long)driver.launches, driver.launches == 1 ? "" : "es",
-                names.count ? ", of " : "");
-    for (size_t i = 0; i < names.count && i < SHOWN; i++)
-        text_printf(&text, "%s%s", i ? ", " : "", names.data[i]);
-    if (names.count > SHOWN)
-        text_printf(&text, " and %zu more kernels", names.count - SHOWN);
+                launched.count ? ", of " : "");
+    bool in_full = s->kernel && (strchr(s->kernel, '<') || strchr(s->kernel, ':'));
+    add_launched(&text, in_full);
+    if (in_full)
+        text_add(&text, "; --kernel takes a name without namespaces and template arguments, or a "
+                        "symbol");
     return text.data;
 }
 
@@ -291,7 +305,7 @@ int driver_machine_run(struct driver_launched *l)
     l->launch.options.seed = driver.settings.seed;
     l->launch.options.step_limit = driver.settings.step_limit;
     machine.watched = is_watched(l) ? -1 : INT64_MAX;
-    note_name(l);
+    note_kernel(l);
     const struct sim_finding *before = machine.report.last;
     driver_dependent_begin(l, machine.watched < 0);
     driver_trace_launch(l);

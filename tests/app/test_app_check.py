@@ -213,8 +213,16 @@ def check_trace(tool, folder):
         call([tool, "check", "--trace", where, "--", os.path.join(folder, name), "broken"])
         done = repeat()
         expect(done.status == 1 and said in done.err, done)
-    done = call([tool, "check", "--trace", where, "--", build(folder, "traced_values.cu", *ptx_alone())])
+    values = build(folder, "traced_values.cu", *ptx_alone())
+    done = call([tool, "check", "--trace", where, "--", values])
     expect(done.status == 0, done)
+    symbol = "_ZN4kept7compareILi1EEEvfdfdff6__half5mixed"
+    for name in ("compare", symbol):
+        done = call([tool, "check", "--kernel", name, "--", values])
+        expect(done.status == 0, done)
+    done = call([tool, "check", "--kernel", "kept::compare<1>", "--", values])
+    said = f"the program made 1 launch, of compare ({symbol}); --kernel takes a name without namespaces and template arguments, or a symbol"
+    expect(done.status == 1 and said in done.err, done)
     with open(f"{where}/launches") as launches:
         commands = launches.read()
     for given in ("f32:0.333333343", "f64:0.10000000000000001", "bytes:000080ff", "bytes:4523c17f"):

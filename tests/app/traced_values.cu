@@ -9,6 +9,8 @@ struct mixed {
     char letter;
 };
 
+namespace kept {
+template <int first>
 __global__ void compare(float third, double tenth, float infinite, double infinite_too, float nan, float small, __half half, mixed m)
 {
     bool same = __float_as_uint(third) == 0x3eaaaaab && __double_as_longlong(tenth) == 0x3fb999999999999a && __float_as_uint(infinite) == 0xff800000 &&
@@ -17,6 +19,7 @@ __global__ void compare(float third, double tenth, float infinite, double infini
     if (!same)
         __trap();
 }
+} // namespace kept
 
 static float bits(unsigned u)
 {
@@ -27,6 +30,6 @@ static float bits(unsigned u)
 
 int main()
 {
-    compare<<<1, 32>>>(1.0f / 3, 0.1, bits(0xff800000), (double)bits(0x7f800000), bits(0x7fc12345), bits(1), __ushort_as_half(0x3555), mixed{1.5f, 2.5, 'x'});
+    kept::compare<1><<<1, 32>>>(1.0f / 3, 0.1, bits(0xff800000), (double)bits(0x7f800000), bits(0x7fc12345), bits(1), __ushort_as_half(0x3555), mixed{1.5f, 2.5, 'x'});
     return cudaDeviceSynchronize() != cudaSuccess;
 }
