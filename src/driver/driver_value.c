@@ -14,28 +14,52 @@ enum kind { WAIT_32 = 1, WRITE_32 = 2, FLUSH = 3, WAIT_64 = 4, WRITE_64 = 5, BAR
 enum { WAIT_AT_LEAST, WAIT_EQUAL, WAIT_AND, WAIT_NOR, WAIT_KINDS = 3, WAIT_FLUSH = 1 << 30 };
 enum { WRITE_NO_BARRIER = 1 }; /* CUstreamWriteValue_flags */
 
-static struct number_map
-    notes; /* by address: struct driver_clock, what was done before its value */
+/* A value that a stream wrote. */
+struct written {
+    struct written *older; /* at the same address */
+    uint64_t value;
+    int bytes, slot;
+    bool barrier; /* what was done before it comes before the value */
+    uint64_t time;
+    struct driver_clock before; /* what was done before it, and it itself */
+};
+enum { KEPT = 16 };             /* values of an address; older ones are forgotten */
+static struct number_map notes; /* by address: struct written, the newest */
 
-static struct driver_clock *written_at(uint64_t address)
+static struct written *written_at(uint64_t address)
 {
     const struct number_entry *found = number_map_find(&notes, address);
-    return found ? (struct driver_clock *)(uintptr_t)found->value : NULL;
+    return found ? (struct written *)(uintptr_t)found->value : NULL;
 }
 
-/* Notes what comes before a value. Without the write's barrier, that is nothing. */
-static void note(uint64_t address, const struct driver_clock *before)
+/* Returns room for a value of an address: new, or that of the oldest one. */
+static struct written *room_at(uint64_t address)
 {
-    struct driver_clock *clock = written_at(address);
+    struct written *w = written_at(address), *newer = NULL;
+    int count = 1;
+    for (; w && w->older; w = w->older, count++)
+        newer = w;
+    if (count < KEPT)
+        return arena_new(&driver.arena, struct written);
+    newer->older = NULL;
+    return w;
+}
+
+/* Notes a value that a stream has written. */
+static void note(uint64_t address, uint64_t value, int bytes, bool barrier,
+                 const struct driver_stream *s)
+{
+    struct written *w = room_at(address);
     bool added;
-    if (!clock && before) {
-        clock = arena_new(&driver.arena, struct driver_clock);
-        number_map_entry(&driver.arena, &notes, address, &added)->value = (uintptr_t)clock;
-    }
-    if (before)
-        driver_clock_copy(clock, before);
-    else if (clock)
-        clock->count = 0;
+    driver_clock_copy(&w->before, &s->clock);
+    w->value = value;
+    w->bytes = bytes;
+    w->barrier = barrier;
+    w->slot = s->slot;
+    w->time = driver_clock_time(&s->clock, s->slot);
+    struct number_entry *newest = number_map_entry(&driver.arena, &notes, address, &added);
+    w->older = added ? NULL : (struct written *)(uintptr_t)newest->value;
+    newest->value = (uintptr_t)w;
 }
 
 static uint64_t read_value(const void *host, int bytes)
@@ -83,17 +107,51 @@ static int write_value(void *user)
     }
     driver_work_end(w);
     if (host)
-        note(o->address, o->flags & WRITE_NO_BARRIER ? NULL : &o->stream->clock);
+        note(o->address, o->value, o->bytes, !(o->flags & WRITE_NO_BARRIER), o->stream);
     driver_clock += 1;
     return host ? DRIVER_SUCCESS : DRIVER_ILLEGAL_ADDRESS;
+}
+
+/* Returns true if another value has taken the place of this one before the stream's next work. */
+static bool is_overwritten(const struct written *w, const struct written *newest,
+                           const struct driver_stream *s)
+{
+    for (const struct written *v = newest; v != w; v = v->older)
+        if (w->time <= driver_clock_time(&v->before, w->slot) &&
+            v->time <= driver_clock_time(&s->clock, v->slot))
+            return true;
+    return false;
+}
+
+/* Orders the stream after what comes before each of the values that may have ended the wait: which of
+ * them did depends on the device. */
+static void follow_values(const struct operation *o)
+{
+    const struct written *newest = written_at(o->address);
+    struct driver_clock common = {NULL, 0};
+    bool first = true;
+    driver_order_begin(o->stream);
+    for (const struct written *w = newest; w; w = w->older) {
+        bool comparable = w->bytes == o->bytes;
+        if ((comparable && !suits(w->value, o->value, o->bytes, o->flags & WAIT_KINDS)) ||
+            is_overwritten(w, newest, o->stream))
+            continue;
+        if (first)
+            driver_clock_copy(&common, &w->before);
+        first = false;
+        for (int i = 0; i < common.count; i++) {
+            uint64_t time = w->barrier ? driver_clock_time(&w->before, i) : 0;
+            common.times[i] = time < common.times[i] ? time : common.times[i];
+        }
+    }
+    driver_order_wait(o->stream, &common);
+    free(common.times);
 }
 
 /* Orders the stream after the work that may have written the value. */
 static void follow(const struct operation *o)
 {
-    const struct driver_clock *before = written_at(o->address);
-    if (before)
-        driver_order_wait(o->stream, before);
+    follow_values(o);
     for (int i = 0; i < driver_order_slots(); i++)
         for (const struct driver_work *w = driver_work_live(i); w; w = w->next) {
             const struct driver_stream *s = driver_order_stream_at(i);
