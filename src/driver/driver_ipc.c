@@ -6,6 +6,7 @@
 
 #include "sim/sim_own.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +130,7 @@ static struct driver_memory *opened(const struct content *c)
     return m;
 }
 
+/* Opens the file. Returns -1 if it is gone; errno is EACCES if this process may not open it. */
 static int open_file(const struct content *c)
 {
     char path[64];
@@ -138,8 +140,24 @@ static int open_file(const struct content *c)
     if (file >= 0 && (fstat(file, &found) != 0 || found.st_ino != c->inode)) {
         close(file); /* of another file: that memory was freed */
         file = -1;
+        errno = ENOENT;
     }
     return file;
+}
+
+/* Reports memory of another process that cannot be opened. */
+static int cannot_open(const struct content *c, int why)
+{
+    if (why == EACCES || why == EPERM)
+        driver_refuse("not-supported", NULL,
+                      "the memory of the handle is of process %d, whose files this process may not "
+                      "open: run both processes as the same user from their start on",
+                      c->process);
+    else
+        driver_refuse("use-after-free", NULL,
+                      "the memory of the handle is gone: process %d has freed it, or has ended",
+                      c->process);
+    return DRIVER_INVALID_VALUE;
 }
 
 int cuIpcOpenMemHandle_v2(uint64_t *address, struct driver_ipc_handle handle, unsigned flags)
@@ -153,13 +171,10 @@ int cuIpcOpenMemHandle_v2(uint64_t *address, struct driver_ipc_handle handle, un
         return DRIVER_INVALID_CONTEXT;
     struct driver_memory *m = opened(&c);
     if (!m) {
-        struct driver_shared *s = new_shared(open_file(&c), (size_t)c.bytes);
-        if (!s) {
-            driver_refuse("use-after-free", NULL,
-                          "the memory of the handle is gone: process %d has freed it, or has ended",
-                          c.process);
-            return DRIVER_INVALID_VALUE;
-        }
+        int file = open_file(&c), why = errno;
+        struct driver_shared *s = new_shared(file, (size_t)c.bytes);
+        if (!s)
+            return cannot_open(&c, file < 0 ? why : ENOENT);
         int result = driver_memory_make_shared(s, (size_t)c.bytes, s->host, &m);
         if (result != DRIVER_SUCCESS) {
             driver_shared_free(&(struct driver_memory){.shared = s, .bytes = (size_t)c.bytes});

@@ -164,16 +164,19 @@ static void report_unused(int line, const char *kind, const char *place)
 void driver_report_unused_suppressions(void)
 {
     const struct sim_report *r = driver_machine_report();
-    if (!file_name)
-        return;
-    for (size_t i = 0; i < suppressions.count; i++) {
-        const struct suppression *s = &suppressions.data[i];
-        if (!s->used)
-            report_unused(s->line, s->kind, s->place);
-    }
-    for (size_t i = 0; i < r->suppressions.count && i < launch_lines.count; i++) {
-        const struct sim_suppression *s = &r->suppressions.data[i];
-        if (!s->used)
-            report_unused(launch_lines.data[i], s->kind, s->patterns[0]);
+    size_t launches =
+        r->suppressions.count < launch_lines.count ? r->suppressions.count : launch_lines.count;
+    for (size_t i = 0, k = 0; file_name && (i < suppressions.count || k < launches);) {
+        const struct suppression *s = i < suppressions.count ? &suppressions.data[i] : NULL;
+        const struct sim_suppression *l = k < launches ? &r->suppressions.data[k] : NULL;
+        if (s && (!l || s->line < launch_lines.data[k])) { /* in the order of their lines */
+            if (!s->used)
+                report_unused(s->line, s->kind, s->place);
+            i++;
+        } else {
+            if (!l->used)
+                report_unused(launch_lines.data[k], l->kind, l->patterns[0]);
+            k++;
+        }
     }
 }
