@@ -56,7 +56,9 @@ const char *driver_call_name(void)
 {
     if (driver.replayed)
         return driver.replayed->call;
-    return call_name ? driver_plain_name(call_name) : "";
+    const char *name = call_name ? driver_plain_name(call_name) : "";
+    /* nvcc writes __cudaLaunchKernel for <<<>>>. */
+    return strncmp(name, "__cuda", strlen("__cuda")) == 0 ? name + 2 : name;
 }
 
 /* An arena jumps to driver.out_of_memory, which is the guard of the call that holds the lock. */

@@ -36,6 +36,8 @@ def check_options(tool, folder):
     for program in (race, streams):
         let = run("--suppress", f"{folder}/known", "--", program, "broken")
         expect(let.status == 0 and let.err == "", let)
+    listed = run("--json", "--", streams, "broken")
+    expect([json.loads(listed.out)["findings"][0][side]["call"] for side in ("first", "second")] == ["cudaLaunchKernel"] * 2, listed)
     printed = re.search(r"^(/.*/stream_race\.cu:8):9: note: ", run("--", streams, "broken").err, re.MULTILINE)
     expect(printed, "the line of a kernel is not printed with its whole path")
     for line, status in (("stream-race stream_race.cu:8", 0), (f"stream-race {printed.group(1)}", 0), ("stream-race twice", 0), ("stream-race thrice", 1), ("stream-race *.cu:15", 0), ("stream-race m*n", 0), ("stream-race stream_race.cu:9", 1),
