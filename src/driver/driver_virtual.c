@@ -77,15 +77,17 @@ __attribute__((format(printf, 2, 3))) static int refuse(const struct driver_memo
 static struct driver_memory *range_of(uint64_t address, uint64_t bytes, uint64_t *offset)
 {
     struct driver_memory *m = driver_memory_at(address);
+    if (m && m->freed_by) {
+        refuse(m, "%s was freed", m->name);
+        return NULL;
+    }
     if (!m || !m->reserved) {
         refuse(m, "0x%llx is not an address that cuMemAddressReserve gave",
                (unsigned long long)address);
         return NULL;
     }
     *offset = address - m->address;
-    if (m->freed_by)
-        refuse(m, "%s was freed", m->name);
-    else if (*offset > m->bytes || bytes > m->bytes - *offset)
+    if (*offset > m->bytes || bytes > m->bytes - *offset)
         refuse(m, "bytes %llu to %llu are not all in %s, which has %zu bytes",
                (unsigned long long)*offset, (unsigned long long)(*offset + bytes - 1), m->name,
                m->bytes);

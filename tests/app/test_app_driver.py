@@ -51,6 +51,7 @@ def test_leaks(folder, tool):
     for leak in ("leak: reservation 1 was never freed", "leak: physical memory 1, 4194304 bytes by cuMemCreate at create+0x"):
         expect(leak in done.err, done)
     expect("in mapping, is still mapped" in done.err, done)
+    expect("error: bad-mapping: reservation 2 was freed\n" in done.err and "note: it was freed by cuMemAddressFree at main+0x" in done.err, done)
     done = call([tool, "check", "--verbose", "--", program, "clean"])
     expect(done.status == 0 and "leak" not in done.err, done)
 

@@ -21,6 +21,10 @@ int main(int argc, char **argv)
         EXPECT(cudaMemset((void *)at, 0, 3 * page) != cudaSuccess);
         DRIVER(cuMemRelease(handle));
         EXPECT(cuMemRelease(handle) == CUDA_ERROR_INVALID_VALUE);
+        CUdeviceptr other;
+        DRIVER(cuMemAddressReserve(&other, page, 0, 0, 0));
+        DRIVER(cuMemAddressFree(other, page));
+        EXPECT(cuMemAddressFree(other, page) == CUDA_ERROR_INVALID_VALUE);
         return 0;
     }
     DRIVER(cuMemRelease(handle));
