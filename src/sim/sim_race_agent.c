@@ -65,6 +65,12 @@ void race_agents_free(struct sim_races *r, struct race_block *b)
         race_resize(r, b->warp[w].proxies, b->warp[w].proxies ? sizeof *b->warp[w].proxies : 0, 0);
 }
 
+bool race_agent_is_shared(uint64_t id)
+{
+    const uint64_t writes = (OF_THREADS + UINT64_C(1)) << NUMBER_AT;
+    return (id & (RACE_COPIES | RACE_AGENT)) == RACE_AGENT && (id & writes) != writes;
+}
+
 /* --- issuing --- */
 
 /* Lets the agent know, once, what the lanes of a warp know, and their accesses so far. */
@@ -73,8 +79,8 @@ static void inform(struct sim_races *r, struct race_block *b, struct race_agent 
 {
     struct race_warp *w = &b->warp[e->at.warp];
     w->epoch = race_tick(r); /* it is not ordered after the threads' later accesses */
-    struct race_vc *known = race_knowledge(r, race_id(b->of.number, e->at.warp), w->view.block_base,
-                                           w->view.warp_base, w->view.vc, e->mask, w->epoch);
+    struct race_vc *known =
+        race_knowledge(r, race_id(b->of.number, e->at.warp), &w->view, e->mask, w->epoch);
     int i = a->kind == SIM_PRODUCT ? e->at.warp % WARPGROUP : 0;
     a->known[i] = known;
     for (int l = 0; l < SIM_LANES; l++)

@@ -102,13 +102,25 @@ void race_vc_add(struct sim_races *r, struct race_vc **a, struct race_vc *b)
     *a = joined;
 }
 
+void race_vc_take(struct sim_races *r, struct race_vc **a, struct race_vc *b)
+{
+    race_vc_add(r, a, b);
+    race_vc_drop(r, b);
+}
+
+/* Returns true if an entry is of the part that race_vc_without returns. */
+static bool is_kept(uint64_t id, int64_t block)
+{
+    return block == RACE_ENDED ? race_agent_is_shared(id) : id >> 6 != (uint64_t)block;
+}
+
 struct race_vc *race_vc_without(struct sim_races *r, struct race_vc *vc, int64_t block)
 {
     if (!vc)
         return NULL;
     uint32_t count = 0;
     for (uint32_t i = 0; i < vc->count; i++)
-        count += vc->entry[i].id >> 6 != (uint64_t)block;
+        count += is_kept(vc->entry[i].id, block);
     if (count == vc->count)
         return race_vc_keep(vc);
     if (!count)
@@ -116,7 +128,7 @@ struct race_vc *race_vc_without(struct sim_races *r, struct race_vc *vc, int64_t
     struct race_vc *rest = vc_new(r, count);
     count = 0;
     for (uint32_t i = 0; i < vc->count; i++)
-        if (vc->entry[i].id >> 6 != (uint64_t)block)
+        if (is_kept(vc->entry[i].id, block))
             rest->entry[count++] = vc->entry[i];
     return rest;
 }
@@ -154,20 +166,19 @@ bool race_vc_covers(const struct race_vc *vc, uint64_t id, uint32_t lanes, race_
     return lanes == 0;
 }
 
-struct race_vc *race_knowledge(struct sim_races *r, uint64_t id, const race_time *block_base,
-                               const race_time *warp_base, struct race_vc *const *vc, uint32_t mask,
-                               race_time bound)
+struct race_vc *race_knowledge(struct sim_races *r, uint64_t id, const struct race_view *v,
+                               uint32_t mask, race_time bound)
 {
     race_time block = 0, warp = 0;
     struct race_vc *known = NULL, *previous = NULL;
     for (int l = 0; l < SIM_LANES; l++) {
         if (!(mask >> l & 1))
             continue;
-        block = block_base[l] > block ? block_base[l] : block;
-        warp = warp_base[l] > warp ? warp_base[l] : warp;
-        if (vc[l] != previous)
-            race_vc_add(r, &known, vc[l]);
-        previous = vc[l];
+        block = v->block_base[l] > block ? v->block_base[l] : block;
+        warp = v->warp_base[l] > warp ? v->warp_base[l] : warp;
+        if (v->vc[l] != previous)
+            race_vc_add(r, &known, v->vc[l]);
+        previous = v->vc[l];
     }
     struct race_entry entries[3];
     int count = 0;
@@ -177,8 +188,7 @@ struct race_vc *race_knowledge(struct sim_races *r, uint64_t id, const race_time
         entries[count++] = (struct race_entry){id, UINT32_MAX, warp};
     entries[count++] = (struct race_entry){id, mask, bound};
     struct race_vc *own = race_vc_of(r, entries, count);
-    race_vc_add(r, &own, known);
-    race_vc_drop(r, known);
+    race_vc_take(r, &own, known);
     return own;
 }
 

@@ -56,7 +56,11 @@ static inline struct race_vc *race_vc_keep(struct race_vc *vc)
 void race_vc_drop(struct sim_races *r, struct race_vc *vc);
 /* Replaces a by all that both know; takes over a's reference. */
 void race_vc_add(struct sim_races *r, struct race_vc **a, struct race_vc *b);
-/* Returns the knowledge without the part about a block. */
+/* Does the same, and takes over b's reference. */
+void race_vc_take(struct sim_races *r, struct race_vc **a, struct race_vc *b);
+/* Returns the knowledge without the part about a block. RACE_ENDED: only the part about products, and about
+ * copies' accesses to shared memory, which have ended if they are known. */
+enum { RACE_ENDED = -1 };
 struct race_vc *race_vc_without(struct sim_races *r, struct race_vc *vc, int64_t block);
 /* Returns true if anything that the block did is known. */
 bool race_vc_knows(const struct race_vc *vc, int64_t block);
@@ -209,8 +213,7 @@ struct race_reads {
  * since the last acquiring fence have shown. [0]: within the block, [1]: on the whole device. */
 struct race_fences {
     race_time bound[2][SIM_LANES]; /* 0: no fence */
-    race_time block_base[2][SIM_LANES], warp_base[2][SIM_LANES];
-    struct race_vc *vc[2][SIM_LANES];
+    struct race_view view[2];
     struct race_vc *seen[2][SIM_LANES];
 };
 
@@ -523,11 +526,10 @@ bool race_wrote_last(struct race_try *t, uint64_t address, uint32_t record, race
 
 /* --- synchronisation --- */
 
-/* Returns the knowledge that lanes pass on: all that they know (arrays by lane), and their own
+/* Returns the knowledge that lanes pass on: all that they know, and their own
  * accesses below `bound`. */
-struct race_vc *race_knowledge(struct sim_races *r, uint64_t id, const race_time *block_base,
-                               const race_time *warp_base, struct race_vc *const *vc, uint32_t mask,
-                               race_time bound);
+struct race_vc *race_knowledge(struct sim_races *r, uint64_t id, const struct race_view *v,
+                               uint32_t mask, race_time bound);
 void race_learn(struct sim_races *r, struct race_warp *w, uint32_t mask, struct race_vc *vc);
 void race_update_minima(struct race_warp *w);
 /* sim_race_value.c. Handle the order that a strong access makes, before and after its cells are
@@ -560,6 +562,8 @@ void race_agent_begins(struct sim_races *r, struct race_agent *a);
 /* Passes the copy's accesses, and all that is before them, on to the clock of its mbarrier. */
 void race_agent_completes(struct sim_races *r, struct race_agent *a, struct race_vc **clock);
 void race_agents_free(struct sim_races *r, struct race_block *b);
+/* Returns true if it is the id of products, or of copies' accesses to shared memory. */
+bool race_agent_is_shared(uint64_t id);
 void race_proxy_fence(struct sim_races *r, struct race_warp *w, const struct sim_sync_event *e);
 /* Returns true if fences of the lanes that wrote `old` are between the write and this access of
  * the async proxy. */

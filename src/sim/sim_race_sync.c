@@ -53,10 +53,8 @@ static void complete_some(struct sim_races *r, struct race_block *b, struct race
         if (!bar->waiting[w])
             continue;
         const struct race_view *v = &b->warp[w].view;
-        struct race_vc *own = race_knowledge(r, race_id(b->of.number, w), v->block_base,
-                                             v->warp_base, v->vc, bar->waiting[w], now);
-        race_vc_add(r, &known, own);
-        race_vc_drop(r, own);
+        race_vc_take(r, &known,
+                     race_knowledge(r, race_id(b->of.number, w), v, bar->waiting[w], now));
     }
     for (int w = 0; w < b->warps; w++) {
         if (!bar->waiting[w])
@@ -111,11 +109,9 @@ static void arrive(struct sim_races *r, struct race_block *b, const struct sim_s
     } else {
         bar->partial = true;
         w->epoch = race_tick(r);
-        struct race_vc *own =
-            race_knowledge(r, race_id(b->of.number, e->at.warp), w->view.block_base,
-                           w->view.warp_base, w->view.vc, e->mask, w->epoch);
-        race_vc_add(r, &bar->clock, own);
-        race_vc_drop(r, own);
+        race_vc_take(
+            r, &bar->clock,
+            race_knowledge(r, race_id(b->of.number, e->at.warp), &w->view, e->mask, w->epoch));
     }
     complete_if_all(r, b, bar);
 }
@@ -139,8 +135,7 @@ static void warp_sync(struct sim_races *r, struct race_warp *w, const struct sim
     bool all = mask == w->live;
     if (!all || !w->view.plain) {
         struct race_vc *known =
-            race_knowledge(r, race_id(e->at.block, e->at.warp), w->view.block_base,
-                           w->view.warp_base, w->view.vc, mask, now);
+            race_knowledge(r, race_id(e->at.block, e->at.warp), &w->view, mask, now);
         race_learn(r, w, mask, known);
         race_vc_drop(r, known);
     }
@@ -197,22 +192,21 @@ static void mbarrier_init(struct sim_races *r, struct race_block *b, const struc
     }
 }
 
-/* Returns a reference to the knowledge that lanes pass on by arriving. */
+/* Returns a reference to the knowledge that lanes pass on by arriving. A relaxed arrival orders none of their accesses, but
+ * the copies and products that they have waited for have ended. */
 static struct race_vc *arrival(struct sim_races *r, struct race_warp *w, uint64_t id, uint32_t mask,
                                bool relaxed)
 {
     struct race_vc *out = NULL;
     if (!relaxed) {
         w->epoch = race_tick(r);
-        return race_knowledge(r, id, w->view.block_base, w->view.warp_base, w->view.vc, mask,
-                              w->epoch);
+        return race_knowledge(r, id, &w->view, mask, w->epoch);
     }
-    for (uint32_t m = mask; m; m &= m - 1)
-        for (int s = 0; s < 2; s++) {
-            struct race_vc *k = race_known_at_fence(r, w, id, __builtin_ctz(m), s);
-            race_vc_add(r, &out, k);
-            race_vc_drop(r, k);
-        }
+    for (uint32_t m = mask; m; m &= m - 1) {
+        race_vc_take(r, &out, race_vc_without(r, w->view.vc[__builtin_ctz(m)], RACE_ENDED));
+        for (int s = 0; s < 2; s++)
+            race_vc_take(r, &out, race_known_at_fence(r, w, id, __builtin_ctz(m), s));
+    }
     return out;
 }
 
@@ -227,10 +221,10 @@ static void mbarrier_arrive(struct sim_races *r, struct race_block *b, struct ra
     struct race_mbarrier *bar = mbarrier_of(r, home, e->address[__builtin_ctz(e->mask)]);
     uint64_t id = race_id(b->of.number, e->at.warp);
     bool copies = e->at.ins && e->at.ins->op == PTX_CP_ASYNC_MBARRIER_ARRIVE;
-    struct race_vc *out = copies ? copies_arrive(r, b, w, id, e->mask)
-                                 : arrival(r, w, id, e->mask, e->order == SIM_RELAXED);
-    race_vc_add(r, &bar->clock, out);
-    race_vc_drop(r, out);
+    bool relaxed = e->order == SIM_RELAXED || (home != b && e->scope < SIM_CLUSTER);
+    race_vc_take(r, &bar->clock,
+                 copies ? copies_arrive(r, b, w, id, e->mask)
+                        : arrival(r, w, id, e->mask, relaxed));
 }
 
 /* Handles bytes that arrive with a bulk copy of block `from`. */
@@ -247,8 +241,7 @@ static void mbarrier_phase(struct sim_races *r, struct race_block *b,
                            const struct sim_sync_event *e)
 {
     struct race_mbarrier *bar = mbarrier_of(r, b, e->address[__builtin_ctz(e->mask)]);
-    race_vc_add(r, &bar->done, bar->clock);
-    race_vc_drop(r, bar->clock);
+    race_vc_take(r, &bar->done, bar->clock);
     bar->clock = NULL;
 }
 
@@ -481,29 +474,21 @@ static struct race_vc *copies_arrive(struct sim_races *r, struct race_block *b, 
         uint32_t lanes = c->mask & mask;
         if (!c->records || !lanes)
             continue;
-        struct race_vc *k = race_knowledge(r, id, c->view.block_base, c->view.warp_base, c->view.vc,
-                                           lanes, c->view.own);
-        race_vc_add(r, &out, k);
-        race_vc_drop(r, k);
+        race_vc_take(r, &out, race_knowledge(r, id, &c->view, lanes, c->view.own));
         finish(r, b, w, c, lanes, true);
     }
     tidy_copies(r, w);
     w->epoch = race_tick(r);
     for (uint32_t m = mask, lanes; m; m &= ~lanes) {
         lanes = lanes_alike(w->arrived, m);
-        struct race_vc *k = landed(r, w, id, lanes);
-        race_vc_add(r, &out, k);
-        race_vc_drop(r, k);
+        race_vc_take(r, &out, landed(r, w, id, lanes));
     }
     for (uint32_t m = mask, lanes; m; m &= ~lanes) {
         lanes = lanes_alike(w->waited, m);
         race_time bound = w->waited[__builtin_ctz(lanes)];
         if (!bound)
             continue;
-        struct race_vc *k =
-            race_knowledge(r, id, w->view.block_base, w->view.warp_base, w->view.vc, lanes, bound);
-        race_vc_add(r, &out, k);
-        race_vc_drop(r, k);
+        race_vc_take(r, &out, race_knowledge(r, id, &w->view, lanes, bound));
     }
     return out;
 }

@@ -112,7 +112,7 @@ void race_fences_free(struct sim_races *r, struct race_warp *w)
         return;
     for (int s = 0; s < 2; s++)
         for (int l = 0; l < SIM_LANES; l++) {
-            race_vc_drop(r, w->fences->vc[s][l]);
+            race_vc_drop(r, w->fences->view[s].vc[l]);
             race_vc_drop(r, w->fences->seen[s][l]);
         }
     race_resize(r, w->fences, sizeof *w->fences, 0);
@@ -138,10 +138,10 @@ void race_fence(struct sim_races *r, struct race_warp *w, const struct sim_sync_
     for (uint32_t m = e->mask; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         f->bound[wide][l] = w->epoch;
-        f->block_base[wide][l] = w->view.block_base[l];
-        f->warp_base[wide][l] = w->view.warp_base[l];
-        race_vc_drop(r, f->vc[wide][l]);
-        f->vc[wide][l] = race_vc_keep(w->view.vc[l]);
+        f->view[wide].block_base[l] = w->view.block_base[l];
+        f->view[wide].warp_base[l] = w->view.warp_base[l];
+        race_vc_drop(r, f->view[wide].vc[l]);
+        f->view[wide].vc[l] = race_vc_keep(w->view.vc[l]);
     }
 }
 
@@ -186,21 +186,18 @@ struct race_vc *race_known_at_fence(struct sim_races *r, const struct race_warp 
     const struct race_fences *f = w->fences;
     if (!f || !f->bound[wide][lane])
         return NULL;
-    return race_knowledge(r, id, f->block_base[wide], f->warp_base[wide], f->vc[wide],
-                          (uint32_t)1 << lane, f->bound[wide][lane]);
+    return race_knowledge(r, id, &f->view[wide], (uint32_t)1 << lane, f->bound[wide][lane]);
 }
 
 /* Gives references to the knowledge that a lane's write carries: [0] within the block, [1] on
  * the device. */
 static void let_out(struct race_try *t, int lane, struct race_vc *out[2])
 {
-    const struct race_view *v = &t->warp->view;
     uint32_t mask = (uint32_t)1 << lane;
     bool wide = is_wide(t->r, t->a->order, t->a->scope);
     out[0] = out[1] = NULL;
     if (releases(t->a->order)) {
-        out[0] = race_knowledge(t->r, t->self.id, v->block_base, v->warp_base, v->vc, mask,
-                                t->warp->epoch);
+        out[0] = race_knowledge(t->r, t->self.id, &t->warp->view, mask, t->warp->epoch);
         out[1] = wide ? race_vc_keep(out[0]) : NULL;
         return;
     }
@@ -231,10 +228,8 @@ static void write_location(struct race_try *t, int lane)
         l->local = NULL;
         l->block = t->a->at.block;
     }
-    race_vc_add(r, &l->local, out[0]);
-    race_vc_add(r, &l->wide, out[1]);
-    race_vc_drop(r, out[0]);
-    race_vc_drop(r, out[1]);
+    race_vc_take(r, &l->local, out[0]);
+    race_vc_take(r, &l->wide, out[1]);
     l->writer = writer;
     l->record = t->record;
     l->epoch = t->self.epoch;

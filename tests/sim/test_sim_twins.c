@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 4096, SEEDS = 12, CLEAN_SEEDS = 3, MOST_STEPS = 400000, LEAST_TWINS = 189 };
+enum { WORDS = 4096, SEEDS = 12, CLEAN_SEEDS = 3, MOST_STEPS = 400000, LEAST_TWINS = 193 };
 #define FOLDER TW_TEST_ROOT "/tests/sim/twins/"
 
 struct twin {
