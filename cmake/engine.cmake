@@ -23,5 +23,5 @@ find_program(TILEWRIGHT_WASM_OPT wasm-opt)
 if(TILEWRIGHT_WASM_OPT AND CMAKE_BUILD_TYPE STREQUAL "Release")
     set(optimise ${TILEWRIGHT_WASM_OPT} --low-memory-unused --enable-simd --enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext
         --enable-mutable-globals --enable-exception-handling $<TARGET_FILE:engine> -o $<TARGET_FILE:engine>)
-    add_custom_command(TARGET engine POST_BUILD VERBATIM COMMAND ${optimise} -Oz -Oz COMMAND ${optimise} -Oz)
+    add_custom_command(TARGET engine POST_BUILD VERBATIM COMMAND ${optimise} -Oz COMMAND ${optimise} -Oz COMMAND ${optimise} -Oz)
 endif()

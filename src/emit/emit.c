@@ -310,6 +310,7 @@ static struct thread_function *make_function(struct emit *m)
     list_parameters(m);
     list_objects(m);
     emit_note_shared(m);
+    emit_note_order(m);
     emit_find_sums(m, k->body);
     if (!m->failed)
         emit_body(m);

@@ -147,6 +147,7 @@ struct emit {
     int64_t shared_bytes;      /* of the block, scratch included */
     struct tile_facts *facts;  /* NULL: not needed yet */
     VEC(struct rising) rising; /* of the loops around */
+    bool publishes;            /* blocks of a cluster order ordinary accesses by mbarriers */
     bool ended;                /* the present list of statements ended with a jump */
     bool failed;
 };
@@ -510,6 +511,8 @@ void emit_mbarrier_effect(struct emit *m, const struct stmt *s);
 /* Declares the mbarriers that the role waits for: their phases are variables. */
 void emit_phases(struct emit *m, const struct stmt *body);
 void emit_init_mbarriers(struct emit *m);
+/* Finds whether the blocks of a cluster order ordinary accesses by mbarriers. */
+void emit_note_order(struct emit *m);
 /* Notes that a loop begins: an iteration begins with the state that the one before it left. */
 void emit_note_turns(struct emit *m, const struct stmt *loop);
 /* Returns true if the mbarrier counts warps, because a role arrives at it. */

@@ -55,6 +55,62 @@ void emit_init_mbarriers(struct emit *m)
     m->b.where = outer;
 }
 
+/* --- order between blocks --- */
+
+enum { USED = 1, FILLED = 2 };
+
+struct uses {
+    struct emit *m;
+    const struct stmt *s;
+    uint8_t *tile; /* by sym->index: USED by threads; FILLED by copies to several blocks */
+};
+
+static void note_use(void *user, struct expr **at)
+{
+    const struct uses *u = user;
+    const struct stmt *s = u->s;
+    const struct expr *e = *at;
+    if (e->op != OP_ACCESS)
+        return;
+    if (e->sym->storage == ST_VIEW)
+        u->m->publishes |= e != s->target && !e->sym->is_const;
+    if (e->sym->storage != ST_SHARED)
+        return;
+    u->m->publishes |= access_peer(e) != NULL;
+    if (s->multicast && e == s->target)
+        u->tile[e->sym->index] |= FILLED;
+    else if (e->type.rank == 0 || !(s->in_background || s->barrier)) /* threads read indices */
+        u->tile[e->sym->index] |= USED;
+}
+
+static void note_uses(void *user, struct stmt *s)
+{
+    struct uses *u = user;
+    if (s->kind == STMT_ENSURES)
+        return;
+    u->s = s;
+    if (s->kind == STMT_DECL && s->value)
+        u->tile[s->sym->index] |= USED;
+    statement_expressions(s, note_use, u);
+}
+
+/* Finds whether arrivals at mbarriers of peers release to the cluster, and waits acquire from it. Such an arrival waits until
+ * all writes of its thread can be seen by the whole GPU, and such a wait empties the L1 cache. A kernel needs that only if
+ * its blocks access the same memory by ordinary accesses: a peer's shared memory, tiles that a peer's copies fill, or
+ * global memory that is read and may be written. (Writes of two blocks to one element race in any case: docs/language.md,
+ * "Synchronisation".) In all other kernels, a peer's copies can only overwrite what products and copies have read or
+ * written, and these have ended when a thread has waited for them. Then the arrival releases to its own block. */
+void emit_note_order(struct emit *m)
+{
+    const struct kernel *k = m->kernel;
+    struct uses u = {m, .tile = arena_array(m->arena, uint8_t, k->symbol_count + 1)};
+    if (!k->cluster[0])
+        return;
+    stmt_walk(k->body, note_uses, &u);
+    for (int i = 0; i < k->symbol_count; i++)
+        m->publishes |= u.tile[i] == (USED | FILLED);
+}
+
 /* --- phases --- */
 
 static void declare_phase(void *user, struct stmt *s)
@@ -114,7 +170,8 @@ static void wait(struct emit *m, const struct expr *e)
 {
     struct thread_operand element = mbarrier(m, e->args[0]);
     struct scalar parity = e->count == 2 ? given_parity(m, e) : next_parity(m, e->args[0], element);
-    THREAD_ADD_OP(&m->b, THREAD_MBARRIER_WAIT, DT_NONE, DT_NONE, element, parity.o);
+    enum thread_opcode op = m->publishes ? THREAD_MBARRIER_ACQUIRE : THREAD_MBARRIER_WAIT;
+    THREAD_ADD_OP(&m->b, op, DT_NONE, DT_NONE, element, parity.o);
 }
 
 /* --- by one thread --- */
@@ -196,7 +253,9 @@ static void arrive(struct emit *m, const struct expr *e)
     }
     for (int i = 0; i < times; i++)
         if (access_peer(e->args[0]))
-            THREAD_ADD_OP(&m->b, THREAD_MBARRIER_ARRIVE_PEER, DT_NONE, DT_NONE, element, peer.o);
+            THREAD_ADD_OP(&m->b,
+                          m->publishes ? THREAD_MBARRIER_RELEASE_PEER : THREAD_MBARRIER_ARRIVE_PEER,
+                          DT_NONE, DT_NONE, element, peer.o);
         else
             THREAD_ADD_OP(&m->b, THREAD_MBARRIER_ARRIVE, DT_NONE, DT_NONE, element);
     m->b.region = outer;

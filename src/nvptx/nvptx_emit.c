@@ -190,6 +190,7 @@ static bool can_guard(const struct nvptx *n, const struct thread_operation *op)
         switch (op->regions.data[0]->operations.data[i]->op) {
         case THREAD_MBARRIER_ARRIVE:
         case THREAD_MBARRIER_ARRIVE_PEER:
+        case THREAD_MBARRIER_RELEASE_PEER:
         case THREAD_COPY_OUT_WAIT:
         case THREAD_COPY_OUT_WAIT_READ:
         case THREAD_COPY_OUT_COMMIT:
@@ -489,6 +490,7 @@ static bool on_target(struct ptx_target t, const struct thread_operation *op)
     case THREAD_FENCE_MBARRIER_INIT:
     case THREAD_MBARRIER_EXPECT:
     case THREAD_MBARRIER_WAIT:
+    case THREAD_MBARRIER_ACQUIRE:
     case THREAD_FENCE_ASYNC:
     case THREAD_PREFETCH_MAP:
     case THREAD_CLUSTERID_X:
@@ -500,6 +502,7 @@ static bool on_target(struct ptx_target t, const struct thread_operation *op)
     case THREAD_LOAD_PEER:
     case THREAD_STORE_PEER:
     case THREAD_MBARRIER_ARRIVE_PEER:
+    case THREAD_MBARRIER_RELEASE_PEER:
     case THREAD_COPY_IN:
     case THREAD_COPY_IN_MULTICAST:
     case THREAD_COPY_OUT:

@@ -240,25 +240,30 @@ static void atomic(struct nvptx *n, const struct thread_operation *op)
     nvptx_guarded(n, ptx_emit_list(&n->build, text, &type, all, swaps ? 4 : 3));
 }
 
+/* Returns the mnemonic for matrices of `words` words a lane; NULL after a report: there is none. */
+static const char *on_matrices(struct nvptx *n, const struct thread_operation *op, uint16_t words,
+                               const char *transposed)
+{
+    if ((words == 1 || words == 2 || words == 4) && dtype_size(op->types[0]) == 2)
+        return arena_printf(n->arena, "%smatrix.sync.aligned.m8n8.x%d%s.shared.b16",
+                            op->op == THREAD_LOAD_MATRIX ? "ld" : "st", words, transposed);
+    nvptx_fail(n, op);
+    return NULL;
+}
+
+static struct ptx_operand words_of(struct nvptx *n, const struct thread_value *v)
+{
+    const struct nvptx_registers *r = nvptx_registers_of(n, v);
+    return ptx_vector(&n->build, r->word, r->words);
+}
+
 static void load_matrix(struct nvptx *n, const struct thread_operation *op)
 {
-    static const char *const mnemonic[2][5] = {
-        {[1] = "ldmatrix.sync.aligned.m8n8.x1.shared.b16",
-         [2] = "ldmatrix.sync.aligned.m8n8.x2.shared.b16",
-         [4] = "ldmatrix.sync.aligned.m8n8.x4.shared.b16"},
-        {[1] = "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16",
-         [2] = "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16",
-         [4] = "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"}};
+    const struct thread_operand *o = op->operands.data;
     const struct thread_value *to = op->results.data[0];
-    uint16_t words = nvptx_words(to->type);
-    const char *text = words <= 4 ? mnemonic[op->operands.data[1].integer != 0][words] : NULL;
-    if (!text || dtype_size(op->types[0]) != 2) {
-        nvptx_fail(n, op);
-        return;
-    }
-    const struct nvptx_registers *r = nvptx_registers_of(n, to);
-    ptx_emit(&n->build, text, ptx_vector(&n->build, r->word, r->words),
-             nvptx_element(n, &op->operands.data[0]));
+    const char *text = on_matrices(n, op, nvptx_words(to->type), o[1].integer ? ".trans" : "");
+    if (text)
+        ptx_emit(&n->build, text, words_of(n, to), nvptx_element(n, &o[0]));
 }
 
 static void copy_async(struct nvptx *n, const struct thread_operation *op)
@@ -289,14 +294,10 @@ static void mma(struct nvptx *n, const struct thread_operation *op)
 
 static void barrier(struct nvptx *n, const struct thread_operation *op)
 {
-    struct ptx_operand number = nvptx_scalar(n, &op->operands.data[0], DT_U32);
-    int64_t threads = op->operands.data[1].integer;
-    if (op->op == THREAD_BARRIER_ARRIVE)
-        ptx_emit(&n->build, "bar.arrive", number, ptx_int(threads));
-    else if (threads)
-        ptx_emit(&n->build, "bar.sync", number, ptx_int(threads));
-    else
-        ptx_emit(&n->build, "bar.sync", number);
+    const struct thread_operand *o = op->operands.data;
+    const struct ptx_operand all[] = {nvptx_scalar(n, &o[0], DT_U32), ptx_int(o[1].integer)};
+    ptx_emit_list(&n->build, op->op == THREAD_BARRIER_ARRIVE ? "bar.arrive" : "bar.sync", NULL, all,
+                  o[1].integer ? 2 : 1);
 }
 
 static void wait(struct nvptx *n, const struct thread_operation *op)
@@ -306,34 +307,42 @@ static void wait(struct nvptx *n, const struct thread_operation *op)
                        done = ptx_reg(&n->build, MOD_PRED);
     struct ptx_label *again = ptx_new_label(&n->build, "wait");
     ptx_place(&n->build, again);
-    /* Blocks of a cluster arrive at each other's mbarriers. */
     ptx_emit(&n->build,
-             n->function->cluster[0] ? "mbarrier.try_wait.parity.acquire.cluster.shared.b64"
-                                     : "mbarrier.try_wait.parity.shared.b64",
+             op->op == THREAD_MBARRIER_ACQUIRE
+                 ? "mbarrier.try_wait.parity.acquire.cluster.shared.b64"
+                 : "mbarrier.try_wait.parity.shared.b64",
              done, at, parity);
     ptx_when(ptx_branch(&n->build, again), ptx_not(done));
-}
-
-static void arrive_at_peer(struct nvptx *n, const struct thread_operation *op)
-{
-    struct ptx_operand at = in_peer(n, op);
-    nvptx_guarded(n, ptx_emit(&n->build, "mbarrier.arrive.release.cluster.shared::cluster.b64",
-                              ptx_sink(), at));
 }
 
 static void on_mbarrier(struct nvptx *n, const struct thread_operation *op)
 {
     const struct thread_operand *o = op->operands.data;
-    struct ptx_operand at = nvptx_element(n, &o[0]);
-    struct ptx_instruction *ins;
-    if (op->op == THREAD_MBARRIER_ARRIVE)
-        ins = ptx_emit(&n->build, "mbarrier.arrive.shared.b64", ptx_sink(), at);
-    else if (op->op == THREAD_MBARRIER_EXPECT)
-        ins = ptx_emit(&n->build, "mbarrier.arrive.expect_tx.shared.b64", ptx_sink(), at,
-                       ptx_int(o[1].integer));
-    else
-        ins = ptx_emit(&n->build, "mbarrier.init.shared.b64", at, ptx_int(o[1].integer));
-    nvptx_guarded(n, ins);
+    struct ptx_operand all[3] = {ptx_sink()};
+    const char *text;
+    size_t first = 0, count = 2;
+    switch (op->op) {
+    case THREAD_MBARRIER_ARRIVE: text = "mbarrier.arrive.shared.b64"; break;
+    case THREAD_MBARRIER_ARRIVE_PEER:
+        text = "mbarrier.arrive.release.cta.shared::cluster.b64";
+        break;
+    case THREAD_MBARRIER_RELEASE_PEER:
+        text = "mbarrier.arrive.release.cluster.shared::cluster.b64";
+        break;
+    case THREAD_MBARRIER_EXPECT:
+        text = "mbarrier.arrive.expect_tx.shared.b64";
+        count = 3;
+        break;
+    default:
+        text = "mbarrier.init.shared.b64";
+        first = 1;
+        break;
+    }
+    const bool counts = first || count == 3;
+    all[1] = counts || op->operands.count == 1 ? nvptx_element(n, &o[0]) : in_peer(n, op);
+    if (counts)
+        all[2] = ptx_int(o[1].integer);
+    nvptx_guarded(n, ptx_emit_list(&n->build, text, NULL, all + first, count));
 }
 
 /* --- the copy engine --- */
@@ -347,61 +356,48 @@ static struct ptx_operand box(struct nvptx *n, const struct thread_operation *op
     return ptx_at_tensor(&n->build, map, at, count);
 }
 
+/* Returns a mnemonic of tensor copies. count: of coordinates */
+static const char *on_tensor(struct nvptx *n, size_t count, const char *rest)
+{
+    return arena_printf(n->arena, "cp.async.bulk.tensor.%dd.%s", (int)count, rest);
+}
+
+#define TO_SHARED "shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+
 static void copy_in(struct nvptx *n, const struct thread_operation *op)
 {
-    static const char *const mnemonic[] = {
-#define OF(d) "cp.async.bulk.tensor." d "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        OF("1"), OF("2"), OF("3"), OF("4"), OF("5"),
-#undef OF
-    };
     const struct thread_operand *o = op->operands.data;
     struct ptx_operand to = nvptx_element(n, &o[1]), full = nvptx_element(n, &o[2]);
-    ptx_emit(&n->build, mnemonic[op->operands.count - 4], to, box(n, op, 3), full);
+    ptx_emit(&n->build, on_tensor(n, op->operands.count - 3, TO_SHARED), to, box(n, op, 3), full);
 }
 
 static void copy_in_multicast(struct nvptx *n, const struct thread_operation *op)
 {
-    static const char *const mnemonic[] = {
-#define OF(d)                                                                                      \
-    "cp.async.bulk.tensor." d "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes."        \
-    "multicast::cluster"
-        OF("1"), OF("2"), OF("3"), OF("4"), OF("5"),
-#undef OF
-    };
     const struct thread_operand *o = op->operands.data;
     struct ptx_operand to = nvptx_element(n, &o[1]), full = nvptx_element(n, &o[2]);
     struct ptx_operand bits = ptx_reg(&n->build, MOD_U32), blocks = ptx_reg(&n->build, MOD_U16);
     ptx_emit(&n->build, "mov.u32", bits, nvptx_scalar(n, &o[3], DT_U32));
     ptx_emit(&n->build, "cvt.u16.u32", blocks, bits);
-    ptx_emit(&n->build, mnemonic[op->operands.count - 5], to, box(n, op, 4), full, blocks);
+    ptx_emit(&n->build, on_tensor(n, op->operands.count - 4, TO_SHARED ".multicast::cluster"), to,
+             box(n, op, 4), full, blocks);
 }
 
 static void copy_out(struct nvptx *n, const struct thread_operation *op)
 {
-    static const char *const mnemonic[] = {
-#define OF(d) "cp.async.bulk.tensor." d "d.global.shared::cta.tile.bulk_group"
-        OF("1"), OF("2"), OF("3"), OF("4"), OF("5"),
-#undef OF
-    };
     struct ptx_operand from = nvptx_element(n, &op->operands.data[1]);
-    ptx_emit(&n->build, mnemonic[op->operands.count - 3], box(n, op, 2), from);
+    ptx_emit(&n->build, on_tensor(n, op->operands.count - 2, "global.shared::cta.tile.bulk_group"),
+             box(n, op, 2), from);
 }
 
 /* --- matrices in shared memory --- */
 
 static void store_matrix(struct nvptx *n, const struct thread_operation *op)
 {
-    static const char *const mnemonic[] = {[1] = "stmatrix.sync.aligned.m8n8.x1.shared.b16",
-                                           [2] = "stmatrix.sync.aligned.m8n8.x2.shared.b16",
-                                           [4] = "stmatrix.sync.aligned.m8n8.x4.shared.b16"};
-    const struct thread_operand *o = &op->operands.data[1];
-    uint16_t words = o->kind == THREAD_VALUE ? nvptx_words(o->value->type) : 0;
-    if (words > 4 || !mnemonic[words] || dtype_size(op->types[0]) != 2) {
-        nvptx_fail(n, op);
-        return;
-    }
-    ptx_emit(&n->build, mnemonic[words], nvptx_element(n, &op->operands.data[0]),
-             ptx_vector(&n->build, nvptx_registers_of(n, o->value)->word, words));
+    const struct thread_operand *o = op->operands.data;
+    uint16_t words = o[1].kind == THREAD_VALUE ? nvptx_words(o[1].value->type) : 0;
+    const char *text = on_matrices(n, op, words, "");
+    if (text)
+        ptx_emit(&n->build, text, nvptx_element(n, &o[0]), words_of(n, o[1].value));
 }
 
 /* Rows of 128 bytes whose pieces of 16 bytes are swizzled: 1 in bits 62 and 63; addresses and distances count
@@ -533,16 +529,18 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
         ptx_emit_plain(&n->build, "barrier.cluster.wait.acquire");
         break;
     case THREAD_PEER: find_peer(n, op); break;
-    case THREAD_MBARRIER_ARRIVE_PEER: arrive_at_peer(n, op); break;
     case THREAD_LOAD_MATRIX: load_matrix(n, op); break;
     case THREAD_COPY_ASYNC: copy_async(n, op); break;
     case THREAD_MMA: mma(n, op); break;
     case THREAD_BARRIER:
     case THREAD_BARRIER_ARRIVE: barrier(n, op); break;
     case THREAD_WARP_SYNC: ptx_emit(&n->build, "bar.warp.sync", ptx_int(-1)); break;
-    case THREAD_MBARRIER_WAIT: wait(n, op); break;
+    case THREAD_MBARRIER_WAIT:
+    case THREAD_MBARRIER_ACQUIRE: wait(n, op); break;
     case THREAD_MBARRIER_INIT:
     case THREAD_MBARRIER_EXPECT:
+    case THREAD_MBARRIER_ARRIVE_PEER:
+    case THREAD_MBARRIER_RELEASE_PEER:
     case THREAD_MBARRIER_ARRIVE: on_mbarrier(n, op); break;
     case THREAD_PREFETCH_MAP:
         ptx_emit(&n->build, "prefetch.tensormap", ptx_at(nvptx_scalar(n, &o[0], DT_NONE), 0));

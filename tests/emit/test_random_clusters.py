@@ -11,8 +11,9 @@ Some mutants of each kernel, two unless MUTANTS says another number, lack a `clu
 or bytes, or copy to fewer blocks. The static check, the CPU engine or the simulator finds each. A mutant without a `cluster_sync` may be
 harmless: `is_harmless` says when, and why. Nothing is found in such a mutant.
 
-The static check finds nearly all of them, so the simulator gets the PTX of some kernels without one `barrier.cluster`, too. With cuda the kernels run
-on the GPU instead, without mutants.
+The static check finds nearly all of them, so the simulator gets the PTX of some kernels without one `barrier.cluster`, too, and with arrivals that
+release to their own block alone. An arrival at a peer releases to the cluster if and only if the blocks access memory of each other by ordinary accesses;
+the first kernel does not. With cuda the kernels run on the GPU instead, without mutants.
 """
 import random
 import re
@@ -35,14 +36,16 @@ class Kernel:
     """The lines of a kernel's body. `text //@ kind` is a line that a mutant may lack or change. `events` are the uses of tiles and the barriers of
     the cluster in their order; those of `loop` are repeated."""
 
-    def __init__(self, choose):
+    def __init__(self, choose, quiet):
         self.choose, self.shape = choose, choose.choice(SHAPES)
         self.blocks = self.shape[0] * self.shape[1] * self.shape[2]
-        self.has_ring = choose.random() < 0.35
+        self.only_ring = quiet or choose.random() < 0.15
+        self.has_ring = self.only_ring or choose.random() < 0.3
         self.type, self.half = choose.choice([("f32", "0.5"), ("f32", "0.5"), ("f16", "0.5"), ("i32", "3"), ("u8", "3")])
         self.warps = choose.choice([4, 4, 8]) + 4 * self.has_ring
         self.declared, self.lines, self.events = [], [], []
         self.loop = slice(0, 0)
+        self.publishes = not quiet
         self.names = self.barriers = 0
 
     def name(self, letter):
@@ -220,12 +223,13 @@ STEPS = [read_peer, write_peer, write_part, read_part, elements, sum_at_one, sig
 
 
 def ring(p):
-    """A producer that copies to its group, and consumers that tell the group that they have read. The consumers may give a peer what they
-    have added up. Returns the rows of a block."""
+    """A producer that copies to its group, and consumers that tell the group that they have read, in the background or not. The consumers may give a
+    peer what they have added up. Returns the rows of a block."""
     choose = p.choose
     bits, parts, number, step = axes(p)
     stages, groups = choose.choice([1, 2, 3]), p.warps // 4 - 1
-    rows, by_hand, gives = 64 * groups, choose.random() < 0.4, choose.random() < 0.5
+    rows, by_hand, gives, waits = 64 * groups, choose.random() < 0.4, p.publishes and choose.random() < 0.5, p.publishes and choose.random() < 0.3
+    p.publishes = not p.only_ring or gives or waits
     replicas = groups if choose.random() < 0.4 else 1
     mine, first, g = rows // replicas, "g * 64" if replicas > 1 else "0", "g" if replicas > 1 else "0"
     head = f" for (i32 g < {replicas})" if replicas > 1 else ""
@@ -246,7 +250,8 @@ def ring(p):
                 *advance, "        }", "    }", "}",
                 f"warps(4 +: {4 * groups // replicas}){head} {{", f"    reg f32 acc[{mine}][{8 * parts}] = 0;",
                 f"        for (i32 p = 0, s = 0{start}; p < k; p += 64) {{", f"            wait(full[s]{q}); //@ wait",
-                f"            dot_async(acc, sa[s][{g}], trans(sb[s]));", "            dot_wait(0);",
+                *([f"            acc = dot(sa[s][{g}], trans(sb[s]), acc);"] if waits else
+                  [f"            dot_async(acc, sa[s][{g}], trans(sb[s]));", "            dot_wait(0);"]),
                 f"            for (i32 r = 0; r < {parts}; r++)",
                 f"                arrive(peer(empty[s], cluster.rank + (r - {number}) * {step})); //@ arrive", *advance, "        }"]
     if gives:
@@ -259,18 +264,18 @@ def ring(p):
     return rows
 
 
-def kernel(choose):
-    """Returns a kernel and the rows of a block in D."""
-    p = Kernel(choose)
+def kernel(choose, quiet):
+    """Returns a kernel and the rows of a block in D. quiet: its blocks access no memory of each other by ordinary accesses."""
+    p = Kernel(choose, quiet)
     tiles, rows = choose.choice([1, 2]), 64
     p.declared.append(f"shared {p.type} {', '.join(f's{i}[{ROWS}][{COLUMNS}]' for i in range(tiles))};")
-    loops = choose.random() < 0.3
+    loops = not p.only_ring and choose.random() < 0.3
     if choose.random() < 0.3:
         p.barrier()
     if loops:
         p.barrier()
         first, at = len(p.lines), len(p.events)
-    for i in range(choose.choice([1, 2] if p.has_ring or loops else [1, 2, 3])):
+    for i in range(0 if p.only_ring else choose.choice([1, 2] if p.has_ring or loops else [1, 2, 3])):
         choose.choice(STEPS)(p, f"s{choose.randrange(tiles)}")
     if loops:
         p.barrier()
@@ -352,6 +357,8 @@ def check_mutants(tool, path, sizes, p, rows, lines, most):
     return found
 
 
+RELEASE = "mbarrier.arrive.release.cluster.shared::cluster"
+OF_BLOCK = "mbarrier.arrive.release.cta.shared::cluster"
 BARRIER = "    barrier.cluster.arrive.release;\n    barrier.cluster.wait.acquire;\n"
 
 
@@ -374,12 +381,20 @@ def simulate(tool, path, p, rows):
 
 
 def check_ptx(tool, folder, path, p, rows):
-    """Checks the PTX of a kernel, and without one of its barriers. Returns whether the simulator has found the mutant. Kernels with tensor copies
-    are left out, because their maps cannot be given here."""
+    """Checks the PTX of a kernel, without one of its barriers, and with arrivals that release too little. Returns whether the simulator has found the
+    mutant without a barrier. Kernels with tensor copies are left out, because their maps cannot be given here."""
+    whole = call([tool, "show", path, "--stage", "ptx"]).out
+    if (OF_BLOCK if p.publishes else RELEASE) in whole or (not p.publishes and OF_BLOCK not in whole):
+        fail(f"arrivals {'do not release' if p.publishes else 'release'} to the cluster: {open(path).read()}")
     barriers = [int(line.split()[-1]) for line in p.lines if "//@ barrier" in line]
     if p.has_ring or any("multicast" in line for line in p.lines) or not barriers:
         return False
-    parts = call([tool, "show", path, "--stage", "ptx"]).out.split(BARRIER)
+    if RELEASE in whole:
+        with open(f"{folder}/k.ptx", "w") as file:
+            file.write(whole.replace(RELEASE, OF_BLOCK))
+        if not simulate(tool, f"{folder}/k.ptx", p, rows):
+            fail(f"the simulator finds nothing with arrivals that release to their own block: {open(path).read()}")
+    parts = whole.split(BARRIER)
     if len(parts) != len(barriers) + 1:
         fail(f"{len(parts) - 1} barriers of the cluster in the PTX, not {len(barriers)}: {open(path).read()}")
     out = p.choose.randrange(len(barriers))
@@ -404,8 +419,8 @@ def main():
     found = simulated = 0
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/cluster.tile"
-        for _ in range(count):
-            p, rows = kernel(choose)
+        for i in range(count):
+            p, rows = kernel(choose, i == 0)
             lines = p.declared + [f"reg {p.type} x[{ROWS}][{COLUMNS}] = A[me][:][:];"] + p.lines
             sizes = ",".join(f"{name}={choose.choice(values)}" for name, values in SIZES.items())
             text = write(path, p, rows, lines)
