@@ -27,7 +27,7 @@ void emit_missing(struct emit *m, struct loc loc, const char *what, const char *
     if (m->failed)
         return;
     emit_error(m, loc, "%s is not compiled for GPUs in a kernel with %s", what,
-               m->by_threads ? "`threads(…)`" : "roles or mbarriers");
+               m->by_threads ? m->by_threads->heads : "roles or mbarriers");
     if (way_out)
         diag_note(m->diag, loc, "%s", way_out);
 }
@@ -157,7 +157,7 @@ struct scalar emit_place(struct emit *m, enum thread_opcode op)
 static void enter_place(struct emit *m, int first, int warps, int replicas)
 {
     struct scalar warp = emit_by(m, THREAD_SUB, emit_place(m, THREAD_WARP), first);
-    m->place = (struct place){.first = first, .warps = warps, .replicas = replicas};
+    m->place = (struct position){.first = first, .warps = warps, .replicas = replicas};
     m->place.lane = emit_place(m, THREAD_LANE);
     m->place.replica = emit_constant(DT_U32, 0);
     m->place.warp = warp;
@@ -177,7 +177,7 @@ static void enter_place(struct emit *m, int first, int warps, int replicas)
 
 void emit_sync(struct emit *m)
 {
-    const struct place *p = &m->place;
+    const struct position *p = &m->place;
     bool block = p->barrier == 0;
     m->place.touched = false;
     if (p->barrier == EMIT_OF_WARP) {
@@ -193,7 +193,7 @@ static void emit_role(struct emit *m, const struct stmt *s, struct thread_operat
 {
     enum { BARRIERS = 16 };
     const struct role *role = s->role;
-    const struct place outer_place = m->place;
+    const struct position outer_place = m->place;
     struct thread_region *outer = m->b.region, *r = arena_new(m->arena, struct thread_region);
     r->first_warp = (uint32_t)role->first;
     r->warps = (uint32_t)(role->warps * role->replicas);
@@ -385,7 +385,7 @@ bool emit_thread_level(struct arena *a, struct kernel *k, const struct lower_opt
                        .options = options,
                        .diag = diag,
                        .out = out,
-                       .by_threads = &emit_by_threads};
+                       .by_threads = kernel_thread_level(k) ? &emit_by_threads : &emit_by_tiles};
     struct thread_function *f = make_function(m);
     bool fixed;
     if (!is_right(a, f, diag, &fixed))

@@ -18,6 +18,7 @@
  *   emit_array.c    thread-level kernels: arrays that each thread has for itself, atomics
  *   emit_copy.c     thread-level kernels: copies by all threads
  *   emit_turns.c    thread-level kernels: loops with several copies of their body
+ *   emit_fragment*.c  tile-level kernels without roles: register tiles in the layouts of lower/lower_plan.h
  *
  * Register tiles have the layout of the sums of products of warpgroups: each group of four warps has a part of the rows, 64 at
  * a time, as wgmma places them (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"). Other numbers of warps have 16 rows
@@ -33,7 +34,7 @@
 bool emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,
                  struct diag *diag, struct lowered *out);
 
-/* The same for a thread-level kernel (kernel_thread_level), through thread IR. emit_element.c has what it lacks. */
+/* The same through thread IR for a kernel without roles, of threads or of tiles. docs/lowering.md has what it lacks. */
 bool emit_thread_level(struct arena *a, struct kernel *k, const struct lower_options *options,
                        struct diag *diag, struct lowered *out);
 

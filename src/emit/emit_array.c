@@ -216,9 +216,8 @@ static struct scalar change(struct emit *m, const struct expr *e, const struct s
                            t};
 }
 
-/* Emits it for the threads whose predicate is true; the others get 0. */
-static struct scalar change_if(struct emit *m, const struct expr *e, const struct scalar *index,
-                               const struct scalar *values, struct scalar inside)
+struct scalar emit_atomic_at(struct emit *m, const struct expr *e, const struct scalar *index,
+                             const struct scalar *values, struct scalar inside)
 {
     const enum dtype t = e->args[0]->sym->type.dtype;
     if (inside.o.kind != THREAD_VALUE)
@@ -256,7 +255,7 @@ struct scalar *emit_atomic(struct emit *m, const struct expr *e)
         struct scalar inside = emit_element_of(m, &p, i, index), values[2];
         for (int k = 0; k + 1 < e->count; k++)
             values[k] = emit_as(m, args[k][i], t);
-        old[i] = change_if(m, e, index, values, inside);
+        old[i] = emit_atomic_at(m, e, index, values, inside);
     }
     return old;
 }

@@ -2,7 +2,7 @@
  * itself. The block's warps divide the elements as layout_blocked says, in vectors as wide as by(…) of the part of a view says. In a
  * block whose threads are not whole warps, thread i takes the elements i, i + threads, … All elements are read before the first
  * one is written. */
-#include "emit/emit_own.h"
+#include "emit/emit_copy.h"
 #include "layout/layout_named.h"
 #include "plan/plan.h"
 
@@ -19,18 +19,6 @@ struct deal {
     int vector;                     /* elements that a thread moves together */
     int64_t pieces;                 /* vectors of a thread */
     struct scalar number;           /* of the thread in its block: i32 */
-};
-
-/* A coordinate of an element: thread + more. */
-struct coordinate {
-    struct scalar thread; /* differs between threads: i32 */
-    int64_t more;
-};
-
-/* A vector of the target's elements. */
-struct piece {
-    struct coordinate at[MAX_RANK]; /* of its first element */
-    struct scalar mine;             /* bool: it is inside the tile, and this thread moves it */
 };
 
 static struct scalar number(int64_t v)
@@ -197,11 +185,6 @@ static struct piece piece_at(struct emit *m, const struct deal *d, int64_t i)
 
 /* --- places of an access --- */
 
-struct element {
-    struct scalar index[MAX_RANK]; /* of each axis of the symbol */
-    struct scalar inside;          /* bool */
-};
-
 /* The thread that reads an element of a tile. */
 struct reader {
     struct scalar mine;      /* bool: this thread moves the element */
@@ -267,10 +250,10 @@ static struct scalar sum_of(struct emit *m, struct scalar start, struct coordina
 }
 
 /* Finds the element of the access at the coordinates `at` of its tile. `inside` is true only in threads that move the element. */
-static struct element element_at(struct emit *m, const struct expr *e, const struct coordinate *at,
-                                 struct scalar mine)
+struct element emit_access_at(struct emit *m, const struct expr *e, const struct coordinate *at,
+                              struct scalar mine, const struct scalar *gathered)
 {
-    const struct reader gathered = {.mine = mine};
+    const struct reader reader = {.mine = mine};
     struct element x = {.inside = mine};
     int axis = 0;
     for (int i = 0; i < e->sym->type.rank; i++) {
@@ -280,8 +263,9 @@ static struct element element_at(struct emit *m, const struct expr *e, const str
             x.index[i] = coordinate_value(m, at[axis++]);
             continue;
         }
-        struct scalar start = kind == IX_GATHER ? value_at(m, index->value, &at[axis], gathered)
-                                                : emit_scalar(m, index->value);
+        struct scalar start = kind == IX_GATHER && gathered ? gathered[i]
+                              : kind == IX_GATHER ? value_at(m, index->value, &at[axis], reader)
+                                                  : emit_scalar(m, index->value);
         x.index[i] = kind == IX_SLICE ? sum_of(m, start, at[axis]) : start;
         if (kind == IX_SLICE && !index->inside)
             x.inside = both(m, x.inside, is_inside(m, e, i, start, at[axis], e->type.extent[axis]));
@@ -293,7 +277,7 @@ static struct element element_at(struct emit *m, const struct expr *e, const str
 }
 
 /* Returns how many elements, `elements` at most, a thread may move together along the last axis of the part. */
-static int vector_width(struct emit *m, const struct expr *e, int elements)
+int emit_access_width(struct emit *m, const struct expr *e, int elements)
 {
     const struct sym *s = e->sym;
     int64_t size = (int64_t)dtype_size(s->type.dtype), stride = 1, divisor = elements;
@@ -335,7 +319,8 @@ static struct scalar otherwise_of(struct emit *m, const struct expr *e)
 }
 
 /* Loads `count` neighbours; if they are outside, returns the value for elements outside. */
-static struct scalar load(struct emit *m, const struct expr *e, const struct element *x, int count)
+struct scalar emit_access_load(struct emit *m, const struct expr *e, const struct element *x,
+                               int count)
 {
     const enum dtype t = e->sym->type.dtype;
     struct scalar otherwise = otherwise_of(m, e);
@@ -427,8 +412,8 @@ static struct scalar value_at(struct emit *m, const struct expr *e, const struct
         return emit_scalar(m, e);
     switch (e->op) {
     case OP_ACCESS: {
-        const struct element x = element_at(m, e, at, r.mine);
-        return load(m, e, &x, 1);
+        const struct element x = emit_access_at(m, e, at, r.mine, NULL);
+        return emit_access_load(m, e, &x, 1);
     }
     case OP_IOTA:
         for (int i = 0; i < e->type.rank; i++)
@@ -545,16 +530,16 @@ static bool deal(struct emit *m, const struct expr *target, const struct expr *v
     return false;
 }
 
-static void store(struct emit *m, const struct expr *target, const struct piece *p, int vector,
-                  const struct scalar *v)
+void emit_access_store(struct emit *m, const struct expr *target, const struct piece *p, int vector,
+                       const struct scalar *v, const struct scalar *gathered)
 {
     const enum dtype t = target->sym->type.dtype;
-    const int count = vector > 1 ? vector_width(m, target, vector) : 1;
+    const int count = vector > 1 ? emit_access_width(m, target, vector) : 1;
     for (int i = 0; i < vector; i += count) {
         struct piece part = *p;
         struct thread_operand all[VECTOR_BYTES];
         part.at[target->type.rank - 1].more += i;
-        const struct element x = element_at(m, target, part.at, p->mine);
+        const struct element x = emit_access_at(m, target, part.at, p->mine, gathered);
         for (int k = 0; k < count; k++)
             all[k] = v[i + k].o;
         struct scalar all_of = {v[0].o, t};
@@ -571,10 +556,10 @@ static void read(struct emit *m, const struct deal *d, const struct expr *target
     const struct type *t = &target->type;
     const int vector = d->vector;
     struct coordinate own[MAX_RANK];
-    if (vector > 1 && is_plain(target, value) && vector_width(m, value, vector) == vector &&
-        vector_width(m, target, vector) == vector) {
-        const struct element x = element_at(m, value, p->at, p->mine);
-        v[0] = load(m, value, &x, vector);
+    if (vector > 1 && is_plain(target, value) && emit_access_width(m, value, vector) == vector &&
+        emit_access_width(m, target, vector) == vector) {
+        const struct element x = emit_access_at(m, value, p->at, p->mine, NULL);
+        v[0] = emit_access_load(m, value, &x, vector);
         return;
     }
     for (int i = 0; i < vector; i++) {
@@ -593,12 +578,12 @@ static const struct sym *memory_of(const struct sym *s)
 }
 
 /* Returns whether the value reads elements that another thread may write. */
-static bool reads_others(const struct expr *e, const struct expr *target)
+bool emit_reads_others(const struct expr *e, const struct expr *target)
 {
     bool found =
         e->op == OP_ACCESS && memory_of(e->sym) == memory_of(target->sym) && !expr_same(e, target);
     for (int i = 0; i < e->count && !found; i++)
-        found = reads_others(e->args[i], target);
+        found = emit_reads_others(e->args[i], target);
     return found;
 }
 
@@ -612,9 +597,9 @@ static void copy_in_loop(struct emit *m, const struct deal *d, const struct expr
     struct scalar v, at = {emit_loop_argument(m, &loop, d->number.o, type), DT_I32};
     const struct piece p = piece_in_turn(m, d, at);
     read(m, d, target, value, &p, 0, &v);
-    if (reads_others(value, target))
+    if (emit_reads_others(value, target))
         emit_missing(m, target->loc, "a large copy of an array to itself", NULL);
-    store(m, target, &p, 1, &v);
+    emit_access_store(m, target, &p, 1, &v, NULL);
     struct scalar next = plus(m, at, number(threads));
     struct scalar turned = emit_op2(m, THREAD_SUB, DT_I32, next, d->number);
     struct scalar done = emit_op2(m, THREAD_GE, DT_I32, turned, number(d->pieces * threads));
@@ -637,10 +622,10 @@ void emit_copy(struct emit *m, const struct expr *target, const struct expr *val
         p[i] = piece_at(m, &d, i);
         read(m, &d, target, value, &p[i], i, &v[i * d.vector]);
     }
-    if (reads_others(value, target))
+    if (emit_reads_others(value, target))
         emit_sync(m);
     for (int64_t i = 0; i < d.pieces && !m->failed; i++)
-        store(m, target, &p[i], d.vector, &v[i * d.vector]);
+        emit_access_store(m, target, &p[i], d.vector, &v[i * d.vector], NULL);
 }
 
 /* --- register tiles --- */
@@ -682,7 +667,7 @@ static bool can_copy_async(struct emit *m, const struct stmt *s, const struct de
     return plan_copier_of(m->options->target, s->value).copier->to == COPIER_SHARED &&
            is_plain(s->target, s->value) && !s->value->otherwise &&
            (bytes == 4 || bytes == 8 || bytes == 16) &&
-           vector_width(m, s->target, d->vector) == d->vector && !d->in_turn;
+           emit_access_width(m, s->target, d->vector) == d->vector && !d->in_turn;
 }
 
 void emit_copy_async(struct emit *m, const struct stmt *s)
@@ -700,8 +685,8 @@ void emit_copy_async(struct emit *m, const struct stmt *s)
     for (int64_t i = 0; i < d.pieces; i++) {
         const struct piece p = piece_at(m, &d, i);
         const struct scalar all = emit_constant(DT_BOOL, 1);
-        const struct element from = element_at(m, s->value, p.at, all);
-        const struct element to = element_at(m, s->target, p.at, p.mine);
+        const struct element from = emit_access_at(m, s->value, p.at, all, NULL);
+        const struct element to = emit_access_at(m, s->target, p.at, p.mine, NULL);
         const struct scalar there = to.inside;
         if (there.o.kind != THREAD_VALUE && !there.o.integer)
             continue;

@@ -453,7 +453,7 @@ static bool effect(struct emit *m, const struct stmt *s)
     }
 }
 
-static uint32_t divisor(struct emit *m, const struct lower_param *p)
+uint32_t emit_divisor(struct emit *m, const struct lower_param *p)
 {
     enum { POINTER = 16, WORKSPACE = 256, MOST = 4096 };
     const int *given = m->options->alignment;
@@ -472,7 +472,7 @@ static uint32_t divisor(struct emit *m, const struct lower_param *p)
 static void enter(struct emit *m)
 {
     struct scalar first = emit_constant(DT_BOOL, 1);
-    m->place = (struct place){.lane = emit_place(m, THREAD_LANE), .replicas = 1};
+    m->place = (struct position){.lane = emit_place(m, THREAD_LANE), .replicas = 1};
     m->place.replica = emit_constant(DT_U32, 0);
     for (int i = 0; i < 3; i++)
         if (i == 0 || m->kernel->threads[i] > 1) {
@@ -483,7 +483,8 @@ static void enter(struct emit *m)
 }
 
 const struct by_threads emit_by_threads = {
-    .divisor = divisor,
+    .heads = "`threads(…)`",
+    .divisor = emit_divisor,
     .enter = enter,
     .scalar = scalar,
     .store = store,

@@ -87,7 +87,7 @@ struct flow_loop {
 
 /* --- the state --- */
 
-struct place {
+struct position {
     int role;         /* its first warp; -1: the whole block */
     int first, warps; /* of the role */
     int replicas;
@@ -126,7 +126,8 @@ struct emit {
     const struct lower_options *options;
     struct diag *diag;
     struct lowered *out;
-    const struct by_threads *by_threads; /* NULL: not a thread-level kernel */
+    const struct by_threads *by_threads; /* NULL: a kernel with roles */
+    struct lower *layouts;               /* the plan of a tile-level kernel's layouts */
     struct thread_builder b;
     struct number_map variables; /* sym → struct variable */
     struct number_map fixed;     /* sym → struct scalar: parameters */
@@ -136,7 +137,7 @@ struct emit {
     VEC(struct map_param) map_list;
     VEC(struct thread_value *) function_parameters;
     VEC(struct variable *) live; /* in order of declaration */
-    struct place place;
+    struct position place;
     struct flow_loop *loop;
     int64_t product_rows; /* of the sums of a product; -1: it is promoted; 0: there is none */
     bool products_differ; /* in these */
@@ -303,6 +304,7 @@ struct thread_operand emit_element(struct emit *m, const struct tile *t, int par
 
 struct tile emit_tile(struct emit *m, const struct expr *e);
 struct tile emit_lookup(struct emit *m, const struct expr *e);
+struct scalar emit_lookup_of(struct emit *m, const struct expr *e, struct scalar index);
 /* bits and philox; part[0] is the value of a scalar one. */
 struct tile emit_typed(struct emit *m, const struct expr *e);
 /* The types of a register tile's slots. Returns their number. */
@@ -443,8 +445,10 @@ bool emit_has_atomic(struct emit *m, const struct expr *e);
 
 /* --- emit_element.c: of thread-level kernels --- */
 
-/* A table, because only emit_thread_level names it: a program that does not call that is linked without these. */
+/* How kernels without roles are done. Tables, because only emit_thread_level names them: a program that does not call that is
+ * linked without these. */
 struct by_threads {
+    const char *heads; /* such kernels, in messages */
     /* Returns a number that certainly divides a parameter; 0: none is known. */
     uint32_t (*divisor)(struct emit *m, const struct lower_param *p);
     /* Finds where the thread is in its block. */
@@ -460,7 +464,8 @@ struct by_threads {
     bool (*effect)(struct emit *m, const struct stmt *s);
     void (*copy_async)(struct emit *m, const struct stmt *s);
 };
-extern const struct by_threads emit_by_threads;
+extern const struct by_threads emit_by_threads, emit_by_tiles;
+uint32_t emit_divisor(struct emit *m, const struct lower_param *p);
 
 /* An access to a part of a view, a shared array or a thread's own array, element by element. */
 struct part_access {
@@ -495,6 +500,9 @@ struct scalar *emit_elements(struct emit *m, const struct expr *e);
 struct scalar *emit_elements_as(struct emit *m, const struct expr *e, const struct type *to);
 /* Emits an atomic of each element of its target. Returns the old values. */
 struct scalar *emit_atomic(struct emit *m, const struct expr *e);
+/* Emits the atomic of one element for the threads whose `inside` is true. The others get 0. */
+struct scalar emit_atomic_at(struct emit *m, const struct expr *e, const struct scalar *index,
+                             const struct scalar *values, struct scalar inside);
 
 /* --- emit_copy.c: of thread-level kernels --- */
 

@@ -325,37 +325,39 @@ static struct tile elementwise(struct emit *m, const struct expr *e)
     return m->failed ? no_tile : operate(m, e, args, emit_columns(&e->type));
 }
 
-/* An element of a table: compares the index with each place, since registers have no indices. */
-struct tile emit_lookup(struct emit *m, const struct expr *e)
+/* An element of a table, or of each element of a group of indices: compares the index with each place, since registers have no
+ * indices. */
+struct scalar emit_lookup_of(struct emit *m, const struct expr *e, struct scalar index)
 {
     enum { MOST = 64 };
-    const enum dtype of_index = e->args[1]->type.dtype;
     const enum dtype t = e->type.dtype == DT_BOOL ? DT_U32 : e->type.dtype; /* bools are values */
     int64_t count = type_elements(&e->sym->type);
-    if (count > MOST) {
+    struct scalar v = {.dtype = t};
+    if (count > MOST)
         emit_missing(m, e->loc,
                      arena_printf(m->arena, "`lookup` of %s", type_text(m->arena, &e->sym->type)),
                      "tables have at most 64 elements here: pass a larger one as an array");
-        return no_tile;
+    for (int64_t i = 0; i < count && !m->failed; i++) {
+        const struct literal *l = &e->sym->table[i];
+        struct thread_operand one = l->is_float ? thread_real(l->f) : thread_integer(l->i);
+        struct thread_operand found = thread_use(
+            THREAD_ADD_OP(&m->b, THREAD_EQ, index.dtype, DT_NONE, index.o, thread_integer(i)));
+        v.o = i == 0 ? one
+                     : thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, t, DT_NONE, found, one, v.o));
     }
+    return emit_as(m, v, e->type.dtype);
+}
+
+struct tile emit_lookup(struct emit *m, const struct expr *e)
+{
     struct tile out = emit_tile(m, e->args[1]);
     int elements, parts = emit_parts(out.form, out.blocks, out.columns, &elements);
-    for (int p = 0; p < parts && !m->failed; p++) {
-        struct thread_operand index = out.part[p], v = {0};
-        for (int64_t i = 0; i < count; i++) {
-            const struct literal *l = &e->sym->table[i];
-            struct thread_operand one = l->is_float ? thread_real(l->f) : thread_integer(l->i);
-            struct thread_operand found = thread_use(
-                THREAD_ADD_OP(&m->b, THREAD_EQ, of_index, DT_NONE, index, thread_integer(i)));
-            v = i == 0 ? one
-                       : thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, t, DT_NONE, found, one, v));
-        }
-        out.part[p] = v;
-    }
-    if (count == 1)
+    for (int p = 0; p < parts && !m->failed; p++)
+        out.part[p] = emit_lookup_of(m, e, (struct scalar){out.part[p], e->args[1]->type.dtype}).o;
+    if (type_elements(&e->sym->type) == 1)
         out.form = TILE_UNIFORM;
-    out.dtype = t;
-    return emit_tile_cast(m, out, e->type.dtype);
+    out.dtype = e->type.dtype;
+    return out;
 }
 
 /* bits and philox, whose operands have types of their own. */

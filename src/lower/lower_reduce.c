@@ -58,7 +58,7 @@ static bool moves(const struct layout_digit *d, int j)
 }
 
 /* Does some digit move the axis and another one? */
-static bool layout_axis_mixed(const struct layout *layout, int axis)
+bool tile_axis_mixed(const struct layout *layout, int axis)
 {
     for (int d = 0; d < layout->digit_count; d++)
         for (int j = 0; j < layout->out_count; j++)
@@ -195,20 +195,31 @@ static void layout_of_all(const struct layout *totals, int axis, const struct la
     out->ins[reg].extent *= warps;
 }
 
+bool tile_warp_totals(struct lower *l, const struct layout *whole, int axis, int32_t above,
+                      struct warp_totals *out)
+{
+    int digits[LAYOUT_DIGITS], count = warp_digits(whole, axis, digits);
+    out->registers = arena_array(l->arena, int32_t, layout_registers(whole));
+    out->warps = 1;
+    for (int i = 0; i < count; i++)
+        out->warps *= whole->digits[digits[i]].extent;
+    if (count == 0)
+        return false;
+    layout_of_totals(whole, axis, above, digits, count, &out->totals, out->registers);
+    layout_of_all(&out->totals, axis, whole, digits, count, out->warps, &out->all);
+    return true;
+}
+
 struct ptx_operand *tile_of_warps(struct lower *l, const struct layout *whole, int axis,
                                   int32_t above, enum dtype t, const struct ptx_operand *element,
                                   int32_t *warps, const struct value **mine)
 {
-    int digits[LAYOUT_DIGITS], count = warp_digits(whole, axis, digits);
-    int32_t *registers = arena_array(l->arena, int32_t, layout_registers(whole));
-    struct layout totals, all;
-    *warps = 1;
-    for (int i = 0; i < count; i++)
-        *warps *= whole->digits[digits[i]].extent;
-    if (count == 0)
+    struct warp_totals layouts;
+    if (!tile_warp_totals(l, whole, axis, above, &layouts))
         return NULL;
-    layout_of_totals(whole, axis, above, digits, count, &totals, registers);
-    layout_of_all(&totals, axis, whole, digits, count, *warps, &all);
+    const struct layout totals = layouts.totals, all = layouts.all;
+    const int32_t *registers = layouts.registers;
+    *warps = layouts.warps;
     int32_t held = layout_registers(&totals);
     struct ptx_operand *e = arena_array(l->arena, struct ptx_operand, held);
     for (int32_t r = 0; r < held; r++)
@@ -426,7 +437,7 @@ static struct regtile reduce(struct lower *l, enum op op, const struct regtile *
 static struct regtile tile_reduce(struct lower *l, enum op op, const struct regtile *x, int axis,
                                   enum dtype result)
 {
-    if (axis < 0 || !layout_axis_mixed(x->layout, axis))
+    if (axis < 0 || !tile_axis_mixed(x->layout, axis))
         return reduce(l, op_of_reduction(op), x, axis, result);
     struct type type = {.dtype = x->dtype, .rank = x->layout->out_count};
     for (int i = 0; i < type.rank; i++)

@@ -142,6 +142,8 @@ const struct layout *shape_source(struct lower *l, const struct expr *e,
                                   const struct layout *wanted);
 
 /* --- reductions --- */
+/* Does a digit of the layout move the axis and another one, too? */
+bool tile_axis_mixed(const struct layout *layout, int axis);
 struct regtile reduce_eval(struct lower *l, const struct expr *e, const struct layout *wanted);
 /* What combines with everything and changes nothing, not even the sign of 0. */
 struct ptx_operand reduce_idle(struct lower *l, enum op op, enum dtype t);
@@ -152,6 +154,15 @@ struct ptx_operand *tile_inside_elements(struct lower *l, enum op op, const stru
 /* Combines two elements; one that is PTX_NOTHING does not count. */
 struct ptx_operand reduce_combine(struct lower *l, enum op op, enum dtype t, struct ptx_operand a,
                                   struct ptx_operand b);
+/* The layouts through which the warps that `axis` (-1: any) runs over exchange what they hold. */
+struct warp_totals {
+    struct layout totals, all; /* of what a warp holds; of what all hold, in the lowest registers */
+    int32_t *registers;        /* by register of `totals`: the register of `whole` */
+    int32_t warps;
+};
+/* above: see tile_of_warps. Returns false if the axis is not spread over warps. */
+bool tile_warp_totals(struct lower *l, const struct layout *whole, int axis, int32_t above,
+                      struct warp_totals *out);
 /* What the warps that `axis` (-1: any) runs over hold, side by side, in each of them. element: one
  * for each register of `whole`, of which those count whose digits along the axis are 0 below
  * `above`: digits that move the axis by less have been dealt with. Gives [register of

@@ -1,0 +1,39 @@
+/* Accesses to elements of tiles that the threads of a block divide: emit_copy.c, for thread-level kernels and for fragments. */
+#ifndef TW_EMIT_COPY_H
+#define TW_EMIT_COPY_H
+
+#include "emit/emit_own.h"
+
+/* A coordinate of an element: thread + more. */
+struct coordinate {
+    struct scalar thread; /* differs between threads: i32 */
+    int64_t more;
+};
+
+/* A vector of the target's elements. */
+struct piece {
+    struct coordinate at[MAX_RANK]; /* of its first element */
+    struct scalar mine;             /* bool: it is inside the tile, and this thread moves it */
+};
+
+struct element {
+    struct scalar index[MAX_RANK]; /* of each axis of the symbol */
+    struct scalar inside;          /* bool */
+};
+
+/* Finds the element of the access at the coordinates `at` of its tile. `inside` is true only in threads whose `mine` is.
+ * gathered: by axis of the symbol, the index of a gather; NULL: the expression of the gather is computed. */
+struct element emit_access_at(struct emit *m, const struct expr *e, const struct coordinate *at,
+                              struct scalar mine, const struct scalar *gathered);
+/* Returns how many elements, `elements` at most, a thread may move together along the last axis of the part. */
+int emit_access_width(struct emit *m, const struct expr *e, int elements);
+/* Loads `count` neighbours; if they are outside, returns the value for elements outside. */
+struct scalar emit_access_load(struct emit *m, const struct expr *e, const struct element *x,
+                               int count);
+/* Stores the elements of a piece: v has one scalar for each, or the first one is a group of all. */
+void emit_access_store(struct emit *m, const struct expr *target, const struct piece *p, int vector,
+                       const struct scalar *v, const struct scalar *gathered);
+/* Returns whether the value reads elements that another thread may write. */
+bool emit_reads_others(const struct expr *e, const struct expr *target);
+
+#endif

@@ -1,0 +1,462 @@
+/* Tile-level kernels: expressions and statements on register tiles, in the layouts of the plan. An operation on tiles is
+ * one operation for each register. */
+#include "emit/emit_fragment.h"
+#include "lower/lower_tile_own.h"
+
+#include <string.h>
+
+enum { MOST_ARGS = 3 };
+
+struct fragment emit_fragment_new(struct emit *m, enum dtype t, const struct layout *layout)
+{
+    struct fragment f = {.dtype = t, .layout = layout, .count = emit_registers(layout)};
+    f.v = arena_array(m->arena, struct scalar, f.count + 1);
+    for (int32_t r = 0; r < f.count; r++)
+        f.v[r] = emit_constant(t, 0);
+    return f;
+}
+
+static struct fragment cast(struct emit *m, const struct fragment *f, enum dtype t)
+{
+    struct fragment out = emit_fragment_new(m, t, f->layout);
+    for (int32_t r = 0; r < f->count; r++)
+        out.v[r] = emit_as(m, f->v[r], t);
+    return out;
+}
+
+/* --- operations --- */
+
+static struct scalar one_typed(struct emit *m, const struct expr *e, const struct scalar *args)
+{
+    const bool random = e->op == OP_PHILOX;
+    const enum dtype types[THREAD_TYPES] = {e->type.dtype, random ? DT_U64 : args[0].dtype,
+                                            DT_NONE};
+    const struct thread_operand o[MOST_ARGS] = {args[0].o, args[1].o,
+                                                e->count > 2 ? args[2].o : thread_integer(0)};
+    return (struct scalar){thread_use(thread_add_typed(&m->b, random ? THREAD_PHILOX : THREAD_BITS,
+                                                       types, 0, o, random ? MOST_ARGS : 1)),
+                           e->type.dtype};
+}
+
+static struct scalar apply(struct emit *m, const struct expr *e, struct scalar *args)
+{
+    switch (e->op) {
+    case OP_LOOKUP: return emit_lookup_of(m, e, args[1]);
+    case OP_CAST: return emit_as(m, args[0], e->type.dtype);
+    case OP_BITS:
+    case OP_PHILOX: return one_typed(m, e, args);
+    default: return emit_as(m, emit_apply_scalars(m, e, args), e->type.dtype);
+    }
+}
+
+static struct fragment operate(struct emit *m, const struct expr *e, const struct layout *wanted)
+{
+    struct fragment args[MOST_ARGS], out = emit_fragment_new(m, e->type.dtype, wanted);
+    const bool has_code = op_is_elementwise(e->op) || e->op == OP_WHERE || e->op == OP_CAST ||
+                          e->op == OP_BITS || e->op == OP_PHILOX || e->op == OP_LOOKUP;
+    if (!has_code || e->count < 1 || e->count > MOST_ARGS) {
+        emit_missing(m, e->loc, arena_printf(m->arena, "`%s` of tiles", op_table[e->op].text),
+                     NULL);
+        return out;
+    }
+    for (int i = 0; i < e->count; i++)
+        if (e->op != OP_LOOKUP || i > 0)
+            args[i] = emit_fragment(m, e->args[i], wanted);
+    for (int32_t r = 0; r < out.count && !m->failed; r++) {
+        struct scalar one[MOST_ARGS] = {0};
+        for (int i = e->op == OP_LOOKUP; i < e->count; i++)
+            one[i] = args[i].v[r];
+        out.v[r] = apply(m, e, one);
+    }
+    return out;
+}
+
+/* One condition for the whole tile. */
+static struct fragment choose(struct emit *m, const struct expr *e, const struct layout *wanted)
+{
+    const enum dtype t = e->type.dtype;
+    struct scalar c = emit_as(m, emit_scalar(m, e->args[0]), DT_BOOL);
+    if (c.o.kind != THREAD_VALUE) {
+        const struct fragment known = emit_fragment(m, e->args[c.o.integer ? 1 : 2], wanted);
+        return cast(m, &known, t);
+    }
+    struct fragment out = emit_fragment_new(m, t, wanted);
+    const struct choice choice = emit_choice(m, c);
+    for (int i = 1; i <= 2; i++) {
+        emit_choice_arm(m, &choice);
+        const struct fragment arm = emit_fragment(m, e->args[i], wanted);
+        for (int32_t r = 0; r < out.count; r++)
+            out.v[r] = emit_as(m, arm.v[r], t);
+        emit_choice_give(m, out.v, out.count);
+    }
+    emit_choice_end(m, &choice, (struct thread_type){.dtype = t, .count = 1}, out.v, out.count);
+    return out;
+}
+
+static struct fragment count(struct emit *m, const struct expr *e, const struct layout *wanted)
+{
+    struct fragment f = emit_fragment_new(m, e->type.dtype, wanted);
+    const struct spots s = emit_spots(m, wanted);
+    int axis = 0;
+    while (axis + 1 < e->type.rank && e->type.extent[axis] == 1)
+        axis++;
+    for (int32_t r = 0; r < f.count; r++) {
+        const struct coordinate c = emit_spot(m, &s, axis, r);
+        f.v[r] = emit_as(
+            m, emit_op2(m, THREAD_ADD, DT_I32, c.thread, emit_constant(DT_I32, c.more)), f.dtype);
+    }
+    return f;
+}
+
+/* --- leaves --- */
+
+static struct fragment of_symbol(struct emit *m, const struct expr *e)
+{
+    const struct variable *v = emit_variable(m, e->sym);
+    struct fragment f = emit_fragment_new(m, e->sym->type.dtype, plan_symbol(m->layouts, e->sym));
+    if (!v || e->sym->storage != ST_REG || v->count != f.count) {
+        emit_missing(m, e->loc, "an array as a tile", NULL);
+        return f;
+    }
+    for (int32_t r = 0; r < f.count; r++)
+        f.v[r] = (struct scalar){v->slots[r].o, f.dtype};
+    return f;
+}
+
+/* A constant part of a register tile, axis by axis. */
+static struct fragment part(struct emit *m, const struct expr *e)
+{
+    struct fragment f = of_symbol(m, e);
+    for (int i = 0; i < e->indices && !m->failed; i++) {
+        struct layout l;
+        int64_t start = 0;
+        if (e->index[i].kind != IX_SLICE)
+            continue;
+        if (!eval_int(e->index[i].value, NULL, &start) ||
+            !layout_slice_out(f.layout, AXIS_DIM(i), (int32_t)start, (int32_t)e->index[i].extent,
+                              &l)) {
+            emit_error(m, e->loc, "a slice of a register tile begins at a constant");
+            return f;
+        }
+        struct fragment out = emit_fragment_new(m, f.dtype, layout_keep(m->layouts, &l));
+        int32_t *source = arena_array(m->arena, int32_t, out.count + 1);
+        layout_slice_registers(f.layout, tile_register_places(m->layouts, f.layout), &l,
+                               AXIS_DIM(i), (int32_t)start, source);
+        for (int32_t r = 0; r < out.count; r++)
+            out.v[r] = source[r] >= 0 ? f.v[source[r]] : out.v[r];
+        f = out;
+    }
+    return f;
+}
+
+static struct fragment access(struct emit *m, const struct expr *e, const struct layout *wanted)
+{
+    const struct layout *own = wanted;
+    if (e->sym->storage == ST_REG)
+        return part(m, e);
+    if (e->sym->storage == ST_VIEW)
+        own = layout_keep(m->layouts, plan_view(m->layouts, e, wanted, false));
+    else if (e->sym->storage != ST_SHARED)
+        return of_symbol(m, e);
+    return emit_fragment_load(m, e, own);
+}
+
+/* --- shapes --- */
+
+/* Places of the operand's elements in order of rows, by the result's coordinates. */
+static void places_of_repetition(const struct expr *e, struct layout *out)
+{
+    const struct type *from = &e->args[0]->type;
+    int32_t stride[LAYOUT_OUTS], elements = 1;
+    for (int i = from->rank - 1; i >= 0; i--) {
+        stride[i] = elements;
+        elements *= (int32_t)from->extent[i];
+    }
+    layout_init(out);
+    layout_add_out(out, AXIS_AT, elements);
+    for (int i = 0; i < from->rank; i++) {
+        const int32_t times = (int32_t)(e->type.extent[i] / from->extent[i]);
+        if (e->op == OP_REPEAT_INTERLEAVE)
+            layout_add_free(out, AXIS_DIM(i), times);
+        layout_add_digit(out, AXIS_DIM(i), (int32_t)from->extent[i], AXIS_AT, stride[i]);
+        if (e->op == OP_REPEAT)
+            layout_add_free(out, AXIS_DIM(i), times);
+    }
+}
+
+static void rows_of(const struct type *t, struct layout *out)
+{
+    int32_t extents[LAYOUT_OUTS] = {0};
+    for (int i = 0; i < t->rank; i++)
+        extents[i] = (int32_t)t->extent[i];
+    layout_rows(extents, t->rank, 0, out);
+}
+
+static struct fragment shape(struct emit *m, const struct expr *e, const struct layout *wanted)
+{
+    const struct expr *arg = e->args[0];
+    struct layout memory, from;
+    if (arg->type.rank == 0)
+        return emit_fragment(m, arg, wanted);
+    const struct layout *source = shape_source(m->layouts, e, wanted);
+    struct fragment f = source ? emit_fragment(m, arg, source) : emit_fragment_natural(m, arg);
+    if (source) {
+        f.layout = wanted;
+        return f;
+    }
+    rows_of(&arg->type, &memory);
+    if (e->op == OP_RESHAPE)
+        rows_of(&e->type, &from);
+    else
+        places_of_repetition(e, &from);
+    return m->failed ? emit_fragment_new(m, f.dtype, wanted)
+                     : emit_fragment_through(m, &f, &memory, &from, wanted);
+}
+
+/* --- any expression --- */
+
+static struct fragment own(struct emit *m, const struct expr *e, const struct layout *wanted)
+{
+    struct fragment f;
+    switch (e->op) {
+    case OP_REF: f = of_symbol(m, e); break;
+    case OP_ACCESS: f = access(m, e, wanted); break;
+    case OP_SELECT: return choose(m, e, wanted);
+    case OP_IOTA: return count(m, e, wanted);
+    case OP_BROADCAST: return emit_fragment(m, e->args[0], wanted);
+    case OP_SCAN: f = emit_fragment_scan(m, e, wanted); break;
+    case OP_REDUCE_SUM:
+    case OP_REDUCE_MAX:
+    case OP_REDUCE_MIN:
+    case OP_REDUCE_ANY:
+    case OP_REDUCE_ALL: f = emit_fragment_reduce(m, e); break;
+    case OP_TRANS:
+    case OP_RESHAPE:
+    case OP_REPEAT:
+    case OP_REPEAT_INTERLEAVE: return shape(m, e, wanted);
+    default:
+        if (op_is_atomic(e->op))
+            return emit_fragment_atomic(m, e, wanted);
+        return operate(m, e, wanted);
+    }
+    return emit_fragment_convert(m, &f, wanted);
+}
+
+struct fragment emit_fragment(struct emit *m, const struct expr *e, const struct layout *layout)
+{
+    const struct layout *wanted = layout_keep(m->layouts, layout);
+    struct fragment out = emit_fragment_new(m, e->type.dtype, wanted);
+    if (m->failed)
+        return out;
+    if (e->type.rank == 0) {
+        const struct scalar one = emit_scalar(m, e);
+        for (int32_t r = 0; r < out.count; r++)
+            out.v[r] = one;
+        return out;
+    }
+    const struct layout *of_own = tile_operand_layout(m->layouts, wanted, &e->type);
+    struct fragment x = own(m, e, of_own);
+    if (of_own == wanted || m->failed)
+        return m->failed ? out : x;
+    const int32_t *registers = tile_operand_registers(m->layouts, wanted, of_own, &e->type);
+    for (int32_t r = 0; r < out.count; r++)
+        out.v[r] = x.v[registers[r]];
+    return out;
+}
+
+struct fragment emit_fragment_natural(struct emit *m, const struct expr *e)
+{
+    const struct layout *natural = plan_natural(m->layouts, e);
+    return emit_fragment(m, e, natural ? natural : plan_blocked(m->layouts, &e->type, 0));
+}
+
+struct fragment emit_fragment_shaped(struct emit *m, const struct expr *e, const struct type *t)
+{
+    struct type blocked = *t;
+    if (type_same_shape(&e->type, t))
+        return emit_fragment_natural(m, e);
+    blocked.dtype = e->type.dtype;
+    return emit_fragment(m, e, plan_blocked(m->layouts, &blocked, 0));
+}
+
+/* --- statements --- */
+
+static bool is_exclusive(const struct layout *l)
+{
+    return layout_free_extent(l, AXIS_LANE) == 1 && layout_free_extent(l, AXIS_WARP) == 1;
+}
+
+static bool reads_memory_of(const struct expr *e, const struct sym *s)
+{
+    bool found =
+        e->op == OP_ACCESS && (e->sym->base ? e->sym->base : e->sym) == (s->base ? s->base : s);
+    for (int i = 0; i < e->count && !found; i++)
+        found = reads_memory_of(e->args[i], s);
+    return found;
+}
+
+static void store_element(struct emit *m, const struct expr *target, const struct expr *value)
+{
+    const struct scalar v = emit_as(m, emit_scalar(m, value), target->sym->type.dtype);
+    struct scalar index[MAX_RANK];
+    struct part_access p;
+    if (!emit_find_part(m, target, &p))
+        return;
+    struct scalar inside = emit_element_of(m, &p, 0, index);
+    if (target->sym->storage != ST_ARRAY && !m->place.one_thread)
+        inside = emit_op2(m, THREAD_AND, DT_BOOL, inside,
+                          (struct scalar){thread_use(m->place.elected), DT_BOOL});
+    emit_store_if(m, target, index, inside, v);
+}
+
+static void store(struct emit *m, const struct expr *target, const struct expr *value)
+{
+    if (target->type.rank == 0) {
+        store_element(m, target, value);
+        return;
+    }
+    if (target->sym->storage == ST_ARRAY) {
+        emit_by_threads.store(m, target, value);
+        return;
+    }
+    struct fragment f = emit_fragment_shaped(m, value, &target->type);
+    f = cast(m, &f, target->sym->type.dtype);
+    if (m->failed)
+        return;
+    if (target->sym->storage == ST_VIEW)
+        f = emit_fragment_convert(
+            m, &f, layout_keep(m->layouts, plan_view(m->layouts, target, f.layout, true)));
+    if (emit_reads_others(value, target) ||
+        (!is_exclusive(f.layout) && reads_memory_of(value, target->sym)))
+        emit_sync(m);
+    emit_fragment_store(m, target, &f);
+}
+
+/* value NULL: zeros. */
+static void give(struct emit *m, const struct sym *s, const struct expr *value)
+{
+    const struct layout *l = plan_symbol(m->layouts, s);
+    struct fragment f = value ? emit_fragment(m, value, l) : emit_fragment_new(m, s->type.dtype, l);
+    struct variable *v = emit_variable(m, s);
+    if (!v || v->count != f.count)
+        v = emit_declare(m, s, f.count);
+    for (int32_t r = 0; r < f.count && !m->failed; r++)
+        v->slots[r] = (struct slot){emit_as(m, f.v[r], s->type.dtype).o,
+                                    {.dtype = s->type.dtype, .count = 1}};
+}
+
+static void declare(struct emit *m, const struct stmt *s)
+{
+    if (s->sym->storage == ST_REG)
+        give(m, s->sym, s->value);
+    else
+        emit_by_threads.declare(m, s);
+}
+
+static void assign(struct emit *m, struct variable *v, const struct stmt *s)
+{
+    if (v->sym->storage == ST_REG)
+        give(m, v->sym, s->value);
+    else
+        emit_by_threads.assign(m, v, s);
+}
+
+/* An atomic of one element, by one thread. Returns its old value, which all threads have if `wanted`. */
+static struct scalar one_atomic(struct emit *m, const struct expr *e, bool wanted)
+{
+    const enum dtype t = e->type.dtype;
+    if (e->op == OP_ARRIVE)
+        return emit_view_atomic(m, e);
+    if (m->place.one_thread)
+        return emit_atomic(m, e)[0];
+    struct thread_region *outer =
+        emit_open_if(m, (struct scalar){thread_use(m->place.elected), DT_BOOL});
+    struct scalar old = emit_atomic(m, e)[0], zero = emit_constant(DT_U32, 0);
+    if (!wanted) {
+        m->b.region = outer;
+        return emit_constant(t, 0);
+    }
+    const struct scratch s = emit_scratch(m, t, 0, 1);
+    THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE, emit_scratch_at(m, &s, zero), old.o);
+    m->b.region = outer;
+    emit_sync(m);
+    old = (struct scalar){emit_from_scratch(m, &s, zero), t};
+    emit_sync(m);
+    return old;
+}
+
+static bool scalar(struct emit *m, const struct expr *e, struct scalar *out)
+{
+    switch (e->op) {
+    case OP_ACCESS: *out = emit_load_part(m, e)[0]; return true;
+    case OP_REDUCE_SUM:
+    case OP_REDUCE_MAX:
+    case OP_REDUCE_MIN:
+    case OP_REDUCE_ANY:
+    case OP_REDUCE_ALL: *out = emit_fragment_reduce(m, e).v[0]; return true;
+    default:
+        if (op_is_atomic(e->op))
+            *out = one_atomic(m, e, true);
+        return op_is_atomic(e->op);
+    }
+}
+
+static bool effect(struct emit *m, const struct stmt *s)
+{
+    const struct expr *e = s->value;
+    if (!op_is_atomic(e->op))
+        return emit_by_threads.effect(m, s);
+    if (e->args[0]->type.rank == 0)
+        one_atomic(m, e, false);
+    else
+        emit_fragment_atomic(m, e, NULL);
+    return true;
+}
+
+/* Refuses shared tiles at the place of others: two objects of thread IR have no bytes in common. */
+static void check_places(struct emit *m)
+{
+    for (const struct sym *a = m->kernel->symbols; a; a = a->next)
+        for (const struct sym *b = a->next; a->storage == ST_SHARED && b; b = b->next)
+            if (b->storage == ST_SHARED &&
+                a->offset <
+                    b->offset + type_elements(&b->type) * (int64_t)dtype_size(b->type.dtype) &&
+                b->offset <
+                    a->offset + type_elements(&a->type) * (int64_t)dtype_size(a->type.dtype))
+                emit_missing(m, b->loc, "a shared tile at the place of another one", NULL);
+}
+
+static void enter(struct emit *m)
+{
+    check_places(m);
+    struct lower *l = arena_new(m->arena, struct lower);
+    *l = (struct lower){.arena = m->arena,
+                        .kernel = m->kernel,
+                        .options = m->options,
+                        .target = m->options->target,
+                        .diag = m->diag,
+                        .out = m->out,
+                        .warps = m->kernel->warps,
+                        .threads = kernel_block_threads(m->kernel)};
+    m->layouts = l;
+    struct scalar zero = emit_constant(DT_U32, 0), thread = emit_place(m, THREAD_TID_X);
+    m->place = (struct position){.lane = emit_place(m, THREAD_LANE), .replicas = 1, .group = zero};
+    m->place.replica = zero;
+    m->place.warps = m->kernel->warps;
+    m->place.warp = emit_place(m, THREAD_WARP);
+    m->place.elected = emit_by(m, THREAD_EQ, thread, 0).o.value;
+    m->failed |= !plan_make(l);
+}
+
+const struct by_threads emit_by_tiles = {
+    .heads = "`warps(…)`",
+    .divisor = emit_divisor,
+    .enter = enter,
+    .scalar = scalar,
+    .store = store,
+    .declare = declare,
+    .assign = assign,
+    .loop = emit_loop_of_threads,
+    .effect = effect,
+    .copy_async = emit_copy_async,
+};

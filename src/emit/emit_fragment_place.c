@@ -1,0 +1,471 @@
+/* Where the elements of a fragment are: in the tile, in memory, and in another layout. */
+#include "emit/emit_fragment.h"
+#include "layout/layout_convert.h"
+#include "lower/lower_tile_own.h"
+
+enum { VECTOR_BYTES = 16 };
+
+static struct scalar number(int64_t v)
+{
+    return emit_constant(DT_I32, v);
+}
+
+static struct scalar combine(struct emit *m, enum thread_opcode op, struct scalar a,
+                             struct scalar b)
+{
+    return emit_op2(m, op, DT_I32, a, b);
+}
+
+/* --- places of elements --- */
+
+/* A digit of the thread's number in its block. */
+static struct scalar digit(struct emit *m, int64_t weight, int64_t extent)
+{
+    struct scalar v = emit_by(m, THREAD_DIV, emit_place(m, THREAD_TID_X), weight);
+    if (weight * extent < kernel_block_threads(m->kernel))
+        v = emit_by(m, THREAD_REM, v, extent);
+    return emit_as(m, v, DT_I32);
+}
+
+/* Returns whether digit b continues digit a, of the thread's number, along the same results. */
+static bool continues(const struct layout *l, int a, int64_t weight_a, int b, int64_t weight_b)
+{
+    const struct layout_digit *x = &l->digits[a], *y = &l->digits[b];
+    bool same = weight_a * x->extent == weight_b;
+    for (int j = 0; j < l->out_count; j++)
+        same &= !x->xor [j] && !y->xor [j] && (int64_t)x->add[j] * x->extent == y->add[j];
+    return same;
+}
+
+static void add_thread_digits(struct emit *m, struct spots *s)
+{
+    struct layout *l = &s->layout;
+    for (int d = 0; d < l->digit_count; d++) {
+        const struct layout_digit *g = &l->digits[d];
+        const enum layout_axis in = l->ins[g->in].axis;
+        int64_t weight = layout_weight(l, d) * (in == AXIS_WARP ? WARP_LANES : 1);
+        int64_t extent = g->extent;
+        int last = d;
+        if (in == AXIS_REG || extent == 1)
+            continue;
+        for (; last + 1 < l->digit_count &&
+               continues(l, last,
+                         layout_weight(l, last) *
+                             (l->ins[l->digits[last].in].axis == AXIS_WARP ? WARP_LANES : 1),
+                         last + 1,
+                         layout_weight(l, last + 1) *
+                             (l->ins[l->digits[last + 1].in].axis == AXIS_WARP ? WARP_LANES : 1));
+             last++)
+            extent *= l->digits[last + 1].extent;
+        struct scalar v = digit(m, weight, extent);
+        bool moves = false;
+        for (int j = 0; j < l->out_count; j++) {
+            moves |= g->add[j] || g->xor [j];
+            if (g->add[j])
+                s->added[j] = combine(m, THREAD_ADD, s->added[j],
+                                      combine(m, THREAD_MUL, v, number(g->add[j])));
+            s->most[j] += (extent - 1) * g->add[j];
+            if (!g->xor [j])
+                continue;
+            s->xored[j] =
+                combine(m, THREAD_XOR, s->xored[j], combine(m, THREAD_MUL, v, number(g->xor [j])));
+            s->xors[j] = true;
+        }
+        if (!moves)
+            s->first = emit_op2(m, THREAD_AND, DT_BOOL, s->first,
+                                emit_op2(m, THREAD_EQ, DT_I32, v, number(0)));
+        d = last;
+    }
+}
+
+/* Returns how many registers run over consecutive values of the last result, from a multiple of their number. */
+static int vector_of(const struct layout *l)
+{
+    const int last = l->out_count - 1;
+    const struct layout_digit *g = l->digit_count ? &l->digits[0] : NULL;
+    if (!g || l->ins[g->in].axis != AXIS_REG || g->add[last] != 1)
+        return 1;
+    for (int j = 0; j < l->out_count; j++)
+        if (g->xor [j] || (j != last && g->add[j]))
+            return 1;
+    int vector = g->extent & -g->extent;
+    for (int d = 1; d < l->digit_count; d++)
+        while (l->digits[d].add[last] % vector || l->digits[d].xor [last] % vector)
+            vector /= 2;
+    while (l->offset[last] % vector || l->flip[last] % vector)
+        vector /= 2;
+    return vector;
+}
+
+struct spots emit_spots(struct emit *m, const struct layout *l)
+{
+    struct spots s = {.first = emit_constant(DT_BOOL, 1)};
+    layout_copy(&s.layout, l);
+    layout_runs(&s.layout);
+    for (int j = 0; j < LAYOUT_OUTS; j++)
+        s.added[j] = s.xored[j] = number(0);
+    add_thread_digits(m, &s);
+    s.vector = vector_of(&s.layout);
+    return s;
+}
+
+struct coordinate emit_spot(struct emit *m, const struct spots *s, int out, int32_t reg)
+{
+    const struct layout *l = &s->layout;
+    int32_t flip = l->flip[out];
+    int64_t more = l->offset[out];
+    for (int d = 0; d < l->digit_count; d++) {
+        const struct layout_digit *g = &l->digits[d];
+        if (l->ins[g->in].axis != AXIS_REG)
+            continue;
+        int32_t value = reg / layout_weight(l, d) % g->extent;
+        more += (int64_t)value * g->add[out];
+        flip ^= value * g->xor [out];
+    }
+    if (!s->xors[out])
+        return (struct coordinate){s->added[out], more + flip};
+    struct scalar v = combine(m, THREAD_XOR, s->xored[out], number(flip));
+    return (struct coordinate){combine(m, THREAD_ADD, v, s->added[out]), more};
+}
+
+struct scalar emit_spot_inside(struct emit *m, const struct spots *s, int32_t reg, unsigned axes)
+{
+    struct scalar inside = emit_constant(DT_BOOL, 1);
+    for (int j = 0; j < s->layout.out_count; j++) {
+        int32_t least, greatest, extent = s->layout.outs[j].extent;
+        if (!(axes >> j & 1))
+            continue;
+        layout_range(&s->layout, j, &least, &greatest);
+        const struct coordinate c = emit_spot(m, s, j, reg);
+        const bool upper = s->xors[j] ? greatest >= extent : s->most[j] + c.more >= extent;
+        if (upper)
+            inside = emit_op2(m, THREAD_AND, DT_BOOL, inside,
+                              combine(m, THREAD_LT, c.thread, number(extent - c.more)));
+        if (least < 0)
+            inside = emit_op2(m, THREAD_AND, DT_BOOL, inside,
+                              combine(m, THREAD_GE, c.thread, number(-c.more)));
+    }
+    return inside;
+}
+
+bool emit_spot_repeats(const struct spots *s, int32_t reg)
+{
+    const struct layout *l = &s->layout;
+    for (int d = 0; d < l->digit_count; d++) {
+        const struct layout_digit *g = &l->digits[d];
+        bool moves = l->ins[g->in].axis != AXIS_REG;
+        for (int j = 0; j < l->out_count; j++)
+            moves |= g->add[j] || g->xor [j];
+        if (!moves && reg / layout_weight(l, d) % g->extent)
+            return true;
+    }
+    return false;
+}
+
+static struct piece piece_at(struct emit *m, const struct spots *s, int32_t reg, struct scalar mine)
+{
+    struct piece p;
+    p.mine = emit_op2(m, THREAD_AND, DT_BOOL, mine, emit_spot_inside(m, s, reg, ~0u));
+    for (int j = 0; j < s->layout.out_count && j < MAX_RANK; j++)
+        p.at[j] = emit_spot(m, s, j, reg);
+    return p;
+}
+
+/* --- accesses of the program --- */
+
+/* The indices of an access's gathers, in the layout of the access: by axis of the symbol. */
+struct gathers {
+    bool any;
+    struct scalar *of[MAX_RANK]; /* by register; NULL: no gather */
+};
+
+static struct gathers find_gathers(struct emit *m, const struct expr *e,
+                                   const struct layout *layout)
+{
+    struct gathers g = {0};
+    int axis = 0;
+    for (int i = 0; i < e->sym->type.rank; i++) {
+        const struct index *x = i < e->indices ? &e->index[i] : NULL;
+        if (x && x->kind == IX_GATHER) {
+            /* As a tile of the access's rank, with one element along the other axes. */
+            struct type t = {.dtype = x->value->type.dtype, .rank = e->type.rank};
+            for (int j = 0; j < t.rank; j++)
+                t.extent[j] = j == axis ? e->type.extent[axis] : 1;
+            struct expr shaped = {.op = OP_RESHAPE,
+                                  .type = t,
+                                  .loc = e->loc,
+                                  .count = 1,
+                                  .args = (struct expr **)&x->value};
+            struct fragment f = emit_fragment(m, &shaped, layout);
+            g.of[i] = f.v;
+            g.any = true;
+        }
+        axis += !x || x->kind != IX_ELEMENT;
+    }
+    return g;
+}
+
+static const struct scalar *gathered_at(const struct gathers *g, int32_t reg, struct scalar *index)
+{
+    for (int i = 0; i < MAX_RANK; i++)
+        if (g->of[i])
+            index[i] = g->of[i][reg];
+    return g->any ? index : NULL;
+}
+
+static int most_together(const struct spots *s, enum dtype t)
+{
+    int vector = s->vector;
+    while (vector * (int)dtype_size(t) > VECTOR_BYTES)
+        vector /= 2;
+    return vector;
+}
+
+struct fragment emit_fragment_load(struct emit *m, const struct expr *e,
+                                   const struct layout *layout)
+{
+    struct fragment f = emit_fragment_new(m, e->sym->type.dtype, layout), others = {0};
+    const struct gathers gathers = find_gathers(m, e, layout);
+    const struct spots s = emit_spots(m, layout);
+    int width = emit_access_width(m, e, most_together(&s, f.dtype));
+    struct expr plain = *e;
+    if (e->otherwise && e->otherwise->type.rank > 0) {
+        others = emit_fragment(m, e->otherwise, layout);
+        plain.otherwise = NULL;
+        width = 1;
+    }
+    for (int32_t r = 0; r < f.count && !m->failed; r += width) {
+        struct scalar index[MAX_RANK];
+        const struct piece p = piece_at(m, &s, r, emit_constant(DT_BOOL, 1));
+        struct element x = emit_access_at(m, e, p.at, p.mine, gathered_at(&gathers, r, index));
+        if (others.v) {
+            const struct scalar o = emit_as(m, others.v[r], f.dtype);
+            f.v[r] = emit_load_if(m, &plain, x.index, 1, x.inside, o);
+            continue;
+        }
+        f.v[r] = emit_access_load(m, e, &x, width);
+        emit_take_apart(m, &f.v[r], width);
+    }
+    return f;
+}
+
+void emit_fragment_store(struct emit *m, const struct expr *target, const struct fragment *f)
+{
+    const struct gathers gathers = find_gathers(m, target, f->layout);
+    const struct spots s = emit_spots(m, f->layout);
+    const int vector = most_together(&s, f->dtype);
+    for (int32_t r = 0; r < f->count && !m->failed; r += vector) {
+        struct scalar index[MAX_RANK];
+        if (emit_spot_repeats(&s, r))
+            continue;
+        const struct piece p = piece_at(m, &s, r, s.first);
+        emit_access_store(m, target, &p, vector, &f->v[r], gathered_at(&gathers, r, index));
+    }
+}
+
+/* The layout in which an atomic's values come. */
+static const struct layout *layout_of_atomic(struct emit *m, const struct expr *e)
+{
+    const struct type *t = &e->args[0]->type;
+    const struct layout *l = NULL;
+    for (int i = 1; i < e->count && !l; i++)
+        if (type_same_shape(&e->args[i]->type, t))
+            l = plan_natural(m->layouts, e->args[i]);
+    return layout_keep(m->layouts, l ? l : plan_blocked(m->layouts, t, 0));
+}
+
+struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
+                                     const struct layout *wanted)
+{
+    enum { MOST = 2 };
+    const struct expr *target = e->args[0];
+    const enum dtype t = target->sym->type.dtype;
+    const struct layout *l = layout_of_atomic(m, e);
+    struct fragment old = emit_fragment_new(m, t, l), args[MOST];
+    for (int i = 1; i < e->count; i++)
+        args[i - 1] = emit_fragment(m, e->args[i], l);
+    if (m->failed || !emit_has_atomic(m, e))
+        return wanted ? emit_fragment_new(m, t, wanted) : old;
+    const struct gathers gathers = find_gathers(m, target, l);
+    const struct spots s = emit_spots(m, l);
+    for (int32_t r = 0; r < old.count && !m->failed; r++) {
+        struct scalar index[MAX_RANK], values[MOST];
+        if (emit_spot_repeats(&s, r))
+            continue;
+        for (int k = 0; k + 1 < e->count; k++)
+            values[k] = emit_as(m, args[k].v[r], t);
+        const struct piece p = piece_at(m, &s, r, s.first);
+        const struct element x =
+            emit_access_at(m, target, p.at, p.mine, gathered_at(&gathers, r, index));
+        old.v[r] = emit_atomic_at(m, e, x.index, values, x.inside);
+    }
+    if (!wanted)
+        return old;
+    struct layout rows;
+    int32_t extents[LAYOUT_OUTS] = {0};
+    for (int i = 0; i < target->type.rank; i++)
+        extents[i] = (int32_t)target->type.extent[i];
+    layout_rows(extents, target->type.rank, 0, &rows);
+    return emit_fragment_through(m, &old, &rows, &rows, wanted);
+}
+
+/* --- through scratch --- */
+
+/* Returns the place of a register in scratch, in elements; 0 if `inside` is false. */
+static struct scalar scratch_index(struct emit *m, const struct spots *places, int32_t reg,
+                                   struct scalar inside)
+{
+    const struct coordinate c = emit_spot(m, places, 0, reg);
+    struct scalar at = emit_as(m, combine(m, THREAD_ADD, c.thread, number(c.more)), DT_U32);
+    if (inside.o.kind != THREAD_VALUE)
+        return at;
+    return (struct scalar){thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, DT_U32, DT_NONE, inside.o,
+                                                    at.o, thread_integer(0))),
+                           DT_U32};
+}
+
+void emit_fragment_put(struct emit *m, const struct scratch *to, const struct fragment *f,
+                       const struct layout *memory)
+{
+    struct layout composed;
+    if (!layout_compose(memory, f->layout, &composed)) {
+        emit_missing(m, m->b.where, "an exchange between two layouts", NULL);
+        return;
+    }
+    const struct spots of_memory = emit_spots(m, &composed), *places = &of_memory;
+    const struct spots s = emit_spots(m, f->layout);
+    int vector = most_together(places, f->dtype);
+    while (vector > s.vector)
+        vector /= 2;
+    for (int32_t r = 0; r < f->count; r += vector) {
+        struct thread_operand all[VECTOR_BYTES];
+        struct scalar mine =
+            emit_op2(m, THREAD_AND, DT_BOOL, s.first, emit_spot_inside(m, &s, r, ~0u));
+        if (emit_spot_repeats(&s, r) || (mine.o.kind != THREAD_VALUE && !mine.o.integer))
+            continue;
+        for (int k = 0; k < vector; k++)
+            all[k] = f->v[r + k].o;
+        struct thread_region *outer = emit_open_if(m, mine);
+        struct scalar at = scratch_index(m, places, r, emit_constant(DT_BOOL, 1));
+        THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, f->dtype, DT_NONE, emit_scratch_at(m, to, at),
+                      emit_join(m, f->dtype, all, vector));
+        m->b.region = outer;
+    }
+}
+
+static void get(struct emit *m, const struct scratch *from, struct fragment *f,
+                const struct spots *places)
+{
+    const struct spots s = emit_spots(m, f->layout);
+    int vector = most_together(places, f->dtype);
+    while (vector > s.vector)
+        vector /= 2;
+    for (int32_t r = 0; r < f->count; r += vector) {
+        struct scalar at = scratch_index(m, places, r, emit_spot_inside(m, &s, r, ~0u));
+        struct thread_operand o = emit_scratch_at(m, from, at);
+        f->v[r] = (struct scalar){thread_use(thread_add_counted(&m->b, THREAD_LOAD_SHARED, f->dtype,
+                                                                DT_NONE, (uint16_t)vector, &o, 1)),
+                                  f->dtype};
+        emit_take_apart(m, &f->v[r], vector);
+    }
+}
+
+static struct fragment as_type(struct emit *m, const struct fragment *f, enum dtype t)
+{
+    struct fragment out = emit_fragment_new(m, t, f->layout);
+    for (int32_t r = 0; r < f->count; r++)
+        out.v[r] = emit_as(m, f->v[r], t);
+    return out;
+}
+
+struct fragment emit_fragment_through(struct emit *m, const struct fragment *f,
+                                      const struct layout *memory, const struct layout *from,
+                                      const struct layout *to)
+{
+    struct layout loaded;
+    struct fragment out = emit_fragment_new(m, f->dtype, to);
+    if (f->dtype == DT_BOOL) {
+        const struct fragment bytes = as_type(m, f, DT_U8);
+        out = emit_fragment_through(m, &bytes, memory, from, to);
+        return as_type(m, &out, DT_BOOL);
+    }
+    if (!layout_compose(from, to, &loaded)) {
+        emit_missing(m, m->b.where, "an exchange between two layouts", NULL);
+        return out;
+    }
+    const struct spots gets = emit_spots(m, &loaded);
+    const struct scratch s = emit_scratch(m, f->dtype, 0, layout_out_extent(memory, AXIS_AT));
+    emit_fragment_put(m, &s, f, memory);
+    emit_sync(m);
+    get(m, &s, &out, &gets);
+    emit_sync(m);
+    return out;
+}
+
+/* --- from one layout to another --- */
+
+/* Returns registers in another order: register r is register source[r]. */
+static struct fragment pick(struct emit *m, const struct fragment *f, const struct layout *to,
+                            const int32_t *source)
+{
+    struct fragment out = emit_fragment_new(m, f->dtype, to);
+    for (int32_t r = 0; r < out.count; r++)
+        out.v[r] =
+            source[r] >= 0 && source[r] < f->count ? f->v[source[r]] : emit_constant(f->dtype, 0);
+    return out;
+}
+
+static struct fragment convert(struct emit *m, const struct fragment *f, const struct layout *to)
+{
+    /* Shuffles and selects have no code here. */
+    static const struct convert_costs costs = {
+        .permute = 1, .select = 1 << 20, .shuffle = 1 << 20, .wavefront = 1};
+    const struct target *t = m->options->target;
+    struct convert_wish wish = {.from = f->layout,
+                                .to = to,
+                                .bits = f->dtype == DT_BOOL ? 8 : dtype_table[f->dtype].bits,
+                                .store_kinds = 1 << ACCESS_LANES,
+                                .load_kinds = 1 << ACCESS_LANES,
+                                .shared_bytes = t->shared_bytes - m->kernel->shared_bytes,
+                                .costs = &costs};
+    struct convert_plan plan;
+    if (layout_plan_conversion(&wish, m->arena, &plan) && plan.kind <= CONVERT_MOVES)
+        return pick(m, f, to, plan.source);
+    if (plan.kind == CONVERT_SHARED && plan.passes == 1)
+        return emit_fragment_through(m, f, &plan.scratch.layout, &plan.scratch.layout, to);
+    emit_missing(m, m->b.where, "an exchange of a large register tile", "take smaller tiles");
+    return emit_fragment_new(m, f->dtype, to);
+}
+
+/* Returns the layout without registers that have what another one has. */
+static const struct layout *without_copies(struct emit *m, const struct layout *l,
+                                           const int32_t **registers)
+{
+    struct type same = {.rank = l->out_count};
+    for (int i = 0; i < same.rank; i++)
+        same.extent[i] = l->outs[i].extent;
+    const struct layout *single = tile_operand_layout(m->layouts, l, &same);
+    *registers = tile_operand_registers(m->layouts, l, single, &same);
+    return single;
+}
+
+struct fragment emit_fragment_convert(struct emit *m, const struct fragment *f,
+                                      const struct layout *layout)
+{
+    const struct layout *to = layout_keep(m->layouts, layout);
+    const int32_t *of_from, *of_to;
+    if (f->layout == to || m->failed)
+        return *f;
+    const struct layout *from_single = without_copies(m, f->layout, &of_from);
+    const struct layout *to_single = without_copies(m, to, &of_to);
+    struct fragment x = *f;
+    if (from_single != f->layout) {
+        int32_t *source = arena_array(m->arena, int32_t, emit_registers(from_single) + 1);
+        for (int32_t r = f->count - 1; r >= 0; r--)
+            source[of_from[r]] = r;
+        x = pick(m, f, from_single, source);
+    }
+    if (from_single != to_single)
+        x = convert(m, &x, to_single);
+    return to_single == to ? x : pick(m, &x, to, of_to);
+}

@@ -1,0 +1,224 @@
+/* Reductions and scans of fragments. A thread combines its registers as a tree, then lanes exchange with their neighbours, then
+ * warps through scratch: in the order of src/lower, so sums have the same bits. */
+#include "emit/emit_fragment.h"
+#include "lower/lower_op.h"
+#include "lower/lower_tile_own.h"
+
+#include <math.h>
+
+struct reduction {
+    enum op op;
+    enum dtype t;
+    int axis; /* -1: all */
+    unsigned axes;
+};
+
+/* -0 + x is x for every x, and of a number and a NaN min and max give the number. */
+static struct scalar idle(enum op op, enum dtype t)
+{
+    struct literal v = op_neutral(op, t);
+    if (dtype_is_float(t) && op == OP_ADD)
+        v.f = -0.0;
+    if (dtype_is_float(t) && (op == OP_MIN || op == OP_MAX))
+        v.f = (double)NAN;
+    return v.is_float ? (struct scalar){thread_real(v.f), t} : emit_constant(t, v.i);
+}
+
+/* An element that does not count has the type DT_NONE. */
+static bool counts(struct scalar v)
+{
+    return v.dtype != DT_NONE;
+}
+
+static struct scalar combine(struct emit *m, const struct reduction *r, struct scalar a,
+                             struct scalar b)
+{
+    if (!counts(a))
+        return b;
+    return counts(b) ? emit_pair(m, r->op, r->t, a, b) : a;
+}
+
+/* Combines neighbours pairwise. */
+static struct scalar tree(struct emit *m, const struct reduction *r, struct scalar *v,
+                          int32_t count)
+{
+    for (; count > 1; count = (count + 1) / 2)
+        for (int32_t i = 0; 2 * i < count; i++)
+            v[i] = 2 * i + 1 < count ? combine(m, r, v[2 * i], v[2 * i + 1]) : v[2 * i];
+    return v[0];
+}
+
+/* Elements of the fragment of type r->t; those outside the axes do not count, or are idle. */
+static struct scalar *inside_elements(struct emit *m, const struct reduction *r,
+                                      const struct fragment *x, const struct spots *s)
+{
+    struct scalar *v = arena_array(m->arena, struct scalar, x->count + 1);
+    for (int32_t i = 0; i < x->count; i++) {
+        const struct scalar inside = emit_spot_inside(m, s, i, r->axes);
+        v[i] = emit_as(m, x->v[i], r->t);
+        if (inside.o.kind != THREAD_VALUE && !inside.o.integer)
+            v[i] = (struct scalar){.dtype = DT_NONE};
+        if (inside.o.kind == THREAD_VALUE)
+            v[i].o = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, r->t, DT_NONE, inside.o, v[i].o,
+                                              idle(r->op, r->t).o));
+    }
+    return v;
+}
+
+static bool any_masked(struct emit *m, const struct reduction *r, const struct spots *s,
+                       int32_t count)
+{
+    bool masked = false;
+    for (int32_t i = 0; i < count && !masked; i++) {
+        const struct scalar inside = emit_spot_inside(m, s, i, r->axes);
+        masked = inside.o.kind == THREAD_VALUE || !inside.o.integer;
+    }
+    return masked;
+}
+
+/* Combines halves two at a time, as words: those whose two elements go to the same results. Returns the number left. */
+static int32_t combine_words(struct emit *m, const struct reduction *r, struct scalar *v,
+                             int32_t *to, int32_t count)
+{
+    bool *taken = arena_array(m->arena, bool, count + 1);
+    struct scalar *one[2] = {arena_array(m->arena, struct scalar, count),
+                             arena_array(m->arena, struct scalar, count)};
+    int32_t left = 0;
+    for (int32_t w = 0; w < count; w += 2) {
+        int32_t n = 0, first = to[w], second = to[w + 1];
+        for (int32_t i = w; i < count && !taken[w]; i += 2)
+            if (!taken[i] && to[i] == first && to[i + 1] == second) {
+                taken[i] = i > w;
+                one[0][n] = v[i];
+                one[1][n++] = v[i + 1];
+            }
+        for (int k = 0; k < 2 && n > 0; k++) {
+            v[left] = tree(m, r, one[k], n);
+            to[left++] = k ? second : first;
+        }
+    }
+    return left;
+}
+
+static struct scalar *within_thread(struct emit *m, const struct reduction *r,
+                                    const struct scalar *v, const int32_t *to, int32_t count,
+                                    int32_t results)
+{
+    struct scalar *out = arena_array(m->arena, struct scalar, results + 1);
+    struct scalar *of_one = arena_array(m->arena, struct scalar, count + 1);
+    for (int32_t i = 0; i < results; i++) {
+        int32_t n = 0;
+        for (int32_t k = 0; k < count; k++)
+            if (to[k] == i)
+                of_one[n++] = v[k];
+        out[i] = n > 0 ? tree(m, r, of_one, n) : (struct scalar){.dtype = DT_NONE};
+        if (!counts(out[i]))
+            out[i] = idle(r->op, r->t);
+    }
+    return out;
+}
+
+/* --- lanes and warps --- */
+
+static bool moves(const struct layout *l, int d, int axis)
+{
+    bool any = false;
+    for (int j = 0; j < l->out_count; j++)
+        any |= (axis < 0 || j == axis) && (l->digits[d].xor [j] || l->digits[d].add[j]);
+    return any;
+}
+
+static void across_lanes(struct emit *m, const struct reduction *r, const struct layout *l,
+                         struct scalar *v, int32_t count)
+{
+    const int in = layout_in_index(l, AXIS_LANE);
+    int32_t mask = 0;
+    for (int d = 0; d < l->digit_count; d++)
+        if (l->digits[d].in == in && moves(l, d, r->axis))
+            mask |= layout_weight(l, d);
+    for (int32_t bit = WARP_LANES / 2; bit > 0; bit /= 2)
+        for (int32_t i = 0; mask & bit && i < count; i++) {
+            struct thread_operand x = v[i].o;
+            if (x.kind != THREAD_VALUE) /* every lane has the same */
+                x = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, r->t, DT_NONE,
+                                             emit_predicate(m, emit_constant(DT_BOOL, 1)), x, x));
+            struct scalar other = {thread_use(THREAD_ADD_OP(&m->b, THREAD_SHUFFLE_XOR, r->t,
+                                                            DT_NONE, x, thread_integer(bit))),
+                                   r->t};
+            v[i] = combine(m, r, (struct scalar){x, r->t}, other);
+        }
+}
+
+/* Combines the values of the warps. to: the result of each register of l. */
+static void across_warps(struct emit *m, const struct reduction *r, const struct layout *l,
+                         const int32_t *to, struct scalar *v)
+{
+    struct warp_totals w;
+    if (!tile_warp_totals(m->layouts, l, r->axis, INT32_MAX, &w))
+        return;
+    struct fragment f = emit_fragment_new(m, r->t, layout_keep(m->layouts, &w.totals));
+    for (int32_t i = 0; i < f.count; i++)
+        f.v[i] = v[to[w.registers[i]]];
+    const struct fragment all = emit_fragment_convert(m, &f, &w.all);
+    for (int32_t i = f.count - 1; i >= 0 && !m->failed; i--)
+        v[to[w.registers[i]]] = tree(m, r, all.v + i * w.warps, w.warps);
+}
+
+/* --- the whole --- */
+
+/* A bool is computed as a number. */
+static enum dtype computed_in(const struct expr *e)
+{
+    const enum dtype t = e->type.dtype;
+    return t == DT_BOOL ? DT_U32 : t;
+}
+
+static struct fragment reduce(struct emit *m, const struct reduction *r, const struct fragment *x)
+{
+    const struct layout *left = tile_reduced_layout(m->layouts, x->layout, r->axis);
+    struct type type = {.rank = r->axis < 0 ? 0 : x->layout->out_count};
+    for (int i = 0; i < type.rank; i++)
+        type.extent[i] = left->outs[i].extent;
+    int32_t *to = arena_copy(m->arena, tile_operand_registers(m->layouts, x->layout, left, &type),
+                             (size_t)x->count * sizeof *to);
+    int32_t *of = arena_copy(m->arena, to, (size_t)x->count * sizeof *of);
+    const struct spots s = emit_spots(m, x->layout);
+    struct fragment out = emit_fragment_new(m, r->t, left);
+    struct scalar *v = inside_elements(m, r, x, &s);
+    int32_t count = x->count;
+    const bool halves = x->dtype == r->t && dtype_is_float(r->t) && dtype_size(r->t) == 2;
+    if (halves && count % 2 == 0 && !any_masked(m, r, &s, count))
+        count = combine_words(m, r, v, of, count);
+    out.v = within_thread(m, r, v, of, count, out.count);
+    across_lanes(m, r, x->layout, out.v, out.count);
+    across_warps(m, r, x->layout, to, out.v);
+    return out;
+}
+
+struct fragment emit_fragment_reduce(struct emit *m, const struct expr *e)
+{
+    struct reduction r = {.op = op_of_reduction(e->op),
+                          .t = computed_in(e),
+                          .axis = e->axis,
+                          .axes = e->axis < 0 ? ~0u : 1u << e->axis};
+    struct fragment x = emit_fragment_natural(m, e->args[0]);
+    if (m->failed)
+        return x;
+    const struct layout *left = tile_reduced_layout(m->layouts, x.layout, e->axis);
+    if (e->axis >= 0 && tile_axis_mixed(x.layout, e->axis)) {
+        struct type type = e->args[0]->type;
+        x = emit_fragment_convert(m, &x, plan_blocked(m->layouts, &type, 0));
+    }
+    struct fragment sum = reduce(m, &r, &x);
+    for (int32_t i = 0; i < sum.count; i++)
+        sum.v[i] = emit_as(m, sum.v[i], e->type.dtype);
+    sum.dtype = e->type.dtype;
+    return emit_fragment_convert(m, &sum, left);
+}
+
+struct fragment emit_fragment_scan(struct emit *m, const struct expr *e,
+                                   const struct layout *wanted)
+{
+    emit_missing(m, e->loc, "`scan` of tiles", NULL);
+    return emit_fragment_new(m, e->type.dtype, wanted);
+}
