@@ -311,17 +311,23 @@ struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
 
 /* --- through scratch --- */
 
+/* Returns the place, or 0 if `inside` is false: then it may lie outside of scratch. */
+static struct scalar choose_place(struct emit *m, struct scalar place, struct scalar inside)
+{
+    if (inside.o.kind != THREAD_VALUE)
+        return inside.o.integer ? place : emit_constant(DT_U32, 0);
+    return (struct scalar){thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, DT_U32, DT_NONE, inside.o,
+                                                    place.o, thread_integer(0))),
+                           DT_U32};
+}
+
 /* Returns the place of a register in scratch, in elements; 0 if `inside` is false. */
 static struct scalar scratch_index(struct emit *m, const struct spots *places, int32_t reg,
                                    struct scalar inside)
 {
     const struct coordinate c = emit_spot(m, places, 0, reg);
     struct scalar at = emit_as(m, combine(m, THREAD_ADD, c.thread, number(c.more)), DT_U32);
-    if (inside.o.kind != THREAD_VALUE)
-        return at;
-    return (struct scalar){thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, DT_U32, DT_NONE, inside.o,
-                                                    at.o, thread_integer(0))),
-                           DT_U32};
+    return choose_place(m, at, inside);
 }
 
 void emit_fragment_put(struct emit *m, const struct scratch *to, const struct fragment *f,
@@ -350,6 +356,46 @@ void emit_fragment_put(struct emit *m, const struct scratch *to, const struct fr
         THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, f->dtype, DT_NONE, emit_scratch_at(m, to, at),
                       emit_join(m, f->dtype, all, vector));
         m->b.region = outer;
+    }
+}
+
+/* Returns the value of a layout with one result, of coordinates. */
+static struct scalar value_of(struct emit *m, const struct layout *l, const struct scalar *at)
+{
+    struct scalar sum = number(0), flipped = number(l->flip[0]);
+    for (int d = 0; d < l->digit_count; d++) {
+        const struct layout_digit *g = &l->digits[d];
+        struct scalar v = emit_as(m, at[g->in], DT_U32);
+        v = emit_by(m, THREAD_DIV, v, layout_weight(l, d));
+        v = emit_as(m, emit_by(m, THREAD_REM, v, g->extent), DT_I32);
+        if (g->add[0])
+            sum = combine(m, THREAD_ADD, sum, combine(m, THREAD_MUL, v, number(g->add[0])));
+        if (g->xor [0])
+            flipped =
+                combine(m, THREAD_XOR, flipped, combine(m, THREAD_MUL, v, number(g->xor [0])));
+    }
+    return combine(m, THREAD_ADD, combine(m, THREAD_ADD, sum, flipped), number(l->offset[0]));
+}
+
+/* Loads each element from the place that `places` gives its coordinates. */
+static void get_each(struct emit *m, const struct scratch *from, struct fragment *f,
+                     const struct layout *places)
+{
+    const struct spots s = emit_spots(m, f->layout);
+    struct layout l;
+    layout_copy(&l, places);
+    layout_runs(&l);
+    for (int32_t r = 0; r < f->count; r++) {
+        const struct scalar inside = emit_spot_inside(m, &s, r, ~0u);
+        struct scalar at[LAYOUT_INS];
+        for (int in = 0; in < l.in_count; in++) {
+            const struct coordinate c =
+                emit_spot(m, &s, layout_out_index(&s.layout, l.ins[in].axis), r);
+            at[in] = combine(m, THREAD_ADD, c.thread, number(c.more));
+        }
+        const struct scalar place = emit_as(m, value_of(m, &l, at), DT_U32);
+        f->v[r] =
+            (struct scalar){emit_from_scratch(m, from, choose_place(m, place, inside)), f->dtype};
     }
 }
 
@@ -389,15 +435,15 @@ struct fragment emit_fragment_through(struct emit *m, const struct fragment *f,
         out = emit_fragment_through(m, &bytes, memory, from, to);
         return as_type(m, &out, DT_BOOL);
     }
-    if (!layout_compose(from, to, &loaded)) {
-        emit_missing(m, m->b.where, "an exchange between two layouts", NULL);
-        return out;
-    }
-    const struct spots gets = emit_spots(m, &loaded);
     const struct scratch s = emit_scratch(m, f->dtype, 0, layout_out_extent(memory, AXIS_AT));
     emit_fragment_put(m, &s, f, memory);
     emit_sync(m);
-    get(m, &s, &out, &gets);
+    if (layout_compose(from, to, &loaded)) {
+        const struct spots places = emit_spots(m, &loaded);
+        get(m, &s, &out, &places);
+    } else {
+        get_each(m, &s, &out, from);
+    }
     emit_sync(m);
     return out;
 }

@@ -217,16 +217,15 @@ struct ptx_operand *tile_of_warps(struct lower *l, const struct layout *whole, i
     struct warp_totals layouts;
     if (!tile_warp_totals(l, whole, axis, above, &layouts))
         return NULL;
-    const struct layout totals = layouts.totals, all = layouts.all;
     const int32_t *registers = layouts.registers;
     *warps = layouts.warps;
-    int32_t held = layout_registers(&totals);
+    int32_t held = layout_registers(&layouts.totals);
     struct ptx_operand *e = arena_array(l->arena, struct ptx_operand, held);
     for (int32_t r = 0; r < held; r++)
         e[r] = element[registers[r]];
-    struct regtile tile = tile_of_elements(l, t, &totals, e);
+    struct regtile tile = tile_of_elements(l, t, &layouts.totals, e);
     *mine = tile_coordinate_of(l, tile.layout, axis < 0 ? 0 : axis, 0);
-    struct regtile got = tile_convert(l, &tile, layout_keep(l, &all));
+    struct regtile got = tile_convert(l, &tile, layout_keep(l, &layouts.all));
     struct ptx_operand *side = tile_elements(l, &got);
     struct ptx_operand *out =
         arena_array(l->arena, struct ptx_operand, layout_registers(whole) * *warps);

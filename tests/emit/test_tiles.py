@@ -39,7 +39,6 @@ NOT_TAKEN = {
     "tests/parity/print_values.tile:show_values": PRINT,
     "tests/parity/reductions_scans.tile:scans": "`scan` of tiles is",
     "tests/parity/semaphores.tile:turns": LOCK,
-    "tests/parity/shapes.tile:shapes": "an exchange between two layouts is",
     "tests/parity/tiles.tile:tiles": SHARES,
     "tests/parity/workspace.tile:sum_in_turn": LOCK,
     "tests/sync/forms.tile:in_turn": LOCK,
