@@ -260,8 +260,8 @@ struct checker {
     struct fn_frame *frames;
     const struct placed *placed; /* a list, the newest first */
     int inlined;
-    int written;    /* number of turns of loops that are written out (check_loop.c) */
-    int64_t copied; /* number of expression nodes copied in place of fn parameters */
+    int64_t written; /* number of turns of loops that are written out (check_loop.c) */
+    int64_t copied;  /* number of expression nodes copied in place of fn parameters */
 };
 
 /* check.c */

@@ -108,38 +108,37 @@ static struct stmt *emit_loop(struct checker *c, const struct node *n, struct st
 
 enum { MOST_WRITTEN = 64 };
 
-/* A search for a tile that the body of a loop declares in shared or global memory. */
-struct tile_search {
-    const char *name;
-    bool found;
-};
-
-static void search_tile(void *user, const struct node *n)
-{
-    struct tile_search *s = user;
-    s->found |= n->kind == N_DECL && (n->i == DECL_SHARED || n->i == DECL_GLOBAL) &&
-                strcmp(n->text, s->name) == 0;
-    visit_children(n, search_tile, s);
-}
-
 /* A search through the body of a loop. */
 struct body_search {
     const struct checker *c;
     const struct node *body;
     const char *variable;
+    const char *tile; /* looked for: a tile that the body declares in shared or global memory */
+    bool declares_tile;
     bool in_start; /* of a slice of a register tile */
     bool has_part; /* a slice of a register tile begins at an expression with the variable */
     const struct node *left_early; /* a `break` or `continue` of this loop, or NULL */
 };
 
+static void search_tile(void *user, const struct node *n)
+{
+    struct body_search *s = user;
+    s->declares_tile |= n->kind == N_DECL && (n->i == DECL_SHARED || n->i == DECL_GLOBAL) &&
+                        strcmp(n->text, s->tile) == 0;
+    visit_children(n, search_tile, s);
+}
+
 /* Returns true if a name in the body is that of a register tile, or may be. */
-static bool may_be_in_registers(const struct body_search *s, const char *name)
+static bool may_be_in_registers(struct body_search *s, const char *name)
 {
     const struct binding *b = lookup_name(s->c, name);
-    struct tile_search tile = {.name = name};
+    if (b)
+        return b->kind == BIND_SYM && b->sym->storage == ST_REG;
+    s->tile = name;
+    s->declares_tile = false;
     for (const struct node *n = s->body; n; n = n->next)
-        search_tile(&tile, n);
-    return !tile.found && (!b || (b->kind == BIND_SYM && b->sym->storage == ST_REG));
+        search_tile(s, n);
+    return !s->declares_tile;
 }
 
 static void search_body(void *user, const struct node *n)
@@ -169,25 +168,13 @@ static const struct node *counted(const struct node *n)
     const struct node *d = n->init && n->init->kind == N_DECLS ? n->init->list : NULL;
     if (!d || d->next || d->i != DECL_PLAIN || d->dims || !d->init || !n->a || !n->step)
         return NULL;
-    if (!d->type || !d->type->text || dtype_by_name(d->type->text, strlen(d->type->text)) != DT_I32)
+    if (!d->type->text || strcmp(d->type->text, "i32") != 0)
         return NULL;
     bool ends = n->a->kind == N_BINARY && n->a->op == OP_LT && n->a->a->kind == N_NAME &&
                 strcmp(n->a->a->text, d->text) == 0;
     bool goes_on = n->step->kind == N_ASSIGN && !n->step->next && n->step->op == OP_ADD &&
                    n->step->a->kind == N_NAME && strcmp(n->step->a->text, d->text) == 0;
     return ends && goes_on ? d : NULL;
-}
-
-/* Counts a turn. Returns false if the kernel has too many, which is reported once. */
-static bool may_write_turn(struct checker *c, const struct node *n)
-{
-    if (++c->written == MAX_WRITTEN + 1)
-        diag_error(
-            c->diag, n->loc,
-            "the loops of this kernel that are written out have more than %d turns together; "
-            "keep a tile in shared memory, whose slices may begin anywhere",
-            MAX_WRITTEN);
-    return c->written <= MAX_WRITTEN;
 }
 
 /* Checks the body once for each value of the variable, which is a constant there: so `acc[:][q * 32 +: 32]`
@@ -212,16 +199,18 @@ static bool write_out(struct checker *c, const struct node *n)
         !constant_in(c, n->a->b, "the end of this loop", least, most, &end) ||
         !constant_in(c, n->step->b, "the step of this loop", 1, most, &step) || search.left_early)
         return true;
-    if (end - first > MOST_WRITTEN * step) {
+    if (end > first)
+        c->written += (end - first + step - 1) / step;
+    if (end - first > MOST_WRITTEN * step || c->written > MAX_WRITTEN) {
         diag_error(c->diag, n->loc,
                    "this loop is written out, because slices of register tiles begin at `%s`; it "
-                   "may have up to %d turns",
-                   d->text, MOST_WRITTEN);
+                   "may have up to %d turns, and all such loops together %d",
+                   d->text, MOST_WRITTEN, MAX_WRITTEN);
         return true;
     }
     c->loops++;
     c->loop_depth++;
-    for (int64_t value = first; value < end && may_write_turn(c, n); value += step) {
+    for (int64_t value = first; value < end; value += step) {
         struct stmt *block = check_emit(c, STMT_BLOCK, n->loc), **after = c->tail;
         int outer = check_scope_open(c);
         struct binding *b = bind_name(c, d->text, d->loc, BIND_VALUE);
