@@ -33,10 +33,11 @@ bool is_app(const struct options *given)
 /* --- options --- */
 
 /* Options that have a meaning for programs. The libraries get the values of the first LIBRARY_OPTIONS. */
-static const char *const app_options[] = {
-    "device",  "kernel", "launch", "seed",    "step-limit", "suppress", "limit", "trace",
-    "threads", "json",   "strict", "verbose", "stub",       "sarif",    "junit", "keep-going"};
-enum { LIBRARY_OPTIONS = 9, APP_OPTIONS = sizeof app_options / sizeof app_options[0] };
+static const char *const app_options[] = {"device",   "kernel",    "launch",  "seed", "step-limit",
+                                          "suppress", "limit",     "trace",   "skip", "threads",
+                                          "json",     "strict",    "verbose", "stub", "sarif",
+                                          "junit",    "keep-going"};
+enum { LIBRARY_OPTIONS = 10, APP_OPTIONS = sizeof app_options / sizeof app_options[0] };
 
 static bool is_app_option(const char *name)
 {
@@ -134,6 +135,7 @@ static bool options_suit(const struct command *self, const struct options *given
         return false;
     }
     return options_integer(given, "launch", 1, INT64_MAX, &number) &&
+           options_integer(given, "skip", 0, INT64_MAX, &number) &&
            options_threads(given, &number) &&
            options_integer(given, "limit", 0, INT64_MAX, &number) &&
            options_integer(given, "seed", 0, INT64_MAX, &number) &&

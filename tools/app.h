@@ -36,6 +36,12 @@ int app_print(const struct app_report *r, const char *lines);
                 "arguments, or with that symbol"                                                   \
     }
 
+#define OPTION_APP_SKIP                                                                            \
+    {                                                                                              \
+        .name = "skip", .values = 1, .value = "N",                                                 \
+        .help = "the program's first N launches are not watched"                                   \
+    }
+
 #define OPTION_APP_LIMIT                                                                           \
     {                                                                                              \
         .name = "limit", .values = 1, .value = "N",                                                \

@@ -483,6 +483,7 @@ static const struct option_spec check_options[] = {
     OPTION_GROUP("Programs, after -- (and --kernel, --device, --seed, --step-limit, --suppress, "
                  "--threads, --json)"),
     OPTION_APP_LAUNCH,
+    OPTION_APP_SKIP,
     OPTION_APP_LIMIT,
     OPTION_APP_FILES,
     OPTION_APP_KEEP_GOING,

@@ -609,6 +609,7 @@ static const struct option_spec run_options[] = {
     OPTION_GROUP("Programs, after -- (and --kernel, --device, --seed, --step-limit, --suppress, "
                  "--threads, --json)"),
     OPTION_APP_LAUNCH,
+    OPTION_APP_SKIP,
     OPTION_APP_KEEP_GOING,
     OPTION_APP_STUB,
     OPTION_END,

@@ -125,6 +125,7 @@ static int read_settings(void *user)
     s->checks = !checks || strcmp(checks, "0") != 0;
     s->kernel = setting("kernel");
     s->launch = number_setting("launch");
+    s->skipped = number_setting("skip");
     s->seed = (uint64_t)number_setting("seed");
     s->threads = (int)number_setting("threads");
     s->step_limit = number_setting("step-limit");

@@ -80,6 +80,7 @@ struct driver_settings {
     bool checks;           /* races, barriers and memory are watched */
     const char *kernel;    /* only this kernel is watched; NULL: all */
     int64_t launch;        /* only this launch is watched; 0: all */
+    int64_t skipped;       /* the first ones, which are not watched */
     uint64_t seed;         /* of the order of warps and blocks */
     int threads;           /* of the simulator; 0: the default */
     int64_t step_limit;    /* most warp instructions of a launch; 0: the default */

@@ -125,7 +125,7 @@ static bool is_watched(const struct driver_launched *l)
 {
     const struct driver_settings *s = &driver.settings;
     const char *name = l->kernel->function->name, *shown = l->kernel->shown;
-    return s->checks && (!s->launch || s->launch == l->number) &&
+    return s->checks && (!s->launch || s->launch == l->number) && l->number > s->skipped &&
            (!s->kernel || strcmp(s->kernel, name) == 0 || strcmp(s->kernel, shown) == 0);
 }
 
@@ -160,7 +160,7 @@ const char *driver_machine_unwatched(void)
 {
     const struct driver_settings *s = &driver.settings;
     struct text text;
-    if (any_watched || (!s->kernel && !s->launch))
+    if (any_watched || (!s->kernel && !s->launch && !s->skipped))
         return NULL;
     text_init(&text, &driver.arena);
     text_add(&text, "no launch was ");
@@ -168,6 +168,9 @@ const char *driver_machine_unwatched(void)
         text_printf(&text, "number %lld%s", (long long)s->launch, s->kernel ? " and " : "");
     if (s->kernel)
         text_printf(&text, "of the kernel %s", s->kernel);
+    if (s->skipped)
+        text_printf(&text, "%safter the first %lld", s->launch || s->kernel ? " and " : "",
+                    (long long)s->skipped);
     text_printf(&text, ", so nothing was checked; the program made %lld launch%s%s",
                 (long long)driver.launches, driver.launches == 1 ? "" : "es",
                 launched.count ? ", of " : "");

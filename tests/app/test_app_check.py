@@ -27,7 +27,11 @@ def check_options(tool, folder):
     expect(same.status == 1 and "error: race: " in same.err, same)
     first = run("--launch", "1", "--kernel", "fill", "--", streams, "broken")
     expect(first.status == 0, first)
-    for words, said in ((["--kernel", "nosuch"], "of the kernel nosuch"), (["--launch", "99"], "number 99")):
+    for skipped, status in (("0", 1), ("1", 0), ("2", 1)):  # the race is of both launches; without any, nothing is checked
+        after = run("--skip", skipped, "--", streams, "broken")
+        expect(after.status == status and ("error: stream-race: " in after.err) == (skipped == "0"), after)
+    for words, said in ((["--kernel", "nosuch"], "of the kernel nosuch"), (["--launch", "99"], "number 99"),
+                        (["--skip", "2"], "after the first 2"), (["--kernel", "fill", "--skip", "9"], "of the kernel fill and after the first 9")):
         none = run(*words, "--", streams, "clean")
         expect(none.status == 1 and f"error: not-launched: no launch was {said}, so nothing was checked" in none.err, none)
         expect("2 launches, of fill, twice" in none.err, none)
