@@ -303,7 +303,7 @@ int emit_access_width(struct emit *m, const struct expr *e, int elements)
             divisor /= 2;
         stride *= s->type.extent[i];
     }
-    while (emit_object(m, s)->at % (divisor * size) != 0)
+    while (s->offset % (divisor * size) != 0)
         divisor /= 2;
     return (int)divisor;
 }

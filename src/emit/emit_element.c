@@ -59,7 +59,9 @@ struct thread_operand emit_shared_at(struct emit *m, const struct sym *s,
         at = plus(m, DT_U32, times(m, DT_U32, index, emit_constant(DT_U32, step)), at);
         step *= s->type.extent[i];
     }
-    return thread_element(emit_object(m, s), at.o, 0);
+    const struct thread_object *o = emit_object(m, s); /* it may begin before the array */
+    const int64_t before = (s->offset - o->at) / thread_element_bytes(o);
+    return thread_element(o, plus(m, DT_U32, at, emit_constant(DT_U32, before)).o, 0);
 }
 
 /* --- a thread's own arrays --- */

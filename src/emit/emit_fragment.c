@@ -413,22 +413,39 @@ static bool effect(struct emit *m, const struct stmt *s)
     return true;
 }
 
-/* Refuses shared tiles at the place of others: two objects of thread IR have no bytes in common. */
-static void check_places(struct emit *m)
+static int64_t end_of(const struct thread_object *o)
 {
-    for (const struct sym *a = m->kernel->symbols; a; a = a->next)
-        for (const struct sym *b = a->next; a->storage == ST_SHARED && b; b = b->next)
-            if (b->storage == ST_SHARED &&
-                a->offset <
-                    b->offset + type_elements(&b->type) * (int64_t)dtype_size(b->type.dtype) &&
-                b->offset <
-                    a->offset + type_elements(&a->type) * (int64_t)dtype_size(a->type.dtype))
-                emit_missing(m, b->loc, "a shared tile at the place of another one", NULL);
+    return o->at + (int64_t)o->count * thread_element_bytes(o);
+}
+
+/* Shared tiles that lie at the place of others, after these are dead, are parts of one object. */
+static void merge_objects(struct emit *m)
+{
+    struct thread_function *f = m->b.function;
+    for (size_t i = 0; i < f->objects.count; i++)
+        for (size_t j = i + 1; j < f->objects.count; j++) {
+            struct thread_object *a = f->objects.data[i], *b = f->objects.data[j];
+            if (a->at >= end_of(b) || b->at >= end_of(a))
+                continue;
+            if (a->dtype != b->dtype)
+                emit_missing(m, m->kernel->loc, "a shared tile at the place of one of another type",
+                             NULL);
+            const int64_t end = end_of(a) > end_of(b) ? end_of(a) : end_of(b);
+            a->at = a->at < b->at ? a->at : b->at;
+            a->count = (uint32_t)((end - a->at) / thread_element_bytes(a));
+            for (const struct sym *s = m->kernel->symbols; s; s = s->next)
+                if (s->storage == ST_SHARED && emit_object(m, s) == b)
+                    number_map_find(&m->objects, (uintptr_t)s)->value = (uintptr_t)a;
+            memmove(f->objects.data + j, f->objects.data + j + 1,
+                    (f->objects.count - j - 1) * sizeof *f->objects.data);
+            f->objects.count--;
+            j = i;
+        }
 }
 
 static void enter(struct emit *m)
 {
-    check_places(m);
+    merge_objects(m);
     struct lower *l = arena_new(m->arena, struct lower);
     *l = (struct lower){.arena = m->arena,
                         .kernel = m->kernel,

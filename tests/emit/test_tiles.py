@@ -25,11 +25,10 @@ from test_threads import ROOT, call
 from tile_runner import fail
 
 FOLDERS = ("kernels", "puzzles", "tests/parity", "tests/golden", "tests/sync")
-LOCK, UNLOCK, PRINT, SHARES = "`lock` is", "`unlock` is", "`print` is", "a shared tile at the place of another one is"
+LOCK, UNLOCK, PRINT = "`lock` is", "`unlock` is", "`print` is"
 NOT_TAKEN = {
     "kernels/recipes/histogram.tile:count_bytes": LOCK,
     "kernels/recipes/reductions.tile:sum_all": LOCK,
-    "tests/golden/plan.tile:planned": SHARES,
     "tests/golden/ptx_lock.tile:turns": LOCK,
     "tests/parity/arrive.tile:in_turn": UNLOCK,
     "tests/parity/arrive.tile:wait_for_all": LOCK,
@@ -39,10 +38,8 @@ NOT_TAKEN = {
     "tests/parity/print_values.tile:show_values": PRINT,
     "tests/parity/reductions_scans.tile:scans": "`scan` of tiles is",
     "tests/parity/semaphores.tile:turns": LOCK,
-    "tests/parity/tiles.tile:tiles": SHARES,
     "tests/parity/workspace.tile:sum_in_turn": LOCK,
     "tests/sync/forms.tile:in_turn": LOCK,
-    "tests/sync/forms.tile:lives": SHARES,
 }
 SIZES = (32, 37, 16, 9, 8, 5, 64)
 SLACK = 0.02  # a listed ratio is at most this much above the measured one
