@@ -332,7 +332,7 @@ struct scalar emit_lookup_of(struct emit *m, const struct expr *e, struct scalar
     enum { MOST = 64 };
     const enum dtype t = e->type.dtype == DT_BOOL ? DT_U32 : e->type.dtype; /* bools are values */
     int64_t count = type_elements(&e->sym->type);
-    struct scalar v = {.dtype = t};
+    struct scalar v = emit_constant(t, 0);
     if (count > MOST)
         emit_missing(m, e->loc,
                      arena_printf(m->arena, "`lookup` of %s", type_text(m->arena, &e->sym->type)),
@@ -352,10 +352,12 @@ struct tile emit_lookup(struct emit *m, const struct expr *e)
 {
     struct tile out = emit_tile(m, e->args[1]);
     int elements, parts = emit_parts(out.form, out.blocks, out.columns, &elements);
-    for (int p = 0; p < parts && !m->failed; p++)
-        out.part[p] = emit_lookup_of(m, e, (struct scalar){out.part[p], e->args[1]->type.dtype}).o;
-    if (type_elements(&e->sym->type) == 1)
-        out.form = TILE_UNIFORM;
+    struct scalar v = {.dtype = e->args[1]->type.dtype};
+    for (int p = 0; p < parts; p++) {
+        v.o = out.part[p];
+        out.part[p] = emit_lookup_of(m, e, v).o;
+    }
+    out.form = type_elements(&e->sym->type) == 1 ? TILE_UNIFORM : out.form;
     out.dtype = e->type.dtype;
     return out;
 }
