@@ -604,6 +604,7 @@ static bool is_brief(const struct thread_operation *op)
         for (size_t j = 0; j < r->operations.count; j++) {
             const struct thread_operation *inner = r->operations.data[j];
             const bool integer = thread_op_table[inner->op].effects == THREAD_PURE &&
+                                 inner->types[0] != DT_NONE &&
                                  dtype_is_int(inner->types[0]); /* most likely of an address */
             count += inner->regions.count ? MOST_OPERATIONS + 1 : !integer;
         }
@@ -624,7 +625,7 @@ static void reach_global(struct reaching *g, struct frame *f, struct thread_oper
     if (at.failed || at.count == 0)
         return;
     if (more < 0 || more >= 1 << 20) {
-        add_term(&at, (struct term){.factor = more * bytes});
+        add_term(&at, (struct term){.factor = (int64_t)((uint64_t)more * (uint64_t)bytes)});
         more = 0;
     }
     struct thread_operand v = place(g, frame_before(g, f, &at), &at);
