@@ -42,7 +42,6 @@ static const struct {
     {"math_constants.h", "\n"},
     {"cassert", WITH("ASSERT")},
     {"assert.h", WITH("ASSERT")},
-    {"cuda_fp16.h", WITH("FP16")},
     {"cooperative_groups.h", WITH("GROUPS")},
     {"bits/shared_ptr_base.h", "#pragma push_macro(\"__noinline__\")\n#undef __noinline__\n"
                                "#include_next <bits/shared_ptr_base.h>\n"
