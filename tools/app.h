@@ -46,7 +46,7 @@ int app_print(const struct app_report *r, const char *lines);
     {                                                                                              \
         .name = "limit", .values = 1, .value = "N",                                                \
         .help = "warp instructions of a launch that are watched in full (default 20000000);\n"     \
-                "of the blocks after that, one of 64 is; 0: all are"                               \
+                "after that, one of 64 blocks is watched; 0: all blocks are"                       \
     }
 
 #define OPTION_APP_FILES                                                                           \

@@ -163,13 +163,13 @@ const char *driver_machine_unwatched(void)
     if (any_watched || (!s->kernel && !s->launch && !s->skipped))
         return NULL;
     text_init(&text, &driver.arena);
-    text_add(&text, "no launch was ");
+    text_add(&text, "no launch ");
     if (s->launch)
-        text_printf(&text, "number %lld%s", (long long)s->launch, s->kernel ? " and " : "");
+        text_printf(&text, "has number %lld%s", (long long)s->launch, s->kernel ? " and " : "");
     if (s->kernel)
-        text_printf(&text, "of the kernel %s", s->kernel);
+        text_printf(&text, "is of the kernel %s", s->kernel);
     if (s->skipped)
-        text_printf(&text, "%safter the first %lld", s->launch || s->kernel ? " and " : "",
+        text_printf(&text, "%scomes after the first %lld", s->launch || s->kernel ? " and " : "",
                     (long long)s->skipped);
     text_printf(&text, ", so nothing was checked; the program made %lld launch%s%s",
                 (long long)driver.launches, driver.launches == 1 ? "" : "es",

@@ -28,11 +28,11 @@ static const char *reason(struct arena *a, const struct driver_launched *l)
                                 shape_text(a, s->grid[i] ? s->block : s->grid));
     for (int i = 0; i < 3; i++)
         if (s->grid[i] > grid_limits[i])
-            return arena_printf(a, "its grid is %s, and the most are %lld x %lld x %lld",
+            return arena_printf(a, "its grid is %s, and the limit is %lld x %lld x %lld",
                                 shape_text(a, s->grid), (long long)grid_limits[0],
                                 (long long)grid_limits[1], (long long)grid_limits[2]);
     if (threads > 1024)
-        return arena_printf(a, "its blocks, %s, have %lld threads, and 1024 are the most",
+        return arena_printf(a, "its blocks, %s, have %lld threads, and the limit is 1024",
                             shape_text(a, s->block), threads);
     if (s->block[2] > 64)
         return arena_printf(a, "its blocks are %s, and the third size is at most 64",

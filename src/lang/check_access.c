@@ -194,8 +194,8 @@ static bool slice_fits(struct checker *c, const struct access *x, const struct n
     if (register_tile && !known) {
         diag_error(c->diag, n->loc, "a slice of a register tile begins at a constant");
         diag_note(c->diag, x->sym->loc,
-                  "`%s` is spread over the threads; keep it in a shared tile to "
-                  "choose a part at run time, or write `unroll for` with an i32 between constants",
+                  "`%s` is spread over the threads; keep it in a shared tile to choose a part at "
+                  "run time, or write `unroll for (i32 q = …; q < …; q += …)` with constants",
                   x->sym->name);
         return false;
     }

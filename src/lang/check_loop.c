@@ -193,7 +193,7 @@ static bool write_out(struct checker *c, const struct node *n)
     if (search.left_early)
         diag_error(c->diag, search.left_early->loc,
                    "`%s` in a loop that is written out, because slices of register tiles begin at "
-                   "`%s`",
+                   "`%s`; put the rest into an `if`",
                    search.left_early->kind == N_BREAK ? "break" : "continue", d->text);
     if (!constant_in(c, d->init, "the start of this loop", least, most, &first) ||
         !constant_in(c, n->a->b, "the end of this loop", least, most, &end) ||
@@ -204,7 +204,7 @@ static bool write_out(struct checker *c, const struct node *n)
     if (end - first > MOST_WRITTEN * step || c->written > MAX_WRITTEN) {
         diag_error(c->diag, n->loc,
                    "this loop is written out, because slices of register tiles begin at `%s`; it "
-                   "may have up to %d turns, and all such loops together %d",
+                   "may have up to %d iterations, and all such loops together %d",
                    d->text, MOST_WRITTEN, MAX_WRITTEN);
         return true;
     }

@@ -30,10 +30,10 @@ def check_options(tool, folder):
     for skipped, status in (("0", 1), ("1", 0), ("2", 1)):  # the race is of both launches; without any, nothing is checked
         after = run("--skip", skipped, "--", streams, "broken")
         expect(after.status == status and ("error: stream-race: " in after.err) == (skipped == "0"), after)
-    for words, said in ((["--kernel", "nosuch"], "of the kernel nosuch"), (["--launch", "99"], "number 99"),
-                        (["--skip", "2"], "after the first 2"), (["--kernel", "fill", "--skip", "9"], "of the kernel fill and after the first 9")):
+    for words, said in ((["--kernel", "nosuch"], "is of the kernel nosuch"), (["--launch", "99"], "has number 99"),
+                        (["--skip", "2"], "comes after the first 2"), (["--kernel", "fill", "--skip", "9"], "is of the kernel fill and comes after the first 9")):
         none = run(*words, "--", streams, "clean")
-        expect(none.status == 1 and f"error: not-launched: no launch was {said}, so nothing was checked" in none.err, none)
+        expect(none.status == 1 and f"error: not-launched: no launch {said}, so nothing was checked" in none.err, none)
         expect("2 launches, of fill, twice" in none.err, none)
     with open(f"{folder}/known", "w") as f:
         f.write("race count_plain\nsame-value\nstream-race main # known\n")
@@ -138,8 +138,8 @@ def check_refused(tool, folder):
     """An error of a launch that the program never asks for is found with its reason."""
     program = build(folder, "refused_launches.cu", *ptx_alone())
     for number, why in enumerate(("its grid is 0 x 1 x 1, and no size may be 0",
-                                  "its grid is 1 x 70000 x 1, and the most are 2147483647 x 65535 x 65535",
-                                  "its blocks, 64 x 32 x 1, have 2048 threads, and 1024 are the most",
+                                  "its grid is 1 x 70000 x 1, and the limit is 2147483647 x 65535 x 65535",
+                                  "its blocks, 64 x 32 x 1, have 2048 threads, and the limit is 1024",
                                   "its blocks are 1 x 1 x 65, and the third size is at most 64",
                                   "it asks for 70000 bytes of dynamic shared memory, and the kernel is allowed 49152; cudaFuncSetAttribute with ",
                                   "it asks for 70000 bytes of dynamic shared memory")):
