@@ -195,15 +195,16 @@ static void explain(struct compilation *x, const char *said)
                       "this clang makes no PTX; Debian's and LLVM's own do: apt install clang");
     else if (strstr(said, "file not found") && !x->is_nvcc)
         complain_more(x->complaints,
-                      "clang has small forms of cuda.h, cuda_runtime.h, cuda_pipeline.h, "
-                      "cuda_fp16.h, cuda_bf16.h, cooperative_groups.h with its reduce.h and "
-                      "memcpy_async.h, mma.h, cuda/atomic and cuda/barrier here, made by us; the "
+                      "for clang, Tilewright has small versions of cuda.h, cuda_runtime.h, "
+                      "cuda_pipeline.h, cuda_fp16.h, cuda_bf16.h, cooperative_groups.h with its "
+                      "reduce.h and memcpy_async.h, mma.h, cuda/atomic and cuda/barrier; the "
                       "toolkit's other headers (cub, thrust …) need its nvcc: --compiler nvcc");
     else if (!x->is_nvcc && (strstr(said, "undeclared identifier") ||
                              strstr(said, "no member named") || strstr(said, "unknown type name")))
-        complain_more(x->complaints,
-                      "if CUDA's toolkit has that name: what clang has here is a small form of it, "
-                      "made by us; nvcc has all: --compiler nvcc");
+        complain_more(
+            x->complaints,
+            "if CUDA's toolkit has that name: clang uses Tilewright's small version of the "
+            "toolkit's headers here; nvcc has all of them: --compiler nvcc");
     else if (strstr(said, "Unsupported CUDA gpu architecture") ||
              strstr(said, "unsupported CUDA gpu architecture"))
         complain_more(x->complaints,

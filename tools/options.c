@@ -44,7 +44,7 @@ static char *who_takes(const char *name)
     return text;
 }
 
-/* Says an unknown option. After the name of a program (NULL: none) it may be one of the program. */
+/* Reports an unknown option. After the name of a program (NULL: none), it may be an option of that program. */
 static void unknown_option(const struct command *c, const char *word, size_t length,
                            const char *program)
 {

@@ -23,7 +23,7 @@ TW_HD float tw_bfloat16_to_float(unsigned short bits)
 typedef __nv_bfloat16 nv_bfloat16;
 typedef __nv_bfloat162 nv_bfloat162;
 
-/* sm_80 has no atomic sum of this type: tries until no other thread was in between. */
+/* sm_80 has no atomic sum of this type: tries again until no other thread has written in between. */
 TW_D __nv_bfloat16 atomicAdd(__nv_bfloat16 *p, __nv_bfloat16 v)
 {
     unsigned short seen, now;

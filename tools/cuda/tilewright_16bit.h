@@ -11,8 +11,8 @@
 #define TW_M __host__ __device__ __forceinline__ __attribute__((nodebug)) /* a member */
 #define TW_PASTED(a, b, c) a##b##c
 #define TW_NAME(a, b, c) TW_PASTED(a, b, c)
-/* A conversion to float that cuts off sets the last bit, so that a second rounding, to bfloat16,
- * gives what one rounding would. */
+/* Converts to float by truncation, and sets the last bit if bits were lost. A second rounding, to the
+ * type of 16 bits, then has the result of one rounding. */
 TW_HD float tw_to_odd(double d)
 {
     float f;
@@ -68,7 +68,7 @@ TW_HD TW_T TW_NAME(__float2, TW_N, )(float f) { return TW_T(f); }
 TW_HD TW_T TW_NAME(__float2, TW_N, _rn)(float f) { return TW_T(f); }
 TW_HD TW_T TW_NAME(__float2, TW_N, _rz)(float f)
 { TW_T r; asm("cvt.rz." TW_PTX_TYPE ".f32 %0, %1;" : "=h"(r.bits) : "f"(f)); return r; }
-/* The next number away from 0, if cutting off went to the wrong side. */
+/* The next number away from 0, if truncation has rounded to the wrong side. */
 TW_HD TW_T TW_NAME(__float2, TW_N, _rd)(float f)
 { TW_T r = TW_NAME(__float2, TW_N, _rz)(f); r.bits = (unsigned short)(r.bits + ((float)r > f)); return r; }
 TW_HD TW_T TW_NAME(__float2, TW_N, _ru)(float f)
@@ -170,7 +170,7 @@ TW_OPERATOR(/, __hdiv, __h2div)
 TW_HD TW_T operator-(TW_T a) { return __hneg(a); }
 TW_HD TW_T2 operator-(TW_T2 a) { return __hneg2(a); }
 
-/* --- comparison: of a NaN, functions in u are true, and the others false --- */
+/* --- comparison: with a NaN, functions whose names end in u are true, and the others false --- */
 
 #define TW_COMPARE(name, condition)                                                                \
     TW_HD bool __h##name(TW_T p, TW_T q)                                         \

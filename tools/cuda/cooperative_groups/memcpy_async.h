@@ -14,7 +14,7 @@ template <class Group, class T, class Shape> TW_D void memcpy_async(const Group 
     cuda::tw_copy((unsigned)g.thread_rank(), (unsigned)g.size(), to, from, (size_t)size);
     __pipeline_commit();
 }
-/* Copies elements: as many as both layouts have. */
+/* Copies the elements that both layouts have. */
 template <class Group, class T, class ToShape, class FromShape>
 TW_D void memcpy_async(const Group &g, T *to, const ToShape &room, const T *from, const FromShape &count)
 { memcpy_async(g, to, from, min((size_t)room, (size_t)count) * sizeof(T)); }

@@ -52,7 +52,7 @@ template <class T, class Op> TW_D T reduce(const coalesced_group &g, T v, Op op)
 }
 #undef TW_EXCHANGE
 
-/* The first lane stores the result, or puts it together with that of an atomic object. */
+/* The first lane stores the result, or combines it with the value of an atomic object. */
 template <class Group, class Atomic, class T, class Op>
 TW_D void reduce_store_async(const Group &g, Atomic &to, T v, Op op)
 {
