@@ -144,8 +144,8 @@ static void say_end(const struct app_report *r, const struct totals *t)
                  r->program);
     if (!t->opened)
         complain(NULL,
-                 "%s never opened the CUDA libraries of this program, so nothing was checked: it "
-                 "calls no CUDA, or it is linked with -static; link it without that",
+                 "%s never opened the CUDA libraries, so nothing was checked: it calls no CUDA, or "
+                 "it is linked with -static; link it without -static",
                  r->program);
     else if (r->end.signal)
         complain(NULL, "%s was ended by signal %d (%s)", r->program, r->end.signal,

@@ -130,8 +130,8 @@ static int refuse_launch(const struct driver_node *n)
 {
     const struct driver_memory *m = n->task.memory;
     driver_refuse("unfreed", m,
-                  "a graph is launched, and %s of its node %d is not freed since an "
-                  "earlier launch: free it, or instantiate the graph with "
+                  "a graph is launched, and %s of its node %d has not been freed since "
+                  "an earlier launch: free it, or instantiate the graph with "
                   "cudaGraphInstantiateFlagAutoFreeOnLaunch",
                   m->name, n->number);
     return DRIVER_INVALID_VALUE;
