@@ -118,11 +118,6 @@ static struct ptx_operand guard_load(struct nvptx *n, const struct thread_operat
     return guard;
 }
 
-static bool is_guarded(enum thread_opcode op)
-{
-    return op == THREAD_LOAD_IF || op == THREAD_LOAD_SHARED_IF;
-}
-
 static void load(struct nvptx *n, const struct thread_operation *op, const char *text,
                  struct thread_type t, struct ptx_operand at)
 {
@@ -134,7 +129,7 @@ static void load(struct nvptx *n, const struct thread_operation *op, const char 
         byte[w] = ptx_reg(&n->build, MOD_B32);
     const struct ptx_operand *to = is_bool ? byte : nvptx_registers_of(n, v)->word;
     struct ptx_operand guard = {.kind = PTX_NOTHING};
-    if (is_guarded(op->op))
+    if (thread_is_guarded_load(op->op))
         guard = guard_load(n, op, to[0], v->type);
     struct ptx_instruction *ins = ptx_emit_for(
         &n->build, &type, text, words == 1 ? to[0] : ptx_vector(&n->build, to, words), at);
@@ -158,17 +153,12 @@ static void load_or_store(struct nvptx *n, const struct thread_operation *op)
          {"st.shared::cluster.*", "st.shared::cluster.v2.*", "st.shared::cluster.v4.*"}},
         {{"ld.global.nc.*", "ld.global.nc.v2.*", "ld.global.nc.v4.*"}}};
     const bool peer = op->op == THREAD_LOAD_PEER || op->op == THREAD_STORE_PEER;
-    const bool own = op->op == THREAD_LOAD_SHARED || op->op == THREAD_STORE_SHARED ||
-                     op->op == THREAD_LOAD_SHARED_IF;
+    const bool own = thread_is_shared_access(op->op) || op->op == THREAD_LOAD_SHARED_IF;
     const int space = peer ? 2 : op->op == THREAD_LOAD_CONST ? 3 : own;
     const bool stores = op->results.count == 0;
-    const struct thread_operand *from = op->operands.data + is_guarded(op->op);
+    const struct thread_operand *from = op->operands.data + thread_is_guarded_load(op->op);
     const struct thread_operand *last = &op->operands.data[op->operands.count - 1];
-    struct thread_type t = {.dtype = op->types[0], .count = 1};
-    if (!stores)
-        t = op->results.data[0]->type;
-    else if (last->kind == THREAD_VALUE)
-        t = last->value->type;
+    struct thread_type t = thread_moved_type(op);
     t.dtype = t.dtype == DT_BOOL ? DT_U8 : t.dtype;
     const uint16_t type = (uint16_t)nvptx_moved_type(t), words = nvptx_words(t);
     if (words > 4 || words == 3) {
@@ -515,15 +505,6 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
         return;
     }
     switch (op->op) {
-    case THREAD_LOAD:
-    case THREAD_LOAD_CONST:
-    case THREAD_STORE:
-    case THREAD_LOAD_SHARED:
-    case THREAD_STORE_SHARED:
-    case THREAD_LOAD_IF:
-    case THREAD_LOAD_SHARED_IF:
-    case THREAD_LOAD_PEER:
-    case THREAD_STORE_PEER: load_or_store(n, op); break;
     case THREAD_CLUSTER_SYNC:
         ptx_emit_plain(&n->build, "barrier.cluster.arrive.release");
         ptx_emit_plain(&n->build, "barrier.cluster.wait.acquire");
@@ -553,6 +534,11 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
     case THREAD_PRODUCT:
     case THREAD_PRODUCT_FROM: product(n, op); break;
     case THREAD_PRODUCT_BEGIN: begin(n, op); break;
-    default: nvptx_compute(n, op); break;
+    default:
+        if (thread_is_access(op->op))
+            load_or_store(n, op);
+        else
+            nvptx_compute(n, op);
+        break;
     }
 }

@@ -156,6 +156,21 @@ static inline bool thread_is_shared_access(enum thread_opcode op)
 {
     return op == THREAD_LOAD_SHARED || op == THREAD_STORE_SHARED;
 }
+/* Returns whether the operation is a load under a predicate, its first operand. */
+static inline bool thread_is_guarded_load(enum thread_opcode op)
+{
+    return op == THREAD_LOAD_IF || op == THREAD_LOAD_SHARED_IF;
+}
+/* Returns whether the operation is a load or a store. */
+static inline bool thread_is_access(enum thread_opcode op)
+{
+    const enum thread_effects e = thread_op_table[op].effects;
+    return e == THREAD_READS || e == THREAD_WRITES;
+}
+/* Returns the type of the elements that a load or a store moves. thread_table.c */
+struct thread_type thread_moved_type(const struct thread_operation *op);
+/* Returns whether the operation computes an integer from its operands alone. thread_table.c */
+bool thread_is_integer(const struct thread_operation *op);
 /* Returns whether the operations have equal opcodes, types and operands. thread_number.c */
 bool thread_same_operation(const struct thread_operation *a, const struct thread_operation *b);
 

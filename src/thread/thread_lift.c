@@ -9,13 +9,6 @@ struct lifting {
     bool *inside; /* by number of a value: it is defined in the branch and stays there */
 };
 
-static bool is_integer(const struct thread_operation *op)
-{
-    return thread_op_table[op->op].effects == THREAD_PURE && op->results.count == 1 &&
-           op->results.data[0]->type.count == 1 && op->types[0] != DT_NONE &&
-           dtype_is_int(op->types[0]) && op->op != THREAD_PHILOX && op->op != THREAD_UNDEFINED;
-}
-
 /* Returns whether a branch is short: its first arm has few operations besides those on integers, and its second arm, if any,
  * only yields values. */
 static bool is_short(const struct thread_operation *op)
@@ -25,7 +18,7 @@ static bool is_short(const struct thread_operation *op)
         return false;
     for (size_t i = 0; i < op->regions.data[0]->operations.count; i++) {
         const struct thread_operation *inner = op->regions.data[0]->operations.data[i];
-        count += !is_integer(inner);
+        count += !thread_is_integer(inner);
         if (inner->regions.count || count > MOST_OPERATIONS || i >= MOST_OPERATIONS + MOST_INTEGERS)
             return false;
     }
@@ -37,7 +30,7 @@ static bool is_short(const struct thread_operation *op)
  * value that stays in the branch. */
 static bool can_move(const struct lifting *g, const struct thread_operation *op)
 {
-    if (!is_integer(op))
+    if (!thread_is_integer(op))
         return false;
     const bool divides = op->op == THREAD_DIV || op->op == THREAD_REM || op->op == THREAD_CDIV;
     if (divides && op->operands.data[1].kind != THREAD_INTEGER)

@@ -595,6 +595,7 @@ static struct frame *frame_before(const struct reaching *g, struct frame *f, con
     return f;
 }
 
+/* Returns whether a branch has few operations besides those on integers, which are most likely of addresses. */
 static bool is_brief(const struct thread_operation *op)
 {
     enum { MOST_OPERATIONS = 12 };
@@ -603,10 +604,7 @@ static bool is_brief(const struct thread_operation *op)
         const struct thread_region *r = op->regions.data[i];
         for (size_t j = 0; j < r->operations.count; j++) {
             const struct thread_operation *inner = r->operations.data[j];
-            const bool integer = thread_op_table[inner->op].effects == THREAD_PURE &&
-                                 inner->types[0] != DT_NONE &&
-                                 dtype_is_int(inner->types[0]); /* most likely of an address */
-            count += inner->regions.count ? MOST_OPERATIONS + 1 : !integer;
+            count += inner->regions.count ? MOST_OPERATIONS + 1 : !thread_is_integer(inner);
         }
     }
     return op->op == THREAD_IF && count <= MOST_OPERATIONS;

@@ -268,7 +268,6 @@ static void check_left(struct checks *c, const struct thread_operation *op)
 
 static void check_end(struct checks *c, const struct thread_operation *op)
 {
-    static const char *const none = "nothing takes these values";
     size_t from = op->op == THREAD_BREAK_IF;
     const struct thread_region *r = c->loop ? c->loop->regions.data[0] : NULL;
     if (from && !verify_condition(c, op))
@@ -285,7 +284,7 @@ static void check_end(struct checks *c, const struct thread_operation *op)
         break;
     default:
         if (op->operands.count)
-            verify_fault(c, op->where, none);
+            verify_fault(c, op->where, "nothing takes these values");
         break;
     }
     pass_values(c, op);
@@ -293,7 +292,7 @@ static void check_end(struct checks *c, const struct thread_operation *op)
         check_left(c, op);
 }
 
-/* Checks an operation whose operands are those of the table. */
+/* Notes the state of the group in flight that the operation returns. */
 static void define_flight(struct checks *c, const struct thread_operation *op)
 {
     struct fate *fate = fate_of(c, op->results.data[0]);

@@ -33,19 +33,8 @@ void verify_objects(struct checks *c, const struct thread_function *f)
 static int64_t alignment_of(const struct thread_operation *op, size_t operand)
 {
     const struct thread_operand *o = op->operands.data;
-    struct thread_type t = {.dtype = op->types[0], .count = 1};
+    struct thread_type t;
     switch (op->op) {
-    case THREAD_LOAD_SHARED:
-    case THREAD_LOAD_SHARED_IF:
-    case THREAD_LOAD_PEER:
-        t = op->results.data[0]->type;
-        return (int64_t)dtype_size(t.dtype) * t.count;
-    case THREAD_STORE_SHARED:
-        t = is_value(&o[1]) ? o[1].value->type : t;
-        return (int64_t)dtype_size(t.dtype) * t.count;
-    case THREAD_STORE_PEER:
-        t = is_value(&o[2]) ? o[2].value->type : t;
-        return (int64_t)dtype_size(t.dtype) * t.count;
     case THREAD_LOAD_MATRIX:
     case THREAD_STORE_MATRIX:
     case THREAD_DESCRIPTOR: return 16;
@@ -53,7 +42,11 @@ static int64_t alignment_of(const struct thread_operation *op, size_t operand)
     case THREAD_COPY_IN:
     case THREAD_COPY_IN_MULTICAST:
     case THREAD_COPY_OUT: return operand == 1 ? 128 : 1;
-    default: return 1;
+    default:
+        if (!thread_is_access(op->op))
+            return 1;
+        t = thread_moved_type(op);
+        return (int64_t)dtype_size(t.dtype) * t.count;
     }
 }
 

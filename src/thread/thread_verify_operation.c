@@ -289,12 +289,7 @@ static void check_mma(struct checks *c, const struct thread_operation *op)
 /* A scalar, or a vector of 2, 4, 8 or 16 bytes; a lane's part of 1, 2 or 4 matrices. */
 static void check_vector(struct checks *c, const struct thread_operation *op)
 {
-    const struct thread_operand *last = &op->operands.data[op->operands.count - 1];
-    struct thread_type t = {.dtype = op->types[0], .count = 1};
-    if (op->results.count)
-        t = op->results.data[0]->type;
-    else if (is_value(last))
-        t = last->value->type;
+    const struct thread_type t = thread_moved_type(op);
     const size_t bytes = t.count * dtype_size(t.dtype);
     const bool matrices = op->op == THREAD_LOAD_MATRIX || op->op == THREAD_STORE_MATRIX;
     if (bytes != 4 && bytes != 8 && bytes != 16 && (matrices || (bytes != 1 && bytes != 2)))
@@ -318,24 +313,12 @@ static void check_memory(struct checks *c, const struct thread_operation *op)
     for (size_t i = 1; thread_is_atomic(op->op) && o[0].kind == THREAD_ELEMENT && i <= 2; i++)
         if (o[i].kind != THREAD_INTEGER || o[i].integer != 0)
             verify_fault(c, o[i].where, "expected 0, because the element has its index");
-    switch (op->op) {
-    case THREAD_LOAD:
-    case THREAD_LOAD_CONST:
-    case THREAD_STORE:
-    case THREAD_LOAD_SHARED:
-    case THREAD_STORE_SHARED:
-    case THREAD_LOAD_PEER:
-    case THREAD_STORE_PEER:
-    case THREAD_LOAD_MATRIX:
-    case THREAD_STORE_MATRIX: check_vector(c, op); break;
-    case THREAD_LOAD_IF:
-    case THREAD_LOAD_SHARED_IF:
-        if (op->results.data[0]->type.count > 1)
-            verify_fault(c, op->where, "a load under a predicate has one element");
-        break;
-    case THREAD_COPY_ASYNC: check_copy(c, op); break;
-    default: break;
-    }
+    if (thread_is_guarded_load(op->op) && op->results.data[0]->type.count > 1)
+        verify_fault(c, op->where, "a load under a predicate has one element");
+    else if (thread_is_access(op->op))
+        check_vector(c, op);
+    if (op->op == THREAD_COPY_ASYNC)
+        check_copy(c, op);
 }
 
 static void check_values(struct checks *c, const struct thread_operation *op)
