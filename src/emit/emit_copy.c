@@ -577,13 +577,12 @@ static const struct sym *memory_of(const struct sym *s)
     return s->storage == ST_VIEW && s->base ? s->base : s;
 }
 
-/* Returns whether the value reads elements that another thread may write. */
-bool emit_reads_others(const struct expr *e, const struct expr *target)
+bool emit_reads_memory(const struct expr *e, const struct expr *target, const struct expr *own)
 {
-    bool found =
-        e->op == OP_ACCESS && memory_of(e->sym) == memory_of(target->sym) && !expr_same(e, target);
+    bool found = e->op == OP_ACCESS && memory_of(e->sym) == memory_of(target->sym) &&
+                 !(own && expr_same(e, own));
     for (int i = 0; i < e->count && !found; i++)
-        found = emit_reads_others(e->args[i], target);
+        found = emit_reads_memory(e->args[i], target, own);
     return found;
 }
 
@@ -597,7 +596,7 @@ static void copy_in_loop(struct emit *m, const struct deal *d, const struct expr
     struct scalar v, at = {emit_loop_argument(m, &loop, d->number.o, type), DT_I32};
     const struct piece p = piece_in_turn(m, d, at);
     read(m, d, target, value, &p, 0, &v);
-    if (emit_reads_others(value, target))
+    if (emit_reads_memory(value, target, target))
         emit_missing(m, target->loc, "a large copy of an array to itself", NULL);
     emit_access_store(m, target, &p, 1, &v, NULL);
     struct scalar next = plus(m, at, number(threads));
@@ -622,7 +621,7 @@ void emit_copy(struct emit *m, const struct expr *target, const struct expr *val
         p[i] = piece_at(m, &d, i);
         read(m, &d, target, value, &p[i], i, &v[i * d.vector]);
     }
-    if (emit_reads_others(value, target))
+    if (emit_reads_memory(value, target, target))
         emit_sync(m);
     for (int64_t i = 0; i < d.pieces && !m->failed; i++)
         emit_access_store(m, target, &p[i], d.vector, &v[i * d.vector], NULL);

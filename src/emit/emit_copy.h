@@ -33,7 +33,7 @@ struct scalar emit_access_load(struct emit *m, const struct expr *e, const struc
 /* Stores the elements of a piece: v has one scalar for each, or the first one is a group of all. */
 void emit_access_store(struct emit *m, const struct expr *target, const struct piece *p, int vector,
                        const struct scalar *v, const struct scalar *gathered);
-/* Returns whether the value reads elements that another thread may write. */
-bool emit_reads_others(const struct expr *e, const struct expr *target);
+/* Returns whether the value reads the target's memory by an access other than `own`; own NULL: by any. */
+bool emit_reads_memory(const struct expr *e, const struct expr *target, const struct expr *own);
 
 #endif

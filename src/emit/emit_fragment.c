@@ -16,7 +16,7 @@ struct fragment emit_fragment_new(struct emit *m, enum dtype t, const struct lay
     return f;
 }
 
-static struct fragment cast(struct emit *m, const struct fragment *f, enum dtype t)
+struct fragment emit_fragment_cast(struct emit *m, const struct fragment *f, enum dtype t)
 {
     struct fragment out = emit_fragment_new(m, t, f->layout);
     for (int32_t r = 0; r < f->count; r++)
@@ -78,7 +78,7 @@ static struct fragment choose(struct emit *m, const struct expr *e, const struct
     struct scalar c = emit_as(m, emit_scalar(m, e->args[0]), DT_BOOL);
     if (c.o.kind != THREAD_VALUE) {
         const struct fragment known = emit_fragment(m, e->args[c.o.integer ? 1 : 2], wanted);
-        return cast(m, &known, t);
+        return emit_fragment_cast(m, &known, t);
     }
     struct fragment out = emit_fragment_new(m, t, wanted);
     const struct choice choice = emit_choice(m, c);
@@ -163,35 +163,6 @@ static struct fragment access(struct emit *m, const struct expr *e, const struct
 
 /* --- shapes --- */
 
-/* Places of the operand's elements in order of rows, by the result's coordinates. */
-static void places_of_repetition(const struct expr *e, struct layout *out)
-{
-    const struct type *from = &e->args[0]->type;
-    int32_t stride[LAYOUT_OUTS], elements = 1;
-    for (int i = from->rank - 1; i >= 0; i--) {
-        stride[i] = elements;
-        elements *= (int32_t)from->extent[i];
-    }
-    layout_init(out);
-    layout_add_out(out, AXIS_AT, elements);
-    for (int i = 0; i < from->rank; i++) {
-        const int32_t times = (int32_t)(e->type.extent[i] / from->extent[i]);
-        if (e->op == OP_REPEAT_INTERLEAVE)
-            layout_add_free(out, AXIS_DIM(i), times);
-        layout_add_digit(out, AXIS_DIM(i), (int32_t)from->extent[i], AXIS_AT, stride[i]);
-        if (e->op == OP_REPEAT)
-            layout_add_free(out, AXIS_DIM(i), times);
-    }
-}
-
-static void rows_of(const struct type *t, struct layout *out)
-{
-    int32_t extents[LAYOUT_OUTS] = {0};
-    for (int i = 0; i < t->rank; i++)
-        extents[i] = (int32_t)t->extent[i];
-    layout_rows(extents, t->rank, 0, out);
-}
-
 static struct fragment shape(struct emit *m, const struct expr *e, const struct layout *wanted)
 {
     const struct expr *arg = e->args[0];
@@ -204,11 +175,7 @@ static struct fragment shape(struct emit *m, const struct expr *e, const struct 
         f.layout = wanted;
         return f;
     }
-    rows_of(&arg->type, &memory);
-    if (e->op == OP_RESHAPE)
-        rows_of(&e->type, &from);
-    else
-        places_of_repetition(e, &from);
+    shape_through_memory(e, &memory, &from);
     return m->failed ? emit_fragment_new(m, f.dtype, wanted)
                      : emit_fragment_through(m, &f, &memory, &from, wanted);
 }
@@ -281,20 +248,6 @@ struct fragment emit_fragment_shaped(struct emit *m, const struct expr *e, const
 
 /* --- statements --- */
 
-static bool is_exclusive(const struct layout *l)
-{
-    return layout_free_extent(l, AXIS_LANE) == 1 && layout_free_extent(l, AXIS_WARP) == 1;
-}
-
-static bool reads_memory_of(const struct expr *e, const struct sym *s)
-{
-    bool found =
-        e->op == OP_ACCESS && (e->sym->base ? e->sym->base : e->sym) == (s->base ? s->base : s);
-    for (int i = 0; i < e->count && !found; i++)
-        found = reads_memory_of(e->args[i], s);
-    return found;
-}
-
 static void store_element(struct emit *m, const struct expr *target, const struct expr *value)
 {
     const struct scalar v = emit_as(m, emit_scalar(m, value), target->sym->type.dtype);
@@ -320,14 +273,13 @@ static void store(struct emit *m, const struct expr *target, const struct expr *
         return;
     }
     struct fragment f = emit_fragment_shaped(m, value, &target->type);
-    f = cast(m, &f, target->sym->type.dtype);
+    f = emit_fragment_cast(m, &f, target->sym->type.dtype);
     if (m->failed)
         return;
     if (target->sym->storage == ST_VIEW)
         f = emit_fragment_convert(
             m, &f, layout_keep(m->layouts, plan_view(m->layouts, target, f.layout, true)));
-    if (emit_reads_others(value, target) ||
-        (!is_exclusive(f.layout) && reads_memory_of(value, target->sym)))
+    if (emit_reads_memory(value, target, layout_is_exclusive(f.layout) ? target : NULL))
         emit_sync(m);
     emit_fragment_store(m, target, &f);
 }

@@ -5,7 +5,7 @@
 #include "emit/emit_copy.h"
 #include "lower/lower_plan.h"
 
-/* What a thread has of a register tile: a scalar for each register of the layout. */
+/* A thread's elements of a register tile: a scalar for each register of the layout. */
 struct fragment {
     enum dtype dtype;
     const struct layout *layout; /* layout_keep of the plan */
@@ -21,17 +21,18 @@ static inline int32_t emit_registers(const struct layout *l)
 /* --- emit_fragment.c --- */
 
 struct fragment emit_fragment_new(struct emit *m, enum dtype t, const struct layout *layout);
+struct fragment emit_fragment_cast(struct emit *m, const struct fragment *f, enum dtype t);
 /* Returns the value of a tile expression, or of a scalar, in the layout. */
 struct fragment emit_fragment(struct emit *m, const struct expr *e, const struct layout *wanted);
-/* In the layout that the plan prefers for the expression. */
+/* Returns its value in the layout that the plan prefers for the expression. */
 struct fragment emit_fragment_natural(struct emit *m, const struct expr *e);
-/* The same, as a tile of the type's shape. */
+/* Returns its value as a tile of the type's shape, in a layout of the plan. */
 struct fragment emit_fragment_shaped(struct emit *m, const struct expr *e, const struct type *t);
 
 /* --- emit_fragment_place.c --- */
 
-/* Where the elements of a thread are: for each result of the layout a part that is the thread's, and a number of each
- * register. */
+/* The places of a thread's elements. Each result of the layout is a value that depends on the thread, plus a number that
+ * depends on the register. */
 struct spots {
     struct layout layout;                                 /* digits merged into runs */
     struct scalar added[LAYOUT_OUTS], xored[LAYOUT_OUTS]; /* i32 */

@@ -18,7 +18,14 @@ static struct scalar combine(struct emit *m, enum thread_opcode op, struct scala
 
 /* --- places of elements --- */
 
-/* A digit of the thread's number in its block. */
+/* Returns the weight of a digit in the thread's number in its block. */
+static int64_t thread_weight(const struct layout *l, int d)
+{
+    const bool of_warp = l->ins[l->digits[d].in].axis == AXIS_WARP;
+    return (int64_t)layout_weight(l, d) * (of_warp ? WARP_LANES : 1);
+}
+
+/* Computes a digit of the thread's number in its block. */
 static struct scalar digit(struct emit *m, int64_t weight, int64_t extent)
 {
     struct scalar v = emit_by(m, THREAD_DIV, emit_place(m, THREAD_TID_X), weight);
@@ -27,11 +34,13 @@ static struct scalar digit(struct emit *m, int64_t weight, int64_t extent)
     return emit_as(m, v, DT_I32);
 }
 
-/* Returns whether digit b continues digit a, of the thread's number, along the same results. */
-static bool continues(const struct layout *l, int a, int64_t weight_a, int b, int64_t weight_b)
+/* Returns whether the digit after d continues it: one digit of the thread's number has both. */
+static bool continues(const struct layout *l, int d)
 {
-    const struct layout_digit *x = &l->digits[a], *y = &l->digits[b];
-    bool same = weight_a * x->extent == weight_b;
+    if (d + 1 == l->digit_count)
+        return false;
+    const struct layout_digit *x = &l->digits[d], *y = x + 1;
+    bool same = thread_weight(l, d) * x->extent == thread_weight(l, d + 1);
     for (int j = 0; j < l->out_count; j++)
         same &= !x->xor [j] && !y->xor [j] && (int64_t)x->add[j] * x->extent == y->add[j];
     return same;
@@ -42,21 +51,12 @@ static void add_thread_digits(struct emit *m, struct spots *s)
     struct layout *l = &s->layout;
     for (int d = 0; d < l->digit_count; d++) {
         const struct layout_digit *g = &l->digits[d];
-        const enum layout_axis in = l->ins[g->in].axis;
-        int64_t weight = layout_weight(l, d) * (in == AXIS_WARP ? WARP_LANES : 1);
+        const int64_t weight = thread_weight(l, d);
         int64_t extent = g->extent;
-        int last = d;
-        if (in == AXIS_REG || extent == 1)
+        if (l->ins[g->in].axis == AXIS_REG || extent == 1)
             continue;
-        for (; last + 1 < l->digit_count &&
-               continues(l, last,
-                         layout_weight(l, last) *
-                             (l->ins[l->digits[last].in].axis == AXIS_WARP ? WARP_LANES : 1),
-                         last + 1,
-                         layout_weight(l, last + 1) *
-                             (l->ins[l->digits[last + 1].in].axis == AXIS_WARP ? WARP_LANES : 1));
-             last++)
-            extent *= l->digits[last + 1].extent;
+        for (; continues(l, d); d++)
+            extent *= l->digits[d + 1].extent;
         struct scalar v = digit(m, weight, extent);
         bool moves = false;
         for (int j = 0; j < l->out_count; j++) {
@@ -74,7 +74,6 @@ static void add_thread_digits(struct emit *m, struct spots *s)
         if (!moves)
             s->first = emit_op2(m, THREAD_AND, DT_BOOL, s->first,
                                 emit_op2(m, THREAD_EQ, DT_I32, v, number(0)));
-        d = last;
     }
 }
 
@@ -213,10 +212,11 @@ static const struct scalar *gathered_at(const struct gathers *g, int32_t reg, st
     return g->any ? index : NULL;
 }
 
-static int most_together(const struct spots *s, enum dtype t)
+/* Returns how many registers of the type are moved together. most: a power of two that it does not exceed */
+static int most_together(const struct spots *s, enum dtype t, int most)
 {
     int vector = s->vector;
-    while (vector * (int)dtype_size(t) > VECTOR_BYTES)
+    while (vector > most || vector * (int)dtype_size(t) > VECTOR_BYTES)
         vector /= 2;
     return vector;
 }
@@ -227,7 +227,7 @@ struct fragment emit_fragment_load(struct emit *m, const struct expr *e,
     struct fragment f = emit_fragment_new(m, e->sym->type.dtype, layout), others = {0};
     const struct gathers gathers = find_gathers(m, e, layout);
     const struct spots s = emit_spots(m, layout);
-    int width = emit_access_width(m, e, most_together(&s, f.dtype));
+    int width = emit_access_width(m, e, most_together(&s, f.dtype, s.vector));
     struct expr plain = *e;
     if (e->otherwise && e->otherwise->type.rank > 0) {
         others = emit_fragment(m, e->otherwise, layout);
@@ -253,7 +253,7 @@ void emit_fragment_store(struct emit *m, const struct expr *target, const struct
 {
     const struct gathers gathers = find_gathers(m, target, f->layout);
     const struct spots s = emit_spots(m, f->layout);
-    const int vector = most_together(&s, f->dtype);
+    const int vector = most_together(&s, f->dtype, s.vector);
     for (int32_t r = 0; r < f->count && !m->failed; r += vector) {
         struct scalar index[MAX_RANK];
         if (emit_spot_repeats(&s, r))
@@ -302,10 +302,7 @@ struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
     if (!wanted)
         return old;
     struct layout rows;
-    int32_t extents[LAYOUT_OUTS] = {0};
-    for (int i = 0; i < target->type.rank; i++)
-        extents[i] = (int32_t)target->type.extent[i];
-    layout_rows(extents, target->type.rank, 0, &rows);
+    plan_rows(&target->type, &rows);
     return emit_fragment_through(m, &old, &rows, &rows, wanted);
 }
 
@@ -338,11 +335,8 @@ void emit_fragment_put(struct emit *m, const struct scratch *to, const struct fr
         emit_missing(m, m->b.where, "an exchange between two layouts", NULL);
         return;
     }
-    const struct spots of_memory = emit_spots(m, &composed), *places = &of_memory;
-    const struct spots s = emit_spots(m, f->layout);
-    int vector = most_together(places, f->dtype);
-    while (vector > s.vector)
-        vector /= 2;
+    const struct spots places = emit_spots(m, &composed), s = emit_spots(m, f->layout);
+    const int vector = most_together(&places, f->dtype, s.vector);
     for (int32_t r = 0; r < f->count; r += vector) {
         struct thread_operand all[VECTOR_BYTES];
         struct scalar mine =
@@ -352,7 +346,7 @@ void emit_fragment_put(struct emit *m, const struct scratch *to, const struct fr
         for (int k = 0; k < vector; k++)
             all[k] = f->v[r + k].o;
         struct thread_region *outer = emit_open_if(m, mine);
-        struct scalar at = scratch_index(m, places, r, emit_constant(DT_BOOL, 1));
+        struct scalar at = scratch_index(m, &places, r, emit_constant(DT_BOOL, 1));
         THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, f->dtype, DT_NONE, emit_scratch_at(m, to, at),
                       emit_join(m, f->dtype, all, vector));
         m->b.region = outer;
@@ -403,9 +397,7 @@ static void get(struct emit *m, const struct scratch *from, struct fragment *f,
                 const struct spots *places)
 {
     const struct spots s = emit_spots(m, f->layout);
-    int vector = most_together(places, f->dtype);
-    while (vector > s.vector)
-        vector /= 2;
+    const int vector = most_together(places, f->dtype, s.vector);
     for (int32_t r = 0; r < f->count; r += vector) {
         struct scalar at = scratch_index(m, places, r, emit_spot_inside(m, &s, r, ~0u));
         struct thread_operand o = emit_scratch_at(m, from, at);
@@ -416,14 +408,6 @@ static void get(struct emit *m, const struct scratch *from, struct fragment *f,
     }
 }
 
-static struct fragment as_type(struct emit *m, const struct fragment *f, enum dtype t)
-{
-    struct fragment out = emit_fragment_new(m, t, f->layout);
-    for (int32_t r = 0; r < f->count; r++)
-        out.v[r] = emit_as(m, f->v[r], t);
-    return out;
-}
-
 struct fragment emit_fragment_through(struct emit *m, const struct fragment *f,
                                       const struct layout *memory, const struct layout *from,
                                       const struct layout *to)
@@ -431,9 +415,9 @@ struct fragment emit_fragment_through(struct emit *m, const struct fragment *f,
     struct layout loaded;
     struct fragment out = emit_fragment_new(m, f->dtype, to);
     if (f->dtype == DT_BOOL) {
-        const struct fragment bytes = as_type(m, f, DT_U8);
+        const struct fragment bytes = emit_fragment_cast(m, f, DT_U8);
         out = emit_fragment_through(m, &bytes, memory, from, to);
-        return as_type(m, &out, DT_BOOL);
+        return emit_fragment_cast(m, &out, DT_BOOL);
     }
     const struct scratch s = emit_scratch(m, f->dtype, 0, layout_out_extent(memory, AXIS_AT));
     emit_fragment_put(m, &s, f, memory);

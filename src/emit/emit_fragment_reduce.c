@@ -48,13 +48,17 @@ static struct scalar tree(struct emit *m, const struct reduction *r, struct scal
     return v[0];
 }
 
-/* Elements of the fragment of type r->t; those outside the axes do not count, or are idle. */
+/* Returns the elements of the fragment with type r->t; those outside the axes do not count, or are idle. *masked: whether
+ * some are or may be outside. */
 static struct scalar *inside_elements(struct emit *m, const struct reduction *r,
-                                      const struct fragment *x, const struct spots *s)
+                                      const struct fragment *x, bool *masked)
 {
+    const struct spots s = emit_spots(m, x->layout);
     struct scalar *v = arena_array(m->arena, struct scalar, x->count + 1);
+    *masked = false;
     for (int32_t i = 0; i < x->count; i++) {
-        const struct scalar inside = emit_spot_inside(m, s, i, r->axes);
+        const struct scalar inside = emit_spot_inside(m, &s, i, r->axes);
+        *masked |= inside.o.kind == THREAD_VALUE || !inside.o.integer;
         v[i] = emit_as(m, x->v[i], r->t);
         if (inside.o.kind != THREAD_VALUE && !inside.o.integer)
             v[i] = (struct scalar){.dtype = DT_NONE};
@@ -63,17 +67,6 @@ static struct scalar *inside_elements(struct emit *m, const struct reduction *r,
                                               idle(r->op, r->t).o));
     }
     return v;
-}
-
-static bool any_masked(struct emit *m, const struct reduction *r, const struct spots *s,
-                       int32_t count)
-{
-    bool masked = false;
-    for (int32_t i = 0; i < count && !masked; i++) {
-        const struct scalar inside = emit_spot_inside(m, s, i, r->axes);
-        masked = inside.o.kind == THREAD_VALUE || !inside.o.integer;
-    }
-    return masked;
 }
 
 /* Combines halves two at a time, as words: those whose two elements go to the same results. Returns the number left. */
@@ -182,12 +175,12 @@ static struct fragment reduce(struct emit *m, const struct reduction *r, const s
     int32_t *to = arena_copy(m->arena, tile_operand_registers(m->layouts, x->layout, left, &type),
                              (size_t)x->count * sizeof *to);
     int32_t *of = arena_copy(m->arena, to, (size_t)x->count * sizeof *of);
-    const struct spots s = emit_spots(m, x->layout);
+    bool masked;
     struct fragment out = emit_fragment_new(m, r->t, left);
-    struct scalar *v = inside_elements(m, r, x, &s);
+    struct scalar *v = inside_elements(m, r, x, &masked);
     int32_t count = x->count;
     const bool halves = x->dtype == r->t && dtype_is_float(r->t) && dtype_size(r->t) == 2;
-    if (halves && count % 2 == 0 && !any_masked(m, r, &s, count))
+    if (halves && count % 2 == 0 && !masked)
         count = combine_words(m, r, v, of, count);
     out.v = within_thread(m, r, v, of, count, out.count);
     across_lanes(m, r, x->layout, out.v, out.count);

@@ -112,6 +112,11 @@ bool layout_equal(const struct layout *a, const struct layout *b);
 /* Returns the number of values of `axis` that hold the same element: the product of its digits
  * that move nothing. */
 int32_t layout_free_extent(const struct layout *l, enum layout_axis axis);
+/* Returns true if no two threads hold the same element. */
+static inline bool layout_is_exclusive(const struct layout *l)
+{
+    return layout_free_extent(l, AXIS_LANE) == 1 && layout_free_extent(l, AXIS_WARP) == 1;
+}
 /* How counter `in` moves along result `out`: its digits that move that result alone, lowest
  * first. *mixed is true if some digit moves it together with another result. Reductions use it:
  * along an axis, lanes combine by shuffles, registers within a thread, warps through shared

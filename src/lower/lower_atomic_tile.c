@@ -204,12 +204,9 @@ static void act_on_all(struct walk *w, struct ptx_operand *old)
 static struct regtile spread(struct walk *w, const struct regtile *old, const struct layout *wanted)
 {
     struct lower *l = w->l;
-    int32_t extents[LAYOUT_OUTS] = {0};
     struct layout rows;
     const struct type *type = &w->e->args[0]->type;
-    for (int i = 0; i < type->rank; i++)
-        extents[i] = (int32_t)type->extent[i];
-    layout_rows(extents, type->rank, 0, &rows);
+    plan_rows(type, &rows);
     int64_t bytes = type_elements(type) * (int64_t)dtype_size(w->t);
     const struct value *base = scratch_address(l, scratch_take(l, bytes));
     struct regtile all = tile_new(l, w->t, wanted);

@@ -128,6 +128,14 @@ static int usual_vector(const struct lower *l, const int32_t *extents, const str
     return vector;
 }
 
+void plan_rows(const struct type *t, struct layout *out)
+{
+    int32_t extents[MAX_RANK] = {0};
+    for (int i = 0; i < t->rank; i++)
+        extents[i] = (int32_t)t->extent[i];
+    layout_rows(extents, t->rank, 0, out);
+}
+
 const struct layout *plan_blocked(struct lower *l, const struct type *t, int vector)
 {
     struct plan *p = l->plan;

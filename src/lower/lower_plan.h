@@ -60,6 +60,8 @@ const struct layout *plan_natural(struct lower *l, const struct expr *e);
 const struct layout *plan_place(struct lower *l, const struct expr *e, const struct layout *wanted);
 /* Coalesced, for a tile of that type: vector elements a lane (0: as wide as its rows allow). */
 const struct layout *plan_blocked(struct lower *l, const struct type *t, int vector);
+/* Gives the place of each element of a tile of that type in order of rows: d0, d1, … -> at. */
+void plan_rows(const struct type *t, struct layout *out);
 /* Of a ST_REG symbol: always one. */
 const struct layout *plan_symbol(struct lower *l, const struct sym *s);
 /* Of a ST_SHARED symbol: d0, d1, … -> at, in elements. */

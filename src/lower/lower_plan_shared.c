@@ -314,11 +314,8 @@ static void keep_copies(struct lower *l, const struct planned_shared *t, int lea
 
 static void lay_in_rows(struct lower *l, struct planned_shared *t, const struct wishes *w, int lead)
 {
-    int32_t extents[MAX_RANK];
     struct layout copy;
-    for (int i = 0; i < t->sym->type.rank; i++)
-        extents[i] = (int32_t)t->sym->type.extent[i];
-    layout_rows(extents, t->sym->type.rank, 0, &t->layout);
+    plan_rows(&t->sym->type, &t->layout);
     t->form = SHARED_PLAIN;
     if (w->copy_vector && layout_blocked(w->wish.extents, w->wish.rank, w->wish.bits,
                                          w->copy_vector, l->warps, &copy))

@@ -13,12 +13,6 @@
 
 #include <string.h>
 
-static void extents_of(const struct type *t, int32_t extents[LAYOUT_OUTS])
-{
-    for (int i = 0; i < t->rank; i++)
-        extents[i] = (int32_t)t->extent[i];
-}
-
 /* Places in order of rows -> coordinates. */
 static void unravel(const struct type *t, struct layout *out)
 {
@@ -48,12 +42,11 @@ static bool masks_stay(const struct layout *l)
 static bool reshaped(const struct layout *layout, const struct type *from, const struct type *to,
                      struct layout *out)
 {
-    int32_t extents[LAYOUT_OUTS];
     struct layout rows, places, back;
-    extents_of(from, extents);
     unravel(to, &back);
-    return masks_stay(layout) && layout_rows(extents, from->rank, 0, &rows) &&
-           layout_compose(&rows, layout, &places) && layout_compose(&back, &places, out);
+    plan_rows(from, &rows);
+    return masks_stay(layout) && layout_compose(&rows, layout, &places) &&
+           layout_compose(&back, &places, out);
 }
 
 /* The result's coordinates -> the operand's; for memory: -> its place in order of rows. */
@@ -79,6 +72,15 @@ static void repetition(const struct expr *e, bool places, struct layout *out)
         if (e->op == OP_REPEAT)
             layout_add_free(out, AXIS_DIM(i), times);
     }
+}
+
+void shape_through_memory(const struct expr *e, struct layout *put, struct layout *get)
+{
+    plan_rows(&e->args[0]->type, put);
+    if (e->op == OP_RESHAPE)
+        plan_rows(&e->type, get);
+    else
+        repetition(e, true, get);
 }
 
 static void transposed(const struct layout *l, int rank, struct layout *out)
@@ -148,16 +150,9 @@ static struct regtile get_tile(struct lower *l, const struct value *base, const 
 static struct regtile through_memory(struct lower *l, const struct expr *e, const struct regtile *x,
                                      const struct layout *wanted)
 {
-    int32_t extents[LAYOUT_OUTS];
     struct layout put, get;
     struct regtile bytes = x->dtype == DT_BOOL ? tile_as_bytes(l, x) : *x;
-    extents_of(&e->args[0]->type, extents);
-    layout_rows(extents, e->args[0]->type.rank, 0, &put);
-    extents_of(&e->type, extents);
-    if (e->op == OP_RESHAPE)
-        layout_rows(extents, e->type.rank, 0, &get);
-    else
-        repetition(e, true, &get);
+    shape_through_memory(e, &put, &get);
     int64_t size = type_elements(&e->args[0]->type) * dtype_table[x->dtype].bits / 8;
     const struct value *base = scratch_address(l, scratch_take(l, size));
     shared_put(l, base, &put, NULL, &bytes);

@@ -79,11 +79,6 @@ void barrier_emit(struct lower *l)
     m->reads.count = 0;
 }
 
-static bool layout_is_exclusive(const struct layout *layout)
-{
-    return layout_free_extent(layout, AXIS_LANE) == 1 && layout_free_extent(layout, AXIS_WARP) == 1;
-}
-
 /* --- views --- */
 
 static const struct sym *base_of(const struct sym *view)

@@ -140,6 +140,9 @@ struct regtile shape_eval(struct lower *l, const struct expr *e, const struct la
  * NULL: there is none. */
 const struct layout *shape_source(struct lower *l, const struct expr *e,
                                   const struct layout *wanted);
+/* Gives the places of elements in memory for reshape, repeat and repeat_interleave: put: by the operand's coordinates; get: by the
+ * result's. */
+void shape_through_memory(const struct expr *e, struct layout *put, struct layout *get);
 
 /* --- reductions --- */
 /* Does a digit of the layout move the axis and another one, too? */
