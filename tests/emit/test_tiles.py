@@ -6,7 +6,7 @@
 Without names: the kernels with `warps(…)`, without roles and `dot`, of the folders in FOLDERS, each at a multiple of 16 and at another
 size. The arrays have to be the same, bit by bit. ptxas has nothing to say about the PTX, and spills nothing. There are at most as many
 warp instructions, wavefronts of shared memory and sectors of global memory as src/lower makes; tiles_more.csv lists the kernels that
-have more, with the ratios and the reason. A kernel that thread IR does not take is one of NOT_TAKEN, with the reason in its message.
+have more, with the ratios and the reasons, which are those of REASONS. A kernel that thread IR does not take is one of NOT_TAKEN, with the reason in its message.
 
 $BY_THREADS is the tool with threads_main.c.
 """
@@ -40,6 +40,20 @@ NOT_TAKEN = {
     "tests/parity/semaphores.tile:turns": LOCK,
     "tests/parity/workspace.tile:sum_in_turn": LOCK,
     "tests/sync/forms.tile:in_turn": LOCK,
+}
+# Reasons for more instructions, wavefronts or sectors: the kinds of instructions that grow most by it, or the figure
+REASONS = {
+    "moves between groups and registers": ("move",),
+    "elements of 8 and 16 bits one at a time": ("move", "convert"),
+    "the address of each access by itself": ("integer",),
+    "conditions of accesses that are certainly inside or outside": ("integer", "compare"),
+    "a comparison for each place of a table": ("compare",),
+    "loops that are not unrolled as far": ("control",),
+    "barriers before and after each exchange": ("barrier",),
+    "exchanges through shared memory, not by shuffles": ("shared_wavefronts",),
+    "shared tiles row by row, without swizzle or padding": ("shared_wavefronts",),
+    "a load by each warp that holds the elements": ("global_sectors",),
+    "a load in each arm of a choice": ("global_sectors",),
 }
 SIZES = (32, 37, 16, 9, 8, 5, 64)
 SLACK = 0.02  # a listed ratio is at most this much above the measured one
@@ -124,8 +138,26 @@ def judge(old, new, most):
     return faults
 
 
+def grown(old, new):
+    """Returns what the reasons have to explain: the kind of instructions that grew most, if there are more, and the other figures that grew."""
+    found = {name for name, ratio in zip(test_threads.FIGURES[1:], ratios(old, new)[1:]) if ratio > 1}
+    if new[0][0] > old[0][0]:
+        found.add(max(sorted(new[1]), key=lambda kind: new[1][kind] - old[1].get(kind, 0)))
+    return found
+
+
+def judge_reasons(reasons, found):
+    """Returns the faults of a kernel's reasons: each explains something, and all is explained."""
+    faults = [f"the reason `{reason}` explains nothing that grew: {sorted(found)}" for reason in reasons if not found & set(REASONS.get(reason, ()))]
+    return faults + [f"no reason explains more `{x}`" for x in sorted(found) if not any(x in REASONS.get(reason, ()) for reason in reasons)]
+
+
 def check_judge():
     """Each fault is found."""
+    more = grown(([100, 20, 3], {"move": 50, "integer": 50}, []), ([110, 20, 4], {"move": 52, "integer": 58}, []))
+    reasons = ["the address of each access by itself", "a load in each arm of a choice"]
+    if judge_reasons(reasons, more) or not all(judge_reasons(x, more) for x in (reasons[:1], [*reasons, "loops that are not unrolled as far"], [*reasons, "no reason"])):
+        fail("a wrong reason is not found")
     right = ([100, 20, 3], {}, [b"1"])
     wrong = [([101, 20, 3], {}, [b"1"]), ([100, 21, 3], {}, [b"1"]), ([100, 20, 4], {}, [b"1"]), ([100, 20, 3], {}, [b"2"])]
     if judge(right, right, (1, 1, 1)) or not all(judge(right, w, (1, 1, 1)) for w in wrong) or judge(right, wrong[0], (1.01, 1, 1)):
@@ -136,7 +168,10 @@ def check_judge():
 
 def listed():
     with open(os.path.join(ROOT, "tests/emit/tiles_more.csv")) as file:
-        return {row["kernel"]: [float(row[x]) for x in ("instructions", "wavefronts", "sectors")] for row in csv.DictReader(file)}
+        return {
+            row["kernel"]: ([float(row[x]) for x in ("instructions", "wavefronts", "sectors")], row["reasons"].split("; "))
+            for row in csv.DictReader(file)
+        }
 
 
 def accepted(tool, name, sizes):
@@ -149,7 +184,7 @@ def accepted(tool, name, sizes):
     return bases
 
 
-def compare(tool, name, folder, most):
+def compare(tool, name, folder, most, reasons):
     """Returns a line about the kernel, whether it is as it has to be, and the greatest ratios."""
     by_threads = os.environ["BY_THREADS"]
     shown = call(by_threads, ["show", name, "--stage", "ptx", "--device", "sm_80"])
@@ -157,15 +192,16 @@ def compare(tool, name, folder, most):
         said = (re.search("error: (.*)", shown.stderr + shown.stdout) or ["", f"status {shown.returncode}"])[1]
         return f"not taken: {name}: {said}", NOT_TAKEN.get(name, "no reason") in said, None
     sizes, outputs = signature(name)
-    faults, greatest, changed = assembles(name, shown.stdout, folder), [0.0, 0.0, 0.0], {}
+    faults, greatest, changed, found = assembles(name, shown.stdout, folder), [0.0, 0.0, 0.0], {}, set()
     own = tempfile.mkdtemp(dir=folder)
     for base in accepted(tool, name, sizes) if outputs else []:
         old, new = (test_threads.run(t, base, outputs, own) for t in (tool, by_threads))
         faults += [f"{base[-1]}: {x}" for x in judge(old, new, most)]
         greatest = [max(a, b) for a, b in zip(greatest, ratios(old, new))]
+        found |= grown(old, new)
         changed = {k: new[1].get(k, 0) - old[1].get(k, 0) for k in sorted({**old[1], **new[1]}) if old[1].get(k) != new[1].get(k)}
     if greatest[0]:
-        faults += [f"the listed ratio {a} is needlessly high: {b:.3f}" for a, b in zip(most, greatest) if a > max(1, b + SLACK)]
+        faults += [f"the listed ratio {a} is needlessly high: {b:.3f}" for a, b in zip(most, greatest) if a > max(1, b + SLACK)] + judge_reasons(reasons, found)
     figures = " ".join(f"{x:.3f}" for x in greatest)
     return f"{figures} {name} {changed} {'; '.join(faults)}", not faults, greatest
 
@@ -180,7 +216,7 @@ def main():
     limits = listed()
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         names = sys.argv[2:] or [name for path in candidates() for name in without_products(tool, path)]
-        rows = list(pool.map(lambda name: compare(tool, name, folder, limits.get(name, (1, 1, 1))), names))
+        rows = list(pool.map(lambda name: compare(tool, name, folder, *limits.get(name, ((1, 1, 1), []))), names))
     for row, _, _ in sorted(rows, reverse=True):
         print(row)
     compared = sum(bool(greatest and greatest[0]) for _, _, greatest in rows)
