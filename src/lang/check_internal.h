@@ -144,7 +144,6 @@ enum {
                              * strides, the grid */
     MAX_RESULTS = 8,
     MAX_INLINED = 4000,
-    MAX_WRITTEN = 4000,
     MAX_COPIED = 400000
 };
 #define MAX_ELEMENTS ((int64_t)1 << 31)
@@ -260,7 +259,7 @@ struct checker {
     struct fn_frame *frames;
     const struct placed *placed; /* a list, the newest first */
     int inlined;
-    int64_t written; /* number of turns of loops that are written out (check_loop.c) */
+    int64_t written; /* number of iterations that are written out (check_loop.c) */
     int64_t copied;  /* number of expression nodes copied in place of fn parameters */
 };
 

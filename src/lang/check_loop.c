@@ -72,17 +72,23 @@ static void check_marks(struct checker *c, const struct node *n, struct stmt *lo
         diag_error(c->diag, n->loc, "a pipeline within a pipeline");
 }
 
+static struct stmt *check_loop_body(struct checker *c, const struct node *n)
+{
+    c->loops++;
+    c->loop_depth++;
+    struct stmt *body = check_body(c, n->body);
+    c->loops--;
+    c->loop_depth--;
+    return body;
+}
+
 static void check_for_body(struct checker *c, const struct node *n, struct stmt *loop)
 {
     int pipeline_level = c->pipeline_level;
     if (n->stages)
         c->pipeline_level = c->level + 1;
-    c->loops++;
-    c->loop_depth++;
     loop->block = block_of(n->body);
-    loop->body = check_body(c, n->body);
-    c->loops--;
-    c->loop_depth--;
+    loop->body = check_loop_body(c, n);
     c->pipeline_level = pipeline_level;
 }
 
@@ -106,17 +112,17 @@ static struct stmt *emit_loop(struct checker *c, const struct node *n, struct st
 
 /* --- loops that are written out --- */
 
-enum { MOST_WRITTEN = 64 };
+enum { MOST_WRITTEN = 64, MOST_OF_KERNEL = 4000 }; /* iterations */
 
 /* A search through the body of a loop. */
 struct body_search {
     const struct checker *c;
     const struct node *body;
     const char *variable;
-    const char *tile; /* looked for: a tile that the body declares in shared or global memory */
-    bool declares_tile;
-    bool in_start; /* of a slice of a register tile */
-    bool has_part; /* a slice of a register tile begins at an expression with the variable */
+    const char *tile;   /* a name that search_tile looks for */
+    bool declares_tile; /* the body declares it in shared or global memory */
+    bool in_start;      /* of a slice of a register tile */
+    bool has_part;      /* a slice of a register tile begins at an expression with the variable */
     const struct node *left_early; /* a `break` or `continue` of this loop, or NULL */
 };
 
@@ -201,27 +207,23 @@ static bool write_out(struct checker *c, const struct node *n)
         return true;
     if (end > first)
         c->written += (end - first + step - 1) / step;
-    if (end - first > MOST_WRITTEN * step || c->written > MAX_WRITTEN) {
+    if (end - first > MOST_WRITTEN * step || c->written > MOST_OF_KERNEL) {
         diag_error(c->diag, n->loc,
                    "this loop is written out, because slices of register tiles begin at `%s`; it "
                    "may have up to %d iterations, and all such loops together %d",
-                   d->text, MOST_WRITTEN, MAX_WRITTEN);
+                   d->text, MOST_WRITTEN, MOST_OF_KERNEL);
         return true;
     }
-    c->loops++;
-    c->loop_depth++;
     for (int64_t value = first; value < end; value += step) {
         struct stmt *block = check_emit(c, STMT_BLOCK, n->loc), **after = c->tail;
         int outer = check_scope_open(c);
         struct binding *b = bind_name(c, d->text, d->loc, BIND_VALUE);
         if (b)
             b->value = expr_int(c->kernel, DT_I32, value, d->loc);
-        block->body = check_body(c, n->body);
+        block->body = check_loop_body(c, n);
         check_scope_close(c, outer);
         c->tail = after;
     }
-    c->loops--;
-    c->loop_depth--;
     return true;
 }
 
@@ -254,11 +256,7 @@ void check_while(struct checker *c, const struct node *n)
     s->is_do = n->is_do;
     c->hoistable = false;
     s->condition = check_condition(c, n->a);
-    c->loops++;
-    c->loop_depth++;
     s->block = block_of(n->body);
-    s->body = check_body(c, n->body);
-    c->loops--;
-    c->loop_depth--;
+    s->body = check_loop_body(c, n);
     c->tail = after;
 }
