@@ -44,7 +44,7 @@ static struct ptx_operand load_parameter(struct lower *l, enum dtype t, struct p
     return truth;
 }
 
-/* Of memory: its address in .global. */
+/* Loads a pointer parameter, and returns its address in .global. */
 static const struct value *load_address(struct lower *l, struct ptx_variable *p, int alignment)
 {
     struct ptx_operand generic = load_parameter(l, DT_U64, p);

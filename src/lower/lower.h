@@ -32,7 +32,7 @@ struct lower_options {
     bool lines; /* .loc and .file */
 };
 
-/* What a launch passes, in order. */
+/* The kinds of parameters that a launch passes. */
 enum lower_param_kind {
     LOWER_SCALAR,  /* scalar parameter, of its own type (bool as .u8) */
     LOWER_POINTER, /* pointer parameter, .u64 */
@@ -67,7 +67,7 @@ struct lower_access {
     int64_t wavefronts, least; /* shared; of all warps. 0: not known (thread level) */
 };
 
-/* What a refused kernel takes more of than the target has, where that is a matter of sizes. */
+/* The resource of which a refused kernel needs more than the target has, if a smaller size would fit. */
 enum lower_excess {
     LOWER_FITS,
     LOWER_MANY_BYTES, /* shared memory */

@@ -307,7 +307,7 @@ static const struct value **assigned_values(struct lower *l, const struct expr *
     return array_broadcast(l, v, &value->type, to);
 }
 
-/* Where `when` holds; of a declaration, always. */
+/* Assigns if `when` is true; a declaration always assigns. */
 static void assign_whole(struct lower *l, struct array *a, const struct expr *value,
                          struct guard when)
 {

@@ -164,7 +164,7 @@ void atomic_emit(struct lower *l, enum op op, enum dtype t, bool shared, struct 
     single(l, op, t, atomic_name(op, t), space, address, args, guard, result);
 }
 
-/* What thread 0 has, in all threads. */
+/* Gives the value of thread 0 to all threads. */
 static const struct value *tell_all(struct lower *l, enum dtype t, const struct value *v)
 {
     const struct value *at = scratch_address(l, scratch_take(l, (int64_t)dtype_size(t)));

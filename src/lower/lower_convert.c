@@ -119,7 +119,7 @@ static const struct value *lane_decides(struct lower *l, const struct lane_map *
     return sum ? value_apply2(l, OP_NE, DT_BOOL, sum, value_int(l, DT_I32, 0)) : NULL;
 }
 
-/* What travels in a word: 2^pack_bits elements of the old layout, beginning with `reg`. */
+/* Returns a word that is exchanged: 2^pack_bits elements of the old layout, beginning with `reg`. */
 static struct ptx_operand travelling(struct lower *l, const struct regtile *t,
                                      const struct convert_shuffles *s, int32_t reg)
 {
@@ -179,7 +179,7 @@ static struct ptx_operand exchanged(struct exchange *x, int level, int32_t n)
     return *made;
 }
 
-/* Where an element has arrived: word, and place in it. */
+/* The words that have arrived, and the places of elements in them. */
 struct arrival {
     struct regtile words; /* all that arrived, as a tile of words */
     int32_t *source;      /* for each new register: element of `words` */
@@ -256,7 +256,7 @@ static struct regtile by_shuffles(struct lower *l, const struct regtile *t, cons
 
 /* --- Through memory --- */
 
-/* Where several warps hold the same, one of them stores it for all. */
+/* If several warps hold the same elements, one of them stores them for all. */
 static void barrier(struct lower *l, const struct convert_plan *p, const struct layout *from)
 {
     if (p->within_warps && !tile_is_first_warp(l, from))
@@ -300,7 +300,7 @@ static bool words_of_whole(struct lower *l, const struct regtile *whole, const i
     return true;
 }
 
-/* What this thread has of the part goes to the whole, element by element. */
+/* Puts this thread's elements of the part into the whole. */
 static void merge(struct lower *l, struct regtile *whole, const struct regtile *part,
                   const int32_t *registers)
 {
@@ -371,7 +371,7 @@ static const struct layout *without_copies(struct lower *l, const struct layout 
     return single;
 }
 
-/* What the new layout masks comes from anywhere. */
+/* Returns the tile in the new layout. Elements that it masks are arbitrary. */
 static struct regtile moved(struct lower *l, const struct regtile *t, const struct layout *to,
                             const int32_t *source)
 {

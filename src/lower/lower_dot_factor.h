@@ -43,7 +43,7 @@ struct ptx_operand dot_factor_word(struct lower *l, struct dot_factor *f, int32_
 /* The lower (0) or upper (1) two of the 8-bit floats in that register, as f16x2. */
 struct ptx_operand dot_factor_half(struct lower *l, struct dot_factor *f, int32_t index, int which);
 
-/* What the scratch tile of a staged factor is for: access 0 stores `tile`, access 1 loads the
+/* Returns the accesses of the scratch tile of a staged factor: access 0 stores `tile`, access 1 loads the
  * fragments. */
 struct shared_wish dot_staging_wish(const struct dot_plan *p, int side,
                                     const struct plan_source *source, const struct layout *tile);

@@ -57,13 +57,13 @@ static void emit_row(struct lower *l, const struct dot_plan *p, const struct blo
     }
 }
 
-/* What is to be read in a step. */
+/* The pieces of a factor that a step reads. */
 struct ahead {
     struct dot_factor *f;
     int count; /* pieces */
 };
 
-/* What is unread of the steps below `end`. */
+/* Returns the pieces of the steps below `end` that are not read yet. */
 static struct ahead ahead_of(struct dot_factor *f, int32_t end)
 {
     return (struct ahead){f, dot_factor_unread(f, end)};

@@ -27,7 +27,7 @@ static const char *instruction_text(struct arena *a, const struct dot_plan *p)
 
 /* --- Layouts --- */
 
-/* Where the division leaves warps over, they do the same as others. */
+/* If the division leaves warps over, they do the same as others. */
 static const struct layout *operand_layout(struct lower *l, const struct plan_product *p,
                                            const struct plan_division *d,
                                            enum matrix_operand operand)

@@ -13,7 +13,7 @@ static const char *const load_names[][MOST_WIDTHS] = {
     [SPACE_SHARED] = {"ld.shared.*", "ld.shared.v2.*", "ld.shared.v4.*"},
     [SPACE_LOCAL] = {"ld.local.*", "ld.local.v2.*", "ld.local.v4.*"},
 };
-/* Of loads that may be joined. */
+/* The names of loads that may be joined, without type. */
 static const char *const stems[] = {
     [SPACE_GLOBAL] = "ld.global",
     [SPACE_CONSTANT] = "ld.global.nc",

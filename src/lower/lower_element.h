@@ -1,4 +1,4 @@
-/* What one thread reads and writes for itself: elements and slices of views, shared tiles and
+/* Accesses that each thread does for itself: elements and slices of views, shared tiles and
  * arrays.
  *
  * A slice is taken apart into pieces: neighbours along the last axis that one instruction moves, 16
@@ -66,8 +66,8 @@ struct guard guard_of_lazy(struct lower *l);
 
 /* --- lower_recent.c --- */
 
-/* What a load of this name ("ld.shared", one pointer each) and type has just brought from there;
- * NULL: load it. */
+/* Returns the value that a recent load of this name ("ld.shared", one pointer each), type and address has; NULL: there is
+ * none. */
 const struct value *recent_find(struct lower *l, const char *name, enum ptx_mod type,
                                 const struct value *address);
 /* A load just emitted, of one element of `size` bytes; `constant`: the kernel does not write

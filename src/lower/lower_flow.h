@@ -1,4 +1,4 @@
-/* What lower.c, lower_stmt.c, lower_loop.c and lower_scalar.c share: variables, loops, lazy
+/* Declarations that lower.c, lower_stmt.c, lower_loop.c and lower_scalar.c share: variables, loops, lazy
  * evaluation. */
 #ifndef TW_LOWER_FLOW_H
 #define TW_LOWER_FLOW_H
@@ -22,7 +22,7 @@ struct variable_set {
     VEC(struct variable *) list;
 };
 
-/* Where break and continue go: labels are made when somebody goes there. */
+/* The targets of break and continue. A label is made when the first branch needs it. */
 struct loop_target {
     struct loop_target *outer;
     struct ptx_label **exit, *next;
@@ -73,7 +73,7 @@ bool expr_is_own(const struct lower *l, const struct expr *e);
 bool lower_varying(const struct lower *l, const struct expr *e);
 /* Reads memory, or has effects. */
 bool expr_is_pure(const struct expr *e);
-/* What assume(e) says of leaves. */
+/* Notes the facts that assume(e) states about values. */
 void assume_learn(struct lower *l, const struct expr *e);
 
 /* Assigned tiles get values of their own type and shape: casts and broadcasts that were understood
@@ -102,7 +102,7 @@ const struct value *scalar_cast(struct lower *l, const struct value *v, enum dty
 /* The elementwise op of e on values of its operands' types: of one element. */
 const struct value *scalar_apply(struct lower *l, const struct expr *e,
                                  const struct value *const *operands);
-/* Of a condition: scalar_eval as bool. */
+/* Evaluates a condition: scalar_eval as bool. */
 const struct value *scalar_truth(struct lower *l, const struct expr *e);
 int scalar_cost(const struct expr *e);
 
@@ -113,7 +113,7 @@ void note_held(struct lower *l);
 
 /* --- lower_registers.c --- */
 
-/* Of a thread: the most that are live at once, in words of 32 bits. */
+/* Returns the most registers of a thread that are live at once, in words of 32 bits. */
 int estimate_registers(struct arena *a, const struct ptx_function *f);
 
 /* --- lower_loop.c --- */

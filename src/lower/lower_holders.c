@@ -354,7 +354,7 @@ static const struct kept_coordinate *coordinate_of(struct lower *l, struct kept 
     return c;
 }
 
-/* What the register's digits xor into result j, and what they add. */
+/* Returns the number that the register's digits xor into result j. *added: the number that they add. */
 static int32_t register_share(const struct layout *runs, int j, int32_t reg, int32_t *added)
 {
     int in = layout_in_index(runs, AXIS_REG);
@@ -442,7 +442,7 @@ const struct value *tile_inside_of(struct lower *l, const struct layout *layout,
     return tile_inside_axes(l, layout, reg, ~0u);
 }
 
-/* What digit d moves, all results as one number; 0: nothing. *plain false: more than bits. */
+/* Returns the bits of all results, as one number, that digit d moves; 0: none. *plain false: it moves more than bits. */
 static uint64_t vector_of(const struct layout *l, int d, bool *plain)
 {
     uint64_t v = 0;
@@ -459,7 +459,7 @@ static uint64_t vector_of(const struct layout *l, int d, bool *plain)
     return v;
 }
 
-/* Of the digits of lane and warp those that reach nothing new are held at 0. */
+/* Returns whether the thread is the first holder: its digits of lane and warp that reach no other element are 0. */
 static const struct value *find_first_holder(struct lower *l, const struct layout *layout,
                                              bool whole_warps)
 {

@@ -1,6 +1,5 @@
-/* What a kernel takes against what the target has: element types, blocks, shared memory, registers
- * and local memory of a thread, code. What is too much is refused with what takes it. Threads of a
- * block are the language's to refuse. */
+/* Compares a kernel's needs with the target: element types, blocks, shared memory, registers and local memory
+ * of a thread, code. An error says what needs too much. The language refuses too many threads of a block. */
 #include "lower/lower_limits.h"
 
 #include "lower/lower_flow.h"
@@ -31,7 +30,7 @@ static void refuse_statement(void *user, struct stmt *s)
         statement_expressions(s, refuse_byte_floats, user);
 }
 
-/* Of what is known now; a launch looks again. */
+/* Checks the extents that are known now; a launch checks all. */
 static void check_grid(struct lower *l)
 {
     for (int axis = 0; axis < 3; axis++) {

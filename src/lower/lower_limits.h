@@ -1,4 +1,4 @@
-/* What the target lacks, said with what takes it. */
+/* Refuses kernels that the target cannot run, and says what needs the missing feature. */
 #ifndef TW_LOWER_LIMITS_H
 #define TW_LOWER_LIMITS_H
 

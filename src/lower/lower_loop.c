@@ -34,7 +34,7 @@
 enum { MOST_PERIOD = 8, MOST_VARIABLES = 8 };
 enum { MOST_TRIPS = 1024, MOST_UNROLLED = 1 << 16 };
 enum { MOST_COPIES = 1 << 14 }; /* of bodies, in a kernel: loops inside each other multiply */
-/* Of products of tiles, for the sake of constants in place of a variable. */
+/* The most instructions of products in a body that is repeated to make a variable a constant. */
 enum { MOST_REPEATED = 2048 };
 /* At thread level, without being asked. */
 enum { OWN_BODY = 64, OWN_TRIPS = 32, OWN_WHOLE = 512 };
@@ -697,7 +697,7 @@ static bool fills_stages(const struct stmt *first)
     return false;
 }
 
-/* Of the trips known, those that go round in the loop; 0: it is not to be split. */
+/* Returns how many of the known trips the loop makes; 0: the loop is not split. */
 static int64_t trips_in_loop(struct lower *l, const struct loop *p, int copies)
 {
     enum { ROUNDS_LEAST = 2 };
@@ -746,7 +746,8 @@ static int cycle_period(const struct loop *p)
     return (int)period;
 }
 
-/* Of our own accord, of a body of that cost: the smaller, the more the loop around it counts. */
+/* Returns the copies of a body of that cost that is repeated without being asked: a smaller body gets more, because the
+ * loop's own instructions count more. */
 static int own_factor(const struct loop *p, int64_t cost)
 {
     int factor = cost <= OWN_BODY / 8 ? 16 : cost <= OWN_BODY / 4 ? 8 : 4;
@@ -755,7 +756,7 @@ static int own_factor(const struct loop *p, int64_t cost)
     return factor;
 }
 
-/* Of the programmer's, or of our own accord. */
+/* Returns the copies of the body that the program asks for, or that are made without being asked. */
 static int wanted_copies(const struct lower *l, const struct loop *p)
 {
     const struct stmt *s = p->s;

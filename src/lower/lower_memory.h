@@ -17,7 +17,7 @@ const struct value *view_stride(struct lower *l, const struct sym *view,
 /* Address in bytes (i64) of element index[0], index[1], … (i64 values, one an axis). */
 const struct value *view_address(struct lower *l, const struct sym *view,
                                  const struct value *const *index);
-/* What an ACCESS says of each axis of a view or shared tile, evaluated once. */
+/* The indices of an ACCESS along each axis of a view or shared tile, evaluated once. */
 struct place {
     const struct expr *access;
     int rank; /* of the sym */

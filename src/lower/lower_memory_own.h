@@ -1,5 +1,5 @@
-/* What the files on global and shared memory share: places, vectors, pointers, what a barrier is
- * owed. */
+/* Declarations that the files on global and shared memory share: places, vectors, pointers, and accesses that
+ * need a barrier. */
 #ifndef TW_LOWER_MEMORY_OWN_H
 #define TW_LOWER_MEMORY_OWN_H
 
@@ -106,7 +106,7 @@ struct pointers {
 /* how: of a matrix access, each lane's pointer is to the row that it supplies. False: too many. */
 bool pointers_open(struct lower *l, struct pointers *p, const struct value *base,
                    const struct layout *composed, int64_t size, const struct access *how);
-/* Where another axis of `composed` than reg, lane and warp is at v. */
+/* Moves the pointers to value v of an axis of `composed` other than reg, lane and warp. */
 void pointers_follow(struct lower *l, struct pointers *p, enum layout_axis axis,
                      const struct value *v);
 const struct value *pointers_at(struct lower *l, struct pointers *p, int32_t reg);

@@ -421,8 +421,8 @@ static int at_most(int a, int b)
     return a < b ? a : b;
 }
 
-/* What divides all coordinates along an axis of the tile that lanes and registers reach, the
- * vector's own registers (those of `along`) aside. */
+/* Returns a divisor of all coordinates along an axis of the tile that lanes and registers reach, except the
+ * vector's own registers (those of `along`). */
 static int coordinate_step(const struct layout *layout, int t)
 {
     int j = layout_out_index(layout, AXIS_DIM(t)), step = VECTOR_BYTES;

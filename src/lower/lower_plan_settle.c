@@ -8,7 +8,7 @@
 #include "lower/lower_plan_own.h"
 #include "tile/numbering.h"
 
-/* What the statements of a list do with a tile. */
+/* The uses of a tile by the statements of a list. */
 struct meeting {
     const struct sym *sym;
     const struct expr *read; /* of global memory, into the tile: the first */

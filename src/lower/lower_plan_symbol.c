@@ -149,7 +149,7 @@ static int64_t turning(struct lower *l, const struct expr *e, const struct layou
     return sum;
 }
 
-/* Of the layouts that its operands come in, the one in which the rest is turned over least. */
+/* Prefers the operand's layout to which the other operands are converted at least cost. */
 static struct preference prefer_elementwise(struct lower *l, const struct expr *e)
 {
     struct preference all[CANDIDATES], best = {NULL, false, false};
@@ -377,7 +377,7 @@ static void settle_factors(struct lower *l, struct dot_plan *d)
     }
 }
 
-/* What only meets global memory lies as its accesses want it. */
+/* Gives a tile that is only copied from or to global memory the layout of these accesses. */
 static void settle_symbol(struct lower *l, struct planned_symbol *s)
 {
     const struct expr *access = s->is.firm ? plan_settled(l, s->sym) : NULL;

@@ -44,7 +44,7 @@ static struct code code_of(struct lower *l)
     return (struct code){l->b.function->body.data, &l->b.function->body.count};
 }
 
-/* What the last of the first `seen` statements holds: of any kind, a pointer. */
+/* Returns what identifies the last of the first `seen` statements, a pointer; NULL: there is none. */
 static const void *last_of(const struct code *code, size_t seen)
 {
     return seen > 0 ? (const void *)code->data[seen - 1].instruction : NULL;

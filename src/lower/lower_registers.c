@@ -48,7 +48,7 @@ static void name_all(struct estimate *e)
 
 /* --- loops --- */
 
-/* Where a branch goes, if that is back; else -1. */
+/* Returns the target of a branch to an earlier statement; -1: it is none. */
 static int64_t goes_back_to(const struct ptx_statement *s, int64_t at)
 {
     if (s->kind != PTX_AT_INSTRUCTION || s->instruction->op != PTX_BRA)

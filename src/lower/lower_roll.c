@@ -43,7 +43,7 @@ static bool has_elements(const struct expr *e)
     return good;
 }
 
-/* What is written: through s; target NULL: a declaration. */
+/* The elements that a statement writes, through s; target NULL: a declaration. */
 struct written {
     const struct sym *s;
     const struct expr *target;
@@ -87,7 +87,7 @@ static bool to_be_rolled(const struct lower *l, const struct stmt *s, const stru
     if (s->kind == STMT_ASSIGN && (sym->storage == ST_VIEW || sym->storage == ST_SHARED))
         own = expr_is_own(l, s->target) ||
               (kernel_thread_level(l->kernel) && expr_is_own(l, s->value));
-    /* Of so many elements no array is in registers. */
+    /* An array of more elements is not in registers. */
     return own && to->rank > 0 && type_elements(to) > ARRAY_MOST_REGISTERS &&
            has_elements(s->value) && has_elements(s->target) && !expr_has_atomic(s->target) &&
            !may_read(&w, s->value);

@@ -213,7 +213,7 @@ static bool is_element(const struct expr *e)
            (e->sym->storage == ST_VIEW || e->sym->storage == ST_SHARED);
 }
 
-/* Of arms one of which is just a load: where it does not load, the other's value is there. */
+/* Emits a choice with an arm that is just a load: the load's register has the other arm's value where it does not load. */
 static const struct value *select_by_load(struct lower *l, const struct expr *access,
                                           const struct value *when, const struct value *otherwise)
 {

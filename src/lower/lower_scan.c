@@ -113,7 +113,7 @@ static struct scan_level *new_level(struct scan *s, int spanned)
     return level;
 }
 
-/* What stands before a block, and that with the block. */
+/* before: the elements before the block, combined; with: the same with the block's. */
 static void leave(struct scan *s, struct scan_level *level, int at, int32_t block,
                   struct ptx_operand before, struct ptx_operand with)
 {

@@ -1,4 +1,4 @@
-/* What all files of this room share: the state of lowering one kernel. */
+/* The state of lowering one kernel, which all files of this folder share. */
 #ifndef TW_LOWER_STATE_H
 #define TW_LOWER_STATE_H
 

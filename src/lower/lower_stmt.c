@@ -443,7 +443,7 @@ void place_label(struct lower *l, struct ptx_label *label)
         ptx_place(&l->b, label);
 }
 
-/* Where break or continue goes. */
+/* Returns the label to which break or continue goes. */
 static struct ptx_label **escape_target(struct lower *l, enum stmt_kind kind)
 {
     struct loop_target *loop = l->bodies->loop;
@@ -515,7 +515,7 @@ static void emit_arm(struct lower *l, const struct stmt *body)
     scope_close(l, &scope);
 }
 
-/* What the variables are worth, for the other arm. */
+/* Saves the values of the variables for the other arm. */
 static const struct value **save_values(struct lower *l, const struct variable_set *set)
 {
     const struct value **saved = arena_array(l->arena, const struct value *, set->list.count + 1);

@@ -162,7 +162,7 @@ static struct sync_saved *save(struct lower *l)
     return s;
 }
 
-/* What was under way then may be under way now. */
+/* Accesses that were under way when the state was saved may be under way now. */
 static void bring_back(struct lower *l, const struct sync_saved *s)
 {
     struct memory *m = l->memory;

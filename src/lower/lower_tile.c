@@ -44,7 +44,7 @@ static struct operand operand_from(struct lower *l, const struct expr *e,
     return s;
 }
 
-/* What register r of the result reads. */
+/* Returns the operand's element that register r of the result reads. */
 static struct ptx_operand element_of(struct lower *l, struct operand *s, int32_t r)
 {
     if (s->scalar && !s->one_known) {

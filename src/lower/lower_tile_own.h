@@ -1,4 +1,4 @@
-/* What the files of register tiles share. */
+/* Declarations that the files of register tiles share. */
 #ifndef TW_LOWER_TILE_OWN_H
 #define TW_LOWER_TILE_OWN_H
 
@@ -55,7 +55,7 @@ struct conversion {
     struct convert_plan plan;
 };
 
-/* Of all kernels' tiles: what lower.tiles points to. */
+/* The state of register tiles (lower.tiles). */
 struct tiles {
     struct kept **slots; /* by hash, open addressing */
     size_t count, capacity;
@@ -63,7 +63,7 @@ struct tiles {
     struct map symbols;     /* sym -> tile_symbol */
     VEC(int) fixed;         /* by register: of how many fixed tiles it is a word */
     struct map conversions; /* layout `from` -> conversion_list */
-    /* What has been computed of the expression at hand: it may occur in it again. */
+    /* Tiles computed for the present expression: subexpressions may occur in it again. */
     int depth; /* of expressions being evaluated */
     VEC(struct tile_done) done;
     struct number_map done_by_hash; /* of the expression: the last of `done`, counted from 1 */
@@ -140,15 +140,15 @@ struct regtile shape_eval(struct lower *l, const struct expr *e, const struct la
  * NULL: there is none. */
 const struct layout *shape_source(struct lower *l, const struct expr *e,
                                   const struct layout *wanted);
-/* Gives the places of elements in memory for reshape, repeat and repeat_interleave: put: by the operand's coordinates; get: by the
- * result's. */
+/* Gives the places of elements in memory for reshape, repeat and repeat_interleave. put: by the operand's coordinates;
+ * get: by the result's. */
 void shape_through_memory(const struct expr *e, struct layout *put, struct layout *get);
 
 /* --- reductions --- */
 /* Does a digit of the layout move the axis and another one, too? */
 bool tile_axis_mixed(const struct layout *layout, int axis);
 struct regtile reduce_eval(struct lower *l, const struct expr *e, const struct layout *wanted);
-/* What combines with everything and changes nothing, not even the sign of 0. */
+/* Returns the constant that changes no element with which it is combined, not even the sign of 0. */
 struct ptx_operand reduce_idle(struct lower *l, enum op op, enum dtype t);
 /* x with what lies outside of the axes (a bit each) replaced by what is idle. Elements, one a
  * register. */
@@ -157,10 +157,11 @@ struct ptx_operand *tile_inside_elements(struct lower *l, enum op op, const stru
 /* Combines two elements; one that is PTX_NOTHING does not count. */
 struct ptx_operand reduce_combine(struct lower *l, enum op op, enum dtype t, struct ptx_operand a,
                                   struct ptx_operand b);
-/* The layouts through which the warps that `axis` (-1: any) runs over exchange what they hold. */
+/* The layouts through which the warps along `axis` (-1: any) exchange their elements. */
 struct warp_totals {
-    struct layout totals, all; /* of what a warp holds; of what all hold, in the lowest registers */
-    int32_t *registers;        /* by register of `totals`: the register of `whole` */
+    struct layout totals,
+        all;            /* of a warp's elements; of those of all warps, in the lowest registers */
+    int32_t *registers; /* by register of `totals`: the register of `whole` */
     int32_t warps;
 };
 /* above: see tile_of_warps. Returns false if the axis is not spread over warps. */

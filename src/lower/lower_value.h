@@ -59,7 +59,7 @@ const struct value *value_apply2(struct lower *l, enum op op, enum dtype result,
                                  const struct value *a, const struct value *b);
 /* An i32 (or u32, i64 …) value as i64, as if nothing in it had wrapped. */
 const struct value *value_index(struct lower *l, const struct value *a);
-/* Of integers in 32 bits, non-negative parts: bits [low, low + count) of a. For lanes. */
+/* Returns bits [low, low + count) of a non-negative integer of 32 bits, such as a lane. */
 const struct value *value_bits(struct lower *l, const struct value *a, int low, int count);
 const struct value *value_xor(struct lower *l, const struct value *a, const struct value *b);
 /* A special register: %ctaid.x, %nctaid.x, %tid.x … as i32, with the range that the kernel gives
@@ -72,8 +72,8 @@ const struct value *value_thread_linear(struct lower *l);
 const struct value *value_lane(struct lower *l);
 const struct value *value_warp(struct lower *l);
 
-/* What an instruction at this place put in a register: good within this scope, for ever the
- * same. */
+/* Returns the value of a register that an instruction at this place has written, and that is not written again. It is valid
+ * within this scope. */
 const struct value *value_of_register(struct lower *l, enum dtype t, struct ptx_operand reg);
 /* The same for a register that is written again later: it is good until then. Values made of
  * such a one must be asked for before (value_is_fleeting). */

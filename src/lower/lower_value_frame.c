@@ -90,7 +90,7 @@ static bool is_counter_of(const struct value *atom, const struct frame *f)
     return atom->counter && atom->counter->frame == f && atom == atom->counter->now;
 }
 
-/* What was made of the counters before is of the past. */
+/* Forgets the values that were computed from the counters of the previous iteration. */
 static void forget_past(struct lower *l, const struct frame *f)
 {
     struct region *r = &l->values->regions.data[f->region];

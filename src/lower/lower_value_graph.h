@@ -1,4 +1,4 @@
-/* What the files of the value graph (lower_value*.c) share. */
+/* Declarations that the files of the value graph (lower_value*.c) share. */
 #ifndef TW_LOWER_VALUE_GRAPH_H
 #define TW_LOWER_VALUE_GRAPH_H
 
@@ -48,7 +48,7 @@ struct value {
     const struct value **args;
     /* VALUE_SUM */
     struct poly sum;
-    /* Where it stands now. */
+    /* Its present register. */
     bool placed;
     struct ptx_operand place;
     uint64_t hash;

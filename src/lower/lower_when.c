@@ -9,7 +9,7 @@ enum { MOST_COST = 24, TOO_MUCH = 1 << 20 };
 
 /* --- which --- */
 
-/* Of one thread, without effects, and emitted without barriers; loads are no obstacle. */
+/* Returns whether each thread does the operation for itself, without effects and barriers. It may be a load. */
 static bool is_light_op(const struct expr *e)
 {
     bool tile = e->type.rank > 0;
