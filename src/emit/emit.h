@@ -17,7 +17,7 @@
  *   emit_element.c  thread-level kernels: elements that each thread has for itself
  *   emit_array.c    thread-level kernels: arrays that each thread has for itself, atomics
  *   emit_copy.c     thread-level kernels: copies by all threads
- *   emit_turns.c    thread-level kernels: loops with several copies of their body
+ *   emit_unroll.c   thread-level kernels: loops with several copies of their body
  *   emit_fragment*.c  tile-level kernels without roles: register tiles in the layouts of lower/lower_plan.h
  *
  * Register tiles have the layout of the sums of products of warpgroups: each group of four warps has a part of the rows, 64 at

@@ -6,7 +6,7 @@
 #include "layout/layout_named.h"
 #include "plan/plan.h"
 
-enum { VECTOR_BYTES = 16, MOST_TURNS = 8, MOST_REGISTERS = 512 };
+enum { VECTOR_BYTES = 16, MOST_ROUNDS = 8, MOST_REGISTERS = 512 };
 
 /* How the threads divide a tile. */
 struct deal {
@@ -611,7 +611,7 @@ void emit_copy(struct emit *m, const struct expr *target, const struct expr *val
     struct deal d;
     if (!deal(m, target, value, &d))
         return;
-    if (d.in_turn && d.pieces > MOST_TURNS) {
+    if (d.in_turn && d.pieces > MOST_ROUNDS) {
         copy_in_loop(m, &d, target, value);
         return;
     }

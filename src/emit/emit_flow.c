@@ -165,7 +165,7 @@ static void check_factors(struct emit *m, const struct variable_list *l, const s
                    "a product that adds to `%s` reads a register tile, and is under way "
                    "where this %s",
                    l->list.data[i]->sym->name,
-                   m->loop && m->loop->s->loc.offset == loc.offset ? "loop turns or ends"
+                   m->loop && m->loop->s->loc.offset == loc.offset ? "loop begins again or ends"
                                                                    : "statement begins or ends");
         diag_note(m->diag, loc,
                   "wait for it before: `dot_wait(0)`, or keep its left factor in "
@@ -499,8 +499,8 @@ static void go_on(struct emit *m)
     m->ended = true;
 }
 
-/* Ends a turn: the step, and the next turn. A loop whose first turn is certain tests here, others where a turn begins. */
-static void end_turn(struct emit *m)
+/* Ends an iteration by the step. A loop whose first iteration is certain has its test here, others where an iteration begins. */
+static void end_iteration(struct emit *m)
 {
     const struct stmt *s = m->loop->s;
     for (const struct stmt *step = s->step; step; step = step->next)
@@ -513,15 +513,15 @@ void emit_leave(struct emit *m, const struct stmt *s)
 {
     struct values here = take(m, &m->loop->variables);
     if (s->kind == STMT_CONTINUE) {
-        end_turn(m);
+        end_iteration(m);
         give(m, &m->loop->variables, &here); /* the steps are not the other path's */
     } else
         leave_now(m);
     m->ended = true;
 }
 
-/* Returns whether the first turn is certain: the condition holds for the values before the loop. */
-static bool has_first_turn(struct emit *m, const struct stmt *s)
+/* Returns whether the first iteration is certain: the condition holds for the values before the loop. */
+static bool has_first_iteration(struct emit *m, const struct stmt *s)
 {
     if (s->is_do || !s->condition)
         return true;
@@ -571,7 +571,7 @@ static void end_loop(struct emit *m, struct flow_loop *loop)
     give(m, &loop->variables, &after);
 }
 
-/* Emits the bodies of a turn. */
+/* Emits the bodies of an iteration. */
 static void emit_bodies(struct emit *m, struct flow_loop *loop)
 {
     const struct stmt *s = loop->s;
@@ -594,19 +594,20 @@ static void emit_loop_once(struct emit *m, struct flow_loop *loop)
     loop->exit = arena_array(m->arena, struct thread_operand, loop->slots + 1);
     loop->exits_differ = arena_array(m->arena, bool, loop->slots + 1);
     loop->operation = thread_add_control(&m->b, THREAD_LOOP);
-    emit_note_turns(m, s);
+    emit_note_iterations(m, s);
     begin_loop(m, loop);
     m->loop = loop;
     m->ended = false;
     emit_bodies(m, loop);
     if (!m->ended)
-        end_turn(m);
+        end_iteration(m);
     m->loop = loop->outer;
     m->b.region = outer;
     m->ended = false;
 }
 
-/* Undoes a loop, and lets those variables begin it in flight that its turns leave so. Returns false if there are none. */
+/* Undoes a loop, and lets the variables that its iterations leave in flight begin it in flight. Returns false if there are
+ * none. */
 static bool begin_late(struct emit *m, struct flow_loop *loop, struct values *before,
                        size_t operations, size_t live)
 {
@@ -633,7 +634,7 @@ static bool begin_late(struct emit *m, struct flow_loop *loop, struct values *be
 }
 
 /* Leaves out the variables that have a constant in each copy of the body. */
-static void drop_cycles(struct variable_list *l, const struct turns *t)
+static void drop_cycles(struct variable_list *l, const struct unrolling *t)
 {
     size_t left = 0;
     for (size_t i = 0; i < l->list.count; i++) {
@@ -646,15 +647,15 @@ static void drop_cycles(struct variable_list *l, const struct turns *t)
     l->list.count = left;
 }
 
-void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct turns *t, int copies,
-                         struct scalar limit)
+void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct unrolling *t,
+                         int copies, struct scalar limit)
 {
     struct flow_loop loop = {.s = s, .outer = m->loop, .copies = copies, .limit = limit};
     loop.bodies = copies > 1 ? copies : t->period;
     find_changes(m, s->body, &loop.variables);
     find_changes(m, s->step, &loop.variables);
     drop_cycles(&loop.variables, t);
-    loop.first = copies == 1 && has_first_turn(m, s);
+    loop.first = copies == 1 && has_first_iteration(m, s);
     loop.slots = slots_of(&loop.variables);
     loop.exit_age = arena_array(m->arena, int, loop.variables.list.count + 1);
     loop.late = arena_array(m->arena, bool, loop.variables.list.count + 1);
@@ -672,7 +673,7 @@ void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct turn
 
 void emit_loop(struct emit *m, const struct stmt *s)
 {
-    static const struct turns one = {.copies = 1, .period = 1};
+    static const struct unrolling one = {.copies = 1, .period = 1};
     emit_list(m, s->init);
     if (m->by_threads)
         m->by_threads->loop(m, s);

@@ -77,11 +77,11 @@ struct flow_loop {
     int *exit_age; /* by variable: products begun after its own, at least; of those in flight */
     int exit_begun;
     int exits, slots;
-    bool *late; /* by variable: a turn leaves it in flight, and the loop does not begin so */
-    bool first; /* the first turn is certain */
-    int copies; /* of the body in a turn, under one test */
-    int bodies; /* of the body in a turn */
-    struct scalar limit; /* of several copies: the counter is less at the start of a turn */
+    bool *late;          /* by variable: in flight after an iteration, and not before the loop */
+    bool first;          /* the first iteration is certain */
+    int copies;          /* of the body in an iteration, under one test */
+    int bodies;          /* of the body in an iteration */
+    struct scalar limit; /* of several copies: the counter is less at the start of an iteration */
     struct flow_loop *outer;
 };
 
@@ -241,16 +241,16 @@ void emit_leave(struct emit *m, const struct stmt *s);
 /* Emits `body` for the role's one thread. */
 void emit_one_thread(struct emit *m, const struct stmt *body);
 
-/* --- emit_turns.c --- */
+/* --- emit_unroll.c --- */
 
 /* How a thread-level kernel does a loop. */
-struct turns {
-    bool whole; /* all turns one after the other: its condition is constant in each */
-    int copies; /* of the body in a turn while as many are left, then one at a time; 1: no copies */
+struct unrolling {
+    bool whole; /* all iterations one after the other: the condition is constant in each */
+    int copies; /* of the body in an iteration while as many are left, then one at a time; 1: no copies */
     int64_t step;
     const struct sym *counter;
     const struct expr *bound;
-    bool even; /* no turn is left after these */
+    bool even; /* no iteration is left after these */
     int period; /* of the loop's variables that go round among constants: a copy of the body for each */
     VEC(const struct sym *) cycles; /* these variables */
 };
@@ -258,10 +258,10 @@ struct turns {
 void emit_loop_of_threads(struct emit *m, const struct stmt *s);
 /* Returns whether e is a rising counter of a loop around it, or that counter plus 0 to one step: e is not negative. */
 bool emit_rises_from_0(const struct emit *m, const struct expr *e);
-/* Emits a loop whose turns have `copies` of the body under one test, that the counter is less than the limit; or, if copies
- * is 1, as many as the turns' period. emit_flow.c */
-void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct turns *t, int copies,
-                         struct scalar limit);
+/* Emits a loop whose iterations have `copies` of the body under one test, that the counter is less than the limit; or, if copies
+ * is 1, as many as the iterations' period. emit_flow.c */
+void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct unrolling *t,
+                         int copies, struct scalar limit);
 
 /* --- emit_stmt.c --- */
 
@@ -522,7 +522,7 @@ void emit_init_mbarriers(struct emit *m);
 /* Finds whether the blocks of a cluster order ordinary accesses by mbarriers. */
 void emit_note_order(struct emit *m);
 /* Notes that a loop begins: an iteration begins with the state that the one before it left. */
-void emit_note_turns(struct emit *m, const struct stmt *loop);
+void emit_note_iterations(struct emit *m, const struct stmt *loop);
 /* Returns true if the mbarrier counts warps, because a role arrives at it. */
 bool emit_counts_warps(const struct emit *m, const struct sym *s);
 

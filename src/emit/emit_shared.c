@@ -422,7 +422,7 @@ static int64_t covered(struct emit *m, const struct expr *e, struct scalar *firs
     return elements;
 }
 
-/* Gives `count` elements of an array one value: each thread each pieces of 16 bytes, by turns. */
+/* Gives `count` elements of an array one value. The threads store pieces of 16 bytes in turn. */
 static void fill(struct emit *m, const struct thread_object *object, struct scalar first,
                  int64_t count, struct thread_operand v)
 {

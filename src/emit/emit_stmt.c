@@ -90,7 +90,7 @@ static void declare(struct emit *m, const struct stmt *s)
             declare_tile(m, s);
         break;
     case ST_SHARED:
-        if (s->sym->staged) /* a pipeline: the turn before has read it */
+        if (s->sym->staged) /* a pipeline: the previous iteration has read it */
             emit_sync(m);
         if (s->value) {
             struct expr whole = {

@@ -215,7 +215,7 @@ static bool touched_after(const struct stmt *first, bool touched)
     return touched;
 }
 
-void emit_note_turns(struct emit *m, const struct stmt *loop)
+void emit_note_iterations(struct emit *m, const struct stmt *loop)
 {
     m->place.touched = touched_after(loop->body, m->place.touched);
 }

@@ -101,7 +101,7 @@ enum lower_mark_kind { LOWER_LOOP_BEGINS, LOWER_COPY_BEGINS, LOWER_BRANCH_NEXT, 
 struct lower_mark {
     enum lower_mark_kind kind;
     const struct stmt *loop;
-    int copy;  /* turns of the source since the code's own turn began */
+    int copy;  /* iterations of the source since the iteration of the code began */
     bool warp; /* the body is more than arithmetic and accesses of single threads */
 };
 

@@ -15,7 +15,7 @@ struct nvptx_loop {
     const struct thread_operation *operation;
     struct ptx_label *again, *end;
     size_t
-        test; /* operations of the test with which a turn begins, and which is at its end, too; 0: none */
+        test; /* operations of the test at the start of an iteration, repeated at its end; 0: none */
     struct nvptx_loop *outer;
 };
 
@@ -299,8 +299,8 @@ static bool moves_results(struct nvptx *n, const struct thread_operation *op,
     return false;
 }
 
-/* Returns the operations of a short test with which each turn begins: it is emitted before the loop and at the end of a
- * turn, so that a turn has one jump. */
+/* Returns the operations of a short test with which each iteration begins: it is emitted before the loop and at the end of an
+ * iteration, so that an iteration has one jump. */
 static size_t find_test(struct nvptx *n, const struct thread_operation *loop)
 {
     enum { MOST = 4 };
@@ -404,8 +404,8 @@ static void end_with_test(struct nvptx *n, const struct thread_operation *test,
     pass(n, test->operands.data + 1, loop->results.data, test->operands.count - 1);
 }
 
-/* Emits the test at the end of a turn, or goes to the next turn, which begins with it. */
-static void end_turn(struct nvptx *n)
+/* Emits the test at the end of an iteration, or goes to the next one, which begins with it. */
+static void end_iteration(struct nvptx *n)
 {
     const struct nvptx_loop *loop = n->loop;
     const struct thread_region *r = loop->operation->regions.data[0];
@@ -432,7 +432,7 @@ static void control(struct nvptx *n, const struct thread_operation *op)
     case THREAD_CONTINUE:
         pass(n, op->operands.data, n->loop->operation->regions.data[0]->arguments.data,
              op->operands.count);
-        end_turn(n);
+        end_iteration(n);
         break;
     case THREAD_YIELD:
         pass(n, op->operands.data, n->branch->results.data, op->operands.count);

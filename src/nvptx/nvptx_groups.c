@@ -88,7 +88,7 @@ static void join_elements(struct nvptx *n, const struct thread_operation *op)
     nvptx_put(n, v, all);
 }
 
-/* Elements one after the other, or by turns. */
+/* The elements of one value after those of another, or one of each in turn. */
 void nvptx_join(struct nvptx *n, const struct thread_operation *op)
 {
     const struct thread_value *v = op->results.data[0];

@@ -1,7 +1,7 @@
 /* The registers of values.
  *
- * A product adds to the registers of its sums, so its result has to have the same ones; and each turn of a
- * loop should begin with its sums where the last turn left them. So groups that follow each other share
+ * A product adds to the registers of its sums, so its result has to have the same ones; and each iteration of a
+ * loop should begin with its sums where the last iteration left them. So groups that follow each other share
  * registers, unless one of them is written while another is live; so do the scalars that loops and branches
  * pass. A walk from the last operation to the first finds these pairs (Chaitin, "Register Allocation & Spilling
  * via Graph Coloring", 1982). Loops need no second walk: a value from outside that a loop uses is live in all of

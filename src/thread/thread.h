@@ -3,7 +3,8 @@
  * A function is a tree of operations in static single assignment: an operation defines values, which the
  * operations after it in its region, and in their regions, may use. Control is structured: `if`, `loop` and
  * `roles` have regions; a loop's region has arguments, whose first values are operands of the loop and whose
- * next ones are operands of `continue`; `loop unroll 4` asks the passes to make one turn of four. `break` and `break_if` leave the innermost loop and give its results.
+ * next ones are operands of `continue`; `loop unroll 4` asks the passes to combine four iterations into one.
+ * `break` and `break_if` leave the innermost loop and give its results.
  * `yield` ends a region of an `if` and gives its results; a region without results may end without it.
  *
  * A value is an element of the language's types, or a group of them, which a target packs into 32-bit words.
@@ -123,7 +124,7 @@ struct thread_operation {
     VEC(struct thread_operand) operands;
     VEC(struct thread_value *) results;
     VEC(struct thread_region *) regions;
-    uint32_t unroll; /* of a loop: turns that are to become one; 0: not stated */
+    uint32_t unroll; /* of a loop: iterations that are to become one; 0: not stated */
 };
 
 struct thread_function {
@@ -203,7 +204,7 @@ void thread_optimise_elements(struct arena *a, struct thread_function *f);
  * constant with which it begins is that constant.
  * Breaks: operations may become unused. */
 void thread_number(struct arena *a, struct thread_function *f);
-/* Makes one turn of `unroll` turns of each loop that asks for it. */
+/* Combines `unroll` iterations into one, in each loop that asks for it. */
 void thread_unroll(struct arena *a, struct thread_function *f);
 /* Returns the `continue` of a loop if there is one, as the last operation of its region; NULL: there is none, or there
  * are others. */

@@ -323,7 +323,7 @@ static void take_loop(struct parser *p, struct thread_operation *o)
     struct scope s;
     VEC(struct thread_value *) arguments = {0};
     if (take_word(p, "unroll"))
-        o->unroll = take_count(p, "the turns that become one", 2, MOST_UNROLL);
+        o->unroll = take_count(p, "the iterations that become one", 2, MOST_UNROLL);
     expect_sign(p, '(');
     while (!at_sign(p, ')')) {
         struct thread_value *v = new_value(p);

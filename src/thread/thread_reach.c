@@ -431,7 +431,8 @@ static int argument_of(const struct frame *loop, uint32_t leaf)
     return -1;
 }
 
-/* Finds what the sum is in the first turn, and by how much it grows in each. Returns false if it does not grow so. */
+/* Finds the sum in the first iteration, and the number by which it grows in each. Returns false if it does not grow by a
+ * constant. */
 static bool grows(const struct reaching *g, const struct frame *loop, const struct sum *s,
                   struct sum *first, struct sum *step)
 {

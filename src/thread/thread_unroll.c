@@ -17,7 +17,7 @@ struct copying {
     struct unrolling *u;
     struct thread_value **new;
     uint32_t values;
-    uint32_t turn;
+    uint32_t copy;
 };
 
 static void note_names(struct unrolling *u, const struct thread_region *r)
@@ -34,10 +34,10 @@ static void note_names(struct unrolling *u, const struct thread_region *r)
     }
 }
 
-/* Returns a name that no value has: that of the old value with the number of the turn. */
-static const char *new_name(struct unrolling *u, const char *old, uint32_t turn)
+/* Returns a name that no value has: that of the old value with the number of the copy. */
+static const char *new_name(struct unrolling *u, const char *old, uint32_t copy)
 {
-    const char *name = arena_printf(u->arena, "%s_turn%u", old, turn);
+    const char *name = arena_printf(u->arena, "%s_copy%u", old, copy);
     while (name_table_find(&u->names, name, strlen(name)))
         name = arena_printf(u->arena, "%s_", name);
     name_table_entry(&u->names, name, strlen(name));
@@ -48,7 +48,7 @@ static struct thread_value *copy_value(struct copying *c, const struct thread_va
 {
     struct thread_value *new = arena_new(c->u->arena, struct thread_value);
     *new = *v;
-    new->name = new_name(c->u, v->name, c->turn);
+    new->name = new_name(c->u, v->name, c->copy);
     new->number = c->u->function->values++;
     c->new[v->number] = new;
     return new;
@@ -120,8 +120,8 @@ static void unroll_loop(struct unrolling *u, struct thread_operation *loop)
     const uint32_t values = u->function->values;
     struct thread_operation *first = r->operations.data[count], *last = first;
     r->operations.count = count;
-    for (uint32_t turn = 1; turn < loop->unroll; turn++) {
-        struct copying c = {u, arena_array(u->arena, struct thread_value *, values), values, turn};
+    for (uint32_t copy = 1; copy < loop->unroll; copy++) {
+        struct copying c = {u, arena_array(u->arena, struct thread_value *, values), values, copy};
         for (size_t i = 0; i < r->arguments.count; i++)
             c.new[r->arguments.data[i]->number] = last->operands.data[i].value;
         for (size_t i = 0; i < count; i++)

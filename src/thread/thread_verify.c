@@ -29,18 +29,18 @@ void verify_use(struct checks *c, const struct thread_operand *o)
                      "the registers of this value belong to a later one: a product has taken it");
 }
 
-static void check_turn(struct checks *c, const struct thread_operand *o)
+static void check_iteration(struct checks *c, const struct thread_operand *o)
 {
     if (fate_of(c, o->value)->loops < c->loops)
-        verify_fault(
-            c, o->where,
-            "this value would be taken in each turn of the loop: make it an argument of the loop");
+        verify_fault(c, o->where,
+                     "this value would be taken in each iteration of the loop: make it an argument "
+                     "of the loop");
 }
 
 void verify_take(struct checks *c, const struct thread_operand *o)
 {
     verify_use(c, o);
-    check_turn(c, o);
+    check_iteration(c, o);
     fate_of(c, o->value)->taken = true;
     vec_push(c->arena, &c->taken, o->value->number);
 }
@@ -82,7 +82,7 @@ static void pass_flight(struct checks *c, const struct thread_operation *op, siz
         return;
     }
     verify_use(c, o);
-    check_turn(c, o);
+    check_iteration(c, o);
     for (size_t j = 0; j < i; j++)
         if (op->operands.data[j].value == o->value)
             verify_fault(c, o->where, "a group in flight has one destination");

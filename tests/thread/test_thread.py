@@ -55,7 +55,7 @@ CASES = [
     ("loop unroll 4 (%i: u32 = 0) { %d = ge.u32 %i, %n if %d { continue %i } %j = add.u32 %i, 1 continue %j }", "its only `continue`"),
     ("loop unroll 4 (%i: u32 = 0) { continue 0 }", "which passes values"),
     ("loop unroll 4 (%i: u32 = 0) { break }", "its only `continue`"),
-    ("loop unroll 1 (%i: u32 = 0) { continue %i }", "expected the turns that become one, from 2 to 64"),
+    ("loop unroll 1 (%i: u32 = 0) { continue %i }", "expected the iterations that become one, from 2 to 64"),
     (FLYING + "%e = eq.u32 %n, 1 if %e { return }\n %k = product_commit.f32 %s1 %w = product_wait.f32 %k, 0", "in flight where the run leaves"),
     (FLYING + "%k = product_commit.f32 %s1 %e = eq.u32 %n, 1 %w = product_wait.f32 %k, 0 if %e { return }", None),
     ("    shared bf16 a[8192] at 0\n %d = descriptor a[0], 16, 1024\n %none = undefined.f32 * 32\n %e = eq.u32 %n, 1\n"
@@ -81,7 +81,7 @@ CASES = [
     (FLYING + "%c = product_commit.f32 %s1\n %w = product_wait.f32 %c, 1", "may still be under way"),
     (FLYING + "%c = product_commit.f32 %s1\n %e = undefined.f32 * 32\n %s2 = product.f32.bf16.bf16 %e, %d, %d, 0, 0\n"
               "%k = product_commit.f32 %s2\n %w = product_wait.f32 %c, 1\n %v = product_wait.f32 %k, 0", None),
-    (FLYING + "loop () { %s2 = product_commit.f32 %s1 continue }", "would be taken in each turn of the loop"),
+    (FLYING + "loop () { %s2 = product_commit.f32 %s1 continue }", "would be taken in each iteration of the loop"),
     ("%g = load.f32 %out, %n, 0 * 4\n store.f32 %out, %n, 4, %g", None),
     ("%g = load.f32 %out, %n, 0 * 3", "one instruction moves 1, 2, 4, 8 or 16 bytes"),
     ("shared bool b[64] at 0\n %p = eq.u32 %n, 3\n %v = load_if.f16 %p, %out, %n, 1, 0.5\n %q = load_shared_if.bool %p, b[%n], %p\n"
@@ -146,7 +146,7 @@ CASES = [
     (FLYING + "%c = product_commit.f32 %s1\n %p = eq.u32 %n, 3\n %r, %q = loop (%g: flight f32*32 = %c) { break_if %p, %g, %g\n"
               "%w = product_wait.f32 %g, 0 return }\n %w1 = product_wait.f32 %r, 0 %w2 = product_wait.f32 %q, 0", "has one destination"),
     (FLYING + "%c = product_commit.f32 %s1\n %p = eq.u32 %n, 3\n %r = loop (%i: u32 = 0) { break_if %p, %c continue %i }\n"
-              "%w = product_wait.f32 %r, 0 %v = product_wait.f32 %c, 0", "would be taken in each turn of the loop"),
+              "%w = product_wait.f32 %r, 0 %v = product_wait.f32 %c, 0", "would be taken in each iteration of the loop"),
     (FLYING + "%c = product_commit.f32 %s1\n loop (%g: flight f32*32 = 0) { %w = product_wait.f32 %g, 0 break }\n %w1 = product_wait.f32 %c, 0",
      "the value's type is not that"),
     # constants

@@ -34,7 +34,7 @@ static const struct example {
      "store.u32 %out, 0, 0, %a store.u32 %out, 0, 1, %b\n",
      {10, 20},
      {20, 10}},
-    {"turns that become one, left in the middle",
+    {"iterations that become one, left in the middle",
      "%n = load.u32 %in, 0, 0\n"
      "%sum, %at = loop unroll 4 (%i: u32 = 0, %s: u32 = 0, %stage: u32 = 0) {\n"
      "    %done = ge.u32 %i, %n break_if %done, %s, %stage\n"

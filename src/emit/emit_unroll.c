@@ -1,8 +1,8 @@
 /* How often the body of a loop is repeated in a thread-level kernel. Small innermost loops are repeated without being
- * asked: a counter's step and its test then count for several turns, and the copies' accesses are neighbours. */
+ * asked: a counter's step and its test then count for several iterations, and the copies' accesses are neighbours. */
 #include "emit/emit_own.h"
 
-enum { OWN_BODY = 64, OWN_TURNS = 32, OWN_WHOLE = 512, MOST_WHOLE = 1 << 16 };
+enum { OWN_BODY = 64, OWN_ITERATIONS = 32, OWN_WHOLE = 512, MOST_WHOLE = 1 << 16 };
 
 /* --- what the body does --- */
 
@@ -84,7 +84,7 @@ static const struct stmt *only_step(const struct stmt *s, const struct sym *sym)
 }
 
 /* Finds v, b and c of `v < b`, or another comparison, and `v = v + c`. */
-static bool is_counted(const struct stmt *s, struct turns *t)
+static bool is_counted(const struct stmt *s, struct unrolling *t)
 {
     const struct expr *c = s->condition;
     if (s->kind != STMT_FOR || !c || c->op < OP_LT || c->op > OP_NE || c->args[0]->op != OP_REF)
@@ -114,17 +114,17 @@ static bool holds(enum op op, int64_t a, int64_t b)
     }
 }
 
-/* Returns the turns of a loop whose counter begins with a constant; -1: they are not known. */
-static int64_t count_turns(const struct stmt *s, const struct turns *t, int64_t start)
+/* Returns the iterations of a loop whose counter begins with a constant; -1: they are not known. */
+static int64_t count_iterations(const struct stmt *s, const struct unrolling *t, int64_t start)
 {
     enum { MOST = 1 << 20 };
-    int64_t bound, turns = 0;
+    int64_t bound, iterations = 0;
     if (!eval_int(t->bound, NULL, &bound))
         return -1;
     for (int64_t v = start; holds(s->condition->op, v, bound); v += t->step)
-        if (++turns > MOST || v + t->step > INT32_MAX || v + t->step < INT32_MIN)
+        if (++iterations > MOST || v + t->step > INT32_MAX || v + t->step < INT32_MIN)
             return -1;
-    return turns;
+    return iterations;
 }
 
 /* --- variables that go round --- */
@@ -167,7 +167,7 @@ static int period_of(struct emit *m, const struct stmt *s, const struct sym *sym
     return period;
 }
 
-static void find_cycles(struct emit *m, const struct stmt *s, struct turns *t, struct found f)
+static void find_cycles(struct emit *m, const struct stmt *s, struct unrolling *t, struct found f)
 {
     int period = 1;
     for (const struct stmt *d = s->init; d; d = d->next) {
@@ -214,9 +214,9 @@ static bool find_rising(struct emit *m, const struct stmt *s, struct rising *out
            f.assignments == 0 && least_start(m, s, counter) >= 0;
 }
 
-static struct turns find_turns(struct emit *m, const struct stmt *s)
+static struct unrolling find_unrolling(struct emit *m, const struct stmt *s)
 {
-    struct turns t = {.copies = 1, .period = 1};
+    struct unrolling t = {.copies = 1, .period = 1};
     bool counted = is_counted(s, &t);
     t.whole = s->unroll == UNROLL_FULL;
     struct found f = look_at(s->body, NULL);
@@ -227,10 +227,10 @@ static struct turns find_turns(struct emit *m, const struct stmt *s)
     const struct variable *v = emit_variable(m, t.counter);
     bool known = v && v->slots[0].o.kind == THREAD_INTEGER;
     const int64_t start = known ? v->slots[0].o.integer : -1;
-    const int64_t turns = known ? count_turns(s, &t, start) : -1;
+    const int64_t iterations = known ? count_iterations(s, &t, start) : -1;
     bool small = !f.loops && !f.collective && !f.escapes;
-    if (s->unroll == UNROLL_NONE && small && turns >= 0 && turns <= OWN_TURNS &&
-        turns * f.cost <= OWN_WHOLE) {
+    if (s->unroll == UNROLL_NONE && small && iterations >= 0 && iterations <= OWN_ITERATIONS &&
+        iterations * f.cost <= OWN_WHOLE) {
         t.whole = true;
         return t;
     }
@@ -242,27 +242,28 @@ static struct turns find_turns(struct emit *m, const struct stmt *s)
         t.copies = s->unroll;
     else if (small && f.cost <= OWN_BODY)
         t.copies = f.cost <= OWN_BODY / 8 ? 16 : f.cost <= OWN_BODY / 4 ? 8 : 4;
-    while (s->unroll <= 1 && t.copies > 4 && turns > 0 && turns % t.copies != 0)
+    while (s->unroll <= 1 && t.copies > 4 && iterations > 0 && iterations % t.copies != 0)
         t.copies /= 2;
-    if (turns < 0 && eval_int(t.bound, NULL, &bound)) /* else no turn has as many copies */
+    if (iterations < 0 &&
+        eval_int(t.bound, NULL, &bound)) /* else no iteration has as many copies */
         while (t.copies > 1 && least + (t.copies - 1) * t.step >= bound)
             t.copies /= 2;
-    if (turns >= 0 && turns < t.copies)
+    if (iterations >= 0 && iterations < t.copies)
         t.copies = 1;
-    t.even = turns > 0 && turns % t.copies == 0;
+    t.even = iterations > 0 && iterations % t.copies == 0;
     return t;
 }
 
 /* --- loops --- */
 
-/* Emits a loop turn by turn, whose conditions are constants. */
+/* Emits the iterations of a loop one after the other. Its conditions are constants. */
 static void unroll(struct emit *m, const struct stmt *s)
 {
     while (!m->failed && !m->ended) {
         struct scalar c = s->condition ? emit_as(m, emit_scalar(m, s->condition), DT_BOOL)
                                        : emit_constant(DT_BOOL, 1);
         if (c.o.kind == THREAD_VALUE) {
-            emit_missing(m, s->loc, "an unrolled loop whose turns are not counted", NULL);
+            emit_missing(m, s->loc, "an unrolled loop whose iterations are not counted", NULL);
             return;
         }
         if (!c.o.integer)
@@ -284,10 +285,10 @@ bool emit_rises_from_0(const struct emit *m, const struct expr *e)
     return false;
 }
 
-/* Emits several copies of the body in a turn while as many turns are left, then one at a time. */
+/* Emits several copies of the body in an iteration while as many iterations are left, then one at a time. */
 void emit_loop_of_threads(struct emit *m, const struct stmt *s)
 {
-    struct turns t = find_turns(m, s);
+    struct unrolling t = find_unrolling(m, s);
     if (t.whole) {
         unroll(m, s);
         return;
