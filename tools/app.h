@@ -12,7 +12,7 @@ bool is_app(const struct options *given);
  * otherwise the launches are counted. Returns the exit status. */
 int app_run(const struct command *self, const struct options *given, bool checks);
 
-/* How the program ended. */
+/* The end of the program. */
 struct app_end {
     int status; /* its exit status, or 128 and the number of the signal that ended it */
     int signal; /* 0: none */

@@ -54,7 +54,7 @@ static void take_finding(struct check *c, const tw_sim_finding *f, const char *w
 {
     bool is_new = findings_take_simulated(&c->findings, f, c->name, where);
     if (is_new && c->wrong && !c->on_zeros)
-        findings_note(&c->findings, "the wrong values may come of this");
+        findings_note(&c->findings, "this may cause the wrong values");
     if (is_new && c->inputs == CHECK_ASCENDING)
         check_note_ascending(c);
     if (is_new && f->code == TW_CODE_UNINITIALISED && !c->on_zeros)

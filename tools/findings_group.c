@@ -141,7 +141,7 @@ static void note_race(struct findings *f, struct finding *x)
             race = &f->list[i];
     if (!race)
         return;
-    char *text = need_text("this may come of the race at %s:%d", race->file, race->line);
+    char *text = need_text("the race at %s:%d may cause this", race->file, race->line);
     finding_note(x, text);
     free(text);
 }

@@ -9,7 +9,7 @@
  *   driver_machine.c     the simulator with its checks
  *   driver_memory.c      memory that programs allocate
  *   driver_hints.c       advice on memory, attributes of streams
- *   driver_virtual.c     addresses and memory apart
+ *   driver_virtual.c     reserved addresses, and memory that is mapped at them
  *   driver_ipc.c         memory and events of other processes
  *   driver_pool.c        allocations in the order of a stream, and their pools
  *   driver_copy.c        copies and fills
@@ -80,7 +80,7 @@ struct driver_settings {
     bool checks;           /* races, barriers and memory are watched */
     const char *kernel;    /* only this kernel is watched; NULL: all */
     int64_t launch;        /* only this launch is watched; 0: all */
-    int64_t skipped;       /* the first ones, which are not watched */
+    int64_t skipped;       /* number of first launches that are not watched */
     uint64_t seed;         /* of the order of warps and blocks */
     int threads;           /* of the simulator; 0: the default */
     int64_t step_limit;    /* most warp instructions of a launch; 0: the default */
@@ -182,7 +182,8 @@ struct driver_memory {
     int number; /* "allocation 3" */
     const char *name, *call;
     struct driver_site made, freed;
-    /* driver_guard.c: what live work uses, and whether the host's accesses of that are caught. */
+    /* driver_guard.c: the ranges that live work uses, and whether the host's accesses of them are
+     * caught. */
     struct driver_range {
         uint64_t low, high; /* addresses of the first byte, and after the last one */
         bool writes;
@@ -200,7 +201,7 @@ struct driver_memory {
     struct driver_reserved *reserved;   /* NULL: its addresses all have memory of its own */
     struct driver_shared *shared;       /* with other processes; NULL: it is not */
     struct driver_hint *hints;          /* by page (driver_hints.c); NULL: none */
-    bool uncounted;                     /* its bytes are not those of an allocation here */
+    bool uncounted;                     /* its bytes do not count as allocated in this process */
 };
 /* Allocates; `host`: the caller's memory, for DRIVER_REGISTERED_MEMORY. */
 int driver_memory_make(enum driver_memory_type type, size_t bytes, void *host,
@@ -217,15 +218,17 @@ int driver_memory_make_shared(struct driver_shared *shared, size_t bytes, void *
                               struct driver_memory **out);
 /* driver_ipc.c: gives back what memory shares with other processes. */
 void driver_shared_free(struct driver_memory *m);
-/* driver_ipc.c: makes a file without a name for memory of several processes, whose size stays: a process
- * that cut it would end the others. Returns -1 if there is no memory. */
+/* driver_ipc.c: makes an unnamed file of a fixed size for memory that processes share: a process that
+ * shortened it would end the others. Returns -1 if there is no memory. */
 int driver_file_make(uint64_t bytes);
-/* Returns true for such a file. */
-bool driver_file_stays(int file);
-/* Counts bytes of the device, more or fewer. Returns false if it has not so many. */
+/* Returns true if the size of the file is fixed in that way. */
+bool driver_file_is_sealed(int file);
+/* Adds to the bytes of the device that are in use; bytes < 0: subtracts. Returns false if fewer bytes are
+ * free. */
 bool driver_memory_count(int64_t bytes);
-/* driver_virtual.c: reports bytes of a reservation that have no memory, or none with access; what: "a
- * copy reads". Returns false if there are none, or if some bytes are beyond its end. */
+/* driver_virtual.c: reports the first byte of a range of a reservation that has no memory, or no access to
+ * it. `what` begins the message: "a copy reads". Returns false if there is no such byte, or if the range
+ * exceeds the reservation. */
 bool driver_report_pages(const struct driver_memory *m, uint64_t offset, size_t bytes,
                          const char *what);
 void driver_report_physical_leaks(void);
@@ -390,7 +393,7 @@ bool driver_finding_is_new(const char *kind, const char *what, const struct driv
 /* Reports what a launch found after the finding `after` (NULL: from the first on). */
 void driver_report_launch(const struct sim_report *report, const struct sim_finding *after,
                           const struct driver_launched *l);
-/* Reports that so many blocks of a launch were not watched. */
+/* Warns that `unwatched` blocks of a launch were not watched. */
 void driver_report_sampled(const struct driver_launched *l, int64_t unwatched);
 /* Reports that a launch ended for a reason that is no finding of the checks. */
 void driver_report_end(const char *kind, const char *message, const struct driver_launched *l);

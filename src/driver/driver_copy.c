@@ -399,7 +399,7 @@ static int fill(uint64_t to, unsigned value, int bytes, size_t count, void *stre
     return fill_rows(to, 0, value, bytes, count, 1, stream, waits);
 }
 
-/* Defines the calls that fill elements of so many bits: in a row or in rows, at once or in a stream. */
+/* Defines the calls that fill elements of a number of bits: one row or several, at once or in a stream. */
 #define FILLS(bits, type)                                                                          \
     int cuMemsetD##bits##_v2(uint64_t to, type value, size_t count)                                \
     {                                                                                              \

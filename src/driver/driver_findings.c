@@ -277,8 +277,9 @@ static bool has_line(const struct sim_report *r, const struct sim_finding *race,
     return false;
 }
 
-/* Adds the race that the finding comes of: a read at its line of what it leaves unwritten; or may come of:
- * an address or a condition computed from a value that was read too early. */
+/* Adds the race that causes the finding: one at its line, which leaves the bytes of a read unwritten. Or
+ * adds a race that may cause it: an address or a condition may be computed from a value that was read
+ * too early. */
 static void add_cause(struct text *text, const struct sim_report *r, const struct sim_finding *f,
                       const struct sim_finding *races)
 {
@@ -290,8 +291,8 @@ static void add_cause(struct text *text, const struct sim_report *r, const struc
     while (race && (!is_race(race) || (unwritten && !has_line(r, race, f))))
         race = race->next;
     if (race && (unwritten || may))
-        text_printf(text, "    note: this %s of the race at %s\n", unwritten ? "comes" : "may come",
-                    line_of(r, &race->access[0]));
+        text_printf(text, "    note: the race at %s %s this\n", line_of(r, &race->access[0]),
+                    unwritten ? "causes" : "may cause");
 }
 
 /* Reports a finding; *races: the first of its launch. */

@@ -275,7 +275,7 @@ int cuGraphInstantiate_v2(void **ready, void *graph, void **error_node, char *lo
     return cuGraphInstantiateWithFlags(ready, graph, 0);
 }
 
-/* Gives only the flag that frees, as the driver of an H200 does. */
+/* Returns only the flag of automatic frees, like the driver of an H200. */
 int cuGraphExecGetFlags(void *ready, uint64_t *flags)
 {
     IN_CONTEXT;

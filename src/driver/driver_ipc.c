@@ -45,7 +45,7 @@ int driver_file_make(uint64_t bytes)
     return -1;
 }
 
-bool driver_file_stays(int file)
+bool driver_file_is_sealed(int file)
 {
     int seals = fcntl(file, F_GET_SEALS);
     return seals >= 0 && seals & F_SEAL_SHRINK;
@@ -65,7 +65,7 @@ static struct driver_shared *new_shared(int file, size_t bytes)
     if (s) {
         s->file = file;
         if (fstat(file, &found) == 0 && (uint64_t)found.st_size == bytes + BEYOND &&
-            driver_file_stays(file) && map(s, bytes)) {
+            driver_file_is_sealed(file) && map(s, bytes)) {
             s->inode = found.st_ino;
             return s;
         }

@@ -142,7 +142,7 @@ static void note_kernel(const struct driver_launched *l)
     vec_push(&driver.arena, &launched, l->kernel);
 }
 
-/* Adds the kernels. Their symbols tell those of one name apart. */
+/* Adds the kernels that were launched. The symbols distinguish kernels of the same name. */
 static void add_launched(struct text *text, bool with_symbols)
 {
     enum { SHOWN = 20 };

@@ -140,8 +140,8 @@ static uint64_t map_shared(struct driver_memory *m)
     return 0;
 }
 
-/* Gives a reservation, or memory of another process (pages: NULL), its addresses. Of large ones, the
- * check of values that were never written would take too much memory. */
+/* Gives addresses to a reservation, or to memory of another process (pages: NULL). A large reservation is
+ * not checked for uninitialised values, which would take too much memory. */
 static uint64_t place_pages(struct driver_memory *m, const struct sim_pages *pages)
 {
     struct sim *sim = driver_machine();

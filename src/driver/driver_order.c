@@ -8,7 +8,7 @@
 
 /* Pages of live work in all; beyond it the oldest work is forgotten. */
 enum { MOST_PAGES = 1 << 15 };
-enum { TELLERS = 64 };
+enum { TELLERS = 64 }; /* threads of the host that enqueue functions of the host */
 
 static struct {
     struct driver_slot {
@@ -187,8 +187,8 @@ void driver_order_host_all(void)
     retire();
 }
 
-/* Returns what the functions that a thread of the host enqueued come after. If the threads are too
- * many, the last ones share a clock, and each counts as told by the others. */
+/* Returns the clock of the work before the functions that a thread of the host enqueued. If there are
+ * more threads than TELLERS, the last ones share a clock, and each counts as told by the others. */
 static struct driver_clock *told_by(pid_t thread)
 {
     int i = 0;

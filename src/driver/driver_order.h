@@ -105,7 +105,7 @@ struct driver_work {
     const char *call;
     const char *verb; /* "allocates", "frees"; NULL: it reads and writes */
     bool early;       /* before the griddepcontrol.wait of a kernel, whose rest is other work */
-    bool dependent;   /* of a kernel that may begin before the one before it is done */
+    bool dependent;   /* of a kernel that may begin before the previous one has ended */
     const struct driver_kernel *kernel; /* NULL: a copy, a fill, an allocation or a free */
     int64_t launch;
     struct driver_site site;

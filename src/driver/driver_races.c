@@ -79,8 +79,8 @@ struct race {
 };
 
 /* Returns true if the file of suppressions names a side of the race: its call, kernel or line. */
-static bool is_let_pass(const char *kind, const struct driver_work *w,
-                        const struct ptx_instruction *ins)
+static bool is_side_suppressed(const char *kind, const struct driver_work *w,
+                               const struct ptx_instruction *ins)
 {
     return driver_is_suppressed(kind, place_of(w), w->kernel ? w->kernel->shown : NULL,
                                 line_text(w, ins));
@@ -112,8 +112,8 @@ static int report_race(void *user)
     const char *places =
         arena_printf(a, "%s|%s|%s", place_of(r->first)->text, line_text(r->first, o->ins[0]),
                      line_text(r->second, o->ins[1]));
-    if (is_let_pass("stream-race", r->first, o->ins[0]) ||
-        is_let_pass("stream-race", r->second, o->ins[1]) ||
+    if (is_side_suppressed("stream-race", r->first, o->ins[0]) ||
+        is_side_suppressed("stream-race", r->second, o->ins[1]) ||
         !driver_finding_is_new("stream-race", places, place_of(r->second)))
         return DRIVER_SUCCESS;
     const char *message =
@@ -164,7 +164,7 @@ static int report_host_race(void *user)
     struct text json, text;
     driver_site_here(&here);
     const struct driver_place *site = driver_site_place(&here, NULL);
-    if (is_let_pass("host-race", r->first, o->ins[0]) ||
+    if (is_side_suppressed("host-race", r->first, o->ins[0]) ||
         !driver_finding_is_new("host-race", place_of(r->first)->text, site))
         return DRIVER_SUCCESS;
     const char *message =

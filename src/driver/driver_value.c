@@ -19,9 +19,9 @@ struct written {
     struct written *older; /* at the same address */
     uint64_t value;
     int bytes, slot;
-    bool barrier; /* what was done before it comes before the value */
+    bool barrier; /* the earlier work of its stream comes before the value */
     uint64_t time;
-    struct driver_clock before; /* what was done before it, and it itself */
+    struct driver_clock before; /* the work before the write, and the write */
 };
 enum { KEPT = 16 };             /* values of an address; older ones are forgotten */
 static struct number_map notes; /* by address: struct written, the newest */
@@ -292,7 +292,7 @@ static int run_one(void *stream, uint64_t address, uint64_t value, unsigned flag
 VALUES(32)
 VALUES(64)
 
-/* The operations run in their order, which is one that the device may choose. */
+/* Runs the operations in the order of the list, which is one that the device may choose. */
 static int run_batch(void *stream, unsigned count, const struct driver_value_operation *list,
                      unsigned flags)
 {

@@ -1,8 +1,8 @@
-/* Addresses and memory apart (CUDA Driver API, "Virtual Memory Management"): a program reserves
- * addresses, makes memory, maps the memory at the addresses, and gives the device access. Memory is a
- * file without a name if it has a handle for other processes; all other memory is in one such file,
- * because a process has few file descriptors. Mapping is that of the host, so memory at two addresses
- * has one value. */
+/* Virtual memory (CUDA Driver API, "Virtual Memory Management"): a program reserves addresses, makes
+ * memory, maps the memory at the addresses, and gives the device access. Memory with a handle for other
+ * processes is an unnamed file of its own; all other memory is in one common file, because a process has
+ * few file descriptors. The host maps the file at the place of the reservation, so memory at two
+ * addresses has the same values. */
 #include "driver/driver_order.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ struct physical {
     struct physical *next; /* in the order of their making, newest first */
     struct driver_allocation_properties properties;
     size_t bytes;
-    int file;      /* its own; -1: it is in the file of all */
+    int file;      /* its own; -1: it is in the common file */
     uint64_t from; /* where it begins in the file */
     int number;    /* "physical memory 1" */
     int handles, places;
@@ -218,7 +218,7 @@ static struct physical *create_alone(size_t bytes)
     return p;
 }
 
-/* Makes memory at the end of the file of all; the places of freed memory are not used again. */
+/* Makes memory at the end of the common file; the places of freed memory are not used again. */
 static struct physical *create_in_common(size_t bytes)
 {
     if (!common.file) {
@@ -380,7 +380,7 @@ int cuMemImportFromShareableHandle(uint64_t *handle, void *file, int type)
     if (!handle || type != HANDLE_OF_FILE)
         return DRIVER_INVALID_VALUE;
     if (fstat(from, &s) != 0 || s.st_size <= 0 || !is_whole((uint64_t)s.st_size) ||
-        !driver_file_stays(from))
+        !driver_file_is_sealed(from))
         return refuse(NULL, "file descriptor %d is not one that cuMemExportToShareableHandle gave",
                       from);
     struct physical *p = with_file(&s);
@@ -418,7 +418,7 @@ static bool is_unused(const struct driver_memory *m, uint64_t from, uint64_t end
     return true;
 }
 
-/* Notes what is mapped at the pages of a place. */
+/* Notes the mapping of the pages of a place; NULL: none. */
 static void set_mapping(struct driver_reserved *r, const struct mapping *place, struct mapping *now)
 {
     for (uint64_t at = place->from; at < place->end; at += SIM_PAGE_BYTES)

@@ -44,8 +44,8 @@ struct unit {
     const unsigned char *known[KNOWN]; /* by code: where the table has it; NULL: not known */
     uint64_t bases[ATTRIBUTES], low;   /* the unit's LOW_PC */
     uint64_t from, to;                 /* of the ranges that has_address has read */
-    long left; /* ranges and abbreviations that are still read: more are no program's but an endless
-                * search */
+    long left; /* reads of ranges and abbreviations before the search gives up: no program needs as
+                * many */
 };
 
 /* --- entries --- */

@@ -142,7 +142,8 @@ static struct symbol *find(struct symbol *list, const void *host)
 void *runtime_function_of(const void *host, int *result)
 {
     struct symbol *s = find(kernels, host);
-    void *function; /* of a library's kernel, whose handle stands for a host function */
+    void *function;
+    /* A program may give the handle of a library's kernel in place of a host function. */
     if (!s && cuKernelGetFunction(&function, (void *)(uintptr_t)host) == DRIVER_SUCCESS) {
         *result = DRIVER_SUCCESS;
         return function;

@@ -120,9 +120,9 @@ def check_notes(tool, folder):
 def check_causes(tool, folder):
     """A read of what a race leaves unwritten names the race; the same read without the race does not. PTX without lines says how to get them."""
     program = build(folder, "unwritten.cu", *ptx_alone())
-    note, found = "note: this comes of the race at ", "error: uninitialised: element "
+    note, found = " causes this\n", "error: uninitialised: element "
     raced = call([tool, "check", "--", program, "race"])
-    places = re.findall(r"(\S+): error: race: |note: this comes of the race at (\S+)\n", raced.err)
+    places = re.findall(r"(\S+): error: race: |note: the race at (\S+) causes this\n", raced.err)
     expect(raced.err.count(found) == 1 and len(places) == 2 and places[0][0] == places[1][1], raced)
     for what in ("alone", "elsewhere"):
         other = call([tool, "check", "--", program, what])

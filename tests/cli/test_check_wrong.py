@@ -132,10 +132,10 @@ def main():
         # an array that is wrong on the CPU is simulated: the report names the race, and two blocks that write the same element; no wrong
         # value twice
         raced = run(RACES, "check").err
-        if raced.count("wrong values in total") != 1 or "error: race: " not in raced or "the wrong values may come of this" not in raced:
+        if raced.count("wrong values in total") != 1 or "error: race: " not in raced or "this may cause the wrong values" not in raced:
             fail(f"a race as the cause of wrong values: {raced}")
         both = run(rows(stride=32, tile=64), "check").err
-        if "same-value" not in both or "two blocks write the same elements" not in both or "may come of this" in both:
+        if "same-value" not in both or "two blocks write the same elements" not in both or "may cause" in both:
             fail(f"blocks that overlap: {both}")
         if "race" in run(RACES, "check", "--no-sim").err:
             fail("simulated nevertheless")

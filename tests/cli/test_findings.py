@@ -77,7 +77,7 @@ def check_order(tool, folder):
     kinds = [f["kind"] for f in found]
     expect(done.status == 1 and kinds[0] == "race" and "out-of-bounds" in kinds, found)
     notes = [n["text"] for f in found if f["kind"] == "out-of-bounds" for n in f["notes"]]
-    expect(notes in (["this may come of the race at after.ptx:12"], ["this may come of the race at after.ptx:14"]), found)
+    expect(notes in (["the race at after.ptx:12 may cause this"], ["the race at after.ptx:14 may cause this"]), found)
 
 
 def check_tile(tool, folder):

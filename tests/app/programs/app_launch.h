@@ -1,4 +1,4 @@
-// Launches with attributes, such as the one that lets them begin before the kernel before them in their stream is done.
+// Launches with attributes, such as the one that lets them begin before the previous kernel of their stream has ended.
 
 inline cudaLaunchAttribute may_overlap()
 {
@@ -21,7 +21,7 @@ inline cudaLaunchConfig_t with_attributes(cudaLaunchAttribute *list, int count, 
     return config;
 }
 
-// Returns that of a launch that may overlap.
+// Returns the configuration of a launch that may overlap with the previous kernel.
 inline cudaLaunchConfig_t overlapping(cudaLaunchAttribute *attribute, int blocks, int threads,
                                       cudaStream_t stream)
 {

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// What one process gives the other.
+// The handles that one process gives the other.
 struct handles {
     cudaIpcMemHandle_t memory;
     cudaIpcEventHandle_t filled;
