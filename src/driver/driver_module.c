@@ -407,8 +407,9 @@ int cuLibraryGetKernel(void **kernel, void *library, const char *name)
     return cuModuleGetFunction(kernel, library, name);
 }
 
-static int count_kernels(unsigned *count, const void *module)
+int cuModuleGetFunctionCount(unsigned *count, void *module)
 {
+    IN_CONTEXT;
     const struct driver_module *m = driver_object(module, DRIVER_MODULE);
     if (!m || !count)
         return m ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
@@ -416,38 +417,27 @@ static int count_kernels(unsigned *count, const void *module)
     return DRIVER_SUCCESS;
 }
 
-static int list_kernels(void **kernels, unsigned count, const void *module)
-{
-    const struct driver_module *m = driver_object(module, DRIVER_MODULE);
-    if (!m || !kernels)
-        return m ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
-    for (unsigned i = 0; i < count && i < m->kernels.count; i++)
-        kernels[i] = m->kernels.data[i];
-    return DRIVER_SUCCESS;
-}
-
-int cuModuleGetFunctionCount(unsigned *count, void *module)
-{
-    IN_CONTEXT;
-    return count_kernels(count, module);
-}
-
 int cuModuleEnumerateFunctions(void **functions, unsigned count, void *module)
 {
     IN_CONTEXT;
-    return list_kernels(functions, count, module);
+    const struct driver_module *m = driver_object(module, DRIVER_MODULE);
+    if (!m || !functions)
+        return m ? DRIVER_INVALID_VALUE : DRIVER_INVALID_HANDLE;
+    for (unsigned i = 0; i < count && i < m->kernels.count; i++)
+        functions[i] = m->kernels.data[i];
+    return DRIVER_SUCCESS;
 }
 
 int cuLibraryGetKernelCount(unsigned *count, void *library)
 {
-    IN_CONTEXT;
-    return count_kernels(count, library);
+    ENTER;
+    return cuModuleGetFunctionCount(count, library);
 }
 
 int cuLibraryEnumerateKernels(void **kernels, unsigned count, void *library)
 {
-    IN_CONTEXT;
-    return list_kernels(kernels, count, library);
+    ENTER;
+    return cuModuleEnumerateFunctions(kernels, count, library);
 }
 
 int cuKernelGetLibrary(void **library, void *kernel)

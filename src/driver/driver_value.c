@@ -264,35 +264,24 @@ static int run_one(void *stream, uint64_t address, uint64_t value, unsigned flag
 
 /* --- calls --- */
 
-#define VALUES(bits)                                                                               \
-    int cuStreamWaitValue##bits##_v2(void *stream, uint64_t address, uint##bits##_t value,         \
-                                     unsigned flags)                                               \
+/* Defines a call for one value. */
+#define VALUE(name, bits, kind)                                                                    \
+    int name(void *stream, uint64_t address, uint##bits##_t value, unsigned flags)                 \
     {                                                                                              \
         IN_CONTEXT;                                                                                \
-        return run_one(stream, address, value, flags, WAIT_##bits);                                \
-    }                                                                                              \
-    int cuStreamWriteValue##bits##_v2(void *stream, uint64_t address, uint##bits##_t value,        \
-                                      unsigned flags)                                              \
-    {                                                                                              \
-        IN_CONTEXT;                                                                                \
-        return run_one(stream, address, value, flags, WRITE_##bits);                               \
-    }                                                                                              \
-    int cuStreamWaitValue##bits(void *stream, uint64_t address, uint##bits##_t value,              \
-                                unsigned flags)                                                    \
-    {                                                                                              \
-        IN_CONTEXT;                                                                                \
-        return run_one(stream, address, value, flags, WAIT_##bits);                                \
-    }                                                                                              \
-    int cuStreamWriteValue##bits(void *stream, uint64_t address, uint##bits##_t value,             \
-                                 unsigned flags)                                                   \
-    {                                                                                              \
-        IN_CONTEXT;                                                                                \
-        return run_one(stream, address, value, flags, WRITE_##bits);                               \
+        return run_one(stream, address, value, flags, kind);                                       \
     }
-VALUES(32)
-VALUES(64)
+VALUE(cuStreamWaitValue32, 32, WAIT_32)
+VALUE(cuStreamWaitValue32_v2, 32, WAIT_32)
+VALUE(cuStreamWaitValue64, 64, WAIT_64)
+VALUE(cuStreamWaitValue64_v2, 64, WAIT_64)
+VALUE(cuStreamWriteValue32, 32, WRITE_32)
+VALUE(cuStreamWriteValue32_v2, 32, WRITE_32)
+VALUE(cuStreamWriteValue64, 64, WRITE_64)
+VALUE(cuStreamWriteValue64_v2, 64, WRITE_64)
 
-/* Runs the operations in the order of the list, which is one that the device may choose. */
+/* Runs the operations in the order of the list, which is one that the device may choose. A call of one
+ * version by the other would hold the lock twice, which driver_pause does not allow. */
 static int run_batch(void *stream, unsigned count, const struct driver_value_operation *list,
                      unsigned flags)
 {
@@ -314,15 +303,15 @@ static int run_batch(void *stream, unsigned count, const struct driver_value_ope
     return result;
 }
 
-int cuStreamBatchMemOp_v2(void *stream, unsigned count, const struct driver_value_operation *list,
-                          unsigned flags)
+int cuStreamBatchMemOp(void *stream, unsigned count, const struct driver_value_operation *list,
+                       unsigned flags)
 {
     IN_CONTEXT;
     return run_batch(stream, count, list, flags);
 }
 
-int cuStreamBatchMemOp(void *stream, unsigned count, const struct driver_value_operation *list,
-                       unsigned flags)
+int cuStreamBatchMemOp_v2(void *stream, unsigned count, const struct driver_value_operation *list,
+                          unsigned flags)
 {
     IN_CONTEXT;
     return run_batch(stream, count, list, flags);
