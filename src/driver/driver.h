@@ -18,7 +18,7 @@
  *   driver_task.c        what streams do, as values; driver_graph.h: graphs and captures
  *   driver_stream.c      streams and events
  *   driver_value.c       values that streams write and wait for
- *   driver_launch.c      launches
+ *   driver_launch.c      launches; driver_refused.c: their limits
  *   driver_tensor.c      tensor maps
  *   driver_missing.c     calls that are not supported
  *   driver_order.c       what is ordered after what; driver_overlap.c, driver_guard.c, driver_races.c

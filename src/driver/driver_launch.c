@@ -1,7 +1,6 @@
 /* Launches: the arguments are checked as the real driver checks them, then the machine runs. */
 #include "driver/driver_task.h"
 
-#include "base/grid.h"
 #include "target/gpus.h"
 
 enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_BUFFER_BYTES = 2 }; /* CU_LAUNCH_PARAM_… */
@@ -59,16 +58,6 @@ int driver_launch_arguments(struct driver_launched *l, void **arguments, void **
     return DRIVER_SUCCESS;
 }
 
-static bool shape_suits(const struct sim_launch *l)
-{
-    int64_t threads = (int64_t)l->block[0] * l->block[1] * l->block[2];
-    for (int i = 0; i < 3; i++)
-        if (!l->grid[i] || l->grid[i] > grid_limits[i])
-            return false;
-    return threads && threads <= 1024 && l->block[0] <= 1024 && l->block[1] <= 1024 &&
-           l->block[2] <= 64;
-}
-
 /* --- clusters --- */
 
 /* Returns the blocks of the launch's cluster along an axis: those of the attribute, or the kernel's
@@ -113,10 +102,10 @@ static int check_cluster(const struct driver_launched *l)
 int driver_launch_check(const struct driver_launched *l)
 {
     const struct sim_launch *a = &l->launch;
+    if (driver_refusal(l) != DRIVER_NOT_REFUSED)
+        return DRIVER_INVALID_VALUE;
     int64_t blocks = (int64_t)a->grid[0] * a->grid[1] * a->grid[2];
     int64_t threads = (int64_t)a->block[0] * a->block[1] * a->block[2];
-    if (!shape_suits(a) || a->dynamic_shared > l->kernel->dynamic_shared)
-        return DRIVER_INVALID_VALUE;
     int result = check_cluster(l);
     if (result != DRIVER_SUCCESS)
         return result;

@@ -2,11 +2,12 @@
  * many registers a kernel needs; the answers assume REGISTERS. */
 #include "driver/driver.h"
 
+#include "base/grid.h"
 #include "target/gpus.h"
 
 #include <string.h>
 
-enum { REGISTERS = 32, MOST_THREADS = 1024 };
+enum { REGISTERS = 32 };
 
 /* CUfunction_attribute */
 enum function_attribute {
@@ -48,7 +49,7 @@ int64_t driver_static_shared(struct driver_kernel *k)
 /* Returns the most threads that a block may have, by .maxntid and .reqntid. */
 static int most_threads(const struct driver_kernel *k)
 {
-    int64_t most = MOST_THREADS;
+    int64_t most = BLOCK_THREADS;
     for (size_t i = 0; i < k->function->limits.count; i++) {
         const struct ptx_limit *limit = &k->function->limits.data[i];
         int64_t threads = 1;

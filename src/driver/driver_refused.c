@@ -1,5 +1,5 @@
-/* The reasons of refused launches. A program gets a code alone, such as "invalid argument"; the finding
- * about a launch whose error it never asks for has the reason, too. */
+/* The limits of a launch, and the reasons why launches were refused. A program gets only an error code,
+ * such as "invalid argument". If it never reads the error, the finding about that gives the reason. */
 #include "driver/driver_task.h"
 
 #include "base/grid.h"
@@ -16,33 +16,60 @@ static const char *shape_text(struct arena *a, const unsigned shape[3])
     return arena_printf(a, "%u x %u x %u", shape[0], shape[1], shape[2]);
 }
 
-/* Returns the reason of a launch that driver_launch_check refuses; "": its code says it. */
+static bool is_any_0(const unsigned shape[3])
+{
+    return !shape[0] || !shape[1] || !shape[2];
+}
+
+/* Returns the threads of a block; a wrong shape may have more than an int64_t holds. */
+static double threads_of(const unsigned block[3])
+{
+    return (double)block[0] * block[1] * block[2];
+}
+
+enum driver_refusal driver_refusal(const struct driver_launched *l)
+{
+    const struct sim_launch *s = &l->launch;
+    if (is_any_0(s->grid) || is_any_0(s->block))
+        return DRIVER_EMPTY_SHAPE;
+    for (int i = 0; i < 3; i++)
+        if (s->grid[i] > grid_limits[i])
+            return DRIVER_LARGE_GRID;
+    if (threads_of(s->block) > BLOCK_THREADS)
+        return DRIVER_LARGE_BLOCK;
+    if (s->block[2] > BLOCK_DEPTH)
+        return DRIVER_DEEP_BLOCK;
+    return s->dynamic_shared > l->kernel->dynamic_shared ? DRIVER_LARGE_SHARED : DRIVER_NOT_REFUSED;
+}
+
+/* Returns the reason why driver_launch_check refused a launch; "": its error code says it. */
 static const char *reason(struct arena *a, const struct driver_launched *l)
 {
     const struct sim_launch *s = &l->launch;
-    long long threads = (long long)s->block[0] * s->block[1] * s->block[2];
-    for (int i = 0; i < 3; i++)
-        if (!s->grid[i] || !s->block[i])
-            return arena_printf(a, "its %s is %s, and no size may be 0",
-                                s->grid[i] ? "block" : "grid",
-                                shape_text(a, s->grid[i] ? s->block : s->grid));
-    for (int i = 0; i < 3; i++)
-        if (s->grid[i] > grid_limits[i])
-            return arena_printf(a, "its grid is %s, and the limit is %lld x %lld x %lld",
-                                shape_text(a, s->grid), (long long)grid_limits[0],
-                                (long long)grid_limits[1], (long long)grid_limits[2]);
-    if (threads > 1024)
-        return arena_printf(a, "its blocks, %s, have %lld threads, and the limit is 1024",
-                            shape_text(a, s->block), threads);
-    if (s->block[2] > 64)
-        return arena_printf(a, "its blocks are %s, and the third size is at most 64",
-                            shape_text(a, s->block));
-    if (s->dynamic_shared > l->kernel->dynamic_shared)
+    switch (driver_refusal(l)) {
+    case DRIVER_NOT_REFUSED: break;
+    case DRIVER_EMPTY_SHAPE: {
+        bool of_grid = is_any_0(s->grid);
+        return arena_printf(a, "its %s is %s, and no size may be 0", of_grid ? "grid" : "block",
+                            shape_text(a, of_grid ? s->grid : s->block));
+    }
+    case DRIVER_LARGE_GRID:
+        return arena_printf(a, "its grid is %s, and the limit is %lld x %lld x %lld",
+                            shape_text(a, s->grid), (long long)grid_limits[0],
+                            (long long)grid_limits[1], (long long)grid_limits[2]);
+    case DRIVER_LARGE_BLOCK:
+        return arena_printf(a, "its blocks, %s, have %.0f threads, and the limit is %d",
+                            shape_text(a, s->block), threads_of(s->block), BLOCK_THREADS);
+    case DRIVER_DEEP_BLOCK:
+        return arena_printf(a, "its blocks are %s, and the third size is at most %d",
+                            shape_text(a, s->block), BLOCK_DEPTH);
+    case DRIVER_LARGE_SHARED:
         return arena_printf(a,
                             "it asks for %lld bytes of dynamic shared memory, and the kernel is "
                             "allowed %d; cudaFuncSetAttribute with "
                             "cudaFuncAttributeMaxDynamicSharedMemorySize allows more",
                             (long long)s->dynamic_shared, l->kernel->dynamic_shared);
+    }
     return "";
 }
 

@@ -88,9 +88,20 @@ int driver_task_run(struct driver_task *t, struct driver_stream *s);
 int driver_launch_run(struct driver_launched *l);
 int driver_launch_check(const struct driver_launched *l);
 int driver_launch_arguments(struct driver_launched *l, void **arguments, void **extra);
-/* driver_refused.c: keeps the reason of a launch that driver_launch_check refused; returns that of the
- * first one at a place ("": its code says it; NULL: none was refused there). */
+/* driver_refused.c: the first limit that a launch exceeds. */
+enum driver_refusal {
+    DRIVER_NOT_REFUSED,
+    DRIVER_EMPTY_SHAPE,
+    DRIVER_LARGE_GRID,
+    DRIVER_LARGE_BLOCK,
+    DRIVER_DEEP_BLOCK,
+    DRIVER_LARGE_SHARED
+};
+enum driver_refusal driver_refusal(const struct driver_launched *l);
+/* Keeps the reason why driver_launch_check refused a launch. */
 void driver_note_refused(const struct driver_launched *l);
+/* Returns the reason of the first launch that was refused at a place. "": its error code says it; NULL:
+ * none was refused there. */
 const char *driver_why_refused(const struct driver_place *place);
 struct sim_launch driver_launch_shape(const unsigned grid[3], const unsigned block[3],
                                       unsigned shared);

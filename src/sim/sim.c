@@ -356,7 +356,8 @@ void sim_place_of(const struct sim_warp *w, const struct sim_op *op, struct sim_
 static bool limits_hold(const struct sim_launch *l, struct diag *diag)
 {
     uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
-    bool too_many = l->block[0] > 1024 || l->block[1] > 1024 || l->block[2] > 64 || threads > 1024;
+    bool too_many = l->block[0] > BLOCK_THREADS || l->block[1] > BLOCK_THREADS ||
+                    l->block[2] > BLOCK_DEPTH || threads > BLOCK_THREADS;
     if (!threads || (too_many && !l->options.any_threads)) {
         diag_error(diag, LOC_NONE, "a block has 1 to 1024 threads, not %u x %u x %u", l->block[0],
                    l->block[1], l->block[2]);

@@ -23,6 +23,7 @@ int main(int argc, char **argv)
         cudaGetLastError();
         touch<<<1, 32, 70000>>>(nullptr);
         break;
+    case 6: touch<<<1, dim3(1u << 31, 1u << 31, 2)>>>(nullptr); break; // more threads than an int64_t holds
     }
     return 0;
 }

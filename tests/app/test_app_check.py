@@ -142,7 +142,8 @@ def check_refused(tool, folder):
                                   "its blocks, 64 x 32 x 1, have 2048 threads, and the limit is 1024",
                                   "its blocks are 1 x 1 x 65, and the third size is at most 64",
                                   "it asks for 70000 bytes of dynamic shared memory, and the kernel is allowed 49152; cudaFuncSetAttribute with ",
-                                  "it asks for 70000 bytes of dynamic shared memory")):
+                                  "it asks for 70000 bytes of dynamic shared memory",
+                                  "its blocks, 2147483648 x 2147483648 x 2, have 9223372036854775808 threads, and the limit is 1024")):
         done = call([tool, "check", "--", program, str(number)])
         expect(done.status == 1 and done.err.count("a launch failed") == 1, done)
         expect(f"error: api-error: a launch failed (invalid argument), and the program never called cudaGetLastError: {why}" in done.err, done)
