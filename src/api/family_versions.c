@@ -1,6 +1,7 @@
 /* The versions of a variant in a build: for each set that gives its static values, and for each
  * combination of sizes divisible by 16 or 8 at which it is the first. */
 #include "api/family_build.h"
+#include "base/hash.h"
 #include "tilewright_look.h"
 
 #include <stdlib.h>
@@ -54,7 +55,7 @@ static tw_status add_version(struct family_build *c, const struct family_variant
 
 /* --- the versions of a variant --- */
 
-/* Returns a hash of the PTX without the comments at its start (FNV-1a). */
+/* Returns a hash of the PTX without the comments at its start. */
 static tw_status hash_of(const struct family_build *c, const struct family_variant *v, int set,
                          struct facts facts, uint64_t *hash)
 {
@@ -65,9 +66,8 @@ static tw_status hash_of(const struct family_build *c, const struct family_varia
         status = tw_launch_show_stage(l, TW_STAGE_PTX, &text);
     while (status == TW_OK && strncmp(text, "//", 2) == 0)
         text += strcspn(text, "\n") + 1;
-    *hash = UINT64_C(0xcbf29ce484222325);
-    for (; status == TW_OK && *text; text++)
-        *hash = (*hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    if (status == TW_OK)
+        *hash = hash_bytes(HASH_BEGIN, text, strlen(text));
     tw_launch_free(l);
     return status;
 }

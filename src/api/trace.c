@@ -1,18 +1,10 @@
 #include "api/trace.h"
 
 #include "api/layouts.h"
+#include "base/hash.h"
 #include "sim/sim_trace.h"
 
 #include <string.h>
-
-/* Hashes a text: FNV-1a, 64 bits. */
-static uint64_t hash_of(const struct source *s)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < s->length; i++)
-        hash = (hash ^ (unsigned char)s->text[i]) * 0x100000001b3u;
-    return hash;
-}
 
 void trace_settings(struct simulation *s, const char *kernel, const char *target,
                     const struct source *source)
@@ -22,7 +14,7 @@ void trace_settings(struct simulation *s, const char *kernel, const char *target
     to->kernel = kernel;
     to->target = target;
     to->file = source->name;
-    to->hash = hash_of(source);
+    to->hash = hash_bytes(HASH_BEGIN, source->text, source->length);
     to->module = s->module;
     to->sources = s->report.sources.data;
     to->source_count = s->report.sources.count;

@@ -2,6 +2,7 @@
  * so that nothing is lost if the program dies. Without such a file they go to standard error. */
 #include "driver/driver.h"
 
+#include "base/hash.h"
 #include "driver/driver_order.h"
 #include "driver/program_file.h"
 #include "sim/sim_report.h"
@@ -102,15 +103,14 @@ void driver_finding_memory(struct text *text, const struct driver_memory *m)
 /* Returns false if a fault with these texts was reported before. */
 bool driver_finding_is_new(const char *kind, const char *message, const struct driver_place *place)
 {
-    static struct number_map reported; /* by the hash of the texts (FNV-1a) */
+    static struct number_map reported; /* by the hash of the texts */
     const char *const texts[] = {kind, message, place->text};
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = HASH_BEGIN;
     bool added;
     if (driver_is_suppressed(kind, place, NULL, NULL))
         return false;
     for (int i = 0; i < 3; i++)
-        for (const char *c = texts[i]; *c; c++)
-            hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+        hash = hash_bytes(hash, texts[i], strlen(texts[i]));
     number_map_entry(&driver.arena, &reported, hash, &added);
     return added;
 }

@@ -1,6 +1,8 @@
 /* Places in the program: the return addresses of a call; the names of functions, which come from the
  * symbol table of the program's file; and lines, if the program was built with -g. */
 #include "driver/driver_task.h"
+
+#include "base/hash.h"
 #include "driver/program_file.h"
 
 #include <dlfcn.h>
@@ -255,14 +257,13 @@ static void find_place(struct arena *a, const struct driver_site *site, const ch
 
 const struct driver_place *driver_site_place(const struct driver_site *site, const char *kernel)
 {
-    static struct number_map places; /* by the hash of the addresses (FNV-1a) */
+    static struct number_map places; /* by the hash of the addresses and the kernel */
     struct arena *a = &driver.arena;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash =
+        hash_bytes(HASH_BEGIN, site->frames, (size_t)site->count * sizeof *site->frames);
     bool added;
-    for (int i = 0; i < site->count; i++)
-        hash = (hash ^ (uintptr_t)site->frames[i]) * UINT64_C(0x100000001b3);
-    for (const char *c = kernel; c && *c; c++)
-        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    if (kernel)
+        hash = hash_bytes(hash, kernel, strlen(kernel));
     const struct number_entry *known = number_map_find(&places, hash);
     if (known)
         return (const struct driver_place *)(uintptr_t)known->value;

@@ -1,3 +1,4 @@
+#include "base/hash.h"
 #include "sim/sim_flops.h"
 #include "sim/sim_own.h"
 #include "sim/sim_trace_own.h"
@@ -191,18 +192,10 @@ static uint32_t add_plain(struct sim_trace *t, const struct sim_place *at, struc
 
 /* --- accesses --- */
 
-static uint64_t hash_bytes(const uint8_t *bytes, size_t count)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < count; i++)
-        hash = (hash ^ bytes[i]) * 0x100000001b3u;
-    return hash;
-}
-
 static int row_number(struct sim_trace *t, const struct trace_row *row)
 {
     bool added;
-    uint64_t hash = hash_bytes((const uint8_t *)row, sizeof *row);
+    uint64_t hash = hash_bytes(HASH_BEGIN, row, sizeof *row);
     struct number_entry *e = number_map_entry(t->arena, &t->row_of, hash, &added);
     if (!added && memcmp(&t->rows.data[e->value], row, sizeof *row) == 0)
         return (int)e->value;
@@ -318,7 +311,7 @@ static size_t share_values(struct sim_trace *t, size_t start)
 {
     size_t count = t->values.count - start;
     bool added;
-    uint64_t hash = hash_bytes(t->values.data + start, count);
+    uint64_t hash = hash_bytes(HASH_BEGIN, t->values.data + start, count);
     struct number_entry *e = number_map_entry(t->arena, &t->value_of, hash, &added);
     if (!added && e->value + count <= start &&
         memcmp(t->values.data + e->value, t->values.data + start, count) == 0) {
