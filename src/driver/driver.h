@@ -156,6 +156,7 @@ struct driver_place {
     int line;
     const char *text; /* "app.cu:31 (main+0x2c in app)", or the function */
 };
+extern const struct driver_place driver_unknown_place;
 /* Returns the place of the innermost frame outside of these libraries, of the toolkit's inline
  * functions, and of the host function of a kernel (its mangled name, or NULL). It lives as long as the
  * driver. */
@@ -364,10 +365,8 @@ void driver_report_fault(const struct driver_fault *fault);
  * it reports nothing. */
 void driver_refuse(const char *kind, const struct driver_memory *m, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Reports an option of the check that makes no sense; it has no place in the program. */
-void driver_report_option(const char *name, const char *message);
-/* Reports a note that has no place in the program. */
-void driver_report_note(const char *kind, const char *message);
+/* Reports an error (`fails`) or a note that has no place in the program: about an option, or the whole run. */
+void driver_report_without_place(const char *kind, bool fails, const char *message);
 /* Reports that what the call asks for is not supported. Returns DRIVER_NOT_SUPPORTED. */
 int driver_unsupported(const char *message);
 struct sim_finding;

@@ -175,21 +175,12 @@ void driver_refuse(const char *kind, const struct driver_memory *m, const char *
     va_end(args);
 }
 
-void driver_report_option(const char *name, const char *message)
+void driver_report_without_place(const char *kind, bool fails, const char *message)
 {
     struct text json, text;
     text_init(&text, &driver.arena);
-    text_printf(&text, "error: %s: %s\n", name, message);
-    driver_finding_begin(&json, name, true, message);
-    driver_finding_end(&json, &text);
-}
-
-void driver_report_note(const char *kind, const char *message)
-{
-    struct text json, text;
-    text_init(&text, &driver.arena);
-    text_printf(&text, "note: %s: %s\n", kind, message);
-    driver_finding_begin(&json, kind, false, message);
+    text_printf(&text, "%s: %s: %s\n", fails ? "error" : "note", kind, message);
+    driver_finding_begin(&json, kind, fails, message);
     driver_finding_end(&json, &text);
 }
 
@@ -368,13 +359,8 @@ static int report_unwatched(void *user)
 {
     (void)user;
     const char *message = driver_machine_unwatched();
-    struct text json, text;
-    if (!message)
-        return DRIVER_SUCCESS;
-    text_init(&text, &driver.arena);
-    text_printf(&text, "error: not-launched: %s\n", message);
-    driver_finding_begin(&json, "not-launched", true, message);
-    driver_finding_end(&json, &text);
+    if (message)
+        driver_report_without_place("not-launched", true, message);
     return DRIVER_SUCCESS;
 }
 
@@ -383,7 +369,7 @@ static int report_notes(void *user)
     (void)user;
     driver_report_unused_suppressions();
     if (program_file_problem())
-        driver_report_note("no-lines", program_file_problem());
+        driver_report_without_place("no-lines", false, program_file_problem());
     return DRIVER_SUCCESS;
 }
 

@@ -31,7 +31,6 @@ static void unseen(const char *what, const char *error, const struct driver_plac
     ENTER;
     if (!driver_is_ready())
         return; /* the parent may still look at the error */
-    static const struct driver_place unknown = {"an unknown place", NULL, 0, "an unknown place"};
     char message[512], after[96] = "";
     const char *why = site && !next ? driver_why_refused(site) : NULL;
     bool known = why && *why;
@@ -45,7 +44,7 @@ static void unseen(const char *what, const char *error, const struct driver_plac
                                        .warns = next,
                                        .message = message,
                                        .call = what,
-                                       .site = site ? site : &unknown};
+                                       .site = site ? site : &driver_unknown_place};
     driver_report_fault(&fault);
 }
 

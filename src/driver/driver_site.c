@@ -218,6 +218,9 @@ static const char *shown_path(const char *path)
     return below ? path + length + 1 : path;
 }
 
+const struct driver_place driver_unknown_place = {.function = "an unknown place",
+                                                  .text = "an unknown place"};
+
 static void make_place(struct arena *a, const struct frame *p, uintptr_t address,
                        const struct dwarf_place *line, struct driver_place *out)
 {
@@ -236,7 +239,7 @@ static void find_place(struct arena *a, const struct driver_site *site, const ch
                        struct driver_place *out)
 {
     bool is_own = false;
-    *out = (struct driver_place){.function = "an unknown place", .text = "an unknown place"};
+    *out = driver_unknown_place;
     for (int i = 0, found = 0; i < site->count; i++) {
         uintptr_t address = (uintptr_t)site->frames[i] - 1; /* inside of the call */
         struct frame p;

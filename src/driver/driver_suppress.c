@@ -77,8 +77,8 @@ static bool take_line(struct arena *a, const char *file, int line, const char *a
         vec_push(a, &suppressions, s);
         const char *more = next_word(&at, end, &more_length);
         if (more)
-            driver_report_option(
-                "suppressions",
+            driver_report_without_place(
+                "suppressions", true,
                 arena_printf(a, "%s:%d: after '%s', a place or the end of the line: '%.*s' is more",
                              file, line, kinds[i], (int)more_length, more));
         return true;
@@ -97,7 +97,8 @@ static void take_lines(struct arena *a, const char *file, char *text)
         const char *word = next_word(&at, end, &length);
         bool taken = take_line(a, file, line, text, end);
         if (word && !taken && !is_of_launches(word, length)) {
-            driver_report_option("suppressions", unknown_kind(a, file, line, word, length));
+            driver_report_without_place("suppressions", true,
+                                        unknown_kind(a, file, line, word, length));
             taken = true;
         }
         if (word && !taken)
@@ -148,17 +149,18 @@ void driver_read_suppressions(struct arena *a, const char *name)
         return;
     }
     diag_render(&text, &diag, false);
-    driver_report_option("suppressions",
-                         content ? text.data : arena_printf(a, "%s cannot be read: %s", name, why));
+    driver_report_without_place("suppressions", true,
+                                content ? text.data
+                                        : arena_printf(a, "%s cannot be read: %s", name, why));
 }
 
 /* Reports a line that let no finding pass. */
 static void report_unused(int line, const char *kind, const char *place)
 {
-    driver_report_note("unused-suppression",
-                       arena_printf(&driver.arena,
-                                    "%s:%d: '%s%s%s' lets no finding of this run pass", file_name,
-                                    line, kind, place ? " " : "", place ? place : ""));
+    driver_report_without_place(
+        "unused-suppression", false,
+        arena_printf(&driver.arena, "%s:%d: '%s%s%s' lets no finding of this run pass", file_name,
+                     line, kind, place ? " " : "", place ? place : ""));
 }
 
 void driver_report_unused_suppressions(void)

@@ -33,9 +33,10 @@ void driver_trace_open(void)
     trace.calls = open_in("calls");
     trace.launches = trace.calls ? open_in("launches") : NULL;
     if (!trace.launches)
-        driver_report_option("trace",
-                             arena_printf(&driver.arena, "%s cannot be written: %s",
-                                          driver.settings.trace, why ? why : strerror(errno)));
+        driver_report_without_place("trace", true,
+                                    arena_printf(&driver.arena, "%s cannot be written: %s",
+                                                 driver.settings.trace,
+                                                 why ? why : strerror(errno)));
 }
 
 static int add_place(void *user)
