@@ -174,6 +174,8 @@ enum driver_memory_type {
     DRIVER_MANAGED_MEMORY,   /* the same, by cuMemAllocManaged */
     DRIVER_REGISTERED_MEMORY /* the program's own, at another address on the device */
 };
+/* Bytes of the host after memory that this library allocates: a wide read of the last element stays inside. */
+enum { DRIVER_BEYOND = 32 };
 enum { DRIVER_RANGES = 8 };
 struct driver_memory {
     uint64_t address;

@@ -15,16 +15,30 @@
 #include <unistd.h>
 
 enum { LAZY_PEER_ACCESS = 1 }; /* CUipcMem_flags */
-enum { BEYOND = 32 };          /* a wide read of the last element stays inside */
 
-/* What a handle holds. */
+/* The content of a handle. */
 struct content {
-    char what[8]; /* of memory or of an event */
+    char kind[8]; /* of_memory or of_event */
     int process, file;
     uint64_t bytes, inode;
 };
 static const char of_memory[8] = "tw-mem", of_event[8] = "tw-event";
 _Static_assert(sizeof(struct content) <= sizeof(struct driver_ipc_handle), "it fits");
+
+static void write_handle(struct driver_ipc_handle *handle, const char kind[8], struct content c)
+{
+    memcpy(c.kind, kind, sizeof c.kind);
+    *handle = (struct driver_ipc_handle){{0}};
+    memcpy(handle, &c, sizeof c);
+}
+
+/* Returns false if the handle is not of this kind. */
+static bool read_handle(const struct driver_ipc_handle *handle, const char kind[8],
+                        struct content *out)
+{
+    memcpy(out, handle, sizeof *out);
+    return memcmp(out->kind, kind, sizeof out->kind) == 0;
+}
 
 struct driver_shared {
     void *host;
@@ -54,7 +68,7 @@ bool driver_file_is_sealed(int file)
 /* Maps the bytes of a file. Returns false if it cannot. */
 static bool map(struct driver_shared *s, size_t bytes)
 {
-    s->host = mmap(NULL, bytes + BEYOND, PROT_READ | PROT_WRITE, MAP_SHARED, s->file, 0);
+    s->host = mmap(NULL, bytes + DRIVER_BEYOND, PROT_READ | PROT_WRITE, MAP_SHARED, s->file, 0);
     return s->host != MAP_FAILED;
 }
 
@@ -64,7 +78,7 @@ static struct driver_shared *new_shared(int file, size_t bytes)
     struct driver_shared *s = file >= 0 ? calloc(1, sizeof *s) : NULL;
     if (s) {
         s->file = file;
-        if (fstat(file, &found) == 0 && (uint64_t)found.st_size == bytes + BEYOND &&
+        if (fstat(file, &found) == 0 && (uint64_t)found.st_size == bytes + DRIVER_BEYOND &&
             driver_file_is_sealed(file) && map(s, bytes)) {
             s->inode = found.st_ino;
             return s;
@@ -80,7 +94,7 @@ void driver_shared_free(struct driver_memory *m)
 {
     if (!m->shared)
         return;
-    munmap(m->shared->host, m->bytes + BEYOND);
+    munmap(m->shared->host, m->bytes + DRIVER_BEYOND);
     close(m->shared->file);
     free(m->shared);
     m->shared = NULL;
@@ -89,7 +103,7 @@ void driver_shared_free(struct driver_memory *m)
 /* Moves an allocation into a file. Its bytes count as written from now on: another process may do so. */
 static bool share(struct driver_memory *m)
 {
-    m->shared = new_shared(driver_file_make(m->bytes + BEYOND), m->bytes);
+    m->shared = new_shared(driver_file_make(m->bytes + DRIVER_BEYOND), m->bytes);
     if (!m->shared)
         return false;
     memcpy(m->shared->host, sim_host(driver_machine(), m->address, m->bytes), m->bytes);
@@ -113,11 +127,11 @@ int cuIpcGetMemHandle(struct driver_ipc_handle *handle, uint64_t address)
     }
     if (!m->shared && !share(m))
         return DRIVER_OUT_OF_MEMORY;
-    struct content c = {
-        .process = getpid(), .file = m->shared->file, .bytes = m->bytes, .inode = m->shared->inode};
-    memcpy(c.what, of_memory, sizeof c.what);
-    *handle = (struct driver_ipc_handle){{0}};
-    memcpy(handle, &c, sizeof c);
+    write_handle(handle, of_memory,
+                 (struct content){.process = getpid(),
+                                  .file = m->shared->file,
+                                  .bytes = m->bytes,
+                                  .inode = m->shared->inode});
     return DRIVER_SUCCESS;
 }
 
@@ -164,8 +178,7 @@ int cuIpcOpenMemHandle_v2(uint64_t *address, struct driver_ipc_handle handle, un
 {
     IN_CONTEXT;
     struct content c;
-    memcpy(&c, &handle, sizeof c);
-    if (!address || flags != LAZY_PEER_ACCESS || memcmp(c.what, of_memory, sizeof c.what) != 0)
+    if (!read_handle(&handle, of_memory, &c) || !address || flags != LAZY_PEER_ACCESS)
         return DRIVER_INVALID_VALUE;
     if (c.process == getpid())
         return DRIVER_INVALID_CONTEXT;
@@ -212,14 +225,11 @@ int cuIpcGetEventHandle(struct driver_ipc_handle *handle, void *event)
 {
     IN_CONTEXT;
     const struct driver_event *e = driver_object(event, DRIVER_EVENT);
-    struct content c = {.process = getpid()};
     if (!handle || !e)
         return handle ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
     if (!(e->flags & DRIVER_EVENT_INTERPROCESS))
         return DRIVER_INVALID_HANDLE;
-    memcpy(c.what, of_event, sizeof c.what);
-    *handle = (struct driver_ipc_handle){{0}};
-    memcpy(handle, &c, sizeof c);
+    write_handle(handle, of_event, (struct content){.process = getpid()});
     return DRIVER_SUCCESS;
 }
 
@@ -227,8 +237,7 @@ int cuIpcOpenEventHandle(void **event, struct driver_ipc_handle handle)
 {
     IN_CONTEXT;
     struct content c;
-    memcpy(&c, &handle, sizeof c);
-    if (!event || memcmp(c.what, of_event, sizeof c.what) != 0)
+    if (!read_handle(&handle, of_event, &c) || !event)
         return DRIVER_INVALID_VALUE;
     return c.process == getpid()
                ? DRIVER_INVALID_CONTEXT

@@ -278,10 +278,9 @@ int driver_memory_reserve(size_t bytes, struct driver_memory **out)
 
 int driver_memory_renew(struct driver_memory *m)
 {
-    enum { BEYOND = 32 }; /* a wide read of the last element stays inside */
     if (m->bytes > driver_total_memory() - memory.used)
         return DRIVER_OUT_OF_MEMORY;
-    m->host = calloc(1, m->bytes + BEYOND);
+    m->host = calloc(1, m->bytes + DRIVER_BEYOND);
     if (!m->host)
         return DRIVER_OUT_OF_MEMORY;
     if (!driver_machine_renew(m)) {
