@@ -37,6 +37,11 @@ struct blas_handle *blas_handle_of(void *handle);
 /* Returns the driver's private table; NULL: another driver is installed. */
 const struct driver_private *blas_driver(void);
 
+/* Declares a function, and begins its definition. */
+#define BLAS_FUNCTION(name, parameters)                                                            \
+    DRIVER_EXPORT int name parameters;                                                             \
+    int name parameters
+
 #define CALL(symbol, result, parameters) DRIVER_EXPORT result symbol parameters;
 #include "blas/blas_calls.def"
 #undef CALL

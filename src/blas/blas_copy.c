@@ -60,10 +60,9 @@ static int copy_matrix(struct copied c)
     return copy(&c);
 }
 
-/* Declares and defines a function; its parameters have the names of the fields. */
+/* Defines a function, whose parameters have the names of the fields. */
 #define FUNCTION(name, device, wait, queue, shape, parameters, ...)                                \
-    DRIVER_EXPORT int name parameters;                                                             \
-    int name parameters                                                                            \
+    BLAS_FUNCTION(name, parameters)                                                                \
     {                                                                                              \
         return copy_##shape((struct copied){.call = #name,                                         \
                                             .to_device = device,                                   \

@@ -34,54 +34,49 @@ static int type_of_sums(int compute)
 
 #define HEAD(number)                                                                               \
     void *handle, int op_a, int op_b, number m, number n, number k, const void *alpha
-/* Declares and defines a function. */
-#define FUNCTION(name, parameters)                                                                 \
-    DRIVER_EXPORT int name parameters;                                                             \
-    int name parameters
-
 #define PLAIN_OF(name, type, number)                                                               \
-    FUNCTION(name, (HEAD(number), const void *a, number lda, const void *b, number ldb,            \
-                    const void *beta, void *c, number ldc))                                        \
+    BLAS_FUNCTION(name, (HEAD(number), const void *a, number lda, const void *b, number ldb,       \
+                         const void *beta, void *c, number ldc))                                   \
     {                                                                                              \
         PRODUCT(name, 1, type, false, MATRICES(lda, 0, type, ldb, 0, type, ldc, 0, type));         \
     }
 #define STRIDED_OF(name, type, number)                                                             \
-    FUNCTION(name, (HEAD(number), const void *a, number lda, int64_t apart_a, const void *b,       \
-                    number ldb, int64_t apart_b, const void *beta, void *c, number ldc,            \
-                    int64_t apart_c, number count))                                                \
+    BLAS_FUNCTION(name, (HEAD(number), const void *a, number lda, int64_t apart_a, const void *b,  \
+                         number ldb, int64_t apart_b, const void *beta, void *c, number ldc,       \
+                         int64_t apart_c, number count))                                           \
     {                                                                                              \
         PRODUCT(name, count, type, false,                                                          \
                 MATRICES(lda, apart_a, type, ldb, apart_b, type, ldc, apart_c, type));             \
     }
 #define LISTED_OF(name, type, number)                                                              \
-    FUNCTION(name, (HEAD(number), const void *a, number lda, const void *b, number ldb,            \
-                    const void *beta, const void *c, number ldc, number count))                    \
+    BLAS_FUNCTION(name, (HEAD(number), const void *a, number lda, const void *b, number ldb,       \
+                         const void *beta, const void *c, number ldc, number count))               \
     {                                                                                              \
         PRODUCT(name, count, type, true, MATRICES(lda, 0, type, ldb, 0, type, ldc, 0, type));      \
     }
 #define PLAIN_EX_OF(name, number)                                                                  \
-    FUNCTION(name, (HEAD(number), const void *a, int type_a, number lda, const void *b,            \
-                    int type_b, number ldb, const void *beta, void *c, int type_c, number ldc,     \
-                    int compute, int algorithm))                                                   \
+    BLAS_FUNCTION(name, (HEAD(number), const void *a, int type_a, number lda, const void *b,       \
+                         int type_b, number ldb, const void *beta, void *c, int type_c,            \
+                         number ldc, int compute, int algorithm))                                  \
     {                                                                                              \
         (void)algorithm;                                                                           \
         PRODUCT(name, 1, type_of_sums(compute), false,                                             \
                 MATRICES(lda, 0, type_a, ldb, 0, type_b, ldc, 0, type_c));                         \
     }
 #define STRIDED_EX_OF(name, number)                                                                \
-    FUNCTION(name,                                                                                 \
-             (HEAD(number), const void *a, int type_a, number lda, int64_t apart_a, const void *b, \
-              int type_b, number ldb, int64_t apart_b, const void *beta, void *c, int type_c,      \
-              number ldc, int64_t apart_c, number count, int compute, int algorithm))              \
+    BLAS_FUNCTION(name, (HEAD(number), const void *a, int type_a, number lda, int64_t apart_a,     \
+                         const void *b, int type_b, number ldb, int64_t apart_b, const void *beta, \
+                         void *c, int type_c, number ldc, int64_t apart_c, number count,           \
+                         int compute, int algorithm))                                              \
     {                                                                                              \
         (void)algorithm;                                                                           \
         PRODUCT(name, count, type_of_sums(compute), false,                                         \
                 MATRICES(lda, apart_a, type_a, ldb, apart_b, type_b, ldc, apart_c, type_c));       \
     }
 #define LISTED_EX_OF(name, number)                                                                 \
-    FUNCTION(name, (HEAD(number), const void *a, int type_a, number lda, const void *b,            \
-                    int type_b, number ldb, const void *beta, const void *c, int type_c,           \
-                    number ldc, number count, int compute, int algorithm))                         \
+    BLAS_FUNCTION(name, (HEAD(number), const void *a, int type_a, number lda, const void *b,       \
+                         int type_b, number ldb, const void *beta, const void *c, int type_c,      \
+                         number ldc, number count, int compute, int algorithm))                    \
     {                                                                                              \
         (void)algorithm;                                                                           \
         PRODUCT(name, count, type_of_sums(compute), true,                                          \
