@@ -187,6 +187,14 @@ int cudaFuncSetSharedMemConfig(const void *host, int config)
     return DRIVER_SUCCESS;
 }
 
+int cudaFuncGetParamInfo(const void *host, size_t index, size_t *offset, size_t *bytes)
+{
+    ENTER;
+    int result;
+    void *function = runtime_function_of(host, &result);
+    return runtime_done(function ? cuFuncGetParamInfo(function, index, offset, bytes) : result);
+}
+
 int cudaFuncGetName(const char **name, const void *host)
 {
     WITH_FUNCTION(host);

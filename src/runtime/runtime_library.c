@@ -56,11 +56,3 @@ int cudaKernelSetAttributeForDevice(void *kernel, int attribute, int value, int 
     ENTER;
     return runtime_done(cuKernelSetAttribute(attribute, value, kernel, device));
 }
-
-int cudaFuncGetParamInfo(const void *host, size_t index, size_t *offset, size_t *bytes)
-{
-    ENTER;
-    int result;
-    void *function = runtime_function_of(host, &result);
-    return runtime_done(function ? cuFuncGetParamInfo(function, index, offset, bytes) : result);
-}
