@@ -171,22 +171,31 @@ static void add_location(struct locations *l, struct place p, const char *site)
     free(p.file);
 }
 
+enum { ACCESSES = 2, SIDES = 2, PARTS = ACCESSES + SIDES };
+
+/* Lists the parts of a finding that may have places: its accesses, then the sides of a race of streams or
+ * of the host. NULL: the finding has no such part. */
+static void list_parts(const struct finding *f, const struct json_value *parts[PARTS])
+{
+    const struct json_value *accesses = json_member(json_member(f->value, "finding"), "accesses");
+    parts[0] = accesses ? accesses->first : NULL;
+    parts[1] = parts[0] ? parts[0]->next : NULL;
+    parts[ACCESSES] = json_member(f->value, "first");
+    parts[ACCESSES + 1] = json_member(f->value, "second");
+}
+
 /* Adds the locations of a finding: the lines of its accesses, then those of its calls. If no line is
  * known, the place is the program. */
 static void put_locations(struct json *j, const struct finding *f, const char *program)
 {
-    const struct json_value *accesses = json_member(json_member(f->value, "finding"), "accesses");
-    const struct json_value *sides[] = {json_member(f->value, "first"),
-                                        json_member(f->value, "second")};
-    const struct json_value *access = accesses ? accesses->first : NULL;
+    const struct json_value *parts[PARTS], **sides = parts + ACCESSES;
+    list_parts(f, parts);
     const char *site = json_member_text(f->value, "site");
     const char *of_side = json_member_text(sides[0], "site");
     struct locations l = {j, 0};
-    add_location(&l, read_place(access), site);
-    add_location(&l, read_place(access ? access->next : NULL), site);
-    for (int i = 0; i < 2; i++)
-        add_location(&l, read_place(sides[i]), site ? site : json_member_text(sides[i], "site"));
-    for (int i = 0; i < 2; i++) /* the launches of kernels */
+    for (int i = 0; i < PARTS; i++)
+        add_location(&l, read_place(parts[i]), site ? site : json_member_text(parts[i], "site"));
+    for (int i = 0; i < SIDES; i++) /* the launches of kernels */
         if (json_member_text(sides[i], "line"))
             add_location(&l, place_of_text(json_member_text(sides[i], "site_line"), 1), NULL);
     add_location(&l, place_of_text(json_member_text(f->value, "site_line"), 1), site);
@@ -361,15 +370,12 @@ struct cases {
 /* Returns the first place of a finding that is known. The caller frees its file. */
 static struct place first_place(const struct finding *f)
 {
-    const struct json_value *accesses = json_member(json_member(f->value, "finding"), "accesses");
-    const struct json_value *access = accesses ? accesses->first : NULL;
-    const struct json_value *const list[] = {access, access ? access->next : NULL,
-                                             json_member(f->value, "first"),
-                                             json_member(f->value, "second"), f->value};
+    const struct json_value *parts[PARTS];
     struct place p = {NULL, 0, 0};
-    for (size_t i = 0; i < sizeof list / sizeof list[0] && !p.file; i++)
-        p = read_place(list[i]);
-    return p;
+    list_parts(f, parts);
+    for (int i = 0; i < PARTS && !p.file; i++)
+        p = read_place(parts[i]);
+    return p.file ? p : read_place(f->value);
 }
 
 /* Begins a test case; its place may be unknown. */
