@@ -1,11 +1,9 @@
-// Programs that misbehave: ./hostile WHAT, for each WHAT that main compares with.
+// Programs that misbehave: ./hostile WHAT, for each WHAT of the table `programs` and of main.
+#include "programs/app_virtual.h"
+
 #include <csetjmp>
 #include <csignal>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <cuda.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -327,23 +325,18 @@ static int destroyed()
 // Cuts the file of memory that a kernel uses, and gives a file of its own as memory of another process.
 static int cut()
 {
-    CUmemAllocationProp p = {};
-    CUmemAccessDesc access = {};
+    CUmemAllocationProp p = properties();
     CUmemGenericAllocationHandle handle, wrong;
     CUdeviceptr at;
-    size_t page;
     int file, got = 0;
     cudaFree(0);
-    p.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    p.location.type = access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    size_t page = granularity();
     p.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    cuMemGetAllocationGranularity(&page, &p, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
     printf("%d ", cuMemCreate(&wrong, (size_t)1 << 63, &p, 0));
     cuMemCreate(&handle, page, &p, 0);
     cuMemAddressReserve(&at, page, 0, 0, 0);
     cuMemMap(at, page, 0, handle, 0);
-    cuMemSetAccess(at, page, &access, 1);
+    give_access(at, page, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     cuMemExportToShareableHandle(&file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
     printf("%d ", ftruncate(file, 0));
     cudaMemset((void *)at, 7, page);
@@ -390,68 +383,102 @@ static int other_user(const char *own, const char *given)
 static int pages()
 {
     enum { PAGES = 3000, FILES = 64 };
-    CUmemAllocationProp p = {};
-    CUmemAccessDesc access = {};
-    CUmemGenericAllocationHandle handle;
     CUdeviceptr at;
-    size_t page;
     struct rlimit few = {FILES, FILES};
-    int done = 0, got = 0;
+    int got = 0;
     cudaFree(0);
     setrlimit(RLIMIT_NOFILE, &few);
-    p.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    p.location.type = access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    cuMemGetAllocationGranularity(&page, &p, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
-    cuMemAddressReserve(&at, PAGES * page, 0, 0, 0);
+    size_t page = granularity();
+    DRIVER(cuMemAddressReserve(&at, PAGES * page, 0, 0, 0));
     for (int i = 0; i < PAGES; i++) {
-        done += cuMemCreate(&handle, page, &p, 0) == CUDA_SUCCESS && cuMemMap(at + i * page, page, 0, handle, 0) == CUDA_SUCCESS &&
-                cuMemRelease(handle) == CUDA_SUCCESS && cuMemSetAccess(at, (i + 1) * page, &access, 1) == CUDA_SUCCESS;
+        map_new(at + i * page, page);
+        give_access(at, (i + 1) * page, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     }
     cudaMemset((void *)(at + 17 * page), 5, 4);
     cudaMemset((void *)(at + 18 * page), 6, 4);
     cudaMemcpy(&got, (void *)(at + 17 * page), sizeof got, cudaMemcpyDeviceToHost);
-    printf("%d %x ", done, got);
+    printf("%x ", got);
     printf("%d ", cuMemUnmap(at, PAGES * page));
     printf("%d\n", cuMemAddressFree(at, PAGES * page));
     return 0;
 }
 
+static int huge()
+{
+    int *x;
+    printf("%d %d\n", cudaMalloc(&x, (size_t)1 << 50), cudaMalloc(&x, (size_t)-1));
+    return 0;
+}
+
+// Boxes with more bytes than there are addresses.
+static int wide()
+{
+    const size_t much = (size_t)1 << 32, most = (size_t)1 << 60;
+    int *x;
+    cudaMalloc(&x, 64);
+    printf("%d ", cudaMemset3D(make_cudaPitchedPtr(x, much, much, much), 0, make_cudaExtent(much, much, 1)));
+    printf("%d ", cudaMemset3D(make_cudaPitchedPtr(x, much, much, much - 1), 0, make_cudaExtent(much, much, 2)));
+    printf("%d ", cudaMemset3D(make_cudaPitchedPtr(x, 16, 16, 0), 0, make_cudaExtent(16, 2, most)));
+    printf("%d ", cudaMemset2D(x, much, 0, much, much));
+    printf("%d ", cudaMemcpy2D(x, much, x, much, much, much, cudaMemcpyDeviceToDevice));
+    printf("%d ", cuMemsetD2D32((CUdeviceptr)x, 8, 0, most << 2, 2));
+    cudaMemcpy3DParms p = {};
+    p.srcPtr = p.dstPtr = make_cudaPitchedPtr(x, 0, 16, 1);
+    p.extent = make_cudaExtent(16, 1, most);
+    p.kind = cudaMemcpyDeviceToDevice;
+    printf("%d\n", cudaMemcpy3D(&p));
+    return 0;
+}
+
+// Streams write a value to address 0, and wait for one there.
+static int nowhere()
+{
+    cudaFree(0);
+    for (int i = 0; i < 3; i++)
+        printf("%d ", cuStreamWriteValue32(NULL, 0, i, 0));
+    printf("%d\n", cuStreamWaitValue32(NULL, 0, 1, CU_STREAM_WAIT_VALUE_EQ));
+    return 0;
+}
+
+static int endless()
+{
+    int *x;
+    cudaMalloc(&x, 64);
+    cudaMemset(x, 0, 64);
+    forever<<<1, 1>>>(x);
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    return 0;
+}
+
+static const struct {
+    const char *what;
+    int (*run)();
+} programs[] = {{"threads", threads},
+                {"wild", wild},
+                {"huge", huge},
+                {"wide", wide},
+                {"nowhere", nowhere},
+                {"forked_in_kernel", forked_in_kernel},
+                {"destroyed", destroyed},
+                {"cut", cut},
+                {"pages", pages},
+                {"parts", parts},
+                {"many", many},
+                {"handler", handler},
+                {"no_memory", no_memory},
+                {"no_memory_for_errors", no_memory_for_errors},
+                {"endless_graph", endless_graph},
+                {"endless", endless}};
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
     int *x, sum;
-    if (strcmp(what, "threads") == 0)
-        return threads();
-    if (strcmp(what, "wild") == 0)
-        return wild();
-    if (strcmp(what, "huge") == 0) {
-        printf("%d %d\n", cudaMalloc(&x, (size_t)1 << 50), cudaMalloc(&x, (size_t)-1));
-        return 0;
-    }
-    if (strcmp(what, "wide") == 0) {
-        const size_t much = (size_t)1 << 32, most = (size_t)1 << 60;
-        cudaMalloc(&x, 64);
-        printf("%d ", cudaMemset3D(make_cudaPitchedPtr(x, much, much, much), 0, make_cudaExtent(much, much, 1)));
-        printf("%d ", cudaMemset3D(make_cudaPitchedPtr(x, much, much, much - 1), 0, make_cudaExtent(much, much, 2)));
-        printf("%d ", cudaMemset3D(make_cudaPitchedPtr(x, 16, 16, 0), 0, make_cudaExtent(16, 2, most)));
-        printf("%d ", cudaMemset2D(x, much, 0, much, much));
-        printf("%d ", cudaMemcpy2D(x, much, x, much, much, much, cudaMemcpyDeviceToDevice));
-        printf("%d ", cuMemsetD2D32((CUdeviceptr)x, 8, 0, most << 2, 2));
-        cudaMemcpy3DParms p = {};
-        p.srcPtr = p.dstPtr = make_cudaPitchedPtr(x, 0, 16, 1);
-        p.extent = make_cudaExtent(16, 1, most);
-        p.kind = cudaMemcpyDeviceToDevice;
-        printf("%d\n", cudaMemcpy3D(&p));
-        return 0;
-    }
-    if (strcmp(what, "nowhere") == 0) {
-        cudaFree(0);
-        for (int i = 0; i < 3; i++)
-            printf("%d ", cuStreamWriteValue32(NULL, 0, i, 0));
-        printf("%d\n", cuStreamWaitValue32(NULL, 0, 1, CU_STREAM_WAIT_VALUE_EQ));
-        return 0;
-    }
+    for (const auto &p : programs)
+        if (strcmp(what, p.what) == 0)
+            return p.run();
+    if (strcmp(what, "other_user") == 0)
+        return other_user(argv[0], argc > 2 ? argv[2] : NULL);
     if (strcmp(what, "freed") == 0) {
         cudaMallocHost(&x, 64);
         cudaFreeHost(x);
@@ -460,35 +487,6 @@ int main(int argc, char **argv)
     if (strcmp(what, "device") == 0) {
         cudaMalloc(&x, 64);
         x[3] = 1;
-    }
-    if (strcmp(what, "forked_in_kernel") == 0)
-        return forked_in_kernel();
-    if (strcmp(what, "destroyed") == 0)
-        return destroyed();
-    if (strcmp(what, "cut") == 0)
-        return cut();
-    if (strcmp(what, "other_user") == 0)
-        return other_user(argv[0], argc > 2 ? argv[2] : NULL);
-    if (strcmp(what, "pages") == 0)
-        return pages();
-    if (strcmp(what, "parts") == 0)
-        return parts();
-    if (strcmp(what, "many") == 0)
-        return many();
-    if (strcmp(what, "handler") == 0)
-        return handler();
-    if (strcmp(what, "no_memory") == 0)
-        return no_memory();
-    if (strcmp(what, "no_memory_for_errors") == 0)
-        return no_memory_for_errors();
-    if (strcmp(what, "endless_graph") == 0)
-        return endless_graph();
-    if (strcmp(what, "endless") == 0) {
-        cudaMalloc(&x, 64);
-        cudaMemset(x, 0, 64);
-        forever<<<1, 1>>>(x);
-        printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
-        return 0;
     }
     work(1, &sum);
     if (strcmp(what, "fork") == 0) {

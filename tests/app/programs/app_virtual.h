@@ -44,8 +44,8 @@ static void give_access(CUdeviceptr at, size_t bytes, CUmemAccess_flags flags)
     DRIVER(cuMemSetAccess(at, bytes, &access, 1));
 }
 
-// Adds memory at an address. The handle is released at once: the memory is freed when it is unmapped.
-static void add(CUdeviceptr at, size_t bytes)
+// Maps new memory at an address. The handle is released at once: the memory is freed when it is unmapped.
+static void map_new(CUdeviceptr at, size_t bytes)
 {
     CUmemGenericAllocationHandle handle = create(bytes);
     DRIVER(cuMemMap(at, bytes, 0, handle, 0));

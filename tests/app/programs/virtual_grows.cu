@@ -14,12 +14,12 @@ int main(int argc, char **argv)
     size_t page = granularity(), all = 4 * page;
     CUdeviceptr at;
     DRIVER(cuMemAddressReserve(&at, all, 0, 0, 0));
-    add(at, page);
+    map_new(at, page);
     int *x = (int *)at, got[2];
     size_t each = page / sizeof(int) / 1024;
     fill<<<(unsigned)(2 * each / 256), 256>>>(x, is_broken(argc, argv) ? each + 1 : each, 1);
     CHECK(cudaDeviceSynchronize());
-    add(at + page, 2 * page); // the values before stay
+    map_new(at + page, 2 * page); // the values before stay
     fill<<<(unsigned)(2 * each / 256), 256>>>(x + page / sizeof(int), 2 * each, 10);
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaMemcpy(&got[0], x + 1024, sizeof(int), cudaMemcpyDeviceToHost));

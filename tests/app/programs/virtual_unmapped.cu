@@ -14,14 +14,14 @@ int main(int argc, char **argv)
     size_t page = granularity();
     CUdeviceptr at;
     DRIVER(cuMemAddressReserve(&at, page, 0, 0, 0));
-    add(at, page);
+    map_new(at, page);
     int *x = (int *)at, last = 63;
     fill<<<1, 64, 0, s>>>(x);
     if (!broken)
         CHECK(cudaStreamSynchronize(s));
     DRIVER(cuMemUnmap(at, page));
     if (!broken)
-        add(at, page);
+        map_new(at, page);
     cudaMemcpy(&last, x + 63, sizeof last, cudaMemcpyDeviceToHost);
     fill<<<1, 64, 0, s>>>(x);
     cudaStreamSynchronize(s);

@@ -13,7 +13,7 @@ int main(int argc, char **argv)
     size_t page = granularity();
     CUdeviceptr at;
     DRIVER(cuMemAddressReserve(&at, page, 0, 0, 0));
-    add(at, page);
+    map_new(at, page);
     int values[100], bins[16], *x = (int *)at;
     for (int i = 0; i < 100; i++)
         values[i] = i;
