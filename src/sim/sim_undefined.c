@@ -90,6 +90,13 @@ static struct sim_origin *origin_of(struct sim_warp *w, const struct sim_op *op)
     return o;
 }
 
+/* Returns true if the origin is on the line of the instruction. */
+static bool of_one_line(const struct sim_origin *a, const struct ptx_instruction *ins)
+{
+    const struct ptx_line *x = a && a->at.ins ? a->at.ins->line : NULL, *y = ins ? ins->line : NULL;
+    return x && y && x->file == y->file && x->line == y->line;
+}
+
 bool sim_undefined_loaded(struct sim_warp *w, const struct sim_op *op)
 {
     struct sim_undefined *u = &w->sim->loaded;
@@ -135,12 +142,16 @@ void sim_undefined_shuffled(struct sim_warp *w, const struct sim_op *op, uint32_
         }
     }
     if (lost) {
-        struct sim_origin *o = origin_of(w, op);
-        o->shuffled = true;
-        o->lanes = lost;
+        /* A sum of a warp goes through several shuffles of one line: the first loss is the cause. */
+        bool again = value.origin && value.origin->shuffled && of_one_line(value.origin, op->ins);
+        struct sim_origin *o = again ? value.origin : origin_of(w, op);
+        if (!again) {
+            o->shuffled = true;
+            o->lanes = lost;
+            for (int i = 0; i < SIM_LANES; i++)
+                o->address[i] = from[i];
+        }
         o->untold += __builtin_popcount(lost);
-        for (int i = 0; i < SIM_LANES; i++)
-            o->address[i] = from[i];
         value.lanes |= lost;
         value.origin = o;
         value.computed = true;
@@ -393,9 +404,7 @@ static uint16_t kept_bytes(const struct ptx_instruction *ins)
  * the compiler unrolled, it gets the reads of both. */
 static struct sim_origin *both(struct sim_origin *a, struct sim_origin *b)
 {
-    const struct ptx_line *x = a && a->at.ins ? a->at.ins->line : NULL,
-                          *y = b->at.ins ? b->at.ins->line : NULL;
-    if (a != b && x && y && x->file == y->file && x->line == y->line) {
+    if (a != b && of_one_line(a, b->at.ins)) {
         b->untold += a->untold;
         a->untold = 0;
     }

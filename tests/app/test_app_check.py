@@ -13,7 +13,7 @@ from tile_runner import call, expect
 
 BUILT = {"block_race": 80, "stream_race": 80, "host_faults": 80, "outside": 80, "wide_grid": 80, "cooperative_grid": 80, "missing_barrier": 80,
          "one_sums_all": 80, "default_stream": 80, "stages_ahead": 80, "cluster_neighbour": 90,
-         "tensor_tile": 90}  # of programs/, with the target of their PTX
+         "tensor_tile": 90, "partial_warp_sum": 80}  # of programs/, with the target of their PTX
 
 
 def check_options(tool, folder):
@@ -352,6 +352,13 @@ def check_undefined(tool, folder):
     expect(done.status == 1 and done.out == "801\n" and said in done.err, done)
 
 
+def check_warp_sum(tool, folder):
+    """If the lanes of a sum are missing in several shuffles of a line, the finding names the first shuffle and counts all: 8 + 8 + 4 + 2 + 1 lanes."""
+    done = call([tool, "check", "--", os.path.join(folder, "partial_warp_sum"), "broken"])
+    said = "lane 0 takes the value of lane 16, which does not take part in the shuffle: what it gets is undefined [23 times]"
+    expect(done.status == 1 and done.err.count("error: ") == 1 and said in done.err, done)
+
+
 def check_nested(tool, folder):
     """A kernel that launches another one is refused by name."""
     program = build(folder, "nested_launch.cu", "-rdc=true", "-arch=sm_80", "-lcudadevrt")
@@ -442,6 +449,7 @@ def main():
         check_overlap(tool, folder)
         check_maps(tool, folder)
         check_undefined(tool, folder)
+        check_warp_sum(tool, folder)
         check_nested(tool, folder)
         check_hostile(tool, folder)
 
