@@ -238,6 +238,20 @@ static void add_grid_note(struct text *text, const struct sim_finding *f,
                        "orders them\n");
 }
 
+/* Adds the reason why a kernel waits forever for memory that the host writes after the launch. */
+static void add_host_note(struct text *text, const struct sim_finding *f)
+{
+    const struct sim_finding_access *a = f->access;
+    const struct driver_memory *m =
+        f->kind == SIM_FOUND_DEADLOCK && a->memory && a->space == SIM_GLOBAL
+            ? driver_memory_at(a->address)
+            : NULL;
+    if (m && m->type != DRIVER_DEVICE_MEMORY)
+        text_add(text,
+                 "    note: the host cannot write this memory meanwhile: here each kernel ends "
+                 "before the call that launches it returns; write it before the launch\n");
+}
+
 static bool is_race(const struct sim_finding *f)
 {
     return f->kind == SIM_FOUND_RACE || f->kind == SIM_FOUND_ASYNC_RACE ||
@@ -300,6 +314,7 @@ static void report_one(const struct sim_report *r, const struct sim_finding *f,
     if (!sim_report_fails(r, f->kind))
         text_add(&json, ", \"warns\": true");
     add_grid_note(&text, f, l);
+    add_host_note(&text, f);
     add_cause(&text, r, f, races);
     add_launch(&json, &text, l);
     add_memory_notes(&text, f);

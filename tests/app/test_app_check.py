@@ -13,7 +13,8 @@ from tile_runner import call, expect
 
 BUILT = {"block_race": 80, "stream_race": 80, "host_faults": 80, "outside": 80, "wide_grid": 80, "cooperative_grid": 80, "missing_barrier": 80,
          "one_sums_all": 80, "default_stream": 80, "stages_ahead": 80, "cluster_neighbour": 90,
-         "tensor_tile": 90, "partial_warp_sum": 80}  # of programs/, with the target of their PTX
+         "tensor_tile": 90, "partial_warp_sum": 80,
+         "host_latch": 80}  # of programs/, with the target of their PTX
 
 
 def check_options(tool, folder):
@@ -359,6 +360,14 @@ def check_warp_sum(tool, folder):
     expect(done.status == 1 and done.err.count("error: ") == 1 and said in done.err, done)
 
 
+def check_latch(tool, folder):
+    """A kernel that waits for the host has the reason why it waits forever; one that waits for another thread of its grid has not."""
+    said = "note: the host cannot write this memory meanwhile"
+    for which, count in (("broken", 1), ("device", 0)):
+        done = call([tool, "check", "--", os.path.join(folder, "host_latch"), which])
+        expect(done.status == 1 and "error: deadlock: " in done.err and done.err.count(said) == count, done)
+
+
 def check_nested(tool, folder):
     """A kernel that launches another one is refused by name."""
     program = build(folder, "nested_launch.cu", "-rdc=true", "-arch=sm_80", "-lcudadevrt")
@@ -450,6 +459,7 @@ def main():
         check_maps(tool, folder)
         check_undefined(tool, folder)
         check_warp_sum(tool, folder)
+        check_latch(tool, folder)
         check_nested(tool, folder)
         check_hostile(tool, folder)
 
