@@ -118,6 +118,11 @@ struct runtime_properties {
 #undef FIELD
 };
 
+/* cudaChannelFormatDesc: bits of each channel, and cudaChannelFormatKind */
+struct runtime_channels {
+    int x, y, z, w, kind;
+};
+
 /* cudaMemcpyKind */
 enum runtime_copy_kind {
     COPY_HOST_TO_HOST,

@@ -200,6 +200,13 @@ int cudaRuntimeGetVersion(int *version)
     return DRIVER_SUCCESS;
 }
 
+/* Describes the elements of an array. Only the calls of arrays and textures take the description, and those
+ * are not supported. */
+struct runtime_channels cudaCreateChannelDesc(int x, int y, int z, int w, int kind)
+{
+    return (struct runtime_channels){x, y, z, w, kind};
+}
+
 int cudaProfilerStart(void)
 {
     ENTER;

@@ -10,7 +10,9 @@ int main()
     cudaSurfaceObject_t surface;
     cudaResourceDesc of = {};
     cudaTextureDesc how = {};
-    cudaChannelFormatDesc format = {32, 0, 0, 0, cudaChannelFormatKindFloat};
+    cudaChannelFormatDesc format = cudaCreateChannelDesc<float4>();
+    if (format.x != 32 || format.w != 32 || format.f != cudaChannelFormatKindFloat)
+        return 1;
     int errors[] = {cudaMallocArray(&array, &format, 8, 8), cudaCreateTextureObject(&texture, &of, &how, NULL),
                     cudaCreateSurfaceObject(&surface, &of)};
     int last = cudaGetLastError();
