@@ -539,37 +539,6 @@ static void line(struct nvptx *n, struct loc where)
     ptx_source_line(&n->build, file->number, (uint32_t)number, (uint32_t)column);
 }
 
-static bool uses(const struct thread_operation *op, const struct thread_value *v)
-{
-    for (size_t i = 0; i < op->operands.count; i++)
-        if (op->operands.data[i].value == v)
-            return true;
-    for (size_t i = 0; i < op->regions.count; i++)
-        for (size_t j = 0; j < op->regions.data[i]->operations.count; j++)
-            if (uses(op->regions.data[i]->operations.data[j], v))
-                return true;
-    return false;
-}
-
-/* Returns whether operation i joins scalars that only the next one uses, which stores them: from their registers. */
-static bool is_stored_next(const struct thread_region *r, size_t i)
-{
-    const struct thread_operation *op = r->operations.data[i];
-    if (op->op != THREAD_JOIN || i + 1 >= r->operations.count ||
-        nvptx_per_word(op->types[0]) != 1 ||
-        op->operands.count != op->results.data[0]->type.count || op->types[0] == DT_BOOL)
-        return false;
-    const struct thread_operation *next = r->operations.data[i + 1];
-    const struct thread_value *v = op->results.data[0];
-    if ((next->op != THREAD_STORE_SHARED && next->op != THREAD_STORE) ||
-        next->operands.data[next->operands.count - 1].value != v)
-        return false;
-    for (size_t j = i + 2; j < r->operations.count; j++)
-        if (uses(r->operations.data[j], v))
-            return false;
-    return true;
-}
-
 /* Returns whether the loop ends with operation i, a test, and `continue`. */
 static bool ends_loop(struct nvptx *n, const struct thread_region *r, size_t i)
 {
@@ -587,10 +556,6 @@ static void region_from(struct nvptx *n, const struct thread_region *r, size_t f
             return;
         }
         line(n, op->where);
-        if (is_stored_next(r, i)) {
-            n->joined = op;
-            continue;
-        }
         if (op->op == THREAD_BREAK_IF && ends_loop(n, r, i)) {
             end_with_test(n, op, r->operations.data[i + 1]);
             return;
@@ -665,9 +630,9 @@ struct ptx_module *nvptx_emit(struct arena *a, const struct thread_function *f, 
     struct nvptx n = {.arena = a, .diag = d, .function = f};
     n.registers = arena_array(a, struct nvptx_registers, f->values + 1);
     n.shares = arena_array(a, uint32_t, f->values + 1);
-    n.same = arena_array(a, const struct thread_value *, f->values + 1);
-    n.word_of_same = arena_array(a, uint16_t, f->values + 1);
+    n.same = arena_array(a, const struct thread_operation *, f->values + 1);
     n.scalars.build = &n.build;
+    nvptx_find_same(&n);
     nvptx_share(&n);
     ptx_build_start(&n.build, a, f->target);
     ptx_begin_kernel(&n.build, f->name);

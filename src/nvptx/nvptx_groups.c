@@ -98,6 +98,8 @@ void nvptx_join(struct nvptx *n, const struct thread_operation *op)
     int32_t *element = arena_array(n->arena, int32_t, v->type.count);
     bool groups = v->type.count > 1;
     uint16_t at = 0;
+    if (n->same[v->number])
+        return;
     for (size_t i = 0; i < values; i++)
         groups &= nvptx_per_word(t) == 1 || is_group(&op->operands.data[i]);
     if (!groups && op->op == THREAD_JOIN) {

@@ -78,11 +78,8 @@ static struct ptx_operand *stored_words(struct nvptx *n, const struct thread_ope
         ptx_emit(&n->build, "selp.b32", byte, ptx_int(1), ptx_int(0), e[i]);
         e[i] = byte;
     }
-    const bool joined = n->joined && o->value == n->joined->results.data[0];
     for (uint16_t w = 0; w < words; w++)
-        if (joined)
-            word[w] = nvptx_scalar(n, &n->joined->operands.data[w], t.dtype);
-        else if (is_bool)
+        if (is_bool)
             word[w] = t.count == 1 ? e[0] : nvptx_packed(n, t, e, w);
         else
             word[w] = t.count == 1 ? nvptx_scalar(n, o, t.dtype) : nvptx_word(n, o, t.dtype, w);

@@ -35,11 +35,9 @@ struct nvptx {
     struct nvptx_registers
         *registers;   /* by the number of a value, or of the one that it shares with */
     uint32_t *shares; /* by number: the value whose registers it has */
-    const struct thread_value **same; /* by number: the value that has the same bits; NULL: none */
-    uint16_t *word_of_same;           /* by number: and the word of it at which they begin */
-    struct ptx_operand memory;        /* address of shared memory */
-    const struct thread_operation
-        *joined; /* the operation before, if the next one stores its group as it is */
+    const struct thread_operation **
+        same; /* by number: the value's operation, if it has the words of its operands; NULL: it does not */
+    struct ptx_operand memory; /* address of shared memory */
     struct nvptx_places *
         *places;              /* by number of a value that is an index: where its elements are */
     struct ptx_operand guard; /* of the effects of an `if`; kind PTX_NOTHING: none */
@@ -56,7 +54,13 @@ static inline bool nvptx_is_load(enum thread_opcode op)
 }
 /* Returns whether an `if` gives values that its first arm loads, and is done by predicates. */
 bool nvptx_guards_loads(const struct thread_operation *op);
-/* Finds groups that can share registers. */
+/* Returns the operand whose registers the result has to have, or should have, since it is added to; -1: none. */
+int nvptx_added_to(enum thread_opcode op);
+/* Finds the values that have the words of other values (`same`). nvptx_same.c */
+void nvptx_find_same(struct nvptx *n);
+/* Returns the registers of such a value. nvptx_same.c */
+const struct nvptx_registers *nvptx_same_registers(struct nvptx *n, const struct thread_value *v);
+/* Finds groups that can share registers. Requires `same`. */
 void nvptx_share(struct nvptx *n);
 /* Returns the registers of a value; they are made when it is first asked for. */
 const struct nvptx_registers *nvptx_registers_of(struct nvptx *n, const struct thread_value *v);

@@ -60,16 +60,8 @@ enum ptx_mod nvptx_word_type(enum dtype t)
 
 const struct nvptx_registers *nvptx_registers_of(struct nvptx *n, const struct thread_value *v)
 {
-    if (n->same[v->number]) {
-        struct nvptx_registers *own = &n->registers[v->number];
-        if (!own->word) {
-            const struct nvptx_registers *whole = nvptx_registers_of(n, n->same[v->number]);
-            if (v->type.count == n->same[v->number]->type.count)
-                return whole;
-            *own = (struct nvptx_registers){1, whole->word + n->word_of_same[v->number]};
-        }
-        return own;
-    }
+    if (n->same[v->number])
+        return nvptx_same_registers(n, v);
     struct nvptx_registers *r = &n->registers[n->shares[v->number]];
     if (!r->word) {
         r->words = nvptx_words(v->type);
@@ -98,14 +90,6 @@ static void unite(struct liveness *l, uint64_t *set, const uint64_t *with)
         set[i] |= with[i];
 }
 
-/* Returns the value whose registers v has because it has the same bits; v itself otherwise. */
-static const struct thread_value *root_of(const struct nvptx *n, const struct thread_value *v)
-{
-    while (n->same[v->number])
-        v = n->same[v->number];
-    return v;
-}
-
 /* Groups share registers, and so do the scalars that loops and branches pass. */
 static bool may_share(const struct liveness *l, const struct thread_value *v)
 {
@@ -119,7 +103,10 @@ static bool has(const uint64_t *set, uint32_t group)
 
 static void include(struct liveness *l, uint64_t *set, const struct thread_value *v)
 {
-    v = root_of(l->n, v);
+    const struct thread_operation *same = l->n->same[v->number];
+    for (size_t i = 0; same && i < same->operands.count; i++)
+        if (same->operands.data[i].value)
+            include(l, set, same->operands.data[i].value);
     const uint32_t g = l->group[v->number];
     if (may_share(l, v))
         set[g / WORD] |= (uint64_t)1 << g % WORD;
@@ -244,7 +231,7 @@ static void walk(struct liveness *l, const struct thread_region *r, uint64_t *li
 
 static void number_value(struct liveness *l, const struct thread_value *v)
 {
-    if (l->group[v->number] == none)
+    if (l->group[v->number] == none && !l->n->same[v->number])
         l->group[v->number] = l->groups++;
 }
 
@@ -280,43 +267,6 @@ static void number(struct liveness *l, const struct thread_region *r)
         struct factor *f = arena_new(l->n->arena, struct factor);
         *f = (struct factor){op->operands.data[1].value, *to};
         *to = f;
-    }
-}
-
-static bool is_word(enum dtype t)
-{
-    return t == DT_I32 || t == DT_U32;
-}
-
-static bool is_long(enum dtype t)
-{
-    return t == DT_I64 || t == DT_U64;
-}
-
-/* Finds the results of conversions that keep the bits, and the parts of loaded groups, which need no registers. Values
- * that are passed have their own. */
-static void find_same(struct liveness *l, const struct thread_region *r)
-{
-    const struct thread_operation *load = NULL; /* the latest */
-    for (size_t i = 0; i < r->operations.count; i++) {
-        const struct thread_operation *op = r->operations.data[i];
-        for (size_t j = 0; j < op->regions.count; j++)
-            find_same(l, op->regions.data[j]);
-        const enum dtype to = op->types[0], from = op->types[1];
-        const bool keeps = op->op == THREAD_CONVERT &&
-                           ((is_word(to) && is_word(from)) || (is_long(to) && is_long(from)));
-        load = nvptx_is_load(op->op) ? op : load;
-        if (op->results.count != 1 || op->results.data[0]->type.count != 1 ||
-            may_share(l, op->results.data[0]))
-            continue;
-        const uint32_t number = op->results.data[0]->number;
-        if (keeps)
-            l->n->same[number] = op->operands.data[0].value;
-        if (op->op == THREAD_PART && load && nvptx_per_word(to) == 1 &&
-            op->operands.data[0].value == load->results.data[0]) {
-            l->n->same[number] = op->operands.data[0].value;
-            l->n->word_of_same[number] = (uint16_t)op->operands.data[1].integer;
-        }
     }
 }
 
@@ -358,8 +308,7 @@ static void share(struct liveness *l, const struct thread_operand *from,
     l->next[b] = after;
 }
 
-/* Returns the operand whose registers the result has to have, or should have, since it is added to; -1: none. */
-static int added_to(enum thread_opcode op)
+int nvptx_added_to(enum thread_opcode op)
 {
     switch (op) {
     case THREAD_PRODUCT:
@@ -380,8 +329,8 @@ static void share_region(struct liveness *l, const struct thread_region *r, bool
     for (size_t i = 0; i < r->operations.count; i++) {
         const struct thread_operation *op = r->operations.data[i];
         const struct thread_operand *o = op->operands.data;
-        if (products && added_to(op->op) >= 0)
-            share(l, &o[added_to(op->op)], op->results.data[0]);
+        if (products && nvptx_added_to(op->op) >= 0)
+            share(l, &o[nvptx_added_to(op->op)], op->results.data[0]);
         for (size_t j = 0; !products && j < op->operands.count; j++) {
             if (op->op == THREAD_LOOP)
                 share(l, &o[j], op->regions.data[0]->arguments.data[j]);
@@ -410,7 +359,6 @@ void nvptx_share(struct nvptx *n)
         l.group[i] = none;
     }
     number(&l, n->function->body);
-    find_same(&l, n->function->body);
     l.words = l.groups / WORD + 1;
     l.clashes = arena_array(n->arena, uint64_t, l.groups * l.words);
     const struct exits outside = {0};
