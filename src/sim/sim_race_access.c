@@ -138,14 +138,18 @@ static void need_shared(struct race_try *t, uint64_t end)
     b->words = want;
 }
 
-static struct race_cell *cells_at(struct race_try *t, uint64_t word, size_t *count)
+/* Returns the cell of an address, and the number of cells from there on; NULL: the page keeps only
+ * writes. */
+static struct race_cell *cells_at(struct race_try *t, uint64_t address, size_t *count)
 {
     if (t->a->space == SIM_SHARED) {
-        *count = t->home->words - (size_t)(word / 4);
-        return &t->home->cells[word / 4];
+        *count = t->home->words - (size_t)(address / 4);
+        return &t->home->cells[address / 4];
     }
-    const struct race_page *page = race_page_of(t->r, word);
-    size_t i = (size_t)(word / 4 % RACE_PAGE_WORDS) / (page->fine ? 1 : RACE_COARSE / 4);
+    const struct race_page *page = race_page_of(t->r, address);
+    if (page->writes)
+        return NULL;
+    size_t i = (size_t)(address / 4 % RACE_PAGE_WORDS) / (page->fine ? 1 : RACE_COARSE / 4);
     *count = race_page_cells(page) - i;
     return &page->cell[i];
 }
@@ -187,6 +191,49 @@ static uint64_t coarse_range(struct race_try *t, struct race_page *page, uint64_
     return RACE_COARSE * i;
 }
 
+/* Handles the start of a range: part of a word, or whole words, of which there are cells for `count`.
+ * Returns the number of bytes. */
+static uint64_t word_range(struct race_try *t, struct race_cell *cells, size_t count,
+                           uint64_t address, uint64_t bytes)
+{
+    uint64_t word = address & ~(uint64_t)3;
+    int first = (int)(address & 3);
+    if (first || bytes < 4) {
+        int last = bytes < (uint64_t)(4 - first) ? first + (int)bytes - 1 : 3;
+        part_of_word(t, cells, word, first, last);
+        return (uint64_t)(last - first + 1);
+    }
+    count = bytes / 4 < count ? (size_t)(bytes / 4) : count;
+    whole_words(t, cells, count, word);
+    return 4 * count;
+}
+
+/* Handles the start of a range in a page that keeps only writes. If its words get other accesses, the page
+ * has cells again. Returns the number of bytes. */
+static uint64_t range_of_writes(struct race_try *t, struct race_page *page, uint64_t address,
+                                uint64_t bytes)
+{
+    enum { MOST = 16 };
+    struct race_cell cells[MOST];
+    const size_t at = address / 4 % RACE_PAGE_WORDS;
+    const size_t there = RACE_PAGE_WORDS - at, words = bytes < 4 ? 1 : (size_t)(bytes / 4);
+    size_t count = words < there ? words : there;
+    count = count < MOST ? count : MOST;
+    for (size_t i = 0; i < count; i++)
+        cells[i] = (struct race_cell){page->writes[at + i], 0};
+    const uint64_t done = word_range(t, cells, count, address, bytes);
+    uint32_t others = 0;
+    for (size_t i = 0; i < count; i++)
+        others |= cells[i].others;
+    if (others) {
+        race_page_widen(t->r, page);
+        memcpy(&page->cell[at], cells, count * sizeof *cells);
+    }
+    for (size_t i = 0; !others && i < count; i++)
+        page->writes[at + i] = cells[i].write;
+    return done;
+}
+
 static void range(struct race_try *t, uint64_t address, uint64_t bytes)
 {
     if (t->a->space == SIM_SHARED)
@@ -195,27 +242,18 @@ static void range(struct race_try *t, uint64_t address, uint64_t bytes)
         forget_answers(t);
     while (bytes) {
         struct race_page *page = t->a->space == SIM_SHARED ? NULL : race_page_of(t->r, address);
+        uint64_t done;
         if (page && !page->fine) {
-            uint64_t done = coarse_range(t, page, address, bytes);
-            address += done;
-            bytes -= done;
-            continue;
+            done = coarse_range(t, page, address, bytes);
+        } else if (page && page->writes) {
+            done = range_of_writes(t, page, address, bytes);
+        } else {
+            size_t there;
+            struct race_cell *cells = cells_at(t, address, &there);
+            done = word_range(t, cells, there, address, bytes);
         }
-        uint64_t word = address & ~(uint64_t)3;
-        int first = (int)(address & 3);
-        size_t there;
-        struct race_cell *cells = cells_at(t, word, &there);
-        if (first || bytes < 4) {
-            int last = bytes < (uint64_t)(4 - first) ? first + (int)bytes - 1 : 3;
-            part_of_word(t, cells, word, first, last);
-            address += (uint64_t)(last - first + 1);
-            bytes -= (uint64_t)(last - first + 1);
-            continue;
-        }
-        size_t count = bytes / 4 < there ? (size_t)(bytes / 4) : there;
-        whole_words(t, cells, count, word);
-        address += 4 * count;
-        bytes -= 4 * count;
+        address += done;
+        bytes -= done;
     }
 }
 
@@ -358,8 +396,10 @@ static void keep_old(struct race_try *t)
 struct race_cell race_history_of(struct race_try *t, uint64_t byte)
 {
     size_t there;
-    const struct race_cell *cell = cells_at(t, byte & ~(uint64_t)3, &there);
-    return race_byte_of(t->pool, *cell, (int)(byte & 3));
+    const struct race_cell *cell = cells_at(t, byte, &there);
+    const struct race_cell write = {
+        cell ? 0 : race_page_of(t->r, byte)->writes[byte / 4 % RACE_PAGE_WORDS], 0};
+    return race_byte_of(t->pool, cell ? *cell : write, (int)(byte & 3));
 }
 
 bool race_wrote_last(struct race_try *t, uint64_t address, uint32_t record, race_time epoch)

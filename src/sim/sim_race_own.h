@@ -175,6 +175,7 @@ struct race_page {
     uint64_t number;
     uint8_t *old; /* the bytes before the last write; NULL: no write yet */
     struct race_cell *cell;
+    uint32_t *writes; /* instead of a cell for each word, if all `others` are 0; NULL: cells */
     struct race_runs *old_runs, *cell_runs; /* instead of those in a closed page; NULL: none */
     bool fine;                              /* a cell for each word */
     bool open, used;                        /* used: since it could have been closed */
@@ -420,6 +421,8 @@ void race_collect(struct sim_races *r, struct race_block *block);
 struct race_page *race_page_of(struct sim_races *r, uint64_t address);
 /* Gives a page a cell for each word. */
 void race_page_refine(struct sim_races *r, struct race_page *page);
+/* Gives cells to a page that keeps only writes. */
+void race_page_widen(struct sim_races *r, struct race_page *page);
 void race_pages_free(struct sim_races *r);
 /* Returns a lane's address of a record with a list; `addresses` of an access that is not entered yet,
  * NULL of others. */

@@ -4,7 +4,11 @@
  * Most pages are used for a while, by a few blocks, and their cells have few histories. Such a page is
  * closed when others have been used since: of its cells and its old bytes, it keeps the runs of equal
  * ones. To make cells equal, lists of reads by blocks that have ended are sorted. An access opens the
- * page again. */
+ * page again.
+ *
+ * If the words of a page have many histories, and each is only a last write, the page keeps the writes
+ * instead of cells, in half of the room. The change is made when the page is closed, or when it is opened
+ * to stay open. It is undone when a word gets an access in addition to its last write. */
 #include "sim/sim_race_own.h"
 
 /* --- records of several warps ---
@@ -283,7 +287,10 @@ static void *unpack(struct sim_races *r, struct race_runs **packed, size_t lengt
     return words;
 }
 
-enum { OLD_WORDS = RACE_PAGE / sizeof(uint64_t) };
+enum {
+    OLD_WORDS = RACE_PAGE / sizeof(uint64_t),
+    WRITES_BYTES = RACE_PAGE_WORDS * sizeof(uint32_t)
+};
 
 /* Sorts the lists of a page's cells, so that bytes which the same instructions read have one list, in
  * whatever order the blocks came. */
@@ -306,14 +313,42 @@ static void sort_lists(struct sim_races *r, struct race_page *page)
     }
 }
 
+/* Makes a page keep only writes, if its words have no other accesses. */
+static void keep_writes(struct sim_races *r, struct race_page *page)
+{
+    uint32_t others = 0;
+    for (size_t i = 0; i < RACE_PAGE_WORDS; i++)
+        others |= page->cell[i].others;
+    if (others)
+        return;
+    page->writes = race_resize(r, NULL, 0, WRITES_BYTES);
+    for (size_t i = 0; i < RACE_PAGE_WORDS; i++)
+        page->writes[i] = page->cell[i].write;
+    race_resize(r, page->cell, race_page_cells(page) * sizeof *page->cell, 0);
+    page->cell = NULL;
+}
+
+void race_page_widen(struct sim_races *r, struct race_page *page)
+{
+    page->cell = race_resize(r, NULL, 0, race_page_cells(page) * sizeof *page->cell);
+    for (size_t i = 0; i < RACE_PAGE_WORDS; i++)
+        page->cell[i].write = page->writes[i];
+    race_resize(r, page->writes, WRITES_BYTES, 0);
+    page->writes = NULL;
+}
+
 static void close_page(struct sim_races *r, struct race_page *page)
 {
+    if (page->writes)
+        race_page_widen(r, page);
     if (SAVES_MEMORY)
         sort_lists(r, page);
     page->cell_runs = pack(r, page->cell, race_page_cells(page));
     if (page->cell_runs) {
         race_resize(r, page->cell, race_page_cells(page) * sizeof *page->cell, 0);
         page->cell = NULL;
+    } else if (page->fine) {
+        keep_writes(r, page);
     }
     page->old_runs = page->old ? pack(r, page->old, OLD_WORDS) : NULL;
     if (page->old_runs) {
@@ -331,8 +366,11 @@ static void open_page(struct sim_races *r, struct race_page *page)
     if (page->old_runs)
         page->old = unpack(r, &page->old_runs, OLD_WORDS);
     page->open = true;
-    if (page->openings++ == RACE_OPENINGS)
+    if (page->openings++ == RACE_OPENINGS) {
+        if (page->fine && page->cell)
+            keep_writes(r, page);
         return;
+    }
     struct race_page **place = &r->open[r->next_open++ % RACE_OPEN];
     while (*place &&
            (*place)->used) { /* a page that was used since the last turn has a second one */
@@ -403,6 +441,7 @@ void race_pages_free(struct sim_races *r)
             continue;
         runs_free(r, page->cell_runs);
         runs_free(r, page->old_runs);
+        race_resize(r, page->writes, page->writes ? WRITES_BYTES : 0, 0);
         race_resize(r, page->old, page->old ? RACE_PAGE : 0, 0);
         race_resize(r, page->cell, page->cell ? race_page_cells(page) * sizeof *page->cell : 0, 0);
         race_resize(r, page, sizeof *page, 0);

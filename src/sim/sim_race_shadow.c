@@ -334,6 +334,8 @@ static void mark_page(struct race_pool *p, const struct race_page *page)
 {
     if (page->cell)
         mark_cells(p, page->cell, race_page_cells(page));
+    for (size_t i = 0; page->writes && i < RACE_PAGE_WORDS; i++)
+        mark_cell(p, (struct race_cell){page->writes[i], 0});
     for (size_t i = 0; page->cell_runs && i < page->cell_runs->count; i++) {
         struct race_cell cell;
         memcpy(&cell, &page->cell_runs->value[i], sizeof cell);

@@ -15,6 +15,7 @@ from tile_runner import call, expect
 WATCHED, UNWATCHED = 850, 260  # instructions of the host for each of a warp
 ALLOCATION = 20  # instructions of the host that an unused allocation adds to a launch
 MEMORY = 3.0  # bytes for each byte that the program allocates
+SIZES = {"u8": 1, "f32": 4, "f64": 8}  # bytes of the types of footprint.cu
 WAYS = ("add", "copy", "fill", "sum", "stencil", "histogram", "scatter")  # of footprint.cu
 
 
@@ -39,7 +40,8 @@ def peak_bytes(tool, program, n):
 
 
 def check_footprints(tool, folder):
-    """Checks the most memory of launches that touch all bytes of their arrays, less that of a program without launches."""
+    """Checks the most memory of launches that touch all bytes of their arrays, less that of a program without launches. In arrays of 8 MB or more, an
+    address that a scatter lists takes a byte more than in these, which are smaller to save time. That byte counts here, too."""
     program, size = build(folder, "footprint.cu", "-arch=sm_80"), 4 << 20
 
     def peak(*arguments):
@@ -49,9 +51,10 @@ def check_footprints(tool, folder):
 
     base = peak("none", "f32", "65536")[1]
     for way in WAYS:
-        for dtype in ("u8", "f32", "f64"):
+        for dtype in SIZES:
             allocated, most = peak(way, dtype, str(size))
-            each = (most - base) * 1024 / allocated
+            longer = size // SIZES[dtype] if way == "scatter" else 0
+            each = ((most - base) * 1024 + longer) / allocated
             expect(each < MEMORY, f"{way} of {dtype}: {each:.2f} bytes for each byte of the program, and {MEMORY} are the limit")
 
 

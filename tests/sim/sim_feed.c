@@ -120,6 +120,22 @@ void feed_access(struct feed *f, int block, int warp, uint32_t mask, enum sim_ki
     feed_full(f, block, warp, mask, kind, addresses, bytes, value, SIM_WEAK, SIM_CTA, 0);
 }
 
+void feed_pages(struct feed *f, int block, int warp, uint64_t address)
+{
+    enum { READS = 96 / SIM_LANES, PAGE = 4096 };
+    for (uint64_t i = 0; i < READS; i++) {
+        struct sim_access a = {.at = feed_place(f, block, warp),
+                               .space = SIM_GLOBAL,
+                               .kind = SIM_READ,
+                               .mask = UINT32_MAX,
+                               .bytes = 4};
+        for (uint64_t l = 0; l < SIM_LANES; l++)
+            a.address[l] = address + (i * SIM_LANES + 7 * l % SIM_LANES) * PAGE;
+        f->line++;
+        tell(f->observer->access(f->observer->user, &a));
+    }
+}
+
 static uint32_t all_lanes(const struct feed *f, int warp)
 {
     int lanes = f->threads - warp * SIM_LANES;

@@ -38,6 +38,9 @@ void feed_access(struct feed *f, int block, int warp, uint32_t mask, enum sim_ki
 void feed_full(struct feed *f, int block, int warp, uint32_t mask, enum sim_kind kind,
                const uint64_t *addresses, int bytes, int value, enum sim_order order,
                enum sim_scope scope, uint32_t group);
+/* Reads a word of each of 96 pages of memory from an address of FEED_BASE + 2^20 or more on, without values.
+ * The pages are too many for an observer that keeps the last few ready for use. */
+void feed_pages(struct feed *f, int block, int warp, uint64_t address);
 void feed_barrier(struct feed *f, int block); /* bar.sync 0 by all */
 void feed_arrive(struct feed *f, int block, int warp, uint32_t mask, int id, int expected,
                  bool waits);

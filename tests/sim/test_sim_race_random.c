@@ -58,6 +58,7 @@ static struct model {
     int write[BYTES], writes; /* by byte: number of its last write */
     struct mbarrier mbarrier[BLOCKS];
     int copies;                         /* agents used */
+    uint64_t others;                    /* uses of other pages */
     int copy_of[COPIES], index[COPIES]; /* thread, commit group; -1: waited for */
     uint32_t group[COPIES];
     bool arrived[COPIES]; /* at an mbarrier */
@@ -77,6 +78,8 @@ static struct style {
     bool reads;  /* mostly reads and barriers of blocks */
     bool near;   /* few lanes; accesses of global memory are near each other */
     bool series; /* the blocks access rows in turn, at the same instructions, and end */
+    bool closes; /* pages of global memory are closed now and then */
+    bool worn;   /* they have been closed until they stay open */
 } style;
 static bool ended[BLOCKS];
 
@@ -693,6 +696,28 @@ static enum verdict event_of_series(struct feed *f, bool avoid)
     return races;
 }
 
+/* Uses other memory, so that the pages of this one are closed. */
+static void use_other_pages(struct feed *f, int block)
+{
+    feed_pages(f, block, 0, FEED_BASE + (++m->others << 20));
+}
+
+/* Writes bytes of both pages and closes them, until they stay open. */
+static void wear_pages(struct feed *f)
+{
+    enum { TURNS = 4 };
+    for (int i = 0; i < 2 * TURNS; i++) {
+        const int at = below(GLOBAL / 2 - 16) + i % 2 * GLOBAL / 2;
+        struct request q = {.mask = 1, .bytes = 1, .kind = SIM_WRITE, .value = 210 + i};
+        q.address[0] = GLOBAL_BASE + (uint64_t)at;
+        access_races(&q, true);
+        pass_values(&q);
+        feed_request(f, &q, 0);
+        if (i % 2)
+            use_other_pages(f, 0);
+    }
+}
+
 static enum verdict random_event(struct feed *f)
 {
     int kind = below(100), block = live_block(), warp = below(WARPS);
@@ -700,6 +725,8 @@ static enum verdict random_event(struct feed *f)
     bool avoid = below(20) > 0;
     if (style.few)
         f->line = 100 + (uint32_t)below(4);
+    if (style.closes && below(50) == 0)
+        use_other_pages(f, block);
     if (style.series && below(4))
         return event_of_series(f, avoid);
     if (style.ends && below(60) == 0)
@@ -750,13 +777,15 @@ static void one_program(uint64_t seed, int64_t *events, int *raced)
     random_state = seed * 0x9e3779b97f4a7c15ULL + 1;
     m = arena_new(&arena, struct model);
     memset(ended, 0, sizeof ended);
-    style = (struct style){below(2), below(2), below(2), below(2),
-                           below(2), below(2), below(2), seed % 3 == 0};
+    style = (struct style){below(2), below(2), below(2),      below(2),       below(2),
+                           below(2), below(2), seed % 3 == 0, seed % 10 == 0, seed % 8 == 0};
     if (style.series)
         random_series();
     for (int i = 0; i < SLOTS; i++)
         step(i);
     feed_start(&f, sim_races_observer(races), &report, BLOCKS, THREADS);
+    if (style.worn)
+        wear_pages(&f);
     for (int i = 0; i < EVENTS; i++) {
         enum verdict expected = random_event(&f);
         bool found = found_race(&report);

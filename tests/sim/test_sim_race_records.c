@@ -288,17 +288,6 @@ static void lists_that_share_a_byte(void **state)
     }
 }
 
-/* Uses enough pages to close all earlier ones. */
-static void close_pages(int block)
-{
-    uint64_t to[SIM_LANES];
-    for (uint64_t i = 1; i < 8; i++) {
-        for (uint64_t l = 0; l < SIM_LANES; l++)
-            to[l] = G + (i << 20) + 7 * l % SIM_LANES * 4096;
-        scattered(block, R, LANES, to);
-    }
-}
-
 /* The lists of a closed page are sorted. The reads of a byte at the border of two blocks' rows are
  * still those of both. */
 static void lists_of_closed_pages(void **state)
@@ -314,7 +303,7 @@ static void lists_of_closed_pages(void **state)
         }
         feed_end_block(&c.feed, b);
     }
-    close_pages(BLOCKS - 1);
+    feed_pages(&c.feed, BLOCKS - 1, 0, G + (1 << 20));
     c.feed.line = 1000;
     feed_access(&c.feed, BLOCKS - 1, 0, 1, W, rows + 31, 1, 1, 1);
     assert_int_equal(c.report.kept, 3); /* of each line */
@@ -326,6 +315,35 @@ static void lists_of_closed_pages(void **state)
     }
     assert_int_equal(lanes, 31 + 30 + 0);
     assert_int_equal(blocks, 1);
+}
+
+/* Two warps write bytes of a page, which is closed between their writes until it stays open: it keeps only
+ * writes. The records of those writes are in use, so they survive a collection. After a read, the page has
+ * cells again. */
+static void pages_of_only_writes(void **state)
+{
+    (void)state;
+    enum { TURNS = 6, APART = 2 * TURNS + 1, RECORDS = 20000 };
+    race_case_start(&c, 2, 64);
+    for (uint64_t turn = 0; turn < TURNS; turn++) {
+        for (uint64_t warp = 0; warp < 2; warp++) {
+            uint64_t to[SIM_LANES];
+            for (uint64_t l = 0; l < SIM_LANES; l++)
+                to[l] = G + l * 7 % SIM_LANES * APART + 2 * turn + warp;
+            write_bytes((int)warp, to, 7 + (uint32_t)turn);
+        }
+        feed_pages(&c.feed, 1, 0, G + ((turn + 1) << 20));
+    }
+    for (int i = 0; i < RECORDS; i++)
+        feed_access(&c.feed, 0, 0, 1, W, G + 8192, 0, 4, 1);
+    race_case_expect(&c, 0);
+    feed_access(&c.feed, 0, 1, 1, R, G + 1, 0, 1, 0); /* its own byte */
+    race_case_expect(&c, 0);
+    feed_access(&c.feed, 0, 0, 1, W, G + 1, 0, 1, 9); /* after the write and the read of warp 1 */
+    race_case_expect(&c, 2);
+    for (int turn = 0; turn < TURNS; turn++)
+        for (int l = 1; l < SIM_LANES; l += 5)
+            expect_writer(G + (uint64_t)(l * 7 % SIM_LANES * APART + 2 * turn + l % 2), l % 2, l);
 }
 
 /* Addresses are kept in as few bytes as their distances need, up to 2^40 bytes, at any
@@ -366,6 +384,7 @@ int main(void)
         TEST(lists_of_warps),
         TEST(lists_that_share_a_byte),
         TEST(lists_of_closed_pages),
+        TEST(pages_of_only_writes),
         TEST(lists_of_any_width),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
