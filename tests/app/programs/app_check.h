@@ -32,3 +32,16 @@ static bool is_broken(int argc, char **argv)
 {
     return argc > 1 && strcmp(argv[1], "broken") == 0;
 }
+
+// Creates streams that do not wait for the default stream.
+inline void make_streams(cudaStream_t *streams, int count)
+{
+    for (int i = 0; i < count; i++)
+        CHECK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+}
+
+inline void destroy_streams(const cudaStream_t *streams, int count)
+{
+    for (int i = 0; i < count; i++)
+        CHECK(cudaStreamDestroy(streams[i]));
+}

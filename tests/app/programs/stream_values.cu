@@ -30,8 +30,7 @@ int main(int argc, char **argv)
     CHECK(cudaMalloc(&flag, 4 * sizeof *flag));
     CHECK(cudaMemset(flag, 0, 4 * sizeof *flag));
     CHECK(cudaDeviceSynchronize());
-    for (int i = 0; i < 3; i++)
-        CHECK(cudaStreamCreateWithFlags(&s[i], cudaStreamNonBlocking));
+    make_streams(s, 3);
     CUdeviceptr at = (CUdeviceptr)flag;
     if (broken)
         DRIVER(cuStreamWriteValue32(s[0], at, 3, 0));
@@ -56,8 +55,7 @@ int main(int argc, char **argv)
     CHECK(cudaMemcpy(got, x, sizeof got, cudaMemcpyDeviceToHost));
     for (int i = 0; i < 64; i++)
         EXPECT(got[i] == 2 * i + 1);
-    for (int i = 0; i < 3; i++)
-        CHECK(cudaStreamDestroy(s[i]));
+    destroy_streams(s, 3);
     CHECK(cudaFree(x));
     CHECK(cudaFree(flag));
     return 0;
