@@ -83,14 +83,21 @@ static void swap_pairs(unsigned char *at, int64_t pairs, int64_t row)
         }
 }
 
-/* Fetches ahead while rows are converted: the row that is PACK_LINES_AHEAD lines of the cache
- * after the one at `row`. There are `left` rows, `step` bytes apart. */
-static void fetch_row(const unsigned char *row, int64_t left, int64_t step, int64_t bytes)
+/* Returns the rows of `bytes` bytes that PACK_LINES_AHEAD lines of the cache hold. Loops over rows
+ * compute it before they begin, because a division takes as long as packing a row of a panel. */
+static int64_t rows_ahead(int64_t bytes)
 {
-    int64_t rows = PACK_LINES_AHEAD * CACHE_LINE / bytes + 1;
-    if (rows >= left)
+    return PACK_LINES_AHEAD * CACHE_LINE / (bytes > 0 ? bytes : 1) + 1;
+}
+
+/* Fetches ahead while rows are converted: the row that is `ahead` rows after the one at `row`. There
+ * are `left` rows, `step` bytes apart. */
+static void fetch_row(const unsigned char *row, int64_t ahead, int64_t left, int64_t step,
+                      int64_t bytes)
+{
+    if (ahead >= left)
         return;
-    row += rows * step;
+    row += ahead * step;
     for (int64_t at = 0; at < bytes; at += CACHE_LINE)
         PREFETCH_SECOND(row + at);
 }
@@ -103,7 +110,7 @@ static void pack_left(const struct packing *w)
         for (int64_t i = 0; i < w->lines; i++)
             memset(w->to + i * row, 0, (size_t)(w->depth * w->size));
     unsigned char *to = w->to + w->low[0] * row + w->low[1] * w->size;
-    int64_t from_row = w->line * w->size_from;
+    int64_t from_row = w->line * w->size_from, ahead = rows_ahead(depth * w->size_from);
     if (!w->convert && w->deep == 1)
         w->set->pack->rows(to, (ptrdiff_t)row, 0, w->from, (ptrdiff_t)from_row, (size_t)lines, 1,
                            (size_t)(depth * w->size));
@@ -111,7 +118,7 @@ static void pack_left(const struct packing *w)
         for (int64_t i = 0; i < lines; i++) {
             const unsigned char *from = w->from + i * from_row;
             if (w->deep == 1)
-                fetch_row(from, lines - i, from_row, depth * w->size_from);
+                fetch_row(from, ahead, lines - i, from_row, depth * w->size_from);
             pack_row(w, to + i * row, from, depth, w->deep);
         }
     for (int64_t i = w->low[0]; i < w->high[0] && swaps(w->form) && !w->swapped; i++)
@@ -161,9 +168,10 @@ static void pack_panels(const struct packing *w, int64_t first, int64_t panels)
                            (ptrdiff_t)from_row, (size_t)rows, (size_t)panels, (size_t)row);
         return;
     }
+    const int64_t bytes = panels * w->width * w->size_from, ahead = rows_ahead(bytes);
     for (int64_t p = 0; p < rows; p++, from += from_row) {
         unsigned char *to = all + place_of_row(w, p) * row;
-        fetch_row(from, rows - p, from_row, panels * w->width * w->size_from);
+        fetch_row(from, ahead, rows - p, from_row, bytes);
         for (int64_t j = 0; j < panels; j++)
             w->convert(to + j * panel, from + j * w->width * w->size_from, (size_t)w->width);
     }
@@ -216,6 +224,7 @@ static void pack_row_groups(const struct packing *w)
     const struct pack_routines *pack = w->set->pack;
     int64_t group = w->form->group, whole = w->high[0] - w->high[0] % w->width;
     int64_t all = (w->lines + w->width - 1) / w->width * w->width, some;
+    const int64_t ahead = rows_ahead((all < COLUMNS ? all : COLUMNS) * w->size);
     for (int64_t p = 0; p < w->depth; p += group)
         for (int64_t j = 0; j < all; j += some) {
             int64_t end = w->low[0] == 0 && j < whole ? whole : all;
@@ -228,7 +237,7 @@ static void pack_row_groups(const struct packing *w)
                 row = w->deep;
                 from = w->from + ((p - w->low[1]) * row + j) * w->size;
                 for (int64_t r = 0; r < group; r++)
-                    fetch_row(from + r * row * w->size, w->high[1] - p - r, row * w->size,
+                    fetch_row(from + r * row * w->size, ahead, w->high[1] - p - r, row * w->size,
                               some * w->size);
             } else {
                 gather_group(w, room, p, j, some);
