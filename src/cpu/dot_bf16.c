@@ -30,6 +30,8 @@ static INLINED __m512 add_pairs(__m512bh x, __m512bh y, __m512 sum)
     return _mm512_dpbf16_ps(sum, x, y);
 }
 
+put_block_fn ROUTINE(put_block);
+
 #define LOAD_MASKED_SUM(at, mask) _mm512_maskz_loadu_ps(mask, at)
 #define bf16_mask f32_mask
 
@@ -49,6 +51,7 @@ static INLINED __m512 add_pairs(__m512bh x, __m512bh y, __m512 sum)
 #define BROADCAST broadcast_pair
 #define FUSED add_pairs
 #define UNROLLS_LINES 0
+#define PUT_BLOCK ROUTINE(put_block)
 #include "cpu/routines_dot_block.h"
 
 dot_fn dot_pairs_bf16;

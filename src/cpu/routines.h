@@ -130,6 +130,9 @@ struct dot_unpacked {
     size_t step;
     bool halves; /* f16, computed in f32; requires dot_routines.has_halves */
 };
+/* Stores rows of sums of f32 as f16 or bf16. Steps in elements from row to row. */
+typedef void put_block_fn(uint16_t *to, size_t to_step, const float *from, size_t from_step,
+                          size_t rows, size_t columns, bool bf16);
 /* The type of the sums that a product writes. OUT_F16, OUT_BF16: of a product whose sums are f32;
  * require dot_routines.has_halves. */
 enum out_type { OUT_SUMS, OUT_F16, OUT_BF16 };

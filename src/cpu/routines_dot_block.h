@@ -24,6 +24,8 @@
  *   GET_HALVES, PUT_HALVES, PUT_BF16, GET_HALF, PUT_HALF
  *                      optional: f16 in memory: load a vector or one element as an operand, and
  *                      store one of sums
+ *   PUT_BLOCK          optional: the function that stores sums as 16 bits (put_block_fn); defined here
+ *                      if there is PUT_HALVES
  *
  * Strides ld* are in elements. `rows`, `vectors` and `whole` are constants wherever block() is
  * inlined, so its loops over them are unrolled and `sum` is in registers. `lines` is passed by
@@ -370,9 +372,8 @@ static APART void NAME(edge)(size_t rows, size_t columns, SUM *out, const SUM *c
 }
 
 #if defined(PUT_HALVES)
-/* Stores a block's sums, whose rows are `from_step` apart, as a type of 16 bits. */
-static APART void NAME(put_block)(uint16_t *to, size_t to_step, const SUM *from, size_t from_step,
-                                  size_t rows, size_t columns, bool bf16)
+APART void PUT_BLOCK(uint16_t *to, size_t to_step, const SUM *from, size_t from_step, size_t rows,
+                     size_t columns, bool bf16)
 {
     for (size_t r = 0; r < rows; r++, to += to_step, from += from_step) {
         size_t j = 0;
@@ -553,7 +554,7 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
     struct NAME(terms) terms;
     terms.known = 0;
 #endif
-#if defined(PUT_HALVES)
+#if defined(PUT_BLOCK)
     _Alignas(CACHE_LINE) SUM full[ROWS * NAME(width)]; /* sums that are stored as halves */
     struct dot_strides own;
     if (s->out_type != OUT_SUMS) {
@@ -577,7 +578,7 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
             if (s->out)
                 to = out = (char *)strides->out + (at * to_row + j) * to_size;
             NAME(ask_for)(out, to_row * to_size, rows, columns * to_size);
-#if defined(PUT_HALVES)
+#if defined(PUT_BLOCK)
             if (s->out_type != OUT_SUMS)
                 to = full;
 #endif
@@ -587,10 +588,9 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
             NAME(block_at)(at, rows, j, columns, to, sums, from, panel, k, s, &lines);
             if (s->settled)
                 NAME(settle)(to, s->out ? s->out_step : s->c, rows, columns);
-#if defined(PUT_HALVES)
+#if defined(PUT_BLOCK)
             if (s->out_type != OUT_SUMS)
-                NAME(put_block)
-            (out, to_row, full, NAME(width), rows, columns, s->out_type == OUT_BF16);
+                PUT_BLOCK(out, to_row, full, NAME(width), rows, columns, s->out_type == OUT_BF16);
 #endif
             at += rows;
         }
@@ -631,4 +631,5 @@ static void NAME(dot)(void *c, const void *a, const void *b, size_t m, size_t n,
 #undef PUT_HALVES
 #undef PUT_BF16
 #undef PUT_HALF
+#undef PUT_BLOCK
 #undef PACKING_CASE

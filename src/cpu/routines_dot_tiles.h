@@ -5,6 +5,7 @@
  *   TILES_ZERO(t) TILES_LOAD(t, at, step) TILES_STORE(t, at, step)    step: bytes from row to row
  *   TILES_I8_I8(c, a, b) …                    add the product of tiles a and b to tile c, by the
  *   TILES_BF16(c, a, b)                       types of their elements (enum tiles_kind)
+ *   TILES_PUT                                 stores sums of f32 as 16 bits (put_block_fn)
  *
  * Tiles have 16 rows of 64 bytes, but tiles of sums and of a have as few rows as a product with
  * fewer, which then takes less time. A tile of sums has 16 columns. A tile of a has 16 rows with 16
@@ -180,7 +181,12 @@ static void tiles_dot(enum tiles_kind kind, void *c, const void *a, const void *
                       size_t n, size_t k, const struct dot_strides *s)
 {
     const size_t panels = (n + TILES_WIDTH - 1) / TILES_WIDTH, most = 2 * TILE_ROWS;
-    struct tiles_block t = {.c_step = s->c * 4, .out_step = (s->out ? s->out_step : s->c) * 4};
+    const bool puts = s->out_type != OUT_SUMS;
+    _Alignas(TILE_BYTES) float full[2 * TILE_ROWS * TILES_WIDTH]; /* sums that TILES_PUT stores */
+    struct tiles_block t = {.c_step = s->c * 4,
+                            .out_step = 4 * (puts     ? TILES_WIDTH
+                                             : s->out ? s->out_step
+                                                      : s->c)};
     struct tiles_config config = all_whole_tiles;
     t.all_rows = in_tile(m, 0);
     config.rows[0] = config.rows[1] = config.rows[4] = (uint8_t)t.all_rows;
@@ -197,13 +203,17 @@ static void tiles_dot(enum tiles_kind kind, void *c, const void *a, const void *
                 t.columns[i] = in_tile(columns, i * TILE_GROUPS);
             }
             t.c = (const unsigned char *)c + at * t.c_step + j * 4;
-            t.out = (unsigned char *)(s->out ? s->out : c) + at * t.out_step + j * 4;
+            t.out = puts ? (unsigned char *)full
+                         : (unsigned char *)(s->out ? s->out : c) + at * t.out_step + j * 4;
             tiles_begin(&t, s->fresh);
             tiles_add(kind, &t, (const unsigned char *)a + at * s->a * 4, s->a * 4, panel, s->b * 4,
                       k);
             tiles_end(&t);
             if (s->settled && kind == TILES_OF_BF16)
                 tiles_settle(t.out, t.out_step, t.rows[0] + t.rows[1], columns);
+            if (puts)
+                TILES_PUT((uint16_t *)s->out + at * s->out_step + j, s->out_step, full, TILES_WIDTH,
+                          t.rows[0] + t.rows[1], columns, s->out_type == OUT_BF16);
         }
     }
     TILES_CLOSE();

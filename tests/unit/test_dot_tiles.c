@@ -151,6 +151,16 @@ static void model_bf16(int c, int a, int b)
 #define TILES_U8_I8(c, a, b) model_bytes(c, a, b, false, true)
 #define TILES_U8_U8(c, a, b) model_bytes(c, a, b, false, false)
 #define TILES_BF16 model_bf16
+
+static void model_put(uint16_t *to, size_t to_step, const float *from, size_t from_step,
+                      size_t rows, size_t columns, bool bf16)
+{
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < columns; j++)
+            to[i * to_step + j] =
+                bf16 ? f32_to_bf16(from[i * from_step + j]) : f32_to_f16(from[i * from_step + j]);
+}
+#define TILES_PUT model_put
 #include "cpu/routines_dot_tiles.h"
 
 /* --- problems --- */
@@ -340,6 +350,38 @@ static void bf16_adds_even_and_odd_steps_apart(void **unused)
         }
 }
 
+/* Elements beyond the sums' rows and columns keep their bits. */
+static void sums_are_stored_as_16_bits(void **unused)
+{
+    (void)unused;
+    for (size_t s = 0; s < SIZES; s++)
+        for (int bf16 = 0; bf16 < 2; bf16++) {
+            struct problem p = problem_new(sizes[s][0], sizes[s][1], sizes[s][2], true);
+            struct dot_strides strides = strides_of(&p);
+            const size_t columns = (p.n + 31) / 32, step = p.n + 3;
+            fill_bf16(p.a, 2 * ((p.m - 1) * p.lda + p.k));
+            fill_bf16(p.b, 2 * ((columns - 1) * p.panel + 32 * p.k));
+            const size_t count = (p.m - 1) * step + p.n;
+            uint16_t *out = filled(2 * count), *kept = filled(2 * count);
+            memcpy(kept, out, 2 * count);
+            strides.fresh = true;
+            strides.out = out;
+            strides.out_step = step;
+            strides.out_type = bf16 ? OUT_BF16 : OUT_F16;
+            tiles_dot(TILES_OF_BF16, p.c, p.a, p.b, p.m, p.n, p.k, &strides);
+            for (size_t at = 0; at < count; at++) {
+                const size_t i = at / step, j = at % step;
+                float sum = j < p.n ? bf16_sum(&p, 0, i, j) : 0;
+                assert_int_equal(out[at], j >= p.n ? kept[at]
+                                          : bf16   ? f32_to_bf16(sum)
+                                                   : f32_to_f16(sum));
+            }
+            free(out);
+            free(kept);
+            problem_free(&p);
+        }
+}
+
 /* A sum that is not settled may be -0. */
 static void settled_sums_are_not_negative_zeros(void **unused)
 {
@@ -515,6 +557,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_have_exact_sums),
         cmocka_unit_test(bf16_adds_even_and_odd_steps_apart),
+        cmocka_unit_test(sums_are_stored_as_16_bits),
         cmocka_unit_test(settled_sums_are_not_negative_zeros),
         cmocka_unit_test(few_rows_make_short_tiles),
         cmocka_unit_test(tiles_are_used_twice),
