@@ -760,6 +760,8 @@ def _from_torch(x: Any) -> _Array:
     if not x.is_contiguous():
         raise _Scattered(x.shape, x.stride(), _OF_TORCH, " (in elements)")
     dtype = _torch_dtypes.get(x.dtype)
+    if dtype is not None and getattr(x, "is_cpu", False):  # of PyTorch from 1.12 on; x.device takes three times as long
+        return x.data_ptr(), dtype, x.shape, -1, True, None
     if dtype is None:
         name = _LONG_NAMES.get(str(x.dtype).rpartition(".")[2])
         if not name:
@@ -907,6 +909,21 @@ def _describe_writable(x: Any) -> _Array:
     if not array[_WRITABLE]:
         raise ArgumentError("is read-only, and the kernel may write it")
     return array
+
+
+def _quickly(x: Any) -> _Array:
+    """Reads an array of a type that was read before; raises KeyError for others."""
+    return _readers[type(x)](x)
+
+
+def _writable_quickly(x: Any) -> _Array:
+    array = _readers[type(x)](x)
+    if not array[_WRITABLE]:
+        raise ValueError("is read-only")
+    return array
+
+
+_QUICK_TAKERS: dict = {_describe: _quickly, _describe_writable: _writable_quickly}  # without words for errors
 
 
 def _as_type(array: _Array, dtype: int) -> _Array:
@@ -1258,6 +1275,7 @@ def _f32_as_tf32(array: _Array) -> _Array:
 
 
 _UNREAD = (TypeError, ValueError, AttributeError, OverflowError)  # raised for a value that is not an argument
+_UNREAD_QUICKLY = (*_UNREAD, KeyError)
 
 
 def _bool(value: Any) -> int:
@@ -1849,6 +1867,7 @@ class Kernel:
         else:
             self._read(_library(), self._handle())
         self._takers = [self._taker(p) for p in self.params]
+        self._quick_takers = [_QUICK_TAKERS.get(take, take) for take in self._takers]
         self._find_free()
 
     def _find_free(self) -> None:
@@ -2122,9 +2141,10 @@ class Kernel:
             return self._run_limited(args, names, stream, _limit(time_limit))
         if len(args) == self._full and not names and self._epoch == _epoch:
             try:
-                values = [take(value) for take, value in zip(self._takers, args)]
-                plan = self._plans.get(_signature(values))
-            except _UNREAD:  # the call below raises it again with the parameter's name
+                values = [take(value) for take, value in zip(self._quick_takers, args)]
+                plan = self._plans.get(tuple([v[_DTYPE:_WRITABLE] if type(v) is tuple else float if type(v) is float else v
+                                              for v in values]))  # _signature(), without its call
+            except _UNREAD_QUICKLY:  # the call below raises it again with the parameter's name
                 plan = None
             if plan:
                 return self._start(plan, values, stream)
@@ -2175,26 +2195,26 @@ class Kernel:
             _used.last = (plan.context, stream)
         elif stream is not None:
             raise ArgumentError("`stream` is for a GPU, and the arrays are on the host")
-        values = self._arguments(values)
+        if len(self._given) < len(values):
+            values = self._arguments(values)
         packed = _packed(plan, values)
-        error = _errors.latest if hasattr(_errors, "latest") else _error_of_thread()
+        try:
+            error, at = _errors.latest
+        except AttributeError:
+            error, at = _error_of_thread()
         if plan.gpu >= 0:
-            status = getattr(_loaded, plan.start)(plan.entry, packed, len(values), stream, byref(error))
-        else:
-            status = self._start_here(plan, packed, len(values), error)
+            status = getattr(_loaded, plan.start)(plan.entry, packed, len(values), stream, at)
+        elif plan.quick[0]:
+            began = _now()
+            status = getattr(_loaded, plan.start)(plan.entry, packed, len(values), None, at)
+            if _now() - began >= _QUICK:
+                plan.quick[0] = False
+        else:  # it may take long
+            began = _now()
+            status = plan.context.call(plan.start, plan.entry, packed, len(values), None, at)
+            plan.quick[0] = _now() - began < _QUICK
         if status:
             _raise(status, _text(error.text))
-
-    @staticmethod
-    def _start_here(plan: _Plan, packed: bytes, count: int, error: _Error) -> int:
-        """Starts an entry on the host, which may take long."""
-        began = time.perf_counter()
-        if plan.quick[0]:
-            status = getattr(_loaded, plan.start)(plan.entry, packed, count, None, byref(error))
-        else:
-            status = plan.context.call(plan.start, plan.entry, packed, count, None, byref(error))
-        plan.quick[0] = time.perf_counter() - began < _QUICK
-        return status
 
     def _make_ready(self, values: list, gpu: int) -> _Plan:
         """Makes an entry, one for each choice of element types. An entry does not know the lengths of arrays, so
@@ -2609,7 +2629,7 @@ class Family(Kernel):
         family = self._find(context, values, _target(context.gpu))[0]
         given = self._arguments(values)
         plan = plan or _new_plan(context, "tw_family_start", family, given)
-        error = _error_of_thread()
+        error = _error_of_thread()[0]
         status = context.call("tw_family_ready", family, _packed(plan, given), len(given), None, byref(error))
         if status:
             _raise(status, _text(error.text))
@@ -2654,11 +2674,13 @@ def family(path: Any, name: Optional[str] = None, threads: int = 0, time_limit: 
 
 # --- devices and streams ---
 
-_errors = threading.local()  # .latest: the error that the thread's calls on entries fill
+_errors = threading.local()  # .latest: the error that the thread's calls on entries fill, and a reference to it
+_now = time.perf_counter
 
 
-def _error_of_thread() -> _Error:
-    _errors.latest = _Error()
+def _error_of_thread() -> tuple:
+    error = _Error()
+    _errors.latest = error, byref(error)
     return _errors.latest
 
 
