@@ -70,7 +70,7 @@ struct platform_pool {
     _Atomic double began; /* second in which it began */
     char before_unfinished[LINES];
     atomic_int unfinished; /* seats that were opened and whose tasks have not ended */
-    atomic_int spinning;   /* threads that look for a run */
+    atomic_int spinning;   /* threads of a crowded pool that look for a run */
     struct seat seats[];
 };
 
@@ -114,12 +114,12 @@ static bool all_done(const struct seat *s)
     return atomic_load(&s->pool->unfinished) == 0;
 }
 
-/* Returns whether a core is left for a thread that spins: in a crowded pool, if fewer seats are
- * at work than there are cores, and fewer threads spin. Counts the thread in `spinning`. */
+/* Counts a thread in `spinning`. Returns whether a core is left for it to spin: fewer seats are at
+ * work than there are cores, and fewer threads spin. */
 static bool begin_spinning(struct platform_pool *p)
 {
     int spinning = atomic_fetch_add(&p->spinning, 1);
-    return !is_crowded(p) || (spinning < p->cores - 1 && atomic_load(&p->unfinished) < p->cores);
+    return spinning < p->cores - 1 && atomic_load(&p->unfinished) < p->cores;
 }
 
 /* Runs the seat's tasks if no other thread has taken them. Returns whether it did; *worked: the
@@ -177,9 +177,11 @@ static void wait_for_run(struct seat *s, double worked)
 {
     struct platform_pool *p = s->pool;
     double longest = spin_time(worked), start = platform_seconds();
-    bool spins = begin_spinning(p) && s->misses < MOST_MISSES;
+    const bool crowded = is_crowded(p); /* otherwise all may spin, and are not counted */
+    bool spins = (!crowded || begin_spinning(p)) && s->misses < MOST_MISSES;
     bool found = spin(s, has_new_run, spins ? longest : 0);
-    atomic_fetch_sub(&p->spinning, 1);
+    if (crowded)
+        atomic_fetch_sub(&p->spinning, 1);
     if (!found)
         sleep_until_run(s);
     if (found || atomic_load(&p->began) - start < longest)
@@ -364,8 +366,8 @@ static bool take_threads(struct platform_pool *p, int count)
 static void open_seats(struct platform_pool *p, int seats)
 {
     atomic_store(&p->unfinished, seats);
-    for (int i = 0; i < seats; i++)
-        atomic_store(&p->seats[i].open, true);
+    for (int i = 0; i < seats; i++) /* `runs` orders them; no store waits for the one before */
+        atomic_store_explicit(&p->seats[i].open, true, memory_order_release);
     atomic_store(&p->seated, seats);
     atomic_store(&p->began, platform_seconds());
     atomic_fetch_add(&p->runs, 1);

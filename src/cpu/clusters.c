@@ -160,7 +160,7 @@ static void work(void *user, int index)
     struct frame *frames = p->frames + (size_t)index * (size_t)p->blocks;
     struct frame_profile *profile = l->profiles ? &l->profiles[index] : NULL;
     int made = 0;
-    for (; made < p->blocks && frame_init(&frames[made], l); made++) {
+    for (; made < p->blocks && frame_init(&frames[made], l, frame_take(l, index)); made++) {
         frames[made].profile = profile;
         frames[made].cluster = frames;
         frames[made].rank = made;

@@ -72,6 +72,7 @@ enum { MOST_KEPT_BLOCKS = 288 };
 struct kept_block {
     void *memory;
     size_t bytes;
+    int worker; /* that used it, or will */
 };
 struct cpu_kept {
     atomic_bool busy;

@@ -412,8 +412,9 @@ static bool begin_strip(const struct frame *f, const struct dot_detail *d, struc
     if (columns == out->columns)
         return false;
     if (!s->memory.memory)
-        s->memory = kept_take(f->launch, STRIP_SUMS * sizeof(float) + SLOT_ALIGNMENT +
-                                             STRIP_PARTS * sizeof *s->part);
+        s->memory = kept_take(
+            f->launch, STRIP_SUMS * sizeof(float) + SLOT_ALIGNMENT + STRIP_PARTS * sizeof *s->part,
+            0);
     if (!s->memory.memory)
         return false;
     uintptr_t past = (uintptr_t)s->memory.memory % SLOT_ALIGNMENT;

@@ -26,15 +26,19 @@ static size_t memory_bytes(const struct cpu_program *p)
     return p->frame_bytes + SLOT_ALIGNMENT;
 }
 
-bool frame_init(struct frame *f, const struct launch_state *launch)
+struct kept_block frame_take(const struct launch_state *launch, int worker)
+{
+    return kept_take(launch, memory_bytes(launch->program), worker);
+}
+
+bool frame_init(struct frame *f, const struct launch_state *launch, struct kept_block memory)
 {
     const struct cpu_program *p = launch->program;
-    *f = (struct frame){.program = p, .launch = launch};
-    f->kept = kept_take(launch, memory_bytes(p));
-    if (!f->kept.memory)
+    if (!memory.memory)
         return false;
-    size_t skip = SLOT_ALIGNMENT - (uintptr_t)f->kept.memory % SLOT_ALIGNMENT;
-    f->memory = (unsigned char *)f->kept.memory + skip;
+    *f = (struct frame){.program = p, .launch = launch, .kept = memory};
+    size_t skip = SLOT_ALIGNMENT - (uintptr_t)memory.memory % SLOT_ALIGNMENT;
+    f->memory = (unsigned char *)memory.memory + skip;
     memcpy(f->memory, p->image, p->image_bytes);
     int32_t *extents = frame_at(f, p->grid_at);
     for (int i = 0; i < 3; i++)
@@ -53,8 +57,7 @@ void frame_free(struct frame *f)
     async_drop(f);
     if (f->copies)
         frame_resize(f->launch, f->copies, f->copy_capacity * sizeof *f->copies, 0);
-    if (f->memory)
-        kept_give(f->launch, f->kept);
+    kept_give(f->launch, f->kept);
     *f = (struct frame){0};
 }
 

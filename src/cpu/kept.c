@@ -25,26 +25,27 @@ static void unlock(struct cpu_kept *kept)
     atomic_store_explicit(&kept->busy, false, memory_order_release);
 }
 
-/* Returns the smallest kept block that is large enough and not far too large; NULL: there is
- * none. */
-static struct kept_block *find(struct cpu_kept *kept, size_t bytes)
+/* Returns the smallest kept block that is large enough and not far too large, of several the one
+ * that the worker used; NULL: there is none. */
+static struct kept_block *find(struct cpu_kept *kept, size_t bytes, int worker)
 {
     struct kept_block *best = NULL;
     for (int i = 0; i < kept->count; i++) {
         struct kept_block *b = &kept->blocks[i];
-        if (b->bytes >= bytes && b->bytes / 2 <= bytes && (!best || b->bytes < best->bytes))
+        if (b->bytes >= bytes && b->bytes / 2 <= bytes &&
+            (!best || b->bytes < best->bytes || (b->bytes == best->bytes && b->worker == worker)))
             best = b;
     }
     return best;
 }
 
-struct kept_block kept_take(const struct launch_state *l, size_t bytes)
+struct kept_block kept_take(const struct launch_state *l, size_t bytes, int worker)
 {
     struct cpu_kept *kept = l->options->kept;
-    struct kept_block block = {NULL, bytes};
+    struct kept_block block = {.bytes = bytes};
     if (kept) {
         flag_take(&kept->busy);
-        struct kept_block *found = find(kept, bytes);
+        struct kept_block *found = find(kept, bytes, worker);
         if (found) {
             block = *found;
             kept->total -= block.bytes;
@@ -57,6 +58,7 @@ struct kept_block kept_take(const struct launch_state *l, size_t bytes)
         if (block.memory && l->allocator->resize == allocator_libc.resize)
             platform_prefer_large_pages(block.memory, bytes);
     }
+    block.worker = worker;
     return block;
 }
 
@@ -81,9 +83,9 @@ enum { PIECE_HEADER = 16, MOST_PIECE = 1 << 16 };
 
 static void *piece_new(const struct launch_state *l, size_t size)
 {
-    struct kept_block block = {NULL, size + PIECE_HEADER};
+    struct kept_block block = {.bytes = size + PIECE_HEADER};
     if (size <= MOST_PIECE)
-        block = kept_take(l, block.bytes);
+        block = kept_take(l, block.bytes, 0);
     else if (size <= SIZE_MAX - PIECE_HEADER)
         block.memory = frame_resize(l, NULL, 0, block.bytes);
     if (!block.memory)
@@ -98,7 +100,7 @@ static void *kept_resize(void *user, void *ptr, size_t old_size, size_t size)
     if (!ptr)
         return piece_new(l, size);
     assert(size == 0 && "an arena does not resize its blocks");
-    struct kept_block block = {(unsigned char *)ptr - PIECE_HEADER, 0};
+    struct kept_block block = {.memory = (unsigned char *)ptr - PIECE_HEADER};
     memcpy(&block.bytes, block.memory, sizeof block.bytes);
     if (old_size <= MOST_PIECE)
         kept_give(l, block);

@@ -355,7 +355,7 @@ static enum cpu_fault_kind run_cooperative(struct arena *a, struct launch_state 
     int64_t count = 0;
     enum cpu_fault_kind kind;
     profiles_open(a, l, 1);
-    for (; count < l->blocks && frame_init(&frames[count], l); count++) {
+    for (; count < l->blocks && frame_init(&frames[count], l, frame_take(l, 0)); count++) {
         frames[count].profile = l->profiles;
         frame_set_params(&frames[count], args);
         frame_start(&frames[count], count, block_of_turn(l, count));

@@ -319,7 +319,7 @@ void packed_caches_open(struct arena *a, struct launch_state *l)
         if (bytes > left)
             continue;
         cache->done = arena_alloc(a, (size_t)(rows * cache->parts * cache->pieces));
-        cache->block = kept_take(l, bytes);
+        cache->block = kept_take(l, bytes, 0);
         if (!cache->block.memory)
             continue; /* each block packs for itself */
         left -= bytes;

@@ -281,7 +281,7 @@ struct frame {
     const struct cpu_program *program;
     const struct launch_state *launch;
     unsigned char *memory;  /* aligned; in the block below */
-    struct kept_block kept; /* the memory's block, to be given back */
+    struct kept_block kept; /* the memory's block, to be given back; none: by its worker's pool */
     uint32_t pc;
     enum frame_state state;
     int64_t turn, id, block[3];
@@ -333,7 +333,11 @@ static inline const uint8_t *frame_mask(const struct frame *f, uint32_t mask)
     return f->memory + mask + MASK_HEADER;
 }
 
-bool frame_init(struct frame *f, const struct launch_state *launch);
+/* Takes the memory of a worker's frame: if possible, what this worker had in an earlier launch, which
+ * is still in its core's cache. */
+struct kept_block frame_take(const struct launch_state *launch, int worker);
+/* Makes a frame in such memory. false: there is no memory. */
+bool frame_init(struct frame *f, const struct launch_state *launch, struct kept_block memory);
 void frame_free(struct frame *f);
 void frame_set_params(struct frame *f, const struct cpu_argument *args);
 /* Returns the block of a turn, of launch->blocks. Turns follow the numbers of the blocks; or, by
@@ -347,9 +351,9 @@ void frame_start(struct frame *f, int64_t turn, int64_t id);
 void flag_take(atomic_bool *flag);
 /* Calls the allocator, for one worker at a time. */
 void *frame_resize(const struct launch_state *launch, void *ptr, size_t old_size, size_t size);
-/* Takes memory of at least `bytes`, kept from an earlier launch or new (NULL: none), and gives
- * it back. */
-struct kept_block kept_take(const struct launch_state *l, size_t bytes);
+/* Takes memory of at least `bytes` for a worker, kept from an earlier launch or new (NULL: none), and
+ * gives it back. */
+struct kept_block kept_take(const struct launch_state *l, size_t bytes, int worker);
 void kept_give(const struct launch_state *l, struct kept_block block);
 /* Returns an allocator for an arena that takes its blocks from kept memory, and gives them back. */
 struct allocator kept_allocator(struct launch_state *l);

@@ -9,34 +9,42 @@
 
 #include "base/platform.h"
 
+/* Keeps what other workers write out of a cache line: a core fetches two at a time. */
+enum { LINES = 128 };
+
 /* A worker. Each begins with its own part of the turns, then helps the others with theirs. So
  * the memory that neighbouring blocks read mostly goes to one core, and to the same core in
  * consecutive launches. */
 struct worker {
-    char apart[128];    /* keeps other workers' writes out of its cache lines, which a core
-                         * fetches two at a time */
-    struct frame frame; /* made when it gets its first block */
+    char apart[LINES];
     /* The turn of the block it runs, or a lower bound of the one it takes; INT64_MAX: none. */
     _Atomic int64_t current;
-    struct cpu_fault fault; /* of the lowest block that faulted here */
-    int64_t fault_id;
-    int64_t first, end;   /* turns that it has taken and not run yet */
-    _Atomic int64_t next; /* first turn of its part that no worker has taken */
-    int64_t last;         /* end of its part */
-    struct shared_product product;
+    _Atomic int64_t next;     /* first turn of its part that no worker has taken */
+    int64_t last;             /* end of its part */
+    int64_t first, end;       /* turns that it has taken and not run yet */
+    int64_t taken;            /* turns that it has taken and not counted in pool.unfinished */
+    struct kept_block memory; /* of its frame */
     struct few_strip strip;
+    struct shared_product product;
+    int64_t fault_id;
+    struct cpu_fault fault; /* of the lowest block that faulted here */
+    struct frame frame;     /* made when it gets its first block */
 };
 
+/* Each number that workers change has its own cache lines: they all read the rest. */
 struct pool {
     const struct launch_state *launch;
     const struct cpu_argument *args;
     struct worker *workers;
     int count;
     bool shares;        /* it shares products with workers that have no turn left */
-    atomic_int at_work; /* workers that may have turns */
-    atomic_int idle;    /* workers that help others */
     double alone_until; /* the first worker works alone until then; 0: all workers work */
     atomic_bool manned; /* some worker had memory for a frame */
+    char before_unfinished[LINES];
+    _Atomic int64_t unfinished; /* turns of which no worker has told that they have ended */
+    char before_idle[LINES];
+    atomic_int idle; /* workers that help others */
+    char after_idle[LINES];
 };
 
 bool launch_was_cancelled(const struct launch_state *l)
@@ -142,6 +150,7 @@ static void take_some(const struct pool *pool, struct worker *w, struct worker *
         w->first = w->end = 0;
     else
         atomic_store(&w->current, w->first);
+    w->taken += w->end - w->first;
 }
 
 /* Takes the next turn. false: there is none left. */
@@ -166,7 +175,7 @@ static void help_others(const struct pool *pool, const struct worker *w,
     enum { LOOKS = 16 };
     const int own = (int)(w - pool->workers);
     double end = platform_seconds() + patience;
-    while (atomic_load(&pool->at_work) > 0) {
+    while (atomic_load(&pool->unfinished) > 0) {
         bool helped = false;
         for (int i = 1; i < pool->count; i++)
             helped |= help_with_product(&pool->workers[(own + i) % pool->count].product, profile);
@@ -174,15 +183,16 @@ static void help_others(const struct pool *pool, const struct worker *w,
             end = platform_seconds() + patience;
         else if (platform_seconds() >= end)
             return;
-        for (int i = 0; i < LOOKS && !helped && atomic_load(&pool->at_work) > 0; i++)
+        for (int i = 0; i < LOOKS && !helped && atomic_load(&pool->unfinished) > 0; i++)
             platform_pause();
     }
 }
 
-static bool any_left(const struct pool *pool)
+/* Looks at the parts of all workers, first at that of worker `own`. */
+static bool any_left(const struct pool *pool, int own)
 {
     for (int i = 0; i < pool->count; i++)
-        if (has_turns(pool, &pool->workers[i]))
+        if (has_turns(pool, &pool->workers[(own + i) % pool->count]))
             return true;
     return false;
 }
@@ -197,17 +207,18 @@ static void work(void *user, int index)
 {
     struct pool *pool = user;
     struct worker *w = &pool->workers[index];
-    if (!any_left(pool) || !frame_init(&w->frame, pool->launch))
+    if (!any_left(pool, index) || !frame_init(&w->frame, pool->launch, w->memory))
         return; /* the other workers run its turns */
+    w->frame.kept = (struct kept_block){0};
     w->frame.shared = pool->shares ? &w->product : NULL;
     w->frame.strip = &w->strip;
     struct frame_profile *profile = pool->launch->profiles ? &pool->launch->profiles[index] : NULL;
     w->frame.profile = profile;
     if (profile)
         profile_begin(profile);
-    atomic_fetch_add(&pool->at_work, 1);
     frame_set_params(&w->frame, pool->args);
-    atomic_store(&pool->manned, true);
+    if (!atomic_load(&pool->manned))
+        atomic_store(&pool->manned, true);
     int64_t turn;
     while (!launch_was_cancelled(pool->launch) && !needs_others(pool, w) &&
            take_turn(pool, w, &turn)) {
@@ -231,9 +242,10 @@ static void work(void *user, int index)
     if (w->strip.memory.memory)
         kept_give(pool->launch, w->strip.memory);
     w->strip = (struct few_strip){0};
-    frame_free(&w->frame); /* now, because all workers stop helping at the same time */
-    atomic_fetch_sub(&pool->at_work, 1);
-    if (pool->shares && pool->alone_until == 0 && !launch_was_cancelled(pool->launch)) {
+    frame_free(&w->frame);
+    const int64_t left = atomic_fetch_sub(&pool->unfinished, w->taken) - w->taken;
+    w->taken = 0;
+    if (pool->shares && pool->alone_until == 0 && left > 0 && !launch_was_cancelled(pool->launch)) {
         atomic_fetch_add(&pool->idle, 1);
         help_others(pool, w, profile);
         atomic_fetch_sub(&pool->idle, 1);
@@ -289,7 +301,33 @@ static bool work_alone(struct pool *pool)
     work(pool, 0);
     pool->alone_until = 0;
     parallel->alone(parallel->user, platform_seconds() - began);
-    return !launch_was_cancelled(l) && any_left(pool);
+    return !launch_was_cancelled(l) && any_left(pool, 0);
+}
+
+/* Sets what others read of a worker. The rest, some 3000 bytes, stays in its own core's cache: the
+ * frame is set when the worker begins. */
+static void worker_open(struct pool *pool, int index)
+{
+    struct worker *w = &pool->workers[index];
+    w->first = w->end = w->taken = 0;
+    w->memory = (struct kept_block){0};
+    w->strip = (struct few_strip){0};
+    w->fault_id = INT64_MAX;
+    atomic_init(&w->current, INT64_MAX);
+    atomic_init(&w->product.untaken, 0);
+    atomic_init(&w->product.pieces, 0);
+    w->product.idle = &pool->idle;
+    atomic_init(&w->product.helpers, 0);
+    give_part(pool->launch, w, index);
+}
+
+/* Takes the memory of the frames of workers below `end` that have none yet. One thread does this for
+ * all, because the list of kept blocks would go from core to core. */
+static void take_memory(struct pool *pool, int end)
+{
+    for (int i = 0; i < end; i++)
+        if (!pool->workers[i].memory.memory)
+            pool->workers[i].memory = frame_take(pool->launch, i);
 }
 
 enum cpu_fault_kind workers_run(struct arena *a, struct launch_state *l,
@@ -298,24 +336,22 @@ enum cpu_fault_kind workers_run(struct arena *a, struct launch_state *l,
     struct pool pool = {.launch = l, .args = args, .count = l->workers};
     l->turns_a_worker = (l->blocks - 1) / pool.count + 1;
     pool.shares = l->program->shares && pool.count > 1 && pool.count <= l->options->parallel.cores;
-    pool.workers = arena_array(a, struct worker, pool.count);
+    pool.workers = arena_room(a, (size_t)pool.count * sizeof *pool.workers);
     atomic_init(&pool.manned, false);
-    atomic_init(&pool.at_work, 0);
+    atomic_init(&pool.unfinished, l->blocks);
     atomic_init(&pool.idle, 0);
-    for (int i = 0; i < pool.count; i++) {
-        pool.workers[i].fault_id = INT64_MAX;
-        atomic_init(&pool.workers[i].current, INT64_MAX);
-        atomic_init(&pool.workers[i].product.untaken, 0);
-        atomic_init(&pool.workers[i].product.pieces, 0);
-        pool.workers[i].product.idle = &pool.idle;
-        atomic_init(&pool.workers[i].product.helpers, 0);
-        give_part(l, &pool.workers[i], i);
-    }
+    for (int i = 0; i < pool.count; i++)
+        worker_open(&pool, i);
     profiles_open(a, l, pool.count);
-    if (pool.count == 1)
+    take_memory(&pool, 1);
+    if (pool.count == 1) {
         work(&pool, 0);
-    else if (work_alone(&pool))
+    } else if (work_alone(&pool)) {
+        take_memory(&pool, pool.count);
         l->options->parallel.run(l->options->parallel.user, pool.count, work, &pool);
+    }
     profiles_close(l, pool.count);
+    for (int i = 0; i < pool.count; i++)
+        kept_give(l, pool.workers[i].memory);
     return atomic_load(&pool.manned) ? first_fault(&pool, fault) : CPU_NO_MEMORY;
 }
