@@ -82,7 +82,7 @@ static void add_tiles(struct prefetch_list *list, const struct frame *f,
         if (start[i] < 0 || start[i] >= view->extent[i])
             return;
     if (state->cached) {
-        if (!packed_cache_line(cache, plan, a, start, &line, &first))
+        if (!packed_cache_line(f, state->fill, start, &line, &first))
             return;
         const struct packed_source part = packed_cache_part(f, state->fill, line, first);
         bool ready = packed_piece_ready(part.done);

@@ -114,8 +114,8 @@ bool packed_cache_find(const struct frame *f, struct packed_state *state,
                        const struct dot_need *need, const struct dot_deferred *waiting);
 /* Finds the row of parts that contains the tile which starts there, and its place along the
  * depth. false: it does not begin where tiles of the cache begin. */
-bool packed_cache_line(const struct packed_cache *cache, const struct packed_plan *plan,
-                       const struct access *a, const int64_t *start, int64_t *line, int64_t *depth);
+bool packed_cache_line(const struct frame *f, const struct packed_fill *fill, const int64_t *start,
+                       int64_t *line, int64_t *depth);
 /* Returns the address of a row of parts, at place `depth`. */
 unsigned char *packed_cache_at(const struct packed_cache *cache, const struct packed_plan *plan,
                                int64_t line, int64_t depth);

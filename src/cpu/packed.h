@@ -131,11 +131,14 @@ struct packed_cache {
     int64_t depth;               /* sum over all tiles */
     int64_t part_depth;          /* depth of a part, which is packed at once: one tile or more */
     int64_t parts;               /* number of parts along the depth */
+    int64_t rows;                /* of parts: tiles along the other axes */
+    bool own;                    /* each turn has rows of its own, which no other block reads */
+    int64_t turn_states;         /* states of pieces that a turn has, in its own cache lines */
     int64_t pieces, piece_lines; /* of a part: pieces, and lines of each, which one block packs */
     int64_t step;                /* see struct packed_state */
     unsigned char *memory;       /* aligned; in the block below */
     struct kept_block block;     /* the memory's block, to be given back */
-    _Atomic unsigned char *done; /* by part and piece: PACKED_EMPTY, … */
+    _Atomic unsigned char *done; /* by turn, row, part and piece: PACKED_EMPTY, … */
 };
 
 /* A tile in a cache whose part may not be packed yet. The product that comes first then packs it,

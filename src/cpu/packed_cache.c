@@ -7,12 +7,18 @@
  * itself. */
 #define MOST_CACHE_BYTES ((size_t)1 << 30)
 
+/* Most bytes of a cache that has the parts of each block apart. */
+#define MOST_OWN_BYTES ((int64_t)64 << 20)
+
 /* --- parts --- */
 
-bool packed_cache_line(const struct packed_cache *cache, const struct packed_plan *plan,
-                       const struct access *a, const int64_t *start, int64_t *line, int64_t *depth)
+bool packed_cache_line(const struct frame *f, const struct packed_fill *fill, const int64_t *start,
+                       int64_t *line, int64_t *depth)
 {
-    *line = 0;
+    const struct packed_cache *cache = &f->launch->packed[fill->cache];
+    const struct packed_plan *plan = &f->program->packed[fill->cache];
+    const struct access *a = fill->from;
+    *line = cache->own ? f->turn : 0;
     for (int i = 0; i < a->rank; i++) {
         int64_t index = start[i], extent = a->axis[i].extent;
         if (index % extent != 0 || index < 0 || index / extent >= cache->count[i])
@@ -44,7 +50,8 @@ struct packed_source packed_cache_part(const struct frame *f, const struct packe
     const int64_t part = depth / cache->part_depth, first = part * cache->part_depth;
     const int64_t left = cache->depth - first;
     return (struct packed_source){
-        .done = &cache->done[(line * cache->parts + part) * cache->pieces],
+        .done = &cache->done[line / cache->rows * cache->turn_states +
+                             (line % cache->rows * cache->parts + part) * cache->pieces],
         .fill = fill,
         .line = line,
         .first = first,
@@ -199,8 +206,7 @@ bool packed_cache_find(const struct frame *f, struct packed_state *state,
     const struct packed_cache *cache = &f->launch->packed[state->fill->cache];
     const struct packed_plan *plan = &f->program->packed[state->fill->cache];
     int64_t line, depth;
-    if (!cache->usable ||
-        !packed_cache_line(cache, plan, state->fill->from, state->box.start, &line, &depth) ||
+    if (!cache->usable || !packed_cache_line(f, state->fill, state->box.start, &line, &depth) ||
         (plan->weights && !state->mapped))
         return false;
     struct packed_source source = packed_cache_part(f, state->fill, line, depth);
@@ -283,9 +289,21 @@ static bool plan_shape(const struct launch_state *l, const struct packed_plan *p
         cache->pieces = lines;
         cache->piece_lines = width;
     }
-    *elements = *rows;
+    cache->rows = *elements = *rows;
     return *rows > 0 && multiply(elements, lines) && multiply(elements, cache->step) &&
            *elements <= (int64_t)(MOST_CACHE_BYTES / dtype_size(plan->form.to));
+}
+
+/* Returns whether each block should pack a right operand of `bytes` bytes for itself. If each worker
+ * has one block, all blocks need the same panels at the same time. Then it takes longer to get a
+ * panel from the cache of the core that has just packed it than to pack rows that only have to be
+ * moved. Later launches find the rows and the packed panels in the core's own cache. */
+static bool packs_own(const struct launch_state *l, const struct packed_plan *plan, int64_t bytes)
+{
+    const struct packed_form *form = &plan->form;
+    return l->workers > 1 && l->blocks <= l->workers && !l->program->roles &&
+           form->side == PACKED_RIGHT && form->from == form->to && !form->turned &&
+           !plan->weights && bytes <= MOST_OWN_BYTES / l->blocks;
 }
 
 /* Returns the number of blocks that together read long pieces of rows of a right operand which no
@@ -311,6 +329,11 @@ void packed_caches_open(struct arena *a, struct launch_state *l)
             !plan_shape(l, plan, cache, &rows, &elements))
             continue;
         size_t bytes = (size_t)elements * dtype_size(plan->form.to), alignment = SLOT_ALIGNMENT;
+        cache->own = packs_own(l, plan, (int64_t)bytes);
+        const int64_t turns = cache->own ? l->blocks : 1;
+        const int64_t states = rows * cache->parts * cache->pieces;
+        cache->turn_states = (states + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+        bytes *= (size_t)turns;
         if (bytes >= LARGE_PAGE / 2) {
             alignment = LARGE_PAGE;
             bytes = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
@@ -318,7 +341,7 @@ void packed_caches_open(struct arena *a, struct launch_state *l)
         bytes += alignment;
         if (bytes > left)
             continue;
-        cache->done = arena_alloc(a, (size_t)(rows * cache->parts * cache->pieces));
+        cache->done = arena_alloc(a, (size_t)(turns * cache->turn_states));
         cache->block = kept_take(l, bytes, 0);
         if (!cache->block.memory)
             continue; /* each block packs for itself */

@@ -225,9 +225,9 @@ static void count_fours(void *to, ptrdiff_t apart, const void *from, ptrdiff_t r
     counted->interleave_fours(to, apart, from, row, n, width, flip);
 }
 
-/* Runs a product of 8-bit integers whose 16 blocks read the same panels, on 8 workers. Returns the
- * number of elements that they packed. */
-static size_t packed_by_workers(const struct routine_set *set, int32_t c[64][128])
+/* Runs a product of 8-bit integers whose 16 blocks read the same panels. Returns the number of
+ * elements that the workers packed. */
+static size_t packed_by_workers(const struct routine_set *set, int workers, int32_t c[64][128])
 {
     static const char text[] =
         "kernel k(i32 n, const i8 *a, const i8 *b, i32 *c) grid(8, 2) warps(1)\n{\n"
@@ -251,28 +251,72 @@ static size_t packed_by_workers(const struct routine_set *set, int32_t c[64][128
         b[i] = (unsigned char)(i * 41 % 103);
     for (size_t i = 0; i < 64 * 512; i++)
         a[i] = (unsigned char)(i * 37 % 251);
-    assert_int_equal(cpu_go(&r, 8), CPU_OK);
+    assert_int_equal(cpu_go(&r, workers), CPU_OK);
     memcpy(c, sums, 64 * 128 * sizeof(int32_t));
     cpu_close(&r);
     return atomic_load(&elements);
+}
+
+/* Runs it in several rounds. Each panel is to be packed `times` times in all; once, if bytes become
+ * 16-bit integers. */
+static void expect_packed(int workers, size_t times)
+{
+    static int32_t want[64][128], got[64][128];
+    packed_by_workers(routine_set_at(0), 1, want);
+    for (int s = 0; routine_set_at(s); s++)
+        for (int round = 0; round < 20; round++) {
+            const struct routine_set *set = routine_set_at(s);
+            const size_t packed = packed_by_workers(set, workers, got);
+            const size_t each = set->dot_i8 ? times : set->dot_i16 ? 1 : 0;
+            if (packed != each * 512 * 128)
+                fail_msg("%s, round %d: %zu elements are packed", set->name, round, packed);
+            if (memcmp(want, got, sizeof want) != 0)
+                fail_msg("%s, round %d: other values", set->name, round);
+        }
 }
 
 /* Blocks that need the same panels of a right operand pack each panel once in all, whichever comes
  * first to it. */
 static void panels_are_packed_once(void **state)
 {
-    static int32_t want[64][128], got[64][128];
     (void)state;
-    packed_by_workers(routine_set_at(0), want);
-    for (int s = 0; routine_set_at(s); s++)
-        for (int round = 0; round < 20; round++) {
-            const struct routine_set *set = routine_set_at(s);
-            const size_t packed = packed_by_workers(set, got);
-            if (packed != (set->dot_i8 || set->dot_i16 ? 512 * 128 : 0))
-                fail_msg("%s, round %d: %zu elements are packed", set->name, round, packed);
-            if (memcmp(want, got, sizeof want) != 0)
-                fail_msg("%s, round %d: other values", set->name, round);
-        }
+    expect_packed(8, 1);
+}
+
+/* If each worker has one block, the eight blocks that need a panel pack it for themselves. */
+static void single_blocks_pack_for_themselves(void **state)
+{
+    (void)state;
+    expect_packed(16, 8);
+}
+
+/* --- memory --- */
+
+/* A worker gets the memory that it had before, in whichever order the blocks were given back. */
+static void workers_keep_their_memory(void **state)
+{
+    enum { WORKERS = 4, BYTES = 1000 };
+    static struct cpu_kept kept;
+    const struct cpu_options options = {.kept = &kept};
+    atomic_bool allocating = false;
+    const struct launch_state l = {
+        .options = &options, .allocator = &allocator_libc, .allocating = &allocating};
+    struct kept_block had[WORKERS];
+    (void)state;
+    for (int i = 0; i < WORKERS; i++)
+        had[i] = kept_take(&l, BYTES, i);
+    for (int i = WORKERS - 1; i >= 0; i--)
+        kept_give(&l, had[i]);
+    for (int i = 0; i < WORKERS; i++)
+        assert_ptr_equal(kept_take(&l, BYTES, (i + 2) % WORKERS).memory,
+                         had[(i + 2) % WORKERS].memory);
+    for (int i = 0; i < WORKERS; i++)
+        kept_give(&l, had[i]);
+    const struct kept_block any =
+        kept_take(&l, BYTES, WORKERS); /* another worker gets one of them */
+    assert_int_equal(kept.count, WORKERS - 1);
+    kept_give(&l, any);
+    cpu_kept_free(&kept, &allocator_libc);
 }
 
 /* Half the blocks do nothing: the others' sums are those of one worker. The sums go to the view
@@ -524,6 +568,8 @@ int main(void)
         cmocka_unit_test(each_panel_is_taken_once),
         cmocka_unit_test(products_follow_each_other),
         cmocka_unit_test(panels_are_packed_once),
+        cmocka_unit_test(single_blocks_pack_for_themselves),
+        cmocka_unit_test(workers_keep_their_memory),
         cmocka_unit_test(results_are_those_of_one_worker),
         cmocka_unit_test(blocks_without_rows_pack_nothing),
         cmocka_unit_test(few_rows_are_those_of_one_worker),
