@@ -88,7 +88,8 @@ typedef struct tw_launch_attributes {
     int cluster[3];
     int priority; /* as a stream's: lower goes first, 0 is the default */
     /* Lets the launch begin before earlier work in the stream has ended ("programmatic stream
-     * serialization"). It must not read what that work writes, and later work must not need both. */
+     * serialization"). It must not read what that work writes, and later work must not need both.
+     * Compiled for 9.0 and later, kernels always begin early and wait for that work themselves. */
     bool overlap;
 } tw_launch_attributes;
 TW_SIZED(tw_launch_attributes);

@@ -430,7 +430,8 @@ static bool same_version(const struct aot_version *x, const struct aot_version *
            x->shared_bytes == y->shared_bytes && x->cooperative == y->cooperative &&
            x->alignment == y->alignment && strcmp(x->sizes.steps, y->sizes.steps) == 0 &&
            strcmp(x->sizes.texts, y->sizes.texts) == 0 && x->sizes.zeroed == y->sizes.zeroed &&
-           x->cluster == y->cluster && strcmp(x->sizes.maps, y->sizes.maps) == 0 &&
+           x->cluster == y->cluster && x->early == y->early &&
+           strcmp(x->sizes.maps, y->sizes.maps) == 0 &&
            strcmp(x->sizes.passed, y->sizes.passed) == 0 &&
            x->sizes.compiled_in == y->sizes.compiled_in;
 }
@@ -445,6 +446,7 @@ static int version_for(struct aot_build *b, const struct aot_given *g,
                             .shared_bytes = lowered ? lowered->shared_bytes : 0,
                             .cooperative = lowered && g->kernel->cooperative,
                             .cluster = lowered && lowered->cluster > 1 ? lowered->cluster : 0,
+                            .early = lowered && lowered->begins_early,
                             .alignment = g->row.alignment,
                             .sizes = *sizes};
     if (lowered)
@@ -717,6 +719,14 @@ bool aot_has_hopper(const struct aot_build *b)
     bool has = false;
     for (size_t i = 0; i < b->versions.count; i++)
         has = has || b->versions.data[i].cluster || b->versions.data[i].sizes.map_count;
+    return has;
+}
+
+bool aot_has_attributes(const struct aot_build *b)
+{
+    bool has = aot_has_hopper(b);
+    for (size_t i = 0; i < b->versions.count; i++)
+        has = has || b->versions.data[i].early;
     return has;
 }
 

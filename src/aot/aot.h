@@ -126,6 +126,7 @@ struct aot_version {
     int64_t shared_bytes;
     bool cooperative;
     int cluster;   /* blocks along x; 0: none */
+    bool early;    /* lowered.begins_early */
     int alignment; /* as of its rows */
     struct aot_sizes sizes;
 };
@@ -197,6 +198,8 @@ bool aot_has_cpu(const struct aot_build *b);
 bool aot_has_gpu(const struct aot_build *b);
 /* Returns whether some kernel has tensor maps or clusters. */
 bool aot_has_hopper(const struct aot_build *b);
+/* Returns whether some launch has attributes: Hopper's constructs, or an early begin. */
+bool aot_has_attributes(const struct aot_build *b);
 
 /* Returns true if names of files and of C may start with it. */
 bool aot_name_good(const char *name);
@@ -286,7 +289,7 @@ struct aot_slot {
 void aot_fill(struct text *out, const unsigned char *form, size_t length,
               const struct aot_slot *slots, int count);
 /* Copies a packed template without the lines that nothing built needs: those between "@if X@" and "@end@", where X
- * is gpu, cpu, only_cpu, hopper (tensor maps or clusters) or not_hopper, and does not hold. */
+ * is gpu, cpu, only_cpu, attributes (of launches), hopper (tensor maps or clusters) or not_hopper, and does not hold. */
 void aot_choose_lines(struct text *out, const struct aot_build *b, const unsigned char *form,
                       size_t length);
 /* Returns a constant text as it was before cmake/embed.cmake packed it. */

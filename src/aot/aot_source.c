@@ -94,8 +94,8 @@ static void write_versions(struct text *out, const struct aot_build *b)
         text_printf(out, "    {\"%s\", %d, {%d, %d, %d}, %" PRId64 ", %d, %d", v->entry, v->image,
                     v->block[0], v->block[1], v->block[2], v->shared_bytes, v->cooperative,
                     v->alignment);
-        if (aot_has_hopper(b))
-            text_printf(out, ", %d", v->cluster);
+        if (aot_has_attributes(b))
+            text_printf(out, ", %d, %d", v->cluster, v->early);
         text_add(out, "},\n");
     }
     text_add(out, "};\n");

@@ -50,6 +50,7 @@ static void trim(struct variant *v)
     struct lowered *kept = arena_new(&v->arena, struct lowered);
     kept->shared_bytes = whole->shared_bytes;
     kept->cluster = whole->cluster;
+    kept->begins_early = whole->begins_early;
     memcpy(kept->block, whole->block, sizeof kept->block);
     for (size_t i = 0; i < whole->params.count; i++) {
         struct lower_param p = whole->params.data[i];
@@ -111,8 +112,11 @@ static struct entry_variant *describe(tw_entry *e, struct variant *v, const stru
     out->quick = !v->ir->cooperative;
     describe_passed(out, v);
     launch_sizes_compile(&out->sizes, &v->arena, v->ir);
-    out->launch = cuda_quick(e->ctx->cuda, v->module, v->lowered->block, v->lowered->shared_bytes,
-                             v->lowered->cluster);
+    struct cuda_launch as = {.shared_bytes = v->lowered->shared_bytes,
+                             .cluster = {v->lowered->cluster},
+                             .overlap = v->lowered->begins_early};
+    memcpy(as.block, v->lowered->block, sizeof as.block);
+    out->launch = cuda_quick(e->ctx->cuda, v->module, &as);
     out->encoder = cuda_encoder(e->ctx->cuda);
     return out;
 }

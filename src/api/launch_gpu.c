@@ -125,6 +125,7 @@ static void configure(struct gpu_launch *g, const struct variant *v, struct aren
     g->module = v->module;
     g->config.shared_bytes = v->lowered->shared_bytes;
     g->config.cooperative = v->ir->cooperative;
+    g->config.overlap = v->lowered->begins_early;
     g->config.arguments = arena_array(a, void *, g->params.count + 1);
     g->offset = arena_array(a, size_t, g->params.held + 1);
     g->config.cluster[0] = v->lowered->cluster;
@@ -218,7 +219,7 @@ static struct cuda_launch with_attributes(const struct gpu_call *c)
         memcpy(config.cluster, a->cluster, sizeof config.cluster);
     config.priority = a->priority;
     /* Earlier launches of the stream may still use the workspace. */
-    config.overlap = a->overlap && !c->gpu->workspace_bytes && !c->gpu->clean_bytes;
+    config.overlap |= a->overlap && !c->gpu->workspace_bytes && !c->gpu->clean_bytes;
     return config;
 }
 

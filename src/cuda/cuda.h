@@ -171,7 +171,7 @@ struct cuda_launch {
     /* Ignored if the driver is too old, except for clusters: */
     int cluster[3]; /* blocks; 0 counts as 1 */
     int priority;   /* as for streams: a smaller number goes first */
-    bool overlap;   /* need not wait for earlier work in the stream */
+    bool overlap;   /* need not wait for earlier work in the stream, or the kernel does so itself */
 };
 struct cuda_launch_config;
 /* A prepared launch, for any thread: only grid, stream and arguments are missing. It takes one
@@ -183,20 +183,21 @@ struct cuda_quick {
                        void **extra); /* NULL: the driver has no clusters */
     void *function;
     unsigned block[3], shared_bytes, cluster; /* blocks of a cluster along x */
+    bool overlap;
 };
-/* cluster: 0 counts as 1 */
-struct cuda_quick cuda_quick(const struct cuda *c, const struct cuda_module *m, const int block[3],
-                             int64_t shared_bytes, int cluster);
-bool cuda_quick_start_cluster(const struct cuda_quick *q, const int64_t grid[3], void *stream,
-                              void **arguments);
+/* Takes block, shared_bytes, cluster[0] and overlap of `l`. */
+struct cuda_quick cuda_quick(const struct cuda *c, const struct cuda_module *m,
+                             const struct cuda_launch *l);
+bool cuda_quick_start_with(const struct cuda_quick *q, const int64_t grid[3], void *stream,
+                           void **arguments);
 /* Starts the kernel. The grid is at least 1 along each axis and within grid_limits. Returns
  * false if nothing was started: then cuda_start gives the reason, or starts it if only the
  * thread's context was missing. */
 static inline bool cuda_quick_start(const struct cuda_quick *q, const int64_t grid[3], void *stream,
                                     void **arguments)
 {
-    if (q->cluster > 1)
-        return cuda_quick_start_cluster(q, grid, stream, arguments);
+    if (q->cluster > 1 || q->overlap)
+        return cuda_quick_start_with(q, grid, stream, arguments);
     return q->launch(q->function, (unsigned)grid[0], (unsigned)grid[1], (unsigned)grid[2],
                      q->block[0], q->block[1], q->block[2], q->shared_bytes, stream, arguments,
                      NULL) == 0;

@@ -32,6 +32,13 @@ static int cluster_size(const struct cuda_launch *l)
     return at_least_1(l->cluster[0]) * at_least_1(l->cluster[1]) * at_least_1(l->cluster[2]);
 }
 
+/* True if this GPU and driver let the launch begin early. */
+static bool overlaps(const struct cuda *c, const struct cuda_launch *l)
+{
+    return l->overlap && c->driver.launch_with &&
+           gpu_has(c->device.capability, TARGET_EARLY_LAUNCH);
+}
+
 /* Lists the attributes that this GPU supports. */
 static unsigned list_attributes(const struct cuda *c, const struct cuda_launch *l,
                                 struct cuda_launch_attribute out[4])
@@ -48,7 +55,7 @@ static unsigned list_attributes(const struct cuda *c, const struct cuda_launch *
     if (l->priority)
         out[n++] =
             (struct cuda_launch_attribute){.id = LAUNCH_PRIORITY, .value.number = l->priority};
-    if (l->overlap && gpu_has(c->device.capability, TARGET_EARLY_LAUNCH))
+    if (overlaps(c, l))
         out[n++] = (struct cuda_launch_attribute){.id = LAUNCH_OVERLAP, .value.number = 1};
     return n;
 }
@@ -88,7 +95,7 @@ static bool check_cluster(struct cuda *c, struct cuda_module *m, const struct cu
 
 static bool is_plain(const struct cuda *c, const struct cuda_launch *l)
 {
-    return !c->driver.launch_with || (!l->priority && !l->overlap && cluster_size(l) == 1);
+    return !c->driver.launch_with || (!l->priority && !overlaps(c, l) && cluster_size(l) == 1);
 }
 
 static int launch_plain(const struct cuda *c, const struct cuda_module *m,
@@ -147,28 +154,34 @@ bool cuda_start(struct cuda *c, struct cuda_module *m, const struct cuda_launch 
     return done;
 }
 
-struct cuda_quick cuda_quick(const struct cuda *c, const struct cuda_module *m, const int block[3],
-                             int64_t shared_bytes, int cluster)
+struct cuda_quick cuda_quick(const struct cuda *c, const struct cuda_module *m,
+                             const struct cuda_launch *l)
 {
     struct cuda_quick q = {.function = m->function,
-                           .cluster = (unsigned)at_least_1(cluster),
-                           .shared_bytes = (unsigned)shared_bytes};
+                           .cluster = (unsigned)at_least_1(l->cluster[0]),
+                           .shared_bytes = (unsigned)l->shared_bytes,
+                           .overlap = overlaps(c, l)};
     q.launch = c->driver.launch;
     q.launch_with = c->driver.launch_with;
     for (int i = 0; i < 3; i++)
-        q.block[i] = (unsigned)block[i];
+        q.block[i] = (unsigned)l->block[i];
     return q;
 }
 
-bool cuda_quick_start_cluster(const struct cuda_quick *q, const int64_t grid[3], void *stream,
-                              void **arguments)
+bool cuda_quick_start_with(const struct cuda_quick *q, const int64_t grid[3], void *stream,
+                           void **arguments)
 {
-    struct cuda_launch_attribute cluster = {.id = LAUNCH_CLUSTER,
-                                            .value.cluster = {q->cluster, 1, 1}};
+    struct cuda_launch_attribute attributes[2];
     struct cuda_launch_config to = {
-        .shared_bytes = q->shared_bytes, .stream = stream, .attributes = &cluster, .count = 1};
+        .shared_bytes = q->shared_bytes, .stream = stream, .attributes = attributes};
     if (!q->launch_with || grid[0] % q->cluster)
         return false;
+    if (q->cluster > 1)
+        attributes[to.count++] = (struct cuda_launch_attribute){
+            .id = LAUNCH_CLUSTER, .value.cluster = {q->cluster, 1, 1}};
+    if (q->overlap)
+        attributes[to.count++] =
+            (struct cuda_launch_attribute){.id = LAUNCH_OVERLAP, .value.number = 1};
     for (int i = 0; i < 3; i++) {
         to.grid[i] = (unsigned)grid[i];
         to.block[i] = q->block[i];

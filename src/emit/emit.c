@@ -251,8 +251,13 @@ static bool check_target(struct emit *m)
     return false;
 }
 
-/* Initialises mbarriers, and lets the block begin. */
-static void prologue(struct emit *m)
+static void add_plain(struct emit *m, enum thread_opcode op)
+{
+    thread_add_counted(&m->b, op, DT_NONE, DT_NONE, 0, NULL, 0);
+}
+
+/* Initialises mbarriers, and lets the block begin. What one thread does for it goes to *once. */
+static void prologue(struct emit *m, struct thread_region **once)
 {
     bool any = false;
     for (const struct sym *s = m->kernel->symbols; s; s = s->next)
@@ -262,9 +267,48 @@ static void prologue(struct emit *m)
     struct thread_region *outer =
         emit_open_if(m, (struct scalar){thread_use(m->place.elected), DT_BOOL});
     emit_init_mbarriers(m);
-    thread_add_counted(&m->b, THREAD_FENCE_MBARRIER_INIT, DT_NONE, DT_NONE, 0, NULL, 0);
+    add_plain(m, THREAD_FENCE_MBARRIER_INIT);
+    *once = m->b.region;
     m->b.region = outer;
     emit_sync(m);
+}
+
+static void note_impure(void *user, struct expr **at)
+{
+    bool *impure = user;
+    *impure |= !(op_table[(*at)->op].flags & OP_PURE);
+}
+
+/* True if the statement reads and writes no memory: a declaration, the barrier of a cluster. */
+static bool only_prepares(struct stmt *s)
+{
+    bool impure = s->kind != STMT_DECL;
+    expr_walk(&s->value, note_impure, &impure);
+    return !impure || (s->kind == STMT_EFFECT && s->value->op == OP_CLUSTER_SYNC);
+}
+
+/* What comes before this overlaps with the kernel before this one. The next kernel waits for this one, so that it
+ * need not wait for the kernels before. Kernels with roles fill a multiprocessor with one block: blocks of the next
+ * kernel come as these end. For others lower/lower.c gives the reason. */
+static void wait_for_kernels(struct emit *m)
+{
+    m->out->begins_early = lower_begins_early(m->kernel, m->options->target);
+    if (m->out->begins_early)
+        add_plain(m, THREAD_GRID_WAIT);
+    if (m->out->begins_early && !m->by_threads)
+        add_plain(m, THREAD_GRID_LAUNCH);
+}
+
+/* The body has found the maps. */
+static void prefetch_maps(struct emit *m, struct thread_region *once)
+{
+    if (!once)
+        return;
+    m->b.region = once;
+    m->b.where = m->kernel->loc;
+    for (size_t i = 0; i < m->map_list.count; i++)
+        THREAD_ADD_OP(&m->b, THREAD_PREFETCH_MAP, DT_NONE, DT_NONE,
+                      thread_use(m->map_list.data[i].value));
 }
 
 static void emit_body(struct emit *m)
@@ -277,9 +321,16 @@ static void emit_body(struct emit *m)
         enter_place(m, 0, k->warps, 1);
     m->place.role = -1;
     m->barriers = 1;
-    prologue(m);
+    struct thread_region *once = NULL, *body = m->b.region;
+    prologue(m, &once);
     emit_phases(m, k->body);
-    for (const struct stmt *s = k->body; s && !m->failed && !m->ended; s = s->next) {
+    bool waits = false;
+    for (struct stmt *s = k->body; s && !m->failed && !m->ended; s = s->next) {
+        if (!waits && !only_prepares(s)) {
+            m->b.where = k->loc;
+            wait_for_kernels(m);
+            waits = true;
+        }
         if (s->kind != STMT_ROLE) {
             emit_statement(m, s);
             continue;
@@ -288,6 +339,8 @@ static void emit_body(struct emit *m)
         for (; s->next && s->next->kind == STMT_ROLE;) /* cluster_sync() may come after them */
             s = s->next;
     }
+    prefetch_maps(m, once);
+    m->b.region = body;
 }
 
 static struct thread_function *make_function(struct emit *m)

@@ -222,6 +222,21 @@ static void make_prologue(struct lower *l, struct ptx_variable *const *variables
     }
 }
 
+bool lower_begins_early(const struct kernel *k, const struct target *t)
+{
+    return target_has(t, TARGET_EARLY_LAUNCH) && !k->cooperative;
+}
+
+/* What comes before this overlaps with the end of the kernel before this one. The next kernel may begin when the
+ * blocks of this one end, and not earlier: its blocks would fill the multiprocessors that are free first, several on
+ * some of them and none on others (H200, products with k split: up to 19 % slower). */
+static void wait_for_kernels(struct lower *l)
+{
+    l->out->begins_early = lower_begins_early(l->kernel, l->target);
+    if (l->out->begins_early)
+        ptx_emit_plain(&l->b, "griddepcontrol.wait");
+}
+
 /* assume() at the top of the body, ahead of everything else, holds everywhere. Where it is checked,
  * it holds after the check. */
 static void learn_facts(struct lower *l)
@@ -286,6 +301,7 @@ static void emit_kernel(struct lower *l)
     values_init(l);
     lower_line(l, l->kernel->loc);
     make_prologue(l, variables, &ticket);
+    wait_for_kernels(l);
     learn_facts(l);
     normalise_assignments(l);
     if (!plan_make(l) || !limits_of_registers(l) || !limits_of_code(l))

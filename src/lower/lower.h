@@ -117,6 +117,7 @@ struct lowered {
     VEC(struct lower_held) held;
     int block[3];         /* threads */
     int cluster;          /* blocks of a cluster along x; 0: none */
+    bool begins_early;    /* it waits itself for earlier kernels of its stream */
     int64_t shared_bytes; /* dynamic shared memory of a block, scratch included */
     int registers;        /* of a thread, estimated */
     enum lower_excess excess;
@@ -125,6 +126,10 @@ struct lowered {
 /* Returns the form of the map of a LOWER_MAP parameter; `type` is the caller's number of its elements'
  * type. lower_map_form.c */
 struct map_form lower_map_form(const struct lower_param *p, int type);
+
+/* True if code for the kernel is to wait itself for the kernels before it (griddepcontrol.wait), so that it may begin
+ * before they have ended. Cooperative ones are not: all their blocks must be resident at once. */
+bool lower_begins_early(const struct kernel *k, const struct target *t);
 
 /* The registers of a thread, estimated, of PTX from anywhere. */
 int lower_registers_of(struct arena *a, const struct ptx_function *f);

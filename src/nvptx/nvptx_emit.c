@@ -487,6 +487,8 @@ static bool on_target(struct ptx_target t, const struct thread_operation *op)
     case THREAD_MBARRIER_INIT:
     case THREAD_MBARRIER_ARRIVE: return t.number >= 80;
     case THREAD_LOAD_MATRIX: return t.number >= 75;
+    case THREAD_GRID_WAIT:
+    case THREAD_GRID_LAUNCH:
     case THREAD_FENCE_MBARRIER_INIT:
     case THREAD_MBARRIER_EXPECT:
     case THREAD_MBARRIER_WAIT:

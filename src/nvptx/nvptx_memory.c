@@ -461,6 +461,8 @@ static void begin(struct nvptx *n, const struct thread_operation *op)
 static const char *plain(const struct nvptx *n, enum thread_opcode op)
 {
     switch (op) {
+    case THREAD_GRID_WAIT: return "griddepcontrol.wait";
+    case THREAD_GRID_LAUNCH: return "griddepcontrol.launch_dependents";
     case THREAD_FENCE_MBARRIER_INIT: return "fence.mbarrier_init.release.cluster";
     case THREAD_FENCE_ASYNC: /* of a cluster: stores to another block's memory, too */
         return n->function->cluster[0] ? "fence.proxy.async.shared::cluster"

@@ -22,7 +22,19 @@ extern int __wrap_cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsig
                                  unsigned by, unsigned bz, unsigned shared, void *stream,
                                  void **arguments, void **extra);
 
+/* The first member of CUlaunchConfig is the grid. */
+extern int __real_cuLaunchKernelEx(const unsigned *config, void *function, void **arguments,
+                                   void **extra);
+extern int __wrap_cuLaunchKernelEx(const unsigned *config, void *function, void **arguments,
+                                   void **extra);
+
 static unsigned grid[3];
+
+int __wrap_cuLaunchKernelEx(const unsigned *config, void *function, void **arguments, void **extra)
+{
+    memcpy(grid, config, sizeof grid);
+    return __real_cuLaunchKernelEx(config, function, arguments, extra);
+}
 
 int __wrap_cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                           unsigned by, unsigned bz, unsigned shared, void *stream, void **arguments,

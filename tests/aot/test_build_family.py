@@ -110,7 +110,8 @@ def refused(tool, folder, options, *texts):
 
 def link(folder):
     command = [CC, *FLAGS, "-std=c11", *STRICT, "-g", f"-I{folder}", "-DPRODUCTS_LINK_CUDA", f"{HERE}/family_program.c", f"{folder}/products.c",
-               FAKE, f"-Wl,-rpath,{os.path.dirname(FAKE)}", "-Wl,--wrap=cuLaunchKernel", "-o", f"{folder}/products", "-lm", "-lpthread"]
+               FAKE, f"-Wl,-rpath,{os.path.dirname(FAKE)}", "-Wl,--wrap=cuLaunchKernel,--wrap=cuLaunchKernelEx",
+               "-o", f"{folder}/products", "-lm", "-lpthread"]
     result = call(command)
     if result.status != 0:
         fail(f"the program does not link: {result}")

@@ -1,9 +1,10 @@
 /* The C interface on a GPU, end to end: errors that only a real driver can find. test_runtime.py
  * runs it, also on the driver without a GPU.
  *
- *   runtime session   streams, workspace, graphs, families, attributes, DLPack, memory
+ *   runtime session   streams, early starts, workspace, graphs, families, attributes, DLPack, memory
  *   runtime fault     a kernel's fault, which destroys the process's context */
 #include "tilewright.h"
+#include "tilewright_entry.h"
 #include "tilewright_family.h"
 #include "tilewright_gpu.h"
 
@@ -63,23 +64,32 @@ static void find_driver(void)
 
 /* --- kernels --- */
 
-static const char text[] = "kernel twice(i32 n, const f32 *x, f32 *y) grid(n / 32) warps(1)\n"
-                           "{\n"
-                           "    global f32 X[n] = x, Y[n] = y;\n"
-                           "    Y[block.x * 32 +: 32] = 2 * X[block.x * 32 +: 32];\n"
-                           "}\n"
-                           "kernel total(i32 n, const f32 *x, f32 *y) grid(4) warps(1)\n"
-                           "{\n"
-                           "    global f32 X[n] = x, Y[1] = y;\n"
-                           "    global f32 sums[1] = 0;\n"
-                           "    global i32 turn[1] = 0;\n"
-                           "    reg f32 t[32] = X[block.x * 32 +: 32];\n"
-                           "    lock(turn[0], block.x);\n"
-                           "    reg f32 s[1] = sums[0 +: 1] + sum(t);\n"
-                           "    sums[0 +: 1] = s;\n"
-                           "    Y[0 +: 1] = s;\n"
-                           "    unlock(turn[0], block.x + 1);\n"
-                           "}\n";
+static const char text[] =
+    "kernel twice(i32 n, const f32 *x, f32 *y) grid(n / 32) warps(1)\n"
+    "{\n"
+    "    global f32 X[n] = x, Y[n] = y;\n"
+    "    Y[block.x * 32 +: 32] = 2 * X[block.x * 32 +: 32];\n"
+    "}\n"
+    "kernel total(i32 n, const f32 *x, f32 *y) grid(4) warps(1)\n"
+    "{\n"
+    "    global f32 X[n] = x, Y[1] = y;\n"
+    "    global f32 sums[1] = 0;\n"
+    "    global i32 turn[1] = 0;\n"
+    "    reg f32 t[32] = X[block.x * 32 +: 32];\n"
+    "    lock(turn[0], block.x);\n"
+    "    reg f32 s[1] = sums[0 +: 1] + sum(t);\n"
+    "    sums[0 +: 1] = s;\n"
+    "    Y[0 +: 1] = s;\n"
+    "    unlock(turn[0], block.x + 1);\n"
+    "}\n"
+    "kernel next(i32 n, i32 steps, const f32 *x, f32 *y) grid(n / 32) warps(1)\n"
+    "{\n"
+    "    global f32 X[n] = x, Y[n] = y;\n"
+    "    reg f32 t[32] = X[n - 32 - block.x * 32 +: 32];\n"
+    "    for (i32 i = 0; i < steps; i++)\n"
+    "        t += 1 / (f32) steps;\n"
+    "    Y[block.x * 32 +: 32] = t;\n"
+    "}\n";
 enum { N = 128 };
 static float x[N], y[N];
 
@@ -174,6 +184,37 @@ static void starts(void)
     printf("%d registers, %d blocks at a time\n", o.registers, o.blocks);
     if (o.registers < 1 || o.blocks < 1 || o.threads != 32)
         FAIL("the occupancy is wrong\n");
+}
+
+/* Launches that may begin early, each of which reads what other blocks of the one before have written: by the way
+ * in which a program starts a launch, and by an entry. They take so long that the GPU is never idle between them. */
+static void chain(bool is_gpu)
+{
+    enum { LONG = 64 * 32, STARTS = 100 };
+    const int steps = is_gpu ? 8192 : 4; /* powers of two: all sums are exact */
+    float *zeros = calloc(LONG, sizeof *zeros), *out = calloc(LONG, sizeof *out);
+    tw_array a[2] = {on_gpu(zeros, LONG), on_gpu(zeros, LONG)};
+    tw_launch *l[2] = {launch_of("next", &a[0], &a[1]), launch_of("next", &a[1], &a[0])};
+    tw_entry *e;
+    NEED(tw_entry_new(l[0], &e));
+    for (int i = 0; i < 2; i++) {
+        NEED(tw_launch_set(l[i], "steps", tw_int(steps)));
+        NEED(tw_launch_ready(l[i], NULL));
+    }
+    for (int i = 0; i < STARTS; i++)
+        NEED(tw_launch_start(l[i % 2], NULL));
+    for (int i = 0; i < STARTS; i++) {
+        tw_value given[] = {tw_int(LONG), tw_int(steps), tw_pointer(a[i % 2].data),
+                            tw_pointer(a[1 - i % 2].data)};
+        NEED(tw_entry_start(e, given, 4, NULL, NULL));
+    }
+    NEED(tw_device_copy_out(ctx, out, a[0].data, LONG * sizeof *out, NULL));
+    for (int i = 0; i < LONG; i++)
+        if (out[i] != 2 * STARTS)
+            FAIL("after %d launches element %d is %g\n", 2 * STARTS, i, (double)out[i]);
+    tw_entry_free(e);
+    free(zeros);
+    free(out);
 }
 
 /* Captured in the strictest mode, and replayed. */
@@ -360,6 +401,7 @@ int main(int argc, char **argv)
     } else {
         find_driver();
         starts();
+        chain(!getenv("TILEWRIGHT_CUDA_DRIVER"));
         streams();
         graphs();
         beside_a_capture();

@@ -212,10 +212,11 @@ static void test_start_with_attributes(void **state)
     succeed(f, tw_launch_start_with(
                    f->launch, NULL,
                    &(tw_launch_attributes){sizeof(tw_launch_attributes), {1, 0, 1}, 0, false}));
-    assert_int_equal(driver.fake_cuda_calls("cuLaunchKernelEx"), launches);
+    /* A kernel for 9.0 waits itself for the kernels before it, so it may begin early. */
+    assert_int_equal(driver.fake_cuda_calls("cuLaunchKernelEx"), launches + 2);
     tw_launch_attributes all = {sizeof all, {2, 1, 1}, -1, true}; /* a grid of 2 x 2 blocks */
     succeed(f, tw_launch_start_with(f->launch, NULL, &all));
-    assert_int_equal(driver.fake_cuda_calls("cuLaunchKernelEx"), launches + 1);
+    assert_int_equal(driver.fake_cuda_calls("cuLaunchKernelEx"), launches + 3);
     fetch(f, &c, NULL);
     expect_product(f, f->c);
     tw_launch_attributes odd = {.size = sizeof odd, .cluster = {1, 3, 1}};
