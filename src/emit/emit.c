@@ -357,6 +357,10 @@ static struct thread_function *make_function(struct emit *m)
         f->cluster[i] = (uint32_t)k->cluster[i];
         f->shape[i] = m->by_threads ? (uint32_t)k->threads[i] : 0;
     }
+    if (m->by_threads && !f->shape[0]) { /* tile-level: the threads along x */
+        f->shape[0] = f->threads;
+        f->shape[1] = f->shape[2] = 1;
+    }
     m->shared_bytes = k->shared_bytes;
     if (!check_target(m) || !shared_fits(m))
         return NULL;

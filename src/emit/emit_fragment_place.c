@@ -34,6 +34,22 @@ static struct scalar digit(struct emit *m, int64_t weight, int64_t extent)
     return emit_as(m, v, DT_I32);
 }
 
+static bool is_power_of_2(int64_t n)
+{
+    return (n & (n - 1)) == 0;
+}
+
+/* Computes whether a digit of the thread's number is 0. */
+static struct scalar digit_is_0(struct emit *m, int64_t weight, int64_t extent)
+{
+    const struct scalar thread = emit_place(m, THREAD_TID_X);
+    if (weight * extent >= kernel_block_threads(m->kernel))
+        return emit_by(m, THREAD_LT, thread, weight);
+    if (is_power_of_2(weight) && is_power_of_2(extent))
+        return emit_by(m, THREAD_EQ, emit_by(m, THREAD_AND, thread, (extent - 1) * weight), 0);
+    return emit_by(m, THREAD_EQ, emit_as(m, digit(m, weight, extent), DT_U32), 0);
+}
+
 /* Returns whether the digit after d continues it: one digit of the thread's number has both. */
 static bool continues(const struct layout *l, int d)
 {
@@ -57,10 +73,15 @@ static void add_thread_digits(struct emit *m, struct spots *s)
             continue;
         for (; continues(l, d); d++)
             extent *= l->digits[d + 1].extent;
-        struct scalar v = digit(m, weight, extent);
         bool moves = false;
-        for (int j = 0; j < l->out_count; j++) {
+        for (int j = 0; j < l->out_count; j++)
             moves |= g->add[j] || g->xor [j];
+        if (!moves) {
+            s->first = emit_op2(m, THREAD_AND, DT_BOOL, s->first, digit_is_0(m, weight, extent));
+            continue;
+        }
+        const struct scalar v = digit(m, weight, extent);
+        for (int j = 0; j < l->out_count; j++) {
             if (g->add[j])
                 s->added[j] = combine(m, THREAD_ADD, s->added[j],
                                       combine(m, THREAD_MUL, v, number(g->add[j])));
@@ -71,9 +92,6 @@ static void add_thread_digits(struct emit *m, struct spots *s)
                 combine(m, THREAD_XOR, s->xored[j], combine(m, THREAD_MUL, v, number(g->xor [j])));
             s->xors[j] = true;
         }
-        if (!moves)
-            s->first = emit_op2(m, THREAD_AND, DT_BOOL, s->first,
-                                emit_op2(m, THREAD_EQ, DT_I32, v, number(0)));
     }
 }
 

@@ -345,10 +345,21 @@ const char *emit_way_out(enum op op)
     }
 }
 
+/* Returns whether a comparison of integers has the same result in every run; *out: that. */
+static bool is_certain(struct emit *m, const struct expr *e, struct scalar *out)
+{
+    if (e->op < OP_LT || e->op > OP_NE || !dtype_is_int(e->args[0]->type.dtype) ||
+        !dtype_is_int(e->args[1]->type.dtype))
+        return false;
+    const struct facts f = emit_facts_of(m, e);
+    *out = emit_constant(DT_BOOL, f.least);
+    return f.least == f.greatest;
+}
+
 struct scalar emit_scalar(struct emit *m, const struct expr *e)
 {
     struct scalar own;
-    if (m->by_threads && m->by_threads->scalar(m, e, &own))
+    if (m->by_threads && (is_certain(m, e, &own) || m->by_threads->scalar(m, e, &own)))
         return own;
     switch (e->op) {
     case OP_LITERAL: return of_literal(e);

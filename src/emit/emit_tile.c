@@ -66,7 +66,7 @@ struct thread_operand emit_splat(struct emit *m, enum dtype t, struct thread_ope
 {
     enum { MOST = 256 };
     struct thread_operand all[MOST];
-    if (is_half(t))
+    if (is_half(t) && v.kind == THREAD_VALUE)
         return emit_cast(m, t, DT_F32,
                          emit_splat(m, DT_F32, emit_as(m, (struct scalar){v, t}, DT_F32).o, count));
     for (int i = 0; i < count; i++)
@@ -327,9 +327,52 @@ static struct tile elementwise(struct emit *m, const struct expr *e)
 
 /* An element of a table, or of each element of a group of indices: compares the index with each place, since registers have no
  * indices. */
+static struct thread_operand constant_of(const struct literal *l)
+{
+    return l->is_float ? thread_real(l->f) : thread_integer(l->i);
+}
+
+static const struct thread_object *table_of(struct emit *m, const struct sym *s)
+{
+    const uint32_t count = (uint32_t)s->type.extent[0];
+    bool added;
+    struct number_entry *entry = number_map_entry(m->arena, &m->objects, (uintptr_t)s, &added);
+    if (!added)
+        return (const struct thread_object *)(uintptr_t)entry->value;
+    struct thread_operand *values = arena_array(m->arena, struct thread_operand, count);
+    for (uint32_t i = 0; i < count; i++)
+        values[i] = constant_of(&s->table[i]);
+    const struct thread_object *o = thread_new_table(&m->b, s->name, s->type.dtype, count, values);
+    entry->value = (uintptr_t)o;
+    return o;
+}
+
+/* Loads an element of a table. An index outside becomes the nearest one inside, so that a look-up may be computed where its value is
+ * not wanted. */
+static struct scalar load_from_table(struct emit *m, const struct expr *e, struct scalar index)
+{
+    const enum dtype t = e->sym->type.dtype;
+    const int64_t last = e->sym->type.extent[0] - 1;
+    if (dtype_size(index.dtype) < 4)
+        index = emit_as(m, index, DT_I32);
+    index = emit_op2(m, THREAD_MAX, index.dtype, index, emit_constant(index.dtype, 0));
+    index = emit_op2(m, THREAD_MIN, index.dtype, index, emit_constant(index.dtype, last));
+    if (index.o.kind == THREAD_INTEGER)
+        return (struct scalar){constant_of(&e->sym->table[index.o.integer]), t};
+    const struct thread_operand table =
+        thread_use(THREAD_ADD_OP(&m->b, THREAD_TABLE, DT_NONE, DT_NONE,
+                                 thread_element(table_of(m, e->sym), thread_integer(0), 0)));
+    return (struct scalar){
+        thread_use(THREAD_ADD_OP(&m->b, THREAD_LOAD_CONST, t, DT_NONE, table,
+                                 emit_as(m, index, DT_U32).o, thread_integer(0))),
+        t};
+}
+
 struct scalar emit_lookup_of(struct emit *m, const struct expr *e, struct scalar index)
 {
     enum { MOST = 64 };
+    if (m->by_threads)
+        return emit_as(m, load_from_table(m, e, index), e->type.dtype);
     const enum dtype t = e->type.dtype == DT_BOOL ? DT_U32 : e->type.dtype; /* bools are values */
     int64_t count = type_elements(&e->sym->type);
     struct scalar v = emit_constant(t, 0);
@@ -338,8 +381,7 @@ struct scalar emit_lookup_of(struct emit *m, const struct expr *e, struct scalar
                      arena_printf(m->arena, "`lookup` of %s", type_text(m->arena, &e->sym->type)),
                      "tables have at most 64 elements here: pass a larger one as an array");
     for (int64_t i = 0; i < count && !m->failed; i++) {
-        const struct literal *l = &e->sym->table[i];
-        struct thread_operand one = l->is_float ? thread_real(l->f) : thread_integer(l->i);
+        const struct thread_operand one = constant_of(&e->sym->table[i]);
         struct thread_operand found = thread_use(
             THREAD_ADD_OP(&m->b, THREAD_EQ, index.dtype, DT_NONE, index.o, thread_integer(i)));
         v.o = i == 0 ? one

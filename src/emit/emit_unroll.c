@@ -1,5 +1,5 @@
-/* How often the body of a loop is repeated in a thread-level kernel. Small innermost loops are repeated without being
- * asked: a counter's step and its test then count for several iterations, and the copies' accesses are neighbours. */
+/* How often the body of a loop is repeated in a kernel without roles. Small innermost loops of thread-level kernels are repeated
+ * without being asked: a counter's step and its test then count for several iterations, and the copies' accesses are neighbours. */
 #include "emit/emit_own.h"
 
 enum { OWN_BODY = 64, OWN_ITERATIONS = 32, OWN_WHOLE = 512, MOST_WHOLE = 1 << 16 };
@@ -228,7 +228,7 @@ static struct unrolling find_unrolling(struct emit *m, const struct stmt *s)
     bool known = v && v->slots[0].o.kind == THREAD_INTEGER;
     const int64_t start = known ? v->slots[0].o.integer : -1;
     const int64_t iterations = known ? count_iterations(s, &t, start) : -1;
-    bool small = !f.loops && !f.collective && !f.escapes;
+    bool small = kernel_thread_level(m->kernel) && !f.loops && !f.collective && !f.escapes;
     if (s->unroll == UNROLL_NONE && small && iterations >= 0 && iterations <= OWN_ITERATIONS &&
         iterations * f.cost <= OWN_WHOLE) {
         t.whole = true;

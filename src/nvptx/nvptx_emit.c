@@ -53,57 +53,6 @@ struct ptx_operand nvptx_all_words(struct nvptx *n, const struct thread_operand 
     return o->kind == THREAD_VALUE ? nvptx_all_of(n, o->value) : nvptx_word(n, o, t, 0);
 }
 
-struct ptx_operand nvptx_element(struct nvptx *n, const struct thread_operand *o)
-{
-    const int64_t bytes = thread_element_bytes(o->object),
-                  offset = o->object->at + o->integer * bytes;
-    if (!o->value)
-        return ptx_at(n->memory, offset);
-    struct ptx_operand index = nvptx_registers_of(n, o->value)->word[0], at;
-    if (n->places && n->places[o->value->number])
-        return ptx_at(n->places[o->value->number]->at[__builtin_ctz((unsigned)bytes)], offset);
-    at = ptx_reg(&n->build, MOD_U32);
-    ptx_emit(&n->build, "mad.lo.u32", at, index, ptx_int(bytes), n->memory);
-    return ptx_at(at, offset);
-}
-
-/* Finds the values that are indices of elements. */
-static void find_elements(struct nvptx *n, const struct thread_region *r)
-{
-    for (size_t i = 0; i < r->operations.count; i++) {
-        const struct thread_operation *op = r->operations.data[i];
-        for (size_t j = 0; j < op->operands.count; j++) {
-            const struct thread_operand *o = &op->operands.data[j];
-            if (o->kind != THREAD_ELEMENT || !o->value || !n->function->shape[0])
-                continue;
-            if (!n->places)
-                n->places = arena_array(n->arena, struct nvptx_places *, n->function->values + 1);
-            struct nvptx_places **p = &n->places[o->value->number];
-            if (!*p)
-                *p = arena_new(n->arena, struct nvptx_places);
-            (*p)->sizes |= 1u << __builtin_ctz(thread_element_bytes(o->object));
-        }
-        for (size_t j = 0; j < op->regions.count; j++)
-            find_elements(n, op->regions.data[j]);
-    }
-}
-
-/* Computes the addresses of the elements whose indices are these values. */
-static void reach_elements(struct nvptx *n, struct thread_value *const *values, size_t count)
-{
-    for (size_t i = 0; n->places && i < count; i++) {
-        struct nvptx_places *p = n->places[values[i]->number];
-        for (unsigned log = 0; p && log < 5; log++) {
-            if (!(p->sizes >> log & 1))
-                continue;
-            if (p->at[log].kind != PTX_REGISTER)
-                p->at[log] = ptx_reg(&n->build, MOD_U32);
-            ptx_emit(&n->build, "mad.lo.u32", p->at[log], nvptx_registers_of(n, values[i])->word[0],
-                     ptx_int(1 << log), n->memory);
-        }
-    }
-}
-
 void nvptx_guarded(struct nvptx *n, struct ptx_instruction *ins)
 {
     if (n->guard.kind == PTX_REGISTER)
@@ -162,11 +111,12 @@ static void pass(struct nvptx *n, const struct thread_operand *from, struct thre
             continue;
         if (to[i]->type.in_flight)
             refuse_move(n, from[i].where);
-        for (uint16_t w = 0; w < r->words; w++)
-            nvptx_set(n, nvptx_register_type(t), r->word[w],
-                      copies[i]      ? copies[i][w]
-                      : t.count == 1 ? nvptx_scalar(n, &from[i], t.dtype)
-                                     : nvptx_word(n, &from[i], t.dtype, w));
+        for (uint16_t w = 0; w < r->words; w++) {
+            const struct ptx_operand x = copies[i]      ? copies[i][w]
+                                         : t.count == 1 ? nvptx_scalar(n, &from[i], t.dtype)
+                                                        : nvptx_word(n, &from[i], t.dtype, w);
+            nvptx_give(n, nvptx_register_type(t), r->word[w], x, from[i].kind != THREAD_VALUE);
+        }
     }
 }
 
@@ -328,7 +278,7 @@ static void emit_loop(struct nvptx *n, const struct thread_operation *op)
     loop.test = find_test(n, op);
     region_from(n, r, 0, loop.test);
     ptx_place(&n->build, loop.again);
-    reach_elements(n, r->arguments.data, r->arguments.count);
+    nvptx_reach(n, r->arguments.data, r->arguments.count);
     region_from(n, r, loop.test, r->operations.count);
     ptx_place(&n->build, loop.end);
     n->loop = loop.outer;
@@ -564,9 +514,9 @@ static void region_from(struct nvptx *n, const struct thread_region *r, size_t f
         }
         if (thread_op_table[op->op].effects == THREAD_CONTROL)
             control(n, op);
-        else
+        else if (!nvptx_is_place(n, op))
             nvptx_act(n, op);
-        reach_elements(n, op->results.data, op->results.count);
+        nvptx_reach(n, op->results.data, op->results.count);
     }
 }
 
@@ -651,7 +601,7 @@ struct ptx_module *nvptx_emit(struct arena *a, const struct thread_function *f, 
         memory =
             ptx_dynamic_shared(&n.build, arena_printf(a, "%s_memory", f->name), MEMORY_ALIGNMENT);
     line(&n, f->where);
-    find_elements(&n, f->body);
+    nvptx_find_places(&n);
     bool *used = arena_array(a, bool, f->values + 1);
     find_used(f->body, used);
     for (size_t i = 0; i < f->parameters.count; i++)
@@ -660,7 +610,7 @@ struct ptx_module *nvptx_emit(struct arena *a, const struct thread_function *f, 
         n.memory = ptx_reg(&n.build, MOD_U32);
         ptx_emit(&n.build, "mov.u32", n.memory, ptx_address_of(memory, 0));
     }
-    reach_elements(&n, f->parameters.data, f->parameters.count);
+    nvptx_reach(&n, f->parameters.data, f->parameters.count);
     region(&n, f->body);
     ptx_emit_plain(&n.build, "ret");
     ptx_end(&n.build);

@@ -41,6 +41,25 @@ static void put_gathered(struct nvptx *n, const struct thread_value *v, const st
     }
 }
 
+/* Gives a value one half of a word. The two halves of a word, one after the other, are taken apart together. */
+static void put_half(struct nvptx *n, const struct thread_value *v, struct ptx_operand word,
+                     unsigned half)
+{
+    const struct ptx_operand to = nvptx_registers_of(n, v)->word[0];
+    struct ptx_operand e[4];
+    const struct ptx_instruction *latest = nvptx_latest(n);
+    if (latest && latest == n->apart && latest->operands[1].reg == word.reg &&
+        !(n->used_apart >> half & 1)) {
+        e[half] = latest->operands[0].elements[half];
+    } else {
+        nvptx_unpack(&n->scalars, v->type.dtype, word, e);
+        n->apart = nvptx_latest(n);
+        n->used_apart = 0;
+    }
+    n->used_apart |= 1u << half;
+    nvptx_set_result(n, MOD_B16, to, e[half]);
+}
+
 void nvptx_part(struct nvptx *n, const struct thread_operation *op)
 {
     const struct thread_operand *o = op->operands.data;
@@ -51,10 +70,13 @@ void nvptx_part(struct nvptx *n, const struct thread_operation *op)
     if (n->same[v->number])
         return;
     if (v->type.count == 1 && is_group(&o[0]) && each > 1) {
-        struct ptx_operand e[4];
-        nvptx_registers_of(n, v);
-        nvptx_unpack(&n->scalars, t, nvptx_word(n, &o[0], t, (uint16_t)(first / each)), e);
-        nvptx_put(n, v, &e[first % each]);
+        const struct ptx_operand word = nvptx_word(n, &o[0], t, (uint16_t)(first / each)),
+                                 to = nvptx_registers_of(n, v)->word[0];
+        if (is_half(t))
+            put_half(n, v, word, (unsigned)(first % each));
+        else
+            nvptx_set_result(n, nvptx_register_type(v->type), to,
+                             nvptx_unpack_one(&n->scalars, t, word, (int)(first % each)));
     } else if (!is_group(&o[0])) {
         nvptx_put(n, v, nvptx_elements(n, &o[0], t, v->type.count));
     } else {
@@ -73,9 +95,26 @@ static uint16_t elements_of(const struct thread_operand *o)
     return o->kind == THREAD_VALUE ? o->value->type.count : 1;
 }
 
+/* Returns whether all operands are the same constant. */
+static bool is_constant(const struct thread_operation *op)
+{
+    const struct thread_operand *o = op->operands.data;
+    bool same = o[0].kind == THREAD_INTEGER || o[0].kind == THREAD_FLOAT;
+    for (size_t i = 1; i < op->operands.count; i++)
+        same &= o[i].kind == o[0].kind && o[i].integer == o[0].integer;
+    return same;
+}
+
 /* Joins scalars, or scalars and groups. */
 static void join_elements(struct nvptx *n, const struct thread_operation *op)
 {
+    if (is_constant(op) && nvptx_per_word(op->types[0]) > 1) {
+        const struct nvptx_registers *to = nvptx_registers_of(n, op->results.data[0]);
+        for (uint16_t w = 0; w < to->words; w++)
+            nvptx_set(n, MOD_B32, to->word[w],
+                      nvptx_word(n, &op->operands.data[0], op->types[0], w));
+        return;
+    }
     const struct thread_value *v = op->results.data[0];
     struct ptx_operand *all = arena_array(n->arena, struct ptx_operand, v->type.count);
     uint16_t at = 0;

@@ -104,10 +104,10 @@ static struct ptx_operand guard_load(struct nvptx *n, const struct thread_operat
                                      struct ptx_operand to, struct thread_type t)
 {
     const struct thread_operand *o = op->operands.data, *last = &o[op->operands.count - 1];
-    const struct ptx_operand otherwise = nvptx_scalar(n, last, t.dtype);
     const struct ptx_operand guard = nvptx_scalar(n, &o[0], DT_BOOL);
+    const struct ptx_operand otherwise = nvptx_scalar(n, last, t.dtype);
     if (t.dtype != DT_BOOL)
-        nvptx_set(n, nvptx_register_type(t), to, otherwise);
+        nvptx_give(n, nvptx_register_type(t), to, otherwise, last->kind != THREAD_VALUE);
     else if (otherwise.kind == PTX_REGISTER)
         ptx_emit(&n->build, "selp.b32", to, ptx_int(1), ptx_int(0), otherwise);
     else

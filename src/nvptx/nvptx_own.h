@@ -15,6 +15,8 @@ struct nvptx_registers {
 struct nvptx_places {
     unsigned sizes; /* a bit each */
     struct ptx_operand at[5];
+    /* The operation that computes the index, if only these addresses are needed; NULL: the index is, too. */
+    const struct thread_operation *from;
 };
 
 /* A file of the program: its number in the PTX. */
@@ -37,7 +39,9 @@ struct nvptx {
     uint32_t *shares; /* by number: the value whose registers it has */
     const struct thread_operation **
         same; /* by number: the value's operation, if it has the words of its operands; NULL: it does not */
-    struct ptx_operand memory; /* address of shared memory */
+    struct ptx_operand memory;           /* address of shared memory */
+    const struct ptx_instruction *apart; /* the latest that took a word of halves apart */
+    unsigned used_apart;                 /* its elements that are values, a bit each */
     struct nvptx_places *
         *places;              /* by number of a value that is an index: where its elements are */
     struct ptx_operand guard; /* of the effects of an `if`; kind PTX_NOTHING: none */
@@ -92,15 +96,27 @@ void nvptx_put_result(struct nvptx *n, const struct thread_value *v,
                       const struct ptx_operand *elements, uint16_t i);
 /* Emits a move. A constant predicate needs a comparison. */
 void nvptx_set(struct nvptx *n, enum ptx_mod type, struct ptx_operand to, struct ptx_operand from);
+/* Returns the latest instruction if it is not guarded, and no label follows it; else NULL. */
+struct ptx_instruction *nvptx_latest(struct nvptx *n);
 /* Gives a register the result of what was just emitted: the last instruction then writes it, if it can. */
 void nvptx_set_result(struct nvptx *n, enum ptx_mod type, struct ptx_operand to,
                       struct ptx_operand result);
+/* Gives a register a value. made: it is a constant, whose register, if any, nothing else reads. */
+void nvptx_give(struct nvptx *n, enum ptx_mod type, struct ptx_operand to, struct ptx_operand from,
+                bool made);
 
 /* Returns the words of a value or a constant, as an instruction takes them: one register, or {…}. */
 struct ptx_operand nvptx_all_words(struct nvptx *n, const struct thread_operand *o, enum dtype t);
 struct ptx_operand nvptx_all_of(struct nvptx *n, const struct thread_value *v);
+/* nvptx_places.c */
 /* Returns [address] of an element in shared memory. */
 struct ptx_operand nvptx_element(struct nvptx *n, const struct thread_operand *o);
+/* Finds the values of a thread- or tile-level kernel that are indices of elements. */
+void nvptx_find_places(struct nvptx *n);
+/* Returns whether only the addresses of the result are needed, for which nvptx_reach has the instructions. */
+bool nvptx_is_place(const struct nvptx *n, const struct thread_operation *op);
+/* Computes the addresses of the elements whose indices are these values. */
+void nvptx_reach(struct nvptx *n, struct thread_value *const *values, size_t count);
 /* Returns the type that an instruction moves between memory and registers: that of words, or, of fewer bytes, of a part
  * of one, which extends a scalar in a .b32. */
 enum ptx_mod nvptx_moved_type(struct thread_type t);
@@ -113,6 +129,10 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op);
 void nvptx_compute(struct nvptx *n, const struct thread_operation *op);
 /* Returns whether an elementwise operation is defined for elements of the type. */
 bool nvptx_is_defined(enum thread_opcode op, enum dtype t);
+/* Returns the bits of a constant of at most 16 bits. */
+uint32_t nvptx_bits_of_constant(const struct thread_operand *o, enum dtype t);
+/* Puts the address of a table into a register. nvptx_table.c */
+void nvptx_table(struct nvptx *n, const struct thread_operation *op);
 /* nvptx_groups.c */
 void nvptx_part(struct nvptx *n, const struct thread_operation *op);
 void nvptx_join(struct nvptx *n, const struct thread_operation *op);

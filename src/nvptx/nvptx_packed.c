@@ -15,11 +15,20 @@ void nvptx_unpack(struct nvptx_scalars *out, enum dtype t, struct ptx_operand wo
         ptx_emit(out->build, "mov.b32", ptx_vector(out->build, elements, 2), word);
         return;
     }
-    enum ptx_mod name = dtype_table[t].kind == DK_SINT ? MOD_S32 : MOD_U32;
-    elements[0] = nvptx_narrow(out, t, word);
-    for (int i = 1; i < count - 1; i++)
-        elements[i] = NEW_OF(out, MOD_B32, name, "bfe.*", word, ptx_int(i * bits), ptx_int(bits));
-    elements[count - 1] = NEW_OF(out, MOD_B32, name, "shr.*", word, ptx_int(32 - bits));
+    for (int i = 0; i < count; i++)
+        elements[i] = nvptx_unpack_one(out, t, word, i);
+}
+
+struct ptx_operand nvptx_unpack_one(struct nvptx_scalars *out, enum dtype t,
+                                    struct ptx_operand word, int i)
+{
+    const int bits = dtype_table[t].bits;
+    const enum ptx_mod name = dtype_table[t].kind == DK_SINT ? MOD_S32 : MOD_U32;
+    if (i == 0)
+        return nvptx_narrow(out, t, word);
+    return i == 32 / bits - 1
+               ? NEW_OF(out, MOD_B32, name, "shr.*", word, ptx_int(32 - bits))
+               : NEW_OF(out, MOD_B32, name, "bfe.*", word, ptx_int(i * bits), ptx_int(bits));
 }
 
 struct ptx_operand nvptx_pack(struct nvptx_scalars *out, enum dtype t,

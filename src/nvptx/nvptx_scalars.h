@@ -67,6 +67,9 @@ struct ptx_operand nvptx_integer(struct nvptx_scalars *out, enum dtype t, int64_
 /* Takes a word apart, 2 elements of 16 bits or 4 of 8 bits; nvptx_pack: puts it together again. */
 void nvptx_unpack(struct nvptx_scalars *out, enum dtype t, struct ptx_operand word,
                   struct ptx_operand *elements);
+/* Returns element i of the word, smaller than a word and no half. */
+struct ptx_operand nvptx_unpack_one(struct nvptx_scalars *out, enum dtype t,
+                                    struct ptx_operand word, int i);
 struct ptx_operand nvptx_pack(struct nvptx_scalars *out, enum dtype t,
                               const struct ptx_operand *elements);
 

@@ -24,7 +24,7 @@ static struct ptx_operand constant(struct nvptx *n, const struct thread_operand 
                                    : nvptx_integer(&n->scalars, t, o->integer);
 }
 
-static uint32_t bits_of_constant(const struct thread_operand *o, enum dtype t)
+uint32_t nvptx_bits_of_constant(const struct thread_operand *o, enum dtype t)
 {
     const double real = o->kind == THREAD_FLOAT ? o->real : (double)o->integer;
     switch (t) {
@@ -41,8 +41,8 @@ static struct ptx_operand constant_word(struct nvptx *n, const struct thread_ope
                                         enum dtype t)
 {
     switch (nvptx_per_word(t)) {
-    case 2: return ptx_int((int64_t)(bits_of_constant(o, t) & 0xffff) * 0x10001);
-    case 4: return ptx_int((int64_t)(bits_of_constant(o, t) & 0xff) * 0x1010101);
+    case 2: return ptx_int((int64_t)(nvptx_bits_of_constant(o, t) & 0xffff) * 0x10001);
+    case 4: return ptx_int((int64_t)(nvptx_bits_of_constant(o, t) & 0xff) * 0x1010101);
     default: return constant(n, o, t);
     }
 }
@@ -92,29 +92,51 @@ void nvptx_set(struct nvptx *n, enum ptx_mod type, struct ptx_operand to, struct
         nvptx_guarded(n, ptx_emit_for(&n->build, PTX_TYPES((uint16_t)type), "mov.*", to, from));
 }
 
-/* Returns the latest instruction if it always writes that register, and nothing else; NULL: it does not. */
-static struct ptx_instruction *writer_of(struct nvptx *n, struct ptx_operand r)
+struct ptx_instruction *nvptx_latest(struct nvptx *n)
 {
     const struct ptx_function *f = n->build.function;
     const struct ptx_statement *last = f->body.count ? &f->body.data[f->body.count - 1] : NULL;
-    if (!last || last->kind != PTX_AT_INSTRUCTION || r.kind != PTX_REGISTER || r.negated)
+    return last && last->kind == PTX_AT_INSTRUCTION && !last->instruction->guarded
+               ? last->instruction
+               : NULL;
+}
+
+/* Returns where the latest instruction names that register, if it always writes it: alone, or as one of the elements of a word
+ * that it takes apart. NULL: it does not. */
+static struct ptx_operand *written_as(struct nvptx *n, struct ptx_operand r)
+{
+    struct ptx_instruction *ins = nvptx_latest(n);
+    if (!ins || ins->operand_count == 0 || ins->op == PTX_ST || r.kind != PTX_REGISTER || r.negated)
         return NULL;
-    struct ptx_instruction *ins = last->instruction;
-    const struct ptx_operand *to = ins->operand_count ? &ins->operands[0] : NULL;
-    const bool writes = to && to->kind == PTX_REGISTER && to->reg == r.reg && ins->op != PTX_ST;
-    return writes && !ins->guarded ? ins : NULL;
+    struct ptx_operand *to = &ins->operands[0];
+    const bool apart = ins->op == PTX_MOV && to->kind == PTX_VECTOR;
+    const size_t count = apart ? to->count : 1;
+    to = apart ? to->elements : to;
+    for (size_t i = 0; i < count; i++)
+        if (to[i].kind == PTX_REGISTER && to[i].reg == r.reg)
+            return &to[i];
+    return NULL;
 }
 
 void nvptx_set_result(struct nvptx *n, enum ptx_mod type, struct ptx_operand to,
                       struct ptx_operand result)
 {
-    struct ptx_instruction *ins = writer_of(n, result);
-    if (!ins) {
+    struct ptx_operand *written = written_as(n, result);
+    if (!written) {
         nvptx_set(n, type, to, result);
         return;
     }
-    ins->operands[0] = to;
+    *written = to;
     ptx_release(&n->build, result);
+}
+
+void nvptx_give(struct nvptx *n, enum ptx_mod type, struct ptx_operand to, struct ptx_operand from,
+                bool made)
+{
+    if (made && from.kind == PTX_REGISTER && n->guard.kind == PTX_NOTHING)
+        nvptx_set_result(n, type, to, from);
+    else
+        nvptx_set(n, type, to, from);
 }
 
 struct ptx_operand nvptx_packed(struct nvptx *n, struct thread_type t,

@@ -16,6 +16,7 @@
  * The text (thread_print, thread_parse):
  *
  *     kernel scale(map %out, u32 %n multiple 8) threads 128 target sm_90a {
+ *         table f32 levels = 0.0, 0.5, 1.0
  *         shared bf16 tile[8192] at 0
  *         mbarrier full[2] at 16384
  *         %thread = tid_x
@@ -80,12 +81,15 @@ struct thread_value {
 
 /* --- memory --- */
 
-/* An array in shared memory; DT_NONE: of mbarriers, 8 bytes each. */
+struct thread_operand;
+
+/* An array in shared memory; DT_NONE: of mbarriers, 8 bytes each. Or a table in global memory. */
 struct thread_object {
     const char *name;
     enum dtype dtype;
     uint32_t count, at; /* elements; byte at which it begins */
     struct loc where;
+    const struct thread_operand *values; /* of a table: constants; NULL: it is in shared memory */
 };
 static inline uint32_t thread_element_bytes(const struct thread_object *o)
 {
@@ -134,7 +138,7 @@ struct thread_function {
     uint32_t threads, blocks; /* of a block; of a multiprocessor, at least; 0: not stated */
     uint32_t shape[3];        /* threads along x, y and z; {0}: all along x */
     VEC(struct thread_value *) parameters;
-    VEC(struct thread_object *) objects;
+    VEC(struct thread_object *) objects, tables;
     struct thread_region *body;
     uint32_t values; /* number of all values */
     bool lines;      /* the places of operations are lines of a program, for its PTX */

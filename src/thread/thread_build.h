@@ -19,6 +19,9 @@ void thread_build_start(struct thread_builder *b, struct arena *a, const char *n
 struct thread_value *thread_new_value(struct thread_builder *b, struct thread_type type);
 struct thread_object *thread_new_object(struct thread_builder *b, const char *name,
                                         enum dtype dtype, uint32_t count, uint32_t at);
+/* Makes a table. values: `count` constants, which stay the caller's. */
+struct thread_object *thread_new_table(struct thread_builder *b, const char *name, enum dtype dtype,
+                                       uint32_t count, const struct thread_operand *values);
 
 struct thread_operand thread_use(struct thread_value *v);
 struct thread_operand thread_integer(int64_t v);

@@ -20,11 +20,19 @@ static bool is_constant(const struct thread_operand *o)
     return o->kind == THREAD_INTEGER;
 }
 
-/* Returns whether the operation adds a value to operand i, or subtracts a constant from it. */
-static bool adds_to(const struct thread_operation *op, size_t i)
+/* Returns whether the operation adds a value to operand i, a product, subtracts a constant from it, or subtracts it, a product
+ * with a constant. */
+static bool adds_to(const struct thread_operation *op, size_t i,
+                    const struct thread_operation *product)
 {
-    return op->op == THREAD_ADD ||
-           (op->op == THREAD_SUB && i == 0 && is_constant(&op->operands.data[1]));
+    if (op->op == THREAD_SUB && i == 1)
+        return product->op == THREAD_MUL && is_constant(&product->operands.data[1]);
+    return op->op == THREAD_ADD || (op->op == THREAD_SUB && is_constant(&op->operands.data[1]));
+}
+
+static void negate(enum dtype t, struct thread_operand *o)
+{
+    o->integer = dtype_wrap(t, (int64_t) - (uint64_t)o->integer);
 }
 
 static void count_region(struct fusing *g, const struct thread_region *r)
@@ -37,7 +45,7 @@ static void count_region(struct fusing *g, const struct thread_region *r)
             if (!product)
                 continue;
             g->uses[v->number]++;
-            g->additions[v->number] += adds_to(op, j) && op->types[0] == product->types[0];
+            g->additions[v->number] += adds_to(op, j, product) && op->types[0] == product->types[0];
         }
         if (is_product(op))
             g->products[op->results.data[0]->number] = op;
@@ -51,7 +59,7 @@ static const struct thread_operation *product_of(const struct fusing *g,
                                                  const struct thread_operation *op, size_t i)
 {
     const struct thread_value *v = op->operands.data[i].value;
-    if (!v || !adds_to(op, i) || g->uses[v->number] != g->additions[v->number])
+    if (!v || !g->products[v->number] || g->uses[v->number] != g->additions[v->number])
         return NULL;
     return g->products[v->number];
 }
@@ -64,14 +72,14 @@ static void fuse(struct fusing *g, struct thread_operation *op)
         product = product_of(g, op, --at);
     if (!product)
         return;
-    struct thread_operand other = op->operands.data[1 - at];
+    struct thread_operand other = op->operands.data[1 - at], factor = product->operands.data[1];
     if (op->op == THREAD_SUB)
-        other.integer = dtype_wrap(op->types[0], (int64_t) - (uint64_t)other.integer);
+        negate(op->types[0], at ? &factor : &other);
     op->op = product->op == THREAD_MUL ? THREAD_FMA : THREAD_MAD_WIDE;
     op->types[1] = product->types[1];
     op->operands.count = 0;
     vec_push(g->arena, &op->operands, product->operands.data[0]);
-    vec_push(g->arena, &op->operands, product->operands.data[1]);
+    vec_push(g->arena, &op->operands, factor);
     vec_push(g->arena, &op->operands, other);
 }
 

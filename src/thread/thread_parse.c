@@ -473,17 +473,40 @@ static struct thread_region *take_region(struct parser *p)
 
 /* --- the function --- */
 
-/* object: ("shared" dtype | "mbarrier") name "[" count "]" "at" byte */
-static void take_object(struct parser *p, bool is_mbarrier)
+static struct thread_object *new_object(struct parser *p, enum dtype t)
 {
     struct thread_object *o = arena_new(p->arena, struct thread_object);
-    o->dtype = is_mbarrier ? DT_NONE : take_dtype(p);
+    o->dtype = t;
     o->where = here(p);
     o->name = take_name(p, "the array's name");
     struct name_entry *entry = name_table_entry(&p->objects, o->name, strlen(o->name));
     if (entry->object)
         fail(p, o->where, "an array has this name already");
     entry->object = o;
+    return o;
+}
+
+/* table: "table" dtype name "=" number {"," number} */
+static void take_table(struct parser *p)
+{
+    VEC(struct thread_operand) values = {0};
+    struct thread_object *o = new_object(p, take_dtype(p));
+    expect_sign(p, '=');
+    do {
+        const struct thread_operand x = take_operand(p);
+        if (x.kind != THREAD_INTEGER && x.kind != THREAD_FLOAT)
+            fail(p, x.where, "expected a number");
+        vec_push(p->arena, &values, x);
+    } while (take_sign(p, ','));
+    o->count = (uint32_t)values.count;
+    o->values = values.data;
+    vec_push(p->arena, &p->function->tables, o);
+}
+
+/* object: ("shared" dtype | "mbarrier") name "[" count "]" "at" byte */
+static void take_object(struct parser *p, bool is_mbarrier)
+{
+    struct thread_object *o = new_object(p, is_mbarrier ? DT_NONE : take_dtype(p));
     expect_sign(p, '[');
     o->count = take_count(p, "the number of elements", 1, UINT32_MAX);
     expect_sign(p, ']');
@@ -504,7 +527,7 @@ static struct ptx_target take_target(struct parser *p)
 
 /* kernel: "kernel" name "(" [parameter {"," parameter}] ")" "threads" n ["blocks" n]
  *         ["cluster" x "," y "," z] "target" name
- *         "{" {object} {operation} "}"
+ *         "{" {table} {object} {operation} "}"
  * parameter: type value ["multiple" n] */
 static void take_kernel(struct parser *p)
 {
@@ -536,6 +559,8 @@ static void take_kernel(struct parser *p)
     expect_word(p, "target");
     f->target = take_target(p);
     expect_sign(p, '{');
+    while (take_word(p, "table"))
+        take_table(p);
     for (bool is_mbarrier; (is_mbarrier = take_word(p, "mbarrier")) || take_word(p, "shared");)
         take_object(p, is_mbarrier);
     f->body = arena_new(p->arena, struct thread_region);

@@ -138,6 +138,17 @@ static void print_object(struct text *out, const struct thread_object *o)
     text_printf(out, " %s[%u] at %u\n", o->name, o->count, o->at);
 }
 
+static void print_table(struct text *out, const struct thread_object *o)
+{
+    indent(out, 1);
+    text_printf(out, "table %s %s =", dtype_table[o->dtype].name, o->name);
+    for (uint32_t i = 0; i < o->count; i++) {
+        text_add(out, i ? ", " : " ");
+        print_operand(out, &o->values[i]);
+    }
+    text_add_char(out, '\n');
+}
+
 void thread_print(struct text *out, const struct thread_function *f)
 {
     text_printf(out, "kernel %s(", f->name);
@@ -157,6 +168,8 @@ void thread_print(struct text *out, const struct thread_function *f)
     if (f->target.suffix)
         text_add_char(out, f->target.suffix);
     text_add(out, " {\n");
+    for (size_t i = 0; i < f->tables.count; i++)
+        print_table(out, f->tables.data[i]);
     for (size_t i = 0; i < f->objects.count; i++)
         print_object(out, f->objects.data[i]);
     for (size_t i = 0; i < f->body->operations.count; i++)

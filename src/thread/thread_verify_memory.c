@@ -2,9 +2,21 @@
 #include "target/targets.h"
 #include "thread/thread_verify_own.h"
 
+/* Checks that the elements of tables have the tables' types. */
+static void verify_tables(struct checks *c, const struct thread_function *f)
+{
+    for (size_t i = 0; i < f->tables.count; i++) {
+        const struct thread_object *o = f->tables.data[i];
+        for (uint32_t j = 0; j < o->count; j++)
+            if (!verify_fits(&o->values[j], o->dtype == DT_BOOL ? DT_U8 : o->dtype))
+                verify_fault(c, o->values[j].where, "the table's elements have another type");
+    }
+}
+
 void verify_objects(struct checks *c, const struct thread_function *f)
 {
     const int32_t most = target_most_shared();
+    verify_tables(c, f);
     for (size_t i = 0; i < f->objects.count; i++) {
         const struct thread_object *o = f->objects.data[i];
         uint64_t end = o->at + (uint64_t)o->count * thread_element_bytes(o);

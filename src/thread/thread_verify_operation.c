@@ -47,6 +47,7 @@ static const char *const expected[] = {
     ['w'] = "expected a group in flight",
     ['p'] = "expected a predicate (bool)",
     ['c'] = "expected a predicate (bool), or a group of them",
+    ['t'] = "expected the first element of a table, such as levels[0]",
     ['q'] = "expected a predicate (bool), or 0 or 1",
     ['i'] = "expected a u32",
     ['k'] = "expected a u32, or a group of them",
@@ -79,12 +80,13 @@ static bool takes(const struct thread_operation *op, char kind, const struct thr
     case 'd':
         return is_value(o) ? verify_is_scalar(o, DT_U64)
                            : o->kind == THREAD_ELEMENT && thread_is_atomic(op->op) &&
-                                 o->object->dtype == op->types[0];
+                                 o->object->dtype == op->types[0] && !o->object->values;
     case 'n': return o->kind == THREAD_INTEGER && o->integer >= 0;
     case 'm': return is_value(o) && o->value->type.dtype == DT_NONE;
     case 'o':
-        return o->kind == THREAD_ELEMENT && o->object->dtype != DT_NONE &&
+        return o->kind == THREAD_ELEMENT && o->object->dtype != DT_NONE && !o->object->values &&
                (thread_op_table[op->op].types == 0 || o->object->dtype == op->types[0]);
+    case 't': return o->kind == THREAD_ELEMENT && o->object->values && !o->value && o->integer == 0;
     case 'b': return o->kind == THREAD_ELEMENT && o->object->dtype == DT_NONE;
     default: return false;
     }

@@ -219,6 +219,14 @@ CASES = [
     ("kernel f(map %m) threads 32 target sm_80 { }", None, "sm_80 has no tensor maps"),
     ("kernel f() threads 32 target sm_80 { fence_async }", None, "no instruction of sm_80 does"),
     (HEAD.replace("sm_90a", "sm_100a") + FLYING + "%c = product_commit.f32 %s1 %w = product_wait.f32 %c, 0 }", None, "no instruction of sm_100a does"),
+    ("table f32 t = 0.5, -1.0, 2 %a = table t[0] %i = rem.u32 %n, 3 %x = load_const.f32 %a, %i, 0 store.f32 %out, %n, 0, %x", None),
+    ("table bool t = 1, 0 table i64 s = -1 %a = table t[0] %b = table s[0] %x = load_const.bool %a, %n, 0", None),
+    ("table f32 t = 0.5, 1.0 %a = table t[1]", "expected the first element of a table"),
+    ("shared f32 t[4] at 0 %a = table t[0]", "expected the first element of a table"),
+    ("table f32 t = 0.5 %x = load_shared.f32 t[0]", "expected an element of a shared array"),
+    ("table u8 t = 255, 256", "the table's elements have another type"),
+    ("table u32 t = %n", "expected a number"),
+    ("table u32 t = 1 table u32 t = 2", "an array has this name already"),
     ("shared f32 x[58113] at 0", "ends after the shared memory of a block"),
     ("shared f32 x[4294967295] at 4294967292", "ends after the shared memory of a block"),
     ("kernel f() threads 384 target sm_90a { roles { warps 0, 4 registers 48 { } warps 4, 8 registers 232 { } } }", "the roles have 128 * 48 + 256 * 232 = 65536 registers, more than their threads at the launch, 384 * 168 = 64512; 224 fit for warps 4 to 11"),
@@ -239,6 +247,13 @@ PATTERNS = [
     # bytes that are not read are zeros: under a predicate, or always
     ("shared f16 a[64] at 0\n %p = lt.u32 %n, 3 copy_async a[0], %out, 0, 0, 16, %p copy_async a[8], %out, 0, 0, 8, 0 copy_async a[16], %out, 0, 0, 8, 1",
      r"cp\.async\.c[ag]\.shared\.global \[%r\d+(\+16)?\], \[%rd\d+\], (16, !%p\d|8, 0);", 2),
+    # a table is one array of the module; two parts of a word are taken apart together
+    ("table u8 t = 7, 8 %a = table t[0] %b = table t[0] %x = load_const.u8 %a, %n, 0 %y = load_const.u8 %b, %n, 1 store.u8 %out, %n, 0, %x store.u8 %out, %n, 1, %y",
+     r"\.global \.align 16 \.b8 f\$t\[2\] = \{7, 8\};", 1),
+    ("%g = load.f16 %out, %n, 0 * 2 %x = part.f16 %g, 0, 1, 1 %y = part.f16 %g, 1, 1, 1 %s = add.f16 %x, %y store.f16 %out, %n, 0, %s",
+     r"mov\.b32 \{%rs\d+, %rs\d+\}, %r\d+;|mov\.b16", 1),
+    # parts of a group, and groups of whole words, are no moves
+    ("%g = load.f32 %out, 0, 0 * 4 %x = part.f32 %g, 0, 1, 1 %y = part.f32 %g, 2, 2, 1 %h = join.f32 %y, %x, %x store.f32 %out, 0, 4, %h", r"mov\.f32", 0),
     # a commit is no fence
     (FLYING + "%f = undefined.bf16 * 8 %x = undefined.f32 * 8 %e = undefined.f32 * 32 product_fence %h = convert.bf16.f32 %x\n"
               "%c = product_commit.f32 %s1 %s2 = product_from.f32.bf16.bf16 %e, %h, %d, 0, 0 %k = product_commit.f32 %s2\n"

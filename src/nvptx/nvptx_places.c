@@ -1,0 +1,131 @@
+/* Addresses of elements in shared memory. A thread- or tile-level kernel computes the address of element `index` where it
+ * computes the index, so that it is computed once, and outside of the loops that do not change it. An index that only addresses
+ * need is not computed: its sum becomes one of bytes. */
+#include "nvptx/nvptx_own.h"
+
+struct ptx_operand nvptx_element(struct nvptx *n, const struct thread_operand *o)
+{
+    const int64_t bytes = thread_element_bytes(o->object),
+                  offset = o->object->at + o->integer * bytes;
+    if (!o->value)
+        return ptx_at(n->memory, offset);
+    if (n->places && n->places[o->value->number])
+        return ptx_at(n->places[o->value->number]->at[__builtin_ctz((unsigned)bytes)], offset);
+    const struct ptx_operand at = ptx_reg(&n->build, MOD_U32);
+    ptx_emit(&n->build, "mad.lo.u32", at, nvptx_registers_of(n, o->value)->word[0], ptx_int(bytes),
+             n->memory);
+    return ptx_at(at, offset);
+}
+
+/* --- which values are indices --- */
+
+struct finding {
+    struct nvptx *n;
+    uint32_t *uses; /* by number: uses of the value that are no addresses */
+};
+
+static void want(struct nvptx *n, const struct thread_value *v, unsigned sizes)
+{
+    struct nvptx_places **p = &n->places[v->number];
+    if (!*p)
+        *p = arena_new(n->arena, struct nvptx_places);
+    (*p)->sizes |= sizes;
+}
+
+static void find_indices(struct finding *g, const struct thread_region *r)
+{
+    for (size_t i = 0; i < r->operations.count; i++) {
+        const struct thread_operation *op = r->operations.data[i];
+        for (size_t j = 0; j < op->operands.count; j++) {
+            const struct thread_operand *o = &op->operands.data[j];
+            if (o->value && o->kind == THREAD_ELEMENT)
+                want(g->n, o->value, 1u << __builtin_ctz(thread_element_bytes(o->object)));
+            else if (o->value)
+                g->uses[o->value->number]++;
+        }
+        for (size_t j = 0; j < op->regions.count; j++)
+            find_indices(g, op->regions.data[j]);
+    }
+}
+
+/* Returns the operand to whose address the rest of the sum is added; -1: the operation is no such sum. */
+static int addend(const struct thread_operation *op)
+{
+    const struct thread_operand *o = op->operands.data;
+    if (op->results.count != 1 || op->types[0] != DT_U32 || op->results.data[0]->type.count != 1)
+        return -1;
+    if (op->op == THREAD_FMA && o[1].kind == THREAD_INTEGER && o[0].value && o[2].value)
+        return 2;
+    return op->op == THREAD_ADD && o[0].value && o[1].value ? 1 : -1;
+}
+
+/* Finds the sums that only addresses need, the last one first: their addends are indices, too. */
+static void find_sums(struct finding *g, const struct thread_region *r)
+{
+    for (size_t i = r->operations.count; i-- > 0;) {
+        const struct thread_operation *op = r->operations.data[i];
+        for (size_t j = op->regions.count; j-- > 0;)
+            find_sums(g, op->regions.data[j]);
+        const int at = addend(op);
+        if (at < 0)
+            continue;
+        struct nvptx_places *p = g->n->places[op->results.data[0]->number];
+        if (!p || g->uses[op->results.data[0]->number] > 0)
+            continue;
+        const struct thread_value *v = op->operands.data[at].value;
+        p->from = op;
+        want(g->n, v, p->sizes);
+        g->uses[v->number]--;
+    }
+}
+
+void nvptx_find_places(struct nvptx *n)
+{
+    struct finding g = {n, arena_array(n->arena, uint32_t, n->function->values + 1)};
+    if (!n->function->shape[0] || n->function->objects.count == 0)
+        return;
+    n->places = arena_array(n->arena, struct nvptx_places *, n->function->values + 1);
+    find_indices(&g, n->function->body);
+    find_sums(&g, n->function->body);
+}
+
+/* --- their addresses --- */
+
+bool nvptx_is_place(const struct nvptx *n, const struct thread_operation *op)
+{
+    const struct nvptx_places *p =
+        n->places && op->results.count == 1 ? n->places[op->results.data[0]->number] : NULL;
+    return p && p->from;
+}
+
+/* Computes an address for elements of 1 << log bytes. */
+static void reach(struct nvptx *n, const struct thread_value *v, const struct nvptx_places *p,
+                  unsigned log)
+{
+    const struct thread_operand *o = p->from ? p->from->operands.data : NULL;
+    struct ptx_operand index, base = n->memory;
+    int64_t step = 1;
+    if (o) {
+        index = nvptx_scalar(n, &o[0], DT_U32);
+        base = n->places[o[addend(p->from)].value->number]->at[log];
+        step = p->from->op == THREAD_FMA ? o[1].integer : 1;
+    } else {
+        index = nvptx_registers_of(n, v)->word[0];
+    }
+    ptx_emit(&n->build, "mad.lo.u32", p->at[log], index,
+             ptx_int((int64_t)((uint64_t)step << log & UINT32_MAX)), base);
+}
+
+void nvptx_reach(struct nvptx *n, struct thread_value *const *values, size_t count)
+{
+    for (size_t i = 0; n->places && i < count; i++) {
+        struct nvptx_places *p = n->places[values[i]->number];
+        for (unsigned log = 0; p && log < 5; log++) {
+            if (!(p->sizes >> log & 1))
+                continue;
+            if (p->at[log].kind != PTX_REGISTER)
+                p->at[log] = ptx_reg(&n->build, MOD_U32);
+            reach(n, values[i], p, log);
+        }
+    }
+}
