@@ -3,7 +3,7 @@ file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.
 list(FILTER library_sources EXCLUDE REGEX "/src/(driver|runtime|blas|audit)/") # cmake/drivers.cmake
 file(GLOB routine_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cpu/routines_*.c)
 # products with instructions that a set does not have for all types
-foreach(type bf16 int8 int16 amx)
+foreach(type bf16 int8 int16 amx halves)
     set(dot_${type} ${PROJECT_SOURCE_DIR}/src/cpu/dot_${type}.c)
     list(REMOVE_ITEM library_sources ${dot_${type}})
 endforeach()
@@ -167,7 +167,7 @@ if(routine_sources)
         set(first_set -Os -fno-unroll-loops)
         set_source_files_properties(${routine_sources} PROPERTIES COMPILE_OPTIONS -Oz) # the simulator takes most of the time
     endif()
-    set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines_dot.c ${dot_bf16} ${dot_int8} ${dot_int16}
+    set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/cpu/routines_dot.c ${dot_bf16} ${dot_int8} ${dot_int16} ${dot_halves}
         APPEND PROPERTY COMPILE_OPTIONS ${small_blocks})
     if(TILEWRIGHT_TAKES_NEON)
         add_routines(tilewright_routines "${routine_sources}" "${first_set}")
@@ -202,7 +202,7 @@ if(routine_sources)
         # Conversions and moves gain little by longer vectors, and there are many of them; the magnitudes are made for vectors of
         # four doubles; reductions of integers are compiled for size.
         list(FILTER routine_sources EXCLUDE REGEX "routines_(convert|magnitude|memory|reduce_integers)")
-        add_routines(tilewright_routines_v4 "${routine_sources};${dot_int16}" "${fast}"
+        add_routines(tilewright_routines_v4 "${routine_sources};${dot_int16};${dot_halves}" "${fast}"
             -march=x86-64-v4 -mprfchw -mprefer-vector-width=512 -DROUTINES_V4)
         list(APPEND have_sets TILEWRIGHT_HAVE_V4)
         check_c_compiler_flag("-march=x86-64-v4 -mprfchw -mavx512vnni" TILEWRIGHT_TAKES_VNNI)
@@ -218,10 +218,17 @@ if(routine_sources)
                 -DROUTINES_BF16)
             list(APPEND have_sets TILEWRIGHT_HAVE_BF16)
         endif()
-        set(amx -march=x86-64-v4 -mprfchw -mamx-tile -mamx-int8 -mamx-bf16)
+        check_c_compiler_flag("-march=x86-64-v4 -mprfchw -mavx512fp16" TILEWRIGHT_TAKES_FP16)
+        if(TILEWRIGHT_TAKES_VNNI AND TILEWRIGHT_TAKES_FP16)
+            add_routines(tilewright_routines_fp16 "${dot_halves};${set_source}" "${fast}"
+                -march=x86-64-v4 -mprfchw -mavx512vnni -mavx512fp16 -mprefer-vector-width=512 -DROUTINES_V4 -DROUTINES_BYTES
+                -DROUTINES_FP16)
+            list(APPEND have_sets TILEWRIGHT_HAVE_FP16)
+        endif()
+        set(amx -march=x86-64-v4 -mprfchw -mamx-tile -mamx-int8 -mamx-bf16 -DROUTINES_FP16)
         list(JOIN amx " " amx_flags)
         check_c_compiler_flag("${amx_flags}" TILEWRIGHT_TAKES_AMX)
-        if(TILEWRIGHT_TAKES_VNNI AND TILEWRIGHT_TAKES_BF16 AND TILEWRIGHT_TAKES_AMX)
+        if(TILEWRIGHT_TAKES_VNNI AND TILEWRIGHT_TAKES_BF16 AND TILEWRIGHT_TAKES_FP16 AND TILEWRIGHT_TAKES_AMX)
             add_routines(tilewright_routines_amx "${dot_amx};${set_source}" "${fast}" ${amx} -DROUTINES_V4 -DROUTINES_AMX)
             add_routines(tilewright_routines_amx_bf16 "${set_source}" "${fast}"
                 ${amx} -DROUTINES_V4 -DROUTINES_AMX -DROUTINES_BF16)

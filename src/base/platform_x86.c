@@ -63,6 +63,8 @@ static unsigned find_instructions(void)
     found |= X86_VNNI;
     if (has(rest.eax, 1 << 5))
         found |= X86_BF16;
+    if (has(more.edx, 1 << 23))
+        found |= X86_FP16;
     if (has(more.edx, 1 << 22 | 1 << 24 | 1 << 25))
         found |= X86_AMX;
     return found;

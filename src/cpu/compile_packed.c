@@ -496,13 +496,15 @@ bool packed_by_columns(const struct compiler *c)
     return found[0] && found[1];
 }
 
+enum { NARROW_BITS = 4 };
+
 /* Finds the 4 bits of the byte that the table's values depend on, and keeps one value for each. */
 static void narrow_table(struct weight_table *t)
 {
-    enum { BITS = 4, VALUES = 1 << BITS };
+    enum { VALUES = 1 << NARROW_BITS };
     float some[VALUES];
     t->shift = -1;
-    for (int shift = 0; shift <= BITS && t->shift < 0; shift += BITS) {
+    for (int shift = 0; shift <= NARROW_BITS && t->shift < 0; shift += NARROW_BITS) {
         bool fits = true;
         for (int code = 0; code < CODES && fits; code++)
             fits = memcmp(&t->value[code], &t->value[(code >> shift) % VALUES << shift],
@@ -525,6 +527,34 @@ static enum dtype same_as(const struct weight_table *t)
     return is_u8 ? DT_U8 : is_i8 ? DT_I8 : DT_F32;
 }
 
+/* Returns whether the table's values less a zero point, if there is one, are exact in f16: integers less
+ * bytes, or numbers of f16 less others, rounded to f16. */
+static bool takes_zeros(const struct packed_weights *w)
+{
+    const struct weight_step *s = w->step;
+    const enum dtype zero = w->scale[s->scale]->sym->type.dtype;
+    bool fits = s->op == OP_SUB && !s->turned && s->round != DT_BF16 &&
+                (zero == DT_U8 || (zero == DT_F16 && s->round == DT_F16));
+    for (int i = 0; i < 2 << NARROW_BITS && zero == DT_U8; i++) {
+        const float x = w->table[i % 2].value[i / 2];
+        fits = fits && x >= -CODES && x <= CODES && x == (float)(int)x;
+    }
+    for (int i = 1; i + 1 < w->steps; i++)
+        fits &= w->step[i].op == OP_CAST && w->step[i].round == DT_F16;
+    return fits;
+}
+
+/* Returns whether the weights have the form that few_halves_fn computes. */
+static bool are_halves(const struct packed_weights *w)
+{
+    bool fits = w->repeat == 2 && w->steps > 0 && w->step[w->steps - 1].op == OP_MUL &&
+                w->table[0].shift >= 0 && w->table[1].shift >= 0 &&
+                (w->steps == 1 || takes_zeros(w));
+    for (int i = 0; i < w->scales; i++)
+        fits &= w->every[i] % 2 == 0;
+    return fits && !is_byte(w->scale[w->step[w->steps - 1].scale]->sym->type.dtype);
+}
+
 static struct packed_weights *packed_weights_new(struct compiler *c, const struct weights *from)
 {
     struct packed_weights *w = arena_new(c->arena, struct packed_weights);
@@ -543,6 +573,7 @@ static struct packed_weights *packed_weights_new(struct compiler *c, const struc
         t->same = same_as(t);
         narrow_table(t);
     }
+    w->halves = are_halves(w);
     return w;
 }
 

@@ -4,7 +4,7 @@
 
 extern const struct routine_set routine_set_any, routine_set_neon, routine_set_bytes_neon,
     routine_set_v3, routine_set_bytes_v3, routine_set_v4, routine_set_bytes_v4, routine_set_bf16,
-    routine_set_amx, routine_set_amx_bf16;
+    routine_set_fp16, routine_set_amx, routine_set_amx_bf16;
 
 static bool machine_is_any(void)
 {
@@ -32,11 +32,14 @@ ASKS(machine_has_vnni, X86_VNNI)
 #if defined(TILEWRIGHT_HAVE_BF16)
 ASKS(machine_has_bf16, X86_BF16)
 #endif
+#if defined(TILEWRIGHT_HAVE_FP16)
+ASKS(machine_has_fp16, X86_FP16)
+#endif
 #if defined(TILEWRIGHT_HAVE_AMX)
-/* Only processors of Intel have AMX; others are not asked. */
+/* Only processors of Intel have AMX; others are not asked. All of them have AVX512-FP16. */
 static bool machine_has_amx(void)
 {
-    return platform_x86_has(X86_INTEL | X86_AMX) && platform_allow_tiles();
+    return platform_x86_has(X86_INTEL | X86_FP16 | X86_AMX) && platform_allow_tiles();
 }
 #endif
 
@@ -66,6 +69,9 @@ static const struct {
 #endif
 #if defined(TILEWRIGHT_HAVE_BF16)
     {&routine_set_bf16, machine_has_bf16},
+#endif
+#if defined(TILEWRIGHT_HAVE_FP16)
+    {&routine_set_fp16, machine_has_fp16},
 #endif
 #if defined(TILEWRIGHT_HAVE_AMX)
     {&routine_set_amx, machine_has_amx},

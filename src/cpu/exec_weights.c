@@ -140,30 +140,42 @@ void weights_rows(const struct weight_source *source, float *to, size_t step, in
 
 /* --- one row of a --- */
 
+/* Returns the scales of step k, from column j on; *left: at most the steps that they are for. */
+static const unsigned char *scale_row(const struct weight_view *v, int64_t k, int64_t j,
+                                      size_t *left)
+{
+    const size_t most = v->every > 0 ? (size_t)(v->every - k % v->every) : *left;
+    const int64_t row = v->every > 0 ? k / v->every : 0;
+    *left = most < *left ? most : *left;
+    return v->base + (row * v->stride[0] + j) * (int64_t)dtype_size(v->dtype);
+}
+
 size_t weights_add(const struct weight_source *source, float *sum, const float *a, int64_t k,
                    size_t steps, int64_t j, size_t ahead, bool swaps)
 {
-    _Alignas(SLOT_ALIGNMENT) struct scale_rows scales;
     const struct packed_weights *w = source->weights;
     const struct weight_table *t = w->table;
-    few_halves_fn *add = source->set->pack->few_halves;
-    scales.row[0] = -1;
-    if (!add || w->repeat != 2 || w->scales != 1 || w->steps != 1 || w->step[0].op != OP_MUL ||
-        t[0].shift < 0 || t[1].shift < 0 || k % 2 != 0 || w->every[0] % 2 != 0)
-        return 0;
     const struct weight_view *codes = &source->codes;
+    few_halves_fn *add = source->set->few_halves;
+    if (!add || !w->halves || k % 2 != 0)
+        return 0;
+    const int first = swaps ? 1 : 0, last = w->steps - 1;
     const size_t row = (size_t)codes->stride[0];
-    size_t left = w->every[0] > 0 ? (size_t)(w->every[0] - k % w->every[0]) : steps;
-    left = left < steps ? left : steps;
-    take_scales(source, &scales, k, j, WEIGHT_COLUMNS);
-    const int first = swaps ? 1 : 0;
-    const struct weight_halves halves = {{t[first].value, t[1 - first].value},
-                                         {t[first].shift, t[1 - first].shift},
-                                         scales.value[0],
-                                         row,
-                                         ahead};
-    add(sum, a, codes->base + (size_t)(k / 2) * row + j, &halves, w->step[0].round, left / 2);
-    return left / 2 * 2;
+    const struct weight_view *scale = &source->scale[w->step[last].scale];
+    const struct weight_view *zero = last > 0 ? &source->scale[w->step[0].scale] : NULL;
+    struct weight_halves halves = {.table = {t[first].value, t[1 - first].value},
+                                   .shift = {t[first].shift, t[1 - first].shift},
+                                   .scale = scale_row(scale, k, j, &steps),
+                                   .scale_type = scale->dtype,
+                                   .round = w->step[last].round,
+                                   .row = row,
+                                   .ahead = ahead};
+    if (zero) {
+        halves.zero = scale_row(zero, k, j, &steps);
+        halves.zero_type = zero->dtype;
+    }
+    return add(sum, a, codes->base + (size_t)(k / 2) * row + j, &halves, steps / 2) ? steps / 2 * 2
+                                                                                    : 0;
 }
 
 /* --- packing --- */

@@ -81,6 +81,8 @@ struct packed_weights {
     int64_t every[MOST_SCALES]; /* see struct weights */
     struct weight_step step[MOST_WEIGHT_STEPS];
     struct weight_table table[MOST_REPEAT];
+    bool halves; /* few_halves_fn may compute them: (table - zero) * scale. Then the first step
+                  * subtracts the zero, if there is more than one, and the last one scales */
 };
 
 /* Returns the columns of a panel of the right operand. */

@@ -375,27 +375,29 @@ typedef void unpack_fn(float *to, const uint8_t *codes, const float *table, int 
 /* The same, with shift >= 0, times by[i], rounded to a type. */
 typedef void unpack_scaled_fn(float *to, const uint8_t *codes, const float *table, int shift,
                               const float *by, enum dtype round, size_t n);
-/* Two steps of k for each row of codes: elements as unpack_scaled computes them, by a table of 16
- * values and a shift for each step. */
+/* Weights of 4 bits, two steps of k for each row of codes: (t - zero) * scale, rounded to a type, where
+ * t is one of 16 values of a table for each step. All that is computed from t and zeros is exact in
+ * that type. */
 enum { HALVES_COLUMNS = 128 };
 struct weight_halves {
     const float *table[2];
     int shift[2];
-    const float *by; /* HALVES_COLUMNS scales */
-    size_t row;      /* bytes from one row of codes to the next */
-    size_t ahead;    /* lines `ahead` bytes after each one that is read are fetched */
+    const void *scale,
+        *zero; /* HALVES_COLUMNS elements in the view; zero: DT_U8 or DT_F16, or NULL */
+    enum dtype scale_type, zero_type, round;
+    size_t row;   /* bytes from one row of codes to the next */
+    size_t ahead; /* lines `ahead` bytes after each one that is read are fetched */
 };
 /* Adds the products of one row of a with `rows` rows of HALVES_COLUMNS codes, in order, to as many
- * sums. */
-typedef void few_halves_fn(float *c, const float *a, const uint8_t *codes,
-                           const struct weight_halves *w, enum dtype round, size_t rows);
+ * sums. false: it has added nothing, because it cannot round such values. */
+typedef bool few_halves_fn(float *c, const float *a, const uint8_t *codes,
+                           const struct weight_halves *w, size_t rows);
 struct pack_routines {
     pack_rows_fn *rows;
     interleave_fn *interleave_pairs, *interleave_fours;
     turn_groups_fn *turn_groups;
     unpack_fn *unpack;
     unpack_scaled_fn *unpack_scaled; /* NULL: there is none */
-    few_halves_fn *few_halves;       /* NULL: there is none */
     /* To f32; the elements of each pair change places. The last pair may lack an element, whose place
      * is not written. */
     convert_fn *swapped_bf16;
@@ -417,6 +419,7 @@ struct routine_set {
     dot_fn *dot_u8_u8, *dot_i8_i8;
     const struct memory_routines *memory;
     const struct pack_routines *pack;
+    few_halves_fn *few_halves; /* dot_halves.c; NULL: there is none */
     const struct stream_routines *stream;
 };
 

@@ -30,9 +30,19 @@ extern dot_fn ROUTINE(dot_pairs_i16);
 #define DOT_I16 NULL
 #endif
 
+#if defined(ROUTINES_FP16)
+extern few_halves_fn few_halves_fp16;
+#define FEW_HALVES few_halves_fp16
+#elif defined(ROUTINES_V4)
+extern few_halves_fn few_halves_v4;
+#define FEW_HALVES few_halves_v4
+#else
+#define FEW_HALVES NULL
+#endif
+
 /* With ROUTINES_BYTES, a set has dot_int8.c in addition: the sets for AVX-VNNI, for AVX512-VNNI
- * and for SDOT and UDOT of AArch64. The set for AVX512-BF16 also has dot_bf16.c. The sets for AMX
- * have dot_amx.c, one of them without bf16. */
+ * and for SDOT and UDOT of AArch64. The set for AVX512-BF16 also has dot_bf16.c, and the set for AVX512-FP16
+ * dot_halves.c of its own. The sets for AMX have that, too, and dot_amx.c, one of them without bf16. */
 #if defined(ROUTINES_AMX)
 extern dot_fn dot_tiles_u8_i8, dot_tiles_i8_u8, dot_tiles_u8_u8, dot_tiles_i8_i8, dot_tiles_bf16;
 #elif defined(ROUTINES_BYTES)
@@ -42,6 +52,8 @@ extern dot_fn ROUTINE(dot_groups_u8), ROUTINE(dot_groups_i8);
 #define SET routine_set_amx_bf16
 #elif defined(ROUTINES_AMX)
 #define SET routine_set_amx
+#elif defined(ROUTINES_FP16)
+#define SET routine_set_fp16
 #elif defined(ROUTINES_BF16)
 #define SET routine_set_bf16
 extern dot_fn dot_pairs_bf16;
@@ -58,6 +70,8 @@ const struct routine_set SET = {
     .dot_bf16 = dot_tiles_bf16,
 #elif defined(ROUTINES_AMX)
     .name = "amx",
+#elif defined(ROUTINES_FP16)
+    .name = "avx512_fp16",
 #elif defined(ROUTINES_BF16)
     .name = "avx512_bf16",
     .dot_bf16 = dot_pairs_bf16,
@@ -98,5 +112,6 @@ const struct routine_set SET = {
     .dot = &ROUTINE(routines_dot),
     .memory = &MEMORY,
     .pack = &ROUTINE(routines_pack),
+    .few_halves = FEW_HALVES,
     .stream = &ROUTINE(routines_stream),
 };

@@ -2,6 +2,8 @@
  * program runs as it is written, in the plain way, and with the passes and joined blocks, with every
  * set of routines: the same bits. */
 #include "cpu_helper.h"
+#include "halves_model.h"
+#include "test_layout_random.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -14,12 +16,17 @@
 
 enum { ARRAY = 3 << 15 };
 
-/* Scales of usual sizes, so that all products are normal numbers in f16. */
-static bool scales_are_usual;
+/* The scales of f32, f16 and bf16: as other arrays; of usual sizes, so that all products are normal
+ * numbers in f16; products that are subnormal in f16; those that are too large; usual ones and a few
+ * that are infinite or NaN. */
+static enum { SCALES_AS_OTHERS, SCALES_USUAL, SCALES_SMALL, SCALES_LARGE, SCALES_STRANGE } scales;
 
-static double usual_scale(size_t i)
+static double scale_at(size_t i)
 {
-    return (i % 3 == 0 ? -1 : 1) * (0.01 + (double)(i * 37 % 10007) / 1000);
+    const double usual = (i % 3 == 0 ? -1 : 1) * (0.01 + (double)(i * 37 % 10007) / 1000);
+    if (scales == SCALES_STRANGE && i % 997 == 0)
+        return i % 2 ? INFINITY : NAN;
+    return usual * (scales == SCALES_SMALL ? 0x1p-20 : scales == SCALES_LARGE ? 0x1p13 : 1);
 }
 
 /* Fills arrays that are not written: bytes of all values, and floats of both signs, some of them 0 or
@@ -35,8 +42,8 @@ static void fill_arrays(struct cpu_run *r)
         for (size_t i = 0; p->sym->is_const && i < ARRAY / size; i++)
             if (size == 1)
                 data[i] = (unsigned char)(i * 37 + i / 251);
-            else if (scales_are_usual && strcmp(p->sym->name, "s") == 0)
-                dtype_store_f64(t, data + i * size, usual_scale(i));
+            else if (scales != SCALES_AS_OTHERS && strcmp(p->sym->name, "s") == 0)
+                dtype_store_f64(t, data + i * size, scale_at(i));
             else
                 dtype_store_f64(t, data + i * size,
                                 i % 13 == 0   ? -0.0
@@ -50,6 +57,12 @@ static void run_program(struct cpu_run *r, int threads, struct cpu_outcome *out)
     fill_arrays(r);
     cpu_go(r, threads);
     cpu_keep_outcome(r, ARRAY, out);
+    for (size_t i = 0; i + sizeof(float) <= sizeof out->bytes; i += sizeof(float)) {
+        float y; /* all NaN of the result, which is f32, get one payload */
+        memcpy(&y, (const char *)out->bytes + i, sizeof y);
+        y = isnan(y) ? NAN : y;
+        memcpy((char *)out->bytes + i, &y, sizeof y);
+    }
 }
 
 /* Runs the text as written, with the passes, and with blocks joined in all ways; m rows.
@@ -65,20 +78,20 @@ static unsigned expect_same(const char *text, int64_t m, int64_t n)
     cpu_open_as_written(&r, text, given);
     run_program(&r, 1, written);
     cpu_close(&r);
-    for (int s = 0; routine_set_at(s); s++)
+    for (int s = 0; set_at(s); s++)
         for (int way = 0; way < WAYS; way++) {
-            cpu_open_with(&r, text, given, routine_set_at(s));
+            cpu_open_with(&r, text, given, set_at(s));
             const struct kernel *joined =
                 way > 0 && way <= r.joined_count ? r.joined[way - 1].kernel : NULL;
             if (joined)
-                r.program = cpu_compile_with(&r.arena, joined, routine_set_at(s), false, &r.why);
+                r.program = cpu_compile_with(&r.arena, joined, set_at(s), false, &r.why);
             assert_non_null(r.program);
             parts = r.program->packed_count < parts ? r.program->packed_count : parts;
             if (way == 0 || joined)
                 run_program(&r, s % 2 ? 3 : 1, got);
             cpu_close(&r);
             if (way == 0 || joined)
-                cpu_expect_same(written, got, routine_set_at(s)->name, n, text);
+                cpu_expect_same(written, got, set_at(s)->name, n, text);
         }
     free(written);
     free(got);
@@ -224,12 +237,50 @@ static void usual_scales_keep_bits(void **state)
         HALVES("f16", "f16") LOOP CODES SCALES("f16") DOT("(f16) ((f32) q / 65536) * t") "}\n" TAIL,
     };
     (void)state;
-    scales_are_usual = true;
+    scales = SCALES_USUAL;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         for (int64_t n = 128; n <= 300; n += 172)
             if (expect_same(texts[i], 1, n) < 2)
                 fail_msg("the weights are not packed\n%s", texts[i]);
-    scales_are_usual = false;
+    scales = SCALES_AS_OTHERS;
+}
+
+/* Random chains of weights of 4 bits: the order of the halves, the form of the codes, zero points, the
+ * types, and the sizes of scales. */
+static void random_chains_keep_bits(void **state)
+{
+    static const char *const types[] = {"f16", "f16", "bf16", "f32"};
+    static const char *const forms[] = {"q - 8", "q", "(q ^ 8) - 8", "q * 3 - 20"};
+    static const char *const zeros[] = {"", "", " - (i32) Z[p / 8 +: 1][j +: 16]"};
+    uint64_t seed = 32;
+    (void)state;
+    for (int round = 0, rounds = random_rounds(12); round < rounds; round++) {
+        char text[2000], value[200];
+        const char *type = types[random_below(&seed, 4)], *by = types[random_below(&seed, 4)];
+        const bool same = random_below(&seed, 4) > 0, upper = random_below(&seed, 4) == 0;
+        by = same ? type : by;
+        snprintf(value, sizeof value, "(%s) (%s%s)", type, forms[random_below(&seed, 4)],
+                 zeros[random_below(&seed, 3)]);
+        if (random_below(&seed, 4) == 0) /* a zero point of the scales' type */
+            snprintf(value + strlen(value), sizeof value - strlen(value), " - (%s) G[j +: 16]",
+                     type);
+        snprintf(
+            text, sizeof text,
+            "kernel k(i32 m, i32 n, const %s *x, const u8 *w, const %s *s, const u8 *z, f32 *y) "
+            "grid(cdiv(m, 12), cdiv(n, 16)) warps(1)\n{\n"
+            "global %s X[m][n] = x;\nglobal f32 Y[m][n] = y;\nglobal u8 W[cdiv(n, 2)][n] = w;\n"
+            "global %s S[cdiv(n, 8)][n] = s, G[n] = s;\nglobal u8 Z[cdiv(n, 8)][n] = z;\n"
+            "reg i32 shift[8][1] = (iota() & 1) * 4;\n"
+            "i32 i = block.x * 12, j = block.y * 16;\nreg f32 acc[12][16] = 0;\n"
+            "for (i32 p = 0; p < n; p += 8) {\nreg u8 b[4][16] = W[p / 2 +: 4][j +: 16];\n"
+            "reg i32 q[8][16] = (i32) repeat_interleave(b, 2, 1) >> %sshift & 15;\n"
+            "acc += dot(X[i +: 12][p +: 8], (%s) ((%s) * (%s) S[p / 8 +: 1][j +: 16]));\n}\n"
+            "Y[i +: 12][j +: 16] = acc;\n}\n",
+            type, by, type, by, upper ? "4 - " : "", type, value, type);
+        scales = SCALES_USUAL + random_below(&seed, 4);
+        expect_same(text, 1 + random_below(&seed, 3), 128 + random_below(&seed, 150));
+    }
+    scales = SCALES_AS_OTHERS;
 }
 
 static const char *const others[] = {
@@ -300,11 +351,14 @@ enum { ROWS = 3, STEPS = 2 * ROWS };
 struct halves {
     uint8_t codes[ROWS][HALVES_COLUMNS];
     float table[16], a[STEPS], by[HALVES_COLUMNS], sum[HALVES_COLUMNS];
+    enum dtype zero_type; /* of zero points that are subtracted; DT_F32: there are none */
+    uint8_t bytes[HALVES_COLUMNS];
+    uint16_t numbers[HALVES_COLUMNS];
 };
 
 static struct halves usual_halves(void)
 {
-    struct halves h;
+    struct halves h = {.zero_type = DT_F32};
     for (int i = 0; i < 16; i++)
         h.table[i] = (float)(i - 8);
     for (int r = 0; r < ROWS; r++)
@@ -315,36 +369,105 @@ static struct halves usual_halves(void)
     for (int i = 0; i < HALVES_COLUMNS; i++) {
         h.by[i] = (float)(2 * (i % 61) - 61) / 128; /* exact in bf16 */
         h.sum[i] = (float)(i % 3) * 0.1f;
+        h.bytes[i] = (uint8_t)(i * 37);
+        h.numbers[i] = (uint16_t)(i * 0x1235);
     }
     return h;
 }
 
-/* Compares the routines of all sets with each weight rounded by itself. */
-static void expect_plain_sums(const struct halves *h, enum dtype type)
+/* Compares the sums of all sets' routines. A routine that leaves the work to others adds nothing.
+ * Returns whether one has added something. */
+static bool expect_sums(const struct halves *h, const struct weight_halves *w, const float *plain)
 {
-    const int first = type == DT_BF16; /* the later step of a pair of bf16 is added first */
-    const struct weight_halves w = {
-        {h->table, h->table}, {4 * first, 4 - 4 * first}, h->by, HALVES_COLUMNS, 0};
-    float plain[HALVES_COLUMNS], got[HALVES_COLUMNS];
-    for (int j = 0; j < HALVES_COLUMNS; j++) {
-        plain[j] = h->sum[j];
-        for (int i = 0; i < STEPS; i++) {
-            uint16_t weight;
-            const int code = h->codes[i / 2][j] >> w.shift[i % 2] & 15;
-            dtype_store_f64(type, &weight, (double)h->table[code] * (double)h->by[j]);
-            plain[j] = fmaf(h->a[i], (float)dtype_load_f64(type, &weight), plain[j]);
-        }
-    }
-    for (int i = 0; routine_set_at(i); i++) {
-        few_halves_fn *add = routine_set_at(i)->pack->few_halves;
+    bool added = false;
+    for (int i = 0; set_at(i); i++) {
+        few_halves_fn *add = set_at(i)->few_halves;
+        float got[HALVES_COLUMNS];
         if (!add)
             continue;
         memcpy(got, h->sum, sizeof got);
-        add(got, h->a, h->codes[0], &w, type, ROWS);
+        const bool adds = add(got, h->a, h->codes[0], w, ROWS);
+        added |= adds;
+        for (int j = 0; j < HALVES_COLUMNS && !adds; j++)
+            assert_memory_equal(&got[j], &h->sum[j], sizeof got[j]);
+        if (!adds)
+            continue;
         for (int j = 0; j < HALVES_COLUMNS; j++)
             if (!isnan(plain[j]) || !isnan(got[j]))
                 assert_memory_equal(&plain[j], &got[j], sizeof got[j]);
     }
+    return added;
+}
+
+/* Rounds x to a type. */
+static double rounded(enum dtype type, double x)
+{
+    uint16_t bits;
+    dtype_store_f64(type, &bits, x);
+    return dtype_load_f64(type, &bits);
+}
+
+/* Computes the sums with each weight rounded by itself. */
+static void add_plainly(const struct halves *h, const struct weight_halves *w, float *sum)
+{
+    for (int j = 0; j < HALVES_COLUMNS; j++) {
+        const double zero = h->zero_type == DT_U8    ? h->bytes[j]
+                            : h->zero_type == DT_F16 ? dtype_load_f64(DT_F16, &h->numbers[j])
+                                                     : 0;
+        sum[j] = h->sum[j];
+        for (int i = 0; i < STEPS; i++) {
+            double x = (double)h->table[h->codes[i / 2][j] >> w->shift[i % 2] & 15];
+            if (w->zero)
+                x = rounded(w->round, x - zero);
+            sum[j] = fmaf(h->a[i], (float)rounded(w->round, x * (double)h->by[j]), sum[j]);
+        }
+    }
+}
+
+/* Returns whether the model takes these operands. */
+static bool may_model(const struct halves *h)
+{
+    bool exact = models_halves();
+    for (int i = 0; i < 16; i++)
+        exact &= rounded(DT_F16, (double)h->table[i]) == (double)h->table[i];
+    return exact;
+}
+
+/* Compares the routines of all sets with each weight rounded by itself; upper: the first step is the
+ * upper half of a byte. */
+static void expect_plain_order(const struct halves *h, enum dtype type, bool upper)
+{
+    struct weight_halves w = {.table = {h->table, h->table},
+                              .shift = {4 * upper, 4 - 4 * upper},
+                              .zero = h->zero_type == DT_U8    ? (const void *)h->bytes
+                                      : h->zero_type == DT_F16 ? h->numbers
+                                                               : NULL,
+                              .zero_type = h->zero_type,
+                              .row = HALVES_COLUMNS,
+                              .round = type};
+    float plain[HALVES_COLUMNS];
+    uint16_t own[HALVES_COLUMNS];
+    bool same = true; /* the scales are numbers of the type */
+    add_plainly(h, &w, plain);
+    for (int j = 0; j < HALVES_COLUMNS; j++) {
+        dtype_store_f64(type, &own[j], (double)h->by[j]);
+        same &= (float)dtype_load_f64(type, &own[j]) == h->by[j] || isnan(h->by[j]);
+    }
+    w.scale_type = DT_F32;
+    w.scale = h->by;
+    expect_sums(h, &w, plain);
+    w.scale_type = type;
+    w.scale = own;
+    if (same && type == DT_F16 && may_model(h)) /* the model takes all numbers of f16 */
+        assert_true(expect_sums(h, &w, plain));
+    else if (same)
+        expect_sums(h, &w, plain);
+}
+
+/* The same in the order of the type: the later step of a pair of bf16 is added first. */
+static void expect_plain_sums(const struct halves *h, enum dtype type)
+{
+    expect_plain_order(h, type, type == DT_BF16);
 }
 
 /* All scales of each type, those of each 128 next to each other. */
@@ -359,7 +482,25 @@ static void every_scale_keeps_bits(void **state)
                 const uint16_t bits = (uint16_t)(first + j);
                 h.by[j] = (float)dtype_load_f64(types[t], &bits);
             }
-            expect_plain_sums(&h, types[t]);
+            expect_plain_order(&h, types[t], false);
+            expect_plain_order(&h, types[t], true);
+        }
+}
+
+/* Zero points of both types, whose differences are rounded if they are not exact. */
+static void zero_points_keep_bits(void **state)
+{
+    static const enum dtype types[] = {DT_U8, DT_F16};
+    struct halves h = usual_halves();
+    (void)state;
+    for (int t = 0; t < 2; t++)
+        for (int first = 0; first < 1 << 16; first += 9 * HALVES_COLUMNS) {
+            h.zero_type = types[t];
+            for (int j = 0; j < HALVES_COLUMNS; j++) {
+                h.numbers[j] = (uint16_t)(first + j);
+                h.bytes[j] = (uint8_t)(first / 3 + j);
+            }
+            expect_plain_sums(&h, DT_F16);
         }
 }
 
@@ -389,6 +530,7 @@ int main(void)
         cmocka_unit_test(weights_keep_bits),        cmocka_unit_test(usual_scales_keep_bits),
         cmocka_unit_test(other_operands_keep_bits), cmocka_unit_test(faults_stay),
         cmocka_unit_test(every_scale_keeps_bits),   cmocka_unit_test(one_strange_value_keeps_bits),
+        cmocka_unit_test(zero_points_keep_bits),    cmocka_unit_test(random_chains_keep_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
