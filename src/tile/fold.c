@@ -138,13 +138,18 @@ static int64_t greatest_index(const struct folder *f, const struct expr *e)
 }
 
 /* Returns true if a condition has the same value for all elements, such as `column < 1024` with
- * 1024 columns. */
+ * 1024 columns, or `true || row < column`, whose other operand can be dropped. */
 static bool known_everywhere(const struct folder *f, const struct expr *e, bool *value)
 {
     if (e->op == OP_LITERAL && !dtype_is_float(e->type.dtype)) {
         *value = e->literal.i != 0;
         return true;
     }
+    if (e->op == OP_LAND || e->op == OP_LOR)
+        for (int i = 0; i < 2; i++)
+            if (known_everywhere(f, e->args[i], value) && *value == (e->op == OP_LOR) &&
+                is_droppable(e->args[1 - i]))
+                return true;
     if (e->op != OP_LT && e->op != OP_LE && e->op != OP_GT && e->op != OP_GE)
         return false;
     const struct expr *limit = e->args[1];
@@ -159,11 +164,31 @@ static bool known_everywhere(const struct folder *f, const struct expr *e, bool 
     return greatest < edge || edge <= 0;
 }
 
-static struct expr *fold_choice(const struct folder *f, const struct expr *e)
+/* Leaves out an operand of a tile's condition that is true in each element of `&&`, or false in each of
+ * `||`. The condition may then be one row for all rows of the result, if another operand still has
+ * the result's shape. */
+static struct expr *narrow_condition(struct folder *f, const struct expr *e)
+{
+    const struct expr *c = e->args[0];
+    bool value;
+    if ((c->op != OP_LAND && c->op != OP_LOR) || (!type_same_shape(&e->args[1]->type, &e->type) &&
+                                                  !type_same_shape(&e->args[2]->type, &e->type)))
+        return NULL;
+    for (int i = 0; i < 2; i++)
+        if (known_everywhere(f, c->args[i], &value) && value == (c->op == OP_LAND) &&
+            is_droppable(c->args[i]) && c->args[1 - i]->type.dtype == DT_BOOL) {
+            struct expr *narrow = expr_copy(f->kernel, e);
+            narrow->args[0] = c->args[1 - i];
+            return narrow;
+        }
+    return NULL;
+}
+
+static struct expr *fold_choice(struct folder *f, const struct expr *e)
 {
     bool value;
     if (!known_everywhere(f, e->args[0], &value))
-        return NULL;
+        return e->op == OP_WHERE ? narrow_condition(f, e) : NULL;
     int chosen = value ? 1 : 2;
     bool eager = e->op == OP_WHERE;
     return eager && !is_droppable(e->args[3 - chosen]) ? NULL : e->args[chosen];
