@@ -168,7 +168,7 @@ static struct thread_operand right_fragment(struct emit *m, const struct dot *d,
 static void by_mma(struct emit *m, struct dot *d)
 {
     int blocks = d->out.blocks, columns = d->out.columns / 8;
-    enum dtype t = d->left.type->dtype;
+    const enum dtype t = d->left.type->dtype, types[THREAD_TYPES] = {d->sum, t, t};
     struct k_loop l = {.count = blocks * columns};
     l.sums = arena_array(m->arena, struct thread_operand, l.count);
     for (int b = 0; b < blocks; b++)
@@ -182,7 +182,8 @@ static void by_mma(struct emit *m, struct dot *d)
         struct thread_operand right = right_fragment(m, d, l.k, c * 8);
         for (int b = 0; b < blocks; b++) {
             struct thread_operand *sum = &l.sums[b * columns + c];
-            *sum = thread_use(THREAD_ADD_OP(&m->b, THREAD_MMA, d->sum, t, *sum, left[b], right));
+            const struct thread_operand o[] = {*sum, left[b], right};
+            *sum = thread_use(thread_add_typed(&m->b, THREAD_MMA, types, 0, o, 3));
         }
     }
     end_k(m, &l, STEP, d->left.type->extent[1]);

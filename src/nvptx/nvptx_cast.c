@@ -176,8 +176,8 @@ static struct ptx_operand f32_to_byte(struct nvptx_scalars *out, enum dtype to,
 static struct ptx_operand from_format(struct nvptx_scalars *out, enum dtype to, enum dtype from,
                                       struct ptx_operand x)
 {
-    struct ptx_operand f32 = from == DT_TF32 ? x : byte_to_f32(out, from, x);
-    return to == DT_F32 && from != DT_TF32 ? f32 : nvptx_cast(out, to, DT_F32, f32);
+    struct ptx_operand f32 = from == DT_TF32 ? moved(out, MOD_F32, x) : byte_to_f32(out, from, x);
+    return to == DT_F32 ? f32 : nvptx_cast(out, to, DT_F32, f32);
 }
 
 static struct ptx_operand to_format(struct nvptx_scalars *out, enum dtype to, enum dtype from,
@@ -186,7 +186,7 @@ static struct ptx_operand to_format(struct nvptx_scalars *out, enum dtype to, en
     struct ptx_operand f32 = from == DT_F32 ? x : nvptx_cast(out, DT_F32, from, x);
     if (to != DT_TF32)
         return f32_to_byte(out, to, f32);
-    return NEW(out, MOD_F32, "mov.b32", NEW(out, MOD_B32, "cvt.rna.tf32.f32", f32));
+    return NEW(out, MOD_B32, "cvt.rna.tf32.f32", f32);
 }
 
 /* --- bool --- */

@@ -231,26 +231,43 @@ static void atomic(struct nvptx *n, const struct thread_operation *op)
 static const char *on_matrices(struct nvptx *n, const struct thread_operation *op, uint16_t words,
                                const char *transposed)
 {
-    if ((words == 1 || words == 2 || words == 4) && dtype_size(op->types[0]) == 2)
+    if ((words == 1 || words == 2 || words == 4) && dtype_size(op->types[0]) <= 4 &&
+        op->types[0] != DT_BOOL)
         return arena_printf(n->arena, "%smatrix.sync.aligned.m8n8.x%d%s.shared.b16",
                             op->op == THREAD_LOAD_MATRIX ? "ld" : "st", words, transposed);
     nvptx_fail(n, op);
     return NULL;
 }
 
-static struct ptx_operand words_of(struct nvptx *n, const struct thread_value *v)
+/* Returns the words of a group of matrices, which instructions take as bits: registers of floats are copied before it if the
+ * group is an operand. */
+static struct ptx_operand matrices_of(struct nvptx *n, const struct thread_value *v, bool is_result,
+                                      struct ptx_operand *bits)
 {
     const struct nvptx_registers *r = nvptx_registers_of(n, v);
-    return ptx_vector(&n->build, r->word, r->words);
+    const bool copies = v->type.dtype == DT_F32;
+    for (uint16_t i = 0; i < r->words; i++) {
+        bits[i] = copies ? ptx_reg(&n->build, MOD_B32) : r->word[i];
+        if (copies && !is_result)
+            ptx_emit(&n->build, "mov.b32", bits[i], r->word[i]);
+    }
+    return ptx_vector(&n->build, bits, r->words);
 }
 
 static void load_matrix(struct nvptx *n, const struct thread_operation *op)
 {
+    enum { MOST_WORDS = 4 };
     const struct thread_operand *o = op->operands.data;
     const struct thread_value *to = op->results.data[0];
+    struct ptx_operand bits[MOST_WORDS];
     const char *text = on_matrices(n, op, nvptx_words(to->type), o[1].integer ? ".trans" : "");
-    if (text)
-        ptx_emit(&n->build, text, words_of(n, to), nvptx_element(n, &o[0]));
+    if (!text)
+        return;
+    const struct nvptx_registers *r = nvptx_registers_of(n, to);
+    const struct ptx_operand all = matrices_of(n, to, true, bits);
+    ptx_emit(&n->build, text, all, nvptx_element(n, &o[0]));
+    for (uint16_t i = 0; i < r->words && to->type.dtype == DT_F32; i++)
+        ptx_emit(&n->build, "mov.b32", r->word[i], bits[i]);
 }
 
 static void copy_async(struct nvptx *n, const struct thread_operation *op)
@@ -267,14 +284,33 @@ static void copy_async(struct nvptx *n, const struct thread_operation *op)
     nvptx_guarded(n, ptx_emit_list(&n->build, text, NULL, all, all_read ? 3 : 4));
 }
 
+static struct ptx_operand words_of(struct nvptx *n, const struct thread_value *v)
+{
+    const struct nvptx_registers *r = nvptx_registers_of(n, v);
+    return ptx_vector(&n->build, r->word, r->words);
+}
+
+static const char *matrix_type(enum dtype t)
+{
+    return t == DT_I8 ? "s8" : t == DT_U8 ? "u8" : t == DT_I32 ? "s32" : dtype_table[t].name;
+}
+
 static void mma(struct nvptx *n, const struct thread_operation *op)
 {
-    const char *text = op->types[1] == DT_F16
-                           ? "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
-                           : "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32";
     const struct thread_operand *o = op->operands.data;
-    ptx_emit(&n->build, text, nvptx_all_of(n, op->results.data[0]), nvptx_all_of(n, o[1].value),
-             nvptx_all_of(n, o[2].value), nvptx_all_of(n, o[0].value));
+    const uint16_t counts[3] = {o[0].value->type.count, o[1].value->type.count,
+                                o[2].value->type.count};
+    const struct target_unit *u = target_unit_of_fragments(op->types, counts);
+    if (!u || n->function->target.number < u->since) {
+        nvptx_fail(n, op);
+        return;
+    }
+    const char *sum = matrix_type(u->sum);
+    const char *text =
+        arena_printf(n->arena, "mma.sync.aligned.m%dn%dk%d.row.col.%s.%s.%s.%s", u->m, u->n, u->k,
+                     sum, matrix_type(u->a), matrix_type(u->b), sum);
+    ptx_emit(&n->build, text, words_of(n, op->results.data[0]), words_of(n, o[1].value),
+             words_of(n, o[2].value), words_of(n, o[0].value));
 }
 
 /* --- barriers --- */
@@ -380,11 +416,15 @@ static void copy_out(struct nvptx *n, const struct thread_operation *op)
 
 static void store_matrix(struct nvptx *n, const struct thread_operation *op)
 {
+    enum { MOST_WORDS = 4 };
     const struct thread_operand *o = op->operands.data;
+    struct ptx_operand bits[MOST_WORDS];
     uint16_t words = o[1].kind == THREAD_VALUE ? nvptx_words(o[1].value->type) : 0;
     const char *text = on_matrices(n, op, words, "");
-    if (text)
-        ptx_emit(&n->build, text, nvptx_element(n, &o[0]), words_of(n, o[1].value));
+    if (!text)
+        return;
+    const struct ptx_operand all = matrices_of(n, o[1].value, false, bits);
+    ptx_emit(&n->build, text, nvptx_element(n, &o[0]), all);
 }
 
 /* Rows of 128 bytes whose pieces of 16 bytes are swizzled: 1 in bits 62 and 63; addresses and distances count

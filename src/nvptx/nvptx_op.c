@@ -1,4 +1,5 @@
 /* Elementwise operations on one element, or on the elements of a word: the instructions of each, by its type. */
+#include "base/float_bits.h"
 #include "nvptx/nvptx_scalars_own.h"
 
 #include <assert.h>
@@ -9,8 +10,7 @@ enum ptx_mod nvptx_register_of(enum dtype t)
 {
     switch (t) {
     case DT_F64: return MOD_F64;
-    case DT_F32:
-    case DT_TF32: return MOD_F32;
+    case DT_F32: return MOD_F32;
     case DT_F16:
     case DT_BF16: return MOD_B16;
     case DT_I64:
@@ -475,7 +475,7 @@ struct ptx_operand nvptx_real(struct nvptx_scalars *out, enum dtype t, double v)
     case DT_F32: return ptx_f32((float)v);
     case DT_F16: return NEW(out, MOD_B16, "mov.b16", ptx_int(f64_to_f16(v)));
     case DT_BF16: return NEW(out, MOD_B16, "mov.b16", ptx_int(f64_to_bf16(v)));
-    case DT_TF32: return ptx_f32(f32_to_tf32((float)v));
+    case DT_TF32: return ptx_int(f32_bits(f32_to_tf32((float)v))); /* units take bits */
     case DT_E4M3: return ptx_int(f32_to_e4m3((float)v));
     case DT_E5M2: return ptx_int(f32_to_e5m2((float)v));
     case DT_BOOL: return NEW(out, MOD_PRED, "setp.ne.s32", ptx_int(v != 0), ptx_int(0));

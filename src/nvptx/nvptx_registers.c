@@ -51,8 +51,7 @@ enum ptx_mod nvptx_word_type(enum dtype t)
     case DT_I32: return MOD_S32;
     case DT_U64: return MOD_U64;
     case DT_I64: return MOD_S64;
-    case DT_F32:
-    case DT_TF32: return MOD_F32;
+    case DT_F32: return MOD_F32;
     case DT_F64: return MOD_F64;
     default: return MOD_B32;
     }

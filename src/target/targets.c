@@ -95,6 +95,20 @@ bool target_has_unit(const struct target *t, const struct target_unit *u)
     return t->ptx.number >= u->since;
 }
 
+const struct target_unit *target_unit_of_fragments(const enum dtype types[3],
+                                                   const uint16_t counts[3])
+{
+    enum { LANES = 32 };
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        const struct target_unit *u = &units[i];
+        if (u->how == TARGET_UNIT_PLAIN && u->sum == types[0] && u->a == types[1] &&
+            u->b == types[2] && u->m * u->n == LANES * counts[0] &&
+            u->m * u->k == LANES * counts[1] && u->k * u->n == LANES * counts[2])
+            return u;
+    }
+    return NULL;
+}
+
 static const struct target_warpgroup_unit warpgroup_units[] = {
 #define WARPGROUP_UNIT(k, a, b, sum, step, left, right, bits)                                      \
     {k, DT_##a, DT_##b, DT_##sum, step, TARGET_LEFT_##left, TARGET_RIGHT_##right, bits},

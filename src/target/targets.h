@@ -73,6 +73,10 @@ struct target_unit {
 };
 const struct target_unit *target_unit_at(int index); /* in order of the table; NULL past the last */
 bool target_has_unit(const struct target *t, const struct target_unit *u);
+/* Returns the unit that works in one instruction, by the types of the sums, of a and of b, and by the numbers of their elements
+ * that a thread has; NULL: there is none. */
+const struct target_unit *target_unit_of_fragments(const enum dtype types[3],
+                                                   const uint16_t counts[3]);
 
 /* A unit of warpgroups, wgmma.m64nNk…: products of 64 rows in the background, of sm_90a. */
 enum target_warpgroup_left { TARGET_LEFT_SUMS, TARGET_LEFT_OWN };

@@ -104,7 +104,7 @@ static uint16_t result_count(const struct thread_operation *o)
     case THREAD_REDUCE_ADD:
     case THREAD_REDUCE_AND:
     case THREAD_REDUCE_OR: return 1;
-    case THREAD_MMA: return 4;
+    case THREAD_MMA: return elements_of(&o->operands.data[0]);
     case THREAD_PART:
         if (o->operands.count > 2 && o->operands.data[2].kind == THREAD_INTEGER)
             count = o->operands.data[2].integer;

@@ -43,6 +43,7 @@ static const char *const expected[] = {
     ['v'] = "expected a value or a constant of the operation's type",
     ['f'] = "expected a value of the operation's second type",
     ['g'] = "expected a value or a constant of the operation's second type",
+    ['h'] = "expected a value of the operation's third type",
     ['a'] = "expected a group of sums of the operation's type",
     ['w'] = "expected a group in flight",
     ['p'] = "expected a predicate (bool)",
@@ -65,6 +66,7 @@ static bool takes(const struct thread_operation *op, char kind, const struct thr
     case 'v': return verify_fits(o, op->types[0]);
     case 'f': return is_value(o) && verify_fits(o, op->types[1]);
     case 'g': return verify_fits(o, op->types[1]);
+    case 'h': return is_value(o) && verify_fits(o, op->types[2]);
     case 'a':
         return is_value(o) && o->value->type.dtype == op->types[0] && o->value->type.count > 1;
     case 'w':
@@ -274,18 +276,18 @@ static void check_product(struct checks *c, const struct thread_operation *op)
         verify_fault(c, o[4].where, "only factors of 16 bits are read across their rows");
 }
 
-/* Fragments of m16n8k16: 4 sums, 8 elements of the left factor, 4 of the right one. */
+/* Fragments of a unit. */
 static void check_mma(struct checks *c, const struct thread_operation *op)
 {
-    static const uint16_t counts[] = {4, 8, 4};
-    if (op->types[0] != DT_F32 || (op->types[1] != DT_F16 && op->types[1] != DT_BF16))
-        verify_fault(c, op->where,
-                     "no unit has this product: sums of f32 have factors of f16 or bf16");
-    for (size_t i = 0; i < op->operands.count && i < 3; i++)
-        if (!is_value(&op->operands.data[i]) || op->operands.data[i].value->type.count != counts[i])
-            verify_fault(
-                c, op->operands.data[i].where,
-                "a thread has 4 sums, 8 elements of the left factor and 4 of the right one");
+    const struct thread_operand *o = op->operands.data;
+    uint16_t counts[3];
+    for (int i = 0; i < 3; i++)
+        counts[i] = is_value(&o[i]) ? o[i].value->type.count : 0;
+    if (!target_unit_of_fragments(op->types, counts))
+        verify_fault(
+            c, op->where,
+            "no unit has this product: by its types, and by the numbers of a thread's sums "
+            "and elements of the factors");
 }
 
 /* A scalar, or a vector of 2, 4, 8 or 16 bytes; a lane's part of 1, 2 or 4 matrices. */
