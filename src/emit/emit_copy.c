@@ -283,6 +283,8 @@ int emit_access_width(struct emit *m, const struct expr *e, int elements)
     int64_t size = (int64_t)dtype_size(s->type.dtype), stride = 1, divisor = elements;
     if (s->storage == ST_REG)
         return elements;
+    if (m->by_threads->place_in_shared && s->storage == ST_SHARED)
+        return 1;
     if (s->storage == ST_VIEW) {
         const int bytes = plan_copier_of(m->options->target, e).bytes;
         return elements * size <= bytes ? elements : (int)(bytes / size);

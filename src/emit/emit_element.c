@@ -52,9 +52,12 @@ struct scalar emit_view_at(struct emit *m, const struct sym *s, const struct sca
 struct thread_operand emit_shared_at(struct emit *m, const struct sym *s,
                                      const struct scalar *indices)
 {
+    const bool planned = m->by_threads->place_in_shared != NULL;
     struct scalar at = emit_constant(DT_U32, 0);
     int64_t step = 1;
-    for (int i = s->type.rank - 1; i >= 0; i--) {
+    if (planned)
+        at = m->by_threads->place_in_shared(m, s, indices);
+    for (int i = s->type.rank - 1; i >= 0 && !planned; i--) {
         struct scalar index = emit_as(m, indices[i], DT_U32);
         at = plus(m, DT_U32, times(m, DT_U32, index, emit_constant(DT_U32, step)), at);
         step *= s->type.extent[i];

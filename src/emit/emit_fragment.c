@@ -114,12 +114,15 @@ static struct fragment of_symbol(struct emit *m, const struct expr *e)
 {
     const struct variable *v = emit_variable(m, e->sym);
     struct fragment f = emit_fragment_new(m, e->sym->type.dtype, plan_symbol(m->layouts, e->sym));
-    if (!v || e->sym->storage != ST_REG || v->count != f.count) {
+    const int32_t each = emit_registers_of_slot(m, e->sym);
+    if (!v || e->sym->storage != ST_REG || v->count * each != f.count) {
         emit_missing(m, e->loc, "an array as a tile", NULL);
         return f;
     }
-    for (int32_t r = 0; r < f.count; r++)
-        f.v[r] = (struct scalar){v->slots[r].o, f.dtype};
+    for (int32_t r = 0; r < f.count; r += each) {
+        f.v[r] = (struct scalar){v->slots[r / each].o, f.dtype};
+        emit_take_apart(m, &f.v[r], each);
+    }
     return f;
 }
 
@@ -158,7 +161,7 @@ static struct fragment access(struct emit *m, const struct expr *e, const struct
         own = layout_keep(m->layouts, plan_view(m->layouts, e, wanted, false));
     else if (e->sym->storage != ST_SHARED)
         return of_symbol(m, e);
-    return emit_fragment_load(m, e, own);
+    return emit_fragment_load(m, e, own, false);
 }
 
 /* --- shapes --- */
@@ -192,6 +195,7 @@ static struct fragment own(struct emit *m, const struct expr *e, const struct la
     case OP_IOTA: return count(m, e, wanted);
     case OP_BROADCAST: return emit_fragment(m, e->args[0], wanted);
     case OP_SCAN: f = emit_fragment_scan(m, e, wanted); break;
+    case OP_DOT: f = emit_fragment_dot(m, e); break;
     case OP_REDUCE_SUM:
     case OP_REDUCE_MAX:
     case OP_REDUCE_MIN:
@@ -262,6 +266,14 @@ static void store_element(struct emit *m, const struct expr *target, const struc
     emit_store_if(m, target, index, inside, v);
 }
 
+/* Returns whether the store copies a part of a view to a shared tile as it is: in the layout that the plan dealt the copy. */
+static bool copies(const struct expr *target, const struct expr *value)
+{
+    return target->sym->storage == ST_SHARED && value->op == OP_ACCESS &&
+           value->sym->storage == ST_VIEW && value->type.dtype == target->type.dtype &&
+           type_same_shape(&value->type, &target->type);
+}
+
 static void store(struct emit *m, const struct expr *target, const struct expr *value)
 {
     if (target->type.rank == 0) {
@@ -272,7 +284,10 @@ static void store(struct emit *m, const struct expr *target, const struct expr *
         emit_by_threads.store(m, target, value);
         return;
     }
-    struct fragment f = emit_fragment_shaped(m, value, &target->type);
+    struct fragment f =
+        copies(target, value)
+            ? emit_fragment_load(m, value, plan_copy(m->layouts, target, value), true)
+            : emit_fragment_shaped(m, value, &target->type);
     f = emit_fragment_cast(m, &f, target->sym->type.dtype);
     if (m->failed)
         return;
@@ -290,15 +305,22 @@ static void give(struct emit *m, const struct sym *s, const struct expr *value)
     const struct layout *l = plan_symbol(m->layouts, s);
     struct fragment f = value ? emit_fragment(m, value, l) : emit_fragment_new(m, s->type.dtype, l);
     struct variable *v = emit_variable(m, s);
-    if (!v || v->count != f.count)
-        v = emit_declare(m, s, f.count);
-    for (int32_t r = 0; r < f.count && !m->failed; r++)
-        v->slots[r] = (struct slot){emit_as(m, f.v[r], s->type.dtype).o,
-                                    {.dtype = s->type.dtype, .count = 1}};
+    const int32_t each = emit_registers_of_slot(m, s);
+    const struct thread_type type = {.dtype = s->type.dtype, .count = (uint16_t)each};
+    struct thread_operand *all = arena_array(m->arena, struct thread_operand, each);
+    if (!v || v->count * each != f.count)
+        v = emit_declare(m, s, f.count / each);
+    for (int32_t r = 0; r < f.count && !m->failed; r += each) {
+        for (int32_t i = 0; i < each; i++)
+            all[i] = emit_as(m, f.v[r + i], s->type.dtype).o;
+        v->slots[r / each] = (struct slot){emit_join(m, s->type.dtype, all, each), type};
+    }
 }
 
 static void declare(struct emit *m, const struct stmt *s)
 {
+    if (plan_reads_again(m->layouts, s->value))
+        return;
     if (s->sym->storage == ST_REG)
         give(m, s->sym, s->value);
     else
@@ -415,6 +437,8 @@ static void enter(struct emit *m)
     m->place.warp = emit_place(m, THREAD_WARP);
     m->place.elected = emit_by(m, THREAD_EQ, thread, 0).o.value;
     m->failed |= !plan_make(l);
+    if (!m->failed)
+        emit_note_dots(m);
 }
 
 const struct by_threads emit_by_tiles = {
@@ -427,5 +451,6 @@ const struct by_threads emit_by_tiles = {
     .assign = assign,
     .loop = emit_loop_of_threads,
     .effect = effect,
-    .copy_async = emit_copy_async,
+    .copy_async = emit_planned_copy,
+    .place_in_shared = emit_planned_place,
 };

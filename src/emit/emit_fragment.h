@@ -49,8 +49,18 @@ struct scalar emit_spot_inside(struct emit *m, const struct spots *s, int32_t re
 /* Returns whether a register before this one has the same element. */
 bool emit_spot_repeats(const struct spots *s, int32_t reg);
 
+/* The indices of an access's gathers, in the layout of the access: by axis of the symbol. */
+struct gathers {
+    bool any;
+    struct scalar *of[MAX_RANK]; /* by register; NULL: no gather */
+};
+struct gathers emit_find_gathers(struct emit *m, const struct expr *e, const struct layout *layout);
+/* Sets the indices that are gathered. Returns them; NULL: there are none. */
+const struct scalar *emit_gathered_at(const struct gathers *g, int32_t reg, struct scalar *index);
+
+/* once: each element is loaded by one thread only, and others that hold it have any value. */
 struct fragment emit_fragment_load(struct emit *m, const struct expr *access,
-                                   const struct layout *layout);
+                                   const struct layout *layout, bool once);
 void emit_fragment_store(struct emit *m, const struct expr *target, const struct fragment *f);
 struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
                                      const struct layout *wanted);
@@ -64,6 +74,55 @@ void emit_fragment_put(struct emit *m, const struct scratch *to, const struct fr
 struct fragment emit_fragment_through(struct emit *m, const struct fragment *f,
                                       const struct layout *memory, const struct layout *get,
                                       const struct layout *to);
+
+/* --- emit_fragment_shared.c: shared tiles in the layouts of the plan --- */
+
+enum { EMIT_MOST_POINTERS = 16, EMIT_MOST_MOVED = 16 };
+
+/* Instructions between the registers of a fragment and shared memory. */
+struct shared_way {
+    const struct layout *regs;
+    struct access how;
+    enum dtype dtype;
+    const struct thread_object *object;
+    struct layout composed; /* registers, lanes and warps → place in the object, after `base` */
+    struct address_split split;
+    struct scalar base, xors, adds; /* u32 */
+    struct scalar pointer[EMIT_MOST_POINTERS];
+    bool made[EMIT_MOST_POINTERS];
+};
+/* Returns false if the access has no such way: then its elements are moved one by one. */
+bool emit_way_open(struct emit *m, const struct expr *access, const struct layout *regs, bool store,
+                   struct shared_way *w);
+/* The same for scratch that holds a tile at memory(d0, d1, …). */
+bool emit_way_through(struct emit *m, const struct scratch *s, const struct layout *memory,
+                      const struct layout *regs, bool store, struct shared_way *w);
+/* Returns whether an instruction begins with the register. */
+bool emit_way_begins(const struct shared_way *w, int32_t reg);
+/* Lists the registers of the instruction, EMIT_MOST_MOVED at most. Returns their number. */
+int emit_way_registers(const struct shared_way *w, int32_t reg, int32_t *registers);
+/* Loads the registers of the instruction. v: by register. */
+void emit_way_load(struct emit *m, struct shared_way *w, int32_t reg, struct scalar *v);
+/* Loads all registers; stores each element once. */
+void emit_way_fetch(struct emit *m, struct shared_way *w, struct fragment *f);
+void emit_way_store(struct emit *m, struct shared_way *w, const struct fragment *f);
+
+/* Returns the place of an element of a shared tile, a u32. */
+struct scalar emit_planned_place(struct emit *m, const struct sym *s, const struct scalar *indices);
+/* Moves a part of a shared tile. Returns false if there is no way for it. */
+bool emit_planned_load(struct emit *m, const struct expr *access, struct fragment *f);
+bool emit_planned_store(struct emit *m, const struct expr *access, const struct fragment *f);
+/* Copies a part of a view to a shared tile in the background. */
+void emit_planned_copy(struct emit *m, const struct stmt *s);
+
+/* --- emit_fragment_dot.c --- */
+
+/* Returns a product of tiles in its own layout. */
+struct fragment emit_fragment_dot(struct emit *m, const struct expr *e);
+/* Finds the layouts of tiles that matrix instructions take, or add to. */
+void emit_note_dots(struct emit *m);
+/* Returns how many registers of a tile are one slot of its variable: those of an instruction, if it has such a layout. */
+int32_t emit_registers_of_slot(const struct emit *m, const struct sym *s);
 
 /* --- emit_fragment_reduce.c --- */
 

@@ -190,14 +190,7 @@ static struct piece piece_at(struct emit *m, const struct spots *s, int32_t reg,
 
 /* --- accesses of the program --- */
 
-/* The indices of an access's gathers, in the layout of the access: by axis of the symbol. */
-struct gathers {
-    bool any;
-    struct scalar *of[MAX_RANK]; /* by register; NULL: no gather */
-};
-
-static struct gathers find_gathers(struct emit *m, const struct expr *e,
-                                   const struct layout *layout)
+struct gathers emit_find_gathers(struct emit *m, const struct expr *e, const struct layout *layout)
 {
     struct gathers g = {0};
     int axis = 0;
@@ -222,7 +215,7 @@ static struct gathers find_gathers(struct emit *m, const struct expr *e,
     return g;
 }
 
-static const struct scalar *gathered_at(const struct gathers *g, int32_t reg, struct scalar *index)
+const struct scalar *emit_gathered_at(const struct gathers *g, int32_t reg, struct scalar *index)
 {
     for (int i = 0; i < MAX_RANK; i++)
         if (g->of[i])
@@ -239,45 +232,88 @@ static int most_together(const struct spots *s, enum dtype t, int most)
     return vector;
 }
 
+/* Registers that are neighbours along the last axis of a view: bit b of an element's number in the vector adds weight[b]. */
+struct vector {
+    int elements, bits;
+    int32_t weight[ACCESS_VECTOR_BITS];
+};
+
+static struct vector vector_along(const struct layout *l, enum dtype t)
+{
+    const int last = l->out_count - 1;
+    struct vector v;
+    v.elements = layout_vector(l, last, VECTOR_BYTES / (int)dtype_size(t), v.weight, &v.bits);
+    while (l->outs[last].extent % v.elements != 0)
+        v.elements /= 2;
+    return v;
+}
+
+static int32_t register_at(const struct vector *v, int32_t first, int element)
+{
+    for (int b = 0; 1 << b < v->elements; b++)
+        first += (element >> b & 1) * v->weight[b];
+    return first;
+}
+
+/* Returns whether a vector begins with the register. */
+static bool begins(const struct vector *v, int32_t reg)
+{
+    bool first = true;
+    for (int b = 0; 1 << b < v->elements; b++)
+        first &= reg / v->weight[b] % 2 == 0;
+    return first;
+}
+
 struct fragment emit_fragment_load(struct emit *m, const struct expr *e,
-                                   const struct layout *layout)
+                                   const struct layout *layout, bool once)
 {
     struct fragment f = emit_fragment_new(m, e->sym->type.dtype, layout), others = {0};
-    const struct gathers gathers = find_gathers(m, e, layout);
+    if (e->sym->storage == ST_SHARED && emit_planned_load(m, e, &f))
+        return f;
+    const struct gathers gathers = emit_find_gathers(m, e, layout);
     const struct spots s = emit_spots(m, layout);
-    int width = emit_access_width(m, e, most_together(&s, f.dtype, s.vector));
+    struct vector vector = vector_along(layout, f.dtype);
     struct expr plain = *e;
+    vector.elements = emit_access_width(m, e, vector.elements);
     if (e->otherwise && e->otherwise->type.rank > 0) {
         others = emit_fragment(m, e->otherwise, layout);
         plain.otherwise = NULL;
-        width = 1;
+        vector.elements = 1;
     }
-    for (int32_t r = 0; r < f.count && !m->failed; r += width) {
-        struct scalar index[MAX_RANK];
-        const struct piece p = piece_at(m, &s, r, emit_constant(DT_BOOL, 1));
-        struct element x = emit_access_at(m, e, p.at, p.mine, gathered_at(&gathers, r, index));
+    for (int32_t r = 0; r < f.count && !m->failed; r++) {
+        struct scalar index[MAX_RANK], v[VECTOR_BYTES];
+        if (!begins(&vector, r))
+            continue;
+        const struct piece p = piece_at(m, &s, r, once ? s.first : emit_constant(DT_BOOL, 1));
+        struct element x = emit_access_at(m, e, p.at, p.mine, emit_gathered_at(&gathers, r, index));
         if (others.v) {
             const struct scalar o = emit_as(m, others.v[r], f.dtype);
             f.v[r] = emit_load_if(m, &plain, x.index, 1, x.inside, o);
             continue;
         }
-        f.v[r] = emit_access_load(m, e, &x, width);
-        emit_take_apart(m, &f.v[r], width);
+        v[0] = emit_access_load(m, e, &x, vector.elements);
+        emit_take_apart(m, v, vector.elements);
+        for (int i = 0; i < vector.elements; i++)
+            f.v[register_at(&vector, r, i)] = v[i];
     }
     return f;
 }
 
 void emit_fragment_store(struct emit *m, const struct expr *target, const struct fragment *f)
 {
-    const struct gathers gathers = find_gathers(m, target, f->layout);
+    if (target->sym->storage == ST_SHARED && emit_planned_store(m, target, f))
+        return;
+    const struct gathers gathers = emit_find_gathers(m, target, f->layout);
     const struct spots s = emit_spots(m, f->layout);
-    const int vector = most_together(&s, f->dtype, s.vector);
-    for (int32_t r = 0; r < f->count && !m->failed; r += vector) {
-        struct scalar index[MAX_RANK];
-        if (emit_spot_repeats(&s, r))
+    const struct vector vector = vector_along(f->layout, f->dtype);
+    for (int32_t r = 0; r < f->count && !m->failed; r++) {
+        struct scalar index[MAX_RANK], v[VECTOR_BYTES];
+        if (!begins(&vector, r) || emit_spot_repeats(&s, r))
             continue;
         const struct piece p = piece_at(m, &s, r, s.first);
-        emit_access_store(m, target, &p, vector, &f->v[r], gathered_at(&gathers, r, index));
+        for (int i = 0; i < vector.elements; i++)
+            v[i] = f->v[register_at(&vector, r, i)];
+        emit_access_store(m, target, &p, vector.elements, v, emit_gathered_at(&gathers, r, index));
     }
 }
 
@@ -304,7 +340,7 @@ struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
         args[i - 1] = emit_fragment(m, e->args[i], l);
     if (m->failed || !emit_has_atomic(m, e))
         return wanted ? emit_fragment_new(m, t, wanted) : old;
-    const struct gathers gathers = find_gathers(m, target, l);
+    const struct gathers gathers = emit_find_gathers(m, target, l);
     const struct spots s = emit_spots(m, l);
     for (int32_t r = 0; r < old.count && !m->failed; r++) {
         struct scalar index[MAX_RANK], values[MOST];
@@ -314,7 +350,7 @@ struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
             values[k] = emit_as(m, args[k].v[r], t);
         const struct piece p = piece_at(m, &s, r, s.first);
         const struct element x =
-            emit_access_at(m, target, p.at, p.mine, gathered_at(&gathers, r, index));
+            emit_access_at(m, target, p.at, p.mine, emit_gathered_at(&gathers, r, index));
         old.v[r] = emit_atomic_at(m, e, x.index, values, x.inside);
     }
     if (!wanted)
@@ -438,9 +474,15 @@ struct fragment emit_fragment_through(struct emit *m, const struct fragment *f,
         return emit_fragment_cast(m, &out, DT_BOOL);
     }
     const struct scratch s = emit_scratch(m, f->dtype, 0, layout_out_extent(memory, AXIS_AT));
-    emit_fragment_put(m, &s, f, memory);
+    struct shared_way w;
+    if (emit_way_through(m, &s, memory, f->layout, true, &w))
+        emit_way_store(m, &w, f);
+    else
+        emit_fragment_put(m, &s, f, memory);
     emit_sync(m);
-    if (layout_compose(from, to, &loaded)) {
+    if (emit_way_through(m, &s, from, to, false, &w)) {
+        emit_way_fetch(m, &w, &out);
+    } else if (layout_compose(from, to, &loaded)) {
         const struct spots places = emit_spots(m, &loaded);
         get(m, &s, &out, &places);
     } else {

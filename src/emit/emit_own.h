@@ -114,6 +114,13 @@ struct scratch_object {
     struct thread_object *object;
 };
 
+/* A layout of register tiles whose variables have a slot for each few registers. */
+struct slot_layout {
+    const struct layout *layout; /* layout_keep of the plan */
+    enum dtype dtype;
+    int32_t each; /* registers that one instruction moves, or adds to */
+};
+
 /* A counter that begins at 0 or above, and grows by `step` until a bound ends the loop. */
 struct rising {
     const struct sym *counter;
@@ -126,12 +133,14 @@ struct emit {
     const struct lower_options *options;
     struct diag *diag;
     struct lowered *out;
-    const struct by_threads *by_threads; /* NULL: a kernel with roles */
-    struct lower *layouts;               /* the plan of a tile-level kernel's layouts */
+    const struct by_threads *by_threads;  /* NULL: a kernel with roles */
+    struct lower *layouts;                /* the plan of a tile-level kernel's layouts */
+    VEC(struct slot_layout) slot_layouts; /* of register tiles that matrix instructions take */
     struct thread_builder b;
     struct number_map variables; /* sym → struct variable */
     struct number_map fixed;     /* sym → struct scalar: parameters */
     struct number_map objects;   /* sym → struct thread_object */
+    struct number_map taken;     /* value of emit_take_apart → where it was, of emit_tile.c */
 
     struct number_map sums; /* sym of a register tile to which products add */
     VEC(struct map_param) map_list;
@@ -463,6 +472,9 @@ struct by_threads {
     /* Emits a statement's effect. Returns false if emit_statement emits it as in other kernels. */
     bool (*effect)(struct emit *m, const struct stmt *s);
     void (*copy_async)(struct emit *m, const struct stmt *s);
+    /* Returns the place of an element in its shared tile, a u32; NULL: tiles lie row by row. */
+    struct scalar (*place_in_shared)(struct emit *m, const struct sym *s,
+                                     const struct scalar *indices);
 };
 extern const struct by_threads emit_by_threads, emit_by_tiles;
 uint32_t emit_divisor(struct emit *m, const struct lower_param *p);

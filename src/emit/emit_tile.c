@@ -45,8 +45,8 @@ struct thread_operand emit_part(struct emit *m, enum dtype t, struct thread_oper
                                     thread_integer(count), thread_integer(step)));
 }
 
-struct thread_operand emit_join(struct emit *m, enum dtype t, const struct thread_operand *values,
-                                int count)
+static struct thread_operand join_all(struct emit *m, enum dtype t,
+                                      const struct thread_operand *values, int count)
 {
     enum { EACH = 4 };
     struct thread_operand joined[EACH];
@@ -55,10 +55,46 @@ struct thread_operand emit_join(struct emit *m, enum dtype t, const struct threa
         return values[0];
     for (int i = 0; i < parts; i++) {
         int next = (int)((int64_t)count * (i + 1) / parts);
-        joined[i] = emit_join(m, t, values + done, next - done);
+        joined[i] = join_all(m, t, values + done, next - done);
         done = next;
     }
     return thread_use(thread_add_counted(&m->b, THREAD_JOIN, t, DT_NONE, 0, joined, (size_t)parts));
+}
+
+/* An element that emit_take_apart took out of a group. */
+struct taken {
+    struct thread_operand group;
+    int index;
+};
+
+static const struct taken *taken_of(const struct emit *m, const struct thread_operand *o)
+{
+    const struct number_entry *found =
+        o->kind == THREAD_VALUE ? number_map_find(&m->taken, (uintptr_t)o->value) : NULL;
+    return found ? (const struct taken *)(uintptr_t)found->value : NULL;
+}
+
+/* Neighbours that were taken out of one group are a part of it. */
+struct thread_operand emit_join(struct emit *m, enum dtype t, const struct thread_operand *values,
+                                int count)
+{
+    struct thread_operand *pieces = arena_array(m->arena, struct thread_operand, count);
+    int all = 0;
+    for (int i = 0, n; i < count; i += n) {
+        const struct taken *first = taken_of(m, &values[i]), *next;
+        for (n = 1; first && i + n < count; n++) {
+            next = taken_of(m, &values[i + n]);
+            if (!next || next->group.value != first->group.value || next->index != first->index + n)
+                break;
+        }
+        pieces[all] = values[i];
+        if (n > 1 && n == first->group.value->type.count)
+            pieces[all] = first->group;
+        else if (n > 1)
+            pieces[all] = emit_part(m, t, first->group, first->index, n, 1);
+        all++;
+    }
+    return join_all(m, t, pieces, all);
 }
 
 /* A group of `count` equal elements. */
@@ -79,8 +115,14 @@ void emit_take_apart(struct emit *m, struct scalar *v, int count)
     const struct scalar all = v[0];
     if (all.o.kind != THREAD_VALUE || all.o.value->type.count == 1)
         return;
-    for (int i = 0; i < count; i++)
+    struct taken *taken = arena_array(m->arena, struct taken, count);
+    for (int i = 0; i < count; i++) {
+        bool added;
         v[i] = (struct scalar){emit_part(m, all.dtype, all.o, i, 1, 1), all.dtype};
+        taken[i] = (struct taken){all.o, i};
+        number_map_entry(m->arena, &m->taken, (uintptr_t)v[i].o.value, &added)->value =
+            (uintptr_t)&taken[i];
+    }
 }
 
 /* Strand `i` of block `block` of a tile that is used as one of `columns` columns. */

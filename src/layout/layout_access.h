@@ -128,4 +128,15 @@ void layout_split_addresses(const struct layout *composed, struct address_split 
 int32_t layout_split_constant(const struct layout *composed, const struct address_split *split,
                               int32_t reg, int *variant);
 
+/* --- layout_pointers.c --- */
+
+/* Gives, from a composed layout, that of the rows of 16 bytes whose addresses the lanes supply to a
+ * matrix access: lane i supplies row i % 8 of matrix i / 8. */
+void layout_access_rows(const struct layout *composed, const struct access *how,
+                        struct layout *out);
+/* Leaves, of a demoted layout, the digits of counter `in` by which the start of a part moves all of
+ * the part's places alike: coordinates in the part stay below `length`. divisor: a number that
+ * divides the start; 0: the start is 0. Returns false if the start does more than add. */
+bool layout_own_digits(struct layout *demoted, int in, int64_t length, int64_t divisor);
+
 #endif

@@ -97,77 +97,6 @@ const struct value *layout_value(struct lower *l, const struct layout *memory,
 
 /* --- pointers --- */
 
-struct step {
-    int32_t xor, add;
-};
-
-static struct step step_of(const struct layout *m, enum layout_axis axis, int32_t value)
-{
-    struct step s = {0, 0};
-    int in = layout_in_index(m, axis);
-    for (int d = 0; d < m->digit_count; d++) {
-        if (m->digits[d].in != in)
-            continue;
-        int32_t digit = value % m->digits[d].extent;
-        value /= m->digits[d].extent;
-        s.xor ^= digit ? m->digits[d].xor [0] : 0;
-        s.add += digit * m->digits[d].add[0];
-    }
-    return s;
-}
-
-static void add_step(struct layout *m, enum layout_axis axis, int32_t extent, struct step s)
-{
-    layout_add_free(m, axis, extent);
-    int in = layout_in_index(m, axis);
-    for (int d = m->digit_count - 1; extent > 1 && d >= 0; d--)
-        if (m->digits[d].in == in) {
-            m->digits[d].xor [0] = s.xor ;
-            m->digits[d].add[0] = s.add;
-            return;
-        }
-}
-
-static bool tells_matrices(const struct access *how, int32_t weight)
-{
-    return (how->matrices > 1 && weight == how->matrix[0]) ||
-           (how->matrices > 2 && weight == how->matrix[1]);
-}
-
-/* Of a matrix access: lane -> the row whose address it gives, lane % 8 of matrix lane / 8. The
- * registers that tell matrices apart are the lanes' then. */
-static void rows_of_matrices(const struct layout *composed, const struct access *how,
-                             struct layout *out)
-{
-    bool trans = how->kind == ACCESS_MATRIX_TRANS;
-    layout_init(out);
-    layout_add_out(out, AXIS_AT, composed->outs[0].extent);
-    out->flip[0] = composed->flip[0];
-    out->offset[0] = composed->offset[0];
-    for (int d = 0; d < composed->digit_count; d++) {
-        const struct layout_digit *digit = &composed->digits[d];
-        enum layout_axis axis = composed->ins[digit->in].axis;
-        struct step s = {digit->xor [0], digit -> add[0]};
-        if (axis == AXIS_REG && tells_matrices(how, layout_weight(composed, d)))
-            s = (struct step){0, 0};
-        if (axis != AXIS_LANE)
-            add_step(out, axis, digit->extent, s);
-    }
-    for (int b = 0; b < 3; b++)
-        if (!trans)
-            add_step(out, AXIS_LANE, 2, step_of(composed, AXIS_LANE, 4 << b));
-        else if (b == 0)
-            add_step(out, AXIS_LANE, 2, step_of(composed, AXIS_REG, how->elements / 2));
-        else
-            add_step(out, AXIS_LANE, 2, step_of(composed, AXIS_LANE, 1 << (b - 1)));
-    for (int b = 0; b < 2; b++) {
-        struct step s = {0, 0};
-        if (how->matrices > 1 << b)
-            s = step_of(composed, AXIS_REG, how->matrix[b]);
-        add_step(out, AXIS_LANE, 2, s);
-    }
-}
-
 bool pointers_open(struct lower *l, struct pointers *p, const struct value *base,
                    const struct layout *composed, int64_t size, const struct access *how)
 {
@@ -175,7 +104,7 @@ bool pointers_open(struct lower *l, struct pointers *p, const struct value *base
     p->size = size;
     memset(p->pointer, 0, sizeof p->pointer);
     if (how && how->kind != ACCESS_LANES)
-        rows_of_matrices(composed, how, &p->composed);
+        layout_access_rows(composed, how, &p->composed);
     else
         layout_copy(&p->composed, composed);
     layout_runs(&p->composed);

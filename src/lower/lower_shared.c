@@ -58,25 +58,6 @@ const struct value *shared_address(struct lower *l, const struct sym *s,
 
 /* --- parts --- */
 
-/* Of what an index known only at run time adds to the place: the digits that are its own, the
- * coordinates beside it staying below `length`. False: it does not just add. */
-static bool own_digits(struct layout *m, int in, int64_t length, int64_t divisor)
-{
-    for (int d = 0; d < m->digit_count; d++) {
-        struct layout_digit *digit = &m->digits[d];
-        int64_t weight = layout_weight(m, d), end = weight * digit->extent;
-        if (digit->in != in)
-            continue;
-        if (weight >= length && digit->xor [0])
-            return false;
-        if (weight < length && divisor != INT64_MAX && divisor % end)
-            return false;
-        if (weight < length)
-            digit->xor [0] = digit->add[0] = 0;
-    }
-    return true;
-}
-
 static const struct value *index_adds(struct lower *l, const struct layout *memory,
                                       enum layout_axis axis, const struct value *start,
                                       int64_t length, int64_t scale)
@@ -96,7 +77,8 @@ static const struct value *index_adds(struct lower *l, const struct layout *memo
         return value_int(l, DT_I32, 0);
     if (digits == 1 && !runs.digits[linear].xor [0])
         return value_affine(l, start, runs.digits[linear].add[0] * scale, 0);
-    if (!own_digits(&apart, in, length, value_divisor(start)))
+    const int64_t divisor = value_divisor(start);
+    if (!layout_own_digits(&apart, in, length, divisor == INT64_MAX ? 0 : divisor))
         return NULL;
     apart.flip[0] = apart.offset[0] = 0;
     counter[in] = start;

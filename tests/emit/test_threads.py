@@ -87,10 +87,10 @@ def signature(name):
     return sizes, outputs
 
 
-def run(tool, arguments, outputs, folder):
+def run(tool, arguments, outputs, folder, device="sim"):
     """Runs on the simulator. Returns the figures, the instructions by kind, and the bytes of the arrays."""
     keep = [x for name in outputs for x in ("--out", f"{name}={folder}/{name}.npy")]
-    done = call(tool, arguments + ["--device", "sim", "--counters"] + keep)
+    done = call(tool, arguments + ["--device", device, "--counters"] + keep)
     if done.returncode:
         fail(f"{tool} {' '.join(arguments)}: {done.stdout}{done.stderr}")
     figures = [int((re.search(rf"^{name} +(\d+)", done.stdout, re.M) or ["", "0"])[1]) for name in FIGURES]

@@ -1,0 +1,389 @@
+/* Products of tile-level kernels, by the unit and in the layouts of the plan (lower/lower_plan.h).
+ *
+ * A factor in shared memory is read instruction by instruction: those of step s + 1 of k are before the products of step s,
+ * so that two steps' fragments are alive. A factor in registers is there in the fragments' layout, or goes through scratch and
+ * is read from there. Casts are done on fragments. */
+#include "emit/emit_fragment_dot.h"
+
+#include "lower/lower_dot_factor.h"
+
+/* --- reading in pieces --- */
+
+/* Orders the instructions by the least k that they bring. */
+static void order_pieces(struct emit *m, struct emit_factor *f, int32_t k)
+{
+    const int32_t registers = emit_registers(f->raw.layout);
+    const int axis = f->right ? 0 : 1;
+    int32_t *start = arena_array(m->arena, int32_t, k + 1), *base, *least;
+    base = arena_array(m->arena, int32_t, registers + 1);
+    least = arena_array(m->arena, int32_t, registers + 1);
+    f->pieces = arena_array(m->arena, struct emit_piece, registers + 1);
+    f->count = f->read = 0;
+    for (int32_t r = 0; r < registers; r++) {
+        int32_t all[EMIT_MOST_MOVED], at[LAYOUT_OUTS];
+        if (!emit_way_begins(&f->way, r))
+            continue;
+        const int count = emit_way_registers(&f->way, r, all);
+        least[f->count] = k - 1;
+        for (int i = 0; i < count; i++) {
+            layout_element(f->raw.layout, all[i], 0, 0, at);
+            least[f->count] = at[axis] < least[f->count] ? at[axis] : least[f->count];
+        }
+        start[least[f->count] + 1]++;
+        base[f->count++] = r;
+    }
+    for (int32_t i = 0; i < k; i++)
+        start[i + 1] += start[i];
+    for (int i = 0; i < f->count; i++)
+        f->pieces[start[least[i]]++] = (struct emit_piece){base[i], least[i]};
+}
+
+int emit_factor_unread(const struct emit_factor *f, int32_t end)
+{
+    int count = 0;
+    while (f->read + count < f->count && f->pieces[f->read + count].first < end)
+        count++;
+    return count;
+}
+
+void emit_factor_read(struct emit *m, struct emit_factor *f, int count)
+{
+    for (; count > 0 && f->read < f->count; count--)
+        emit_way_load(m, &f->way, f->pieces[f->read++].reg, f->raw.v);
+}
+
+/* Reads the pieces that have any k below `end`. */
+static void read_below(struct emit *m, struct emit_factor *f, int32_t end)
+{
+    emit_factor_read(m, f, emit_factor_unread(f, end));
+}
+
+/* Returns whether each instruction brings registers of its own, of all lanes. */
+static bool has_pieces(const struct layout *l)
+{
+    return layout_free_extent(l, AXIS_REG) == 1 && !layout_masked(l);
+}
+
+/* --- elements and fragments --- */
+
+/* Returns whether each value of `from` is one of `to`, so that the cast may be left out. */
+static bool is_exact(enum dtype to, enum dtype from)
+{
+    return to == from || (dtype_holds(to, from) && dtype_is_float(to) == dtype_is_float(from) &&
+                          dtype_table[to].roundoff <= dtype_table[from].roundoff);
+}
+
+/* Returns the scalar or the group as the product takes it. */
+static struct scalar converted(struct emit *m, const struct emit_factor *f, struct thread_operand o)
+{
+    struct scalar v = {o, f->source.type};
+    if (!is_exact(f->written, v.dtype))
+        v = emit_as(m, v, f->written);
+    return emit_as(m, v, f->type);
+}
+
+struct thread_operand emit_factor_element(struct emit *m, struct emit_factor *f, int32_t reg)
+{
+    if (!f->has[reg])
+        f->made[reg] = converted(m, f, f->raw.v[reg].o).o;
+    f->has[reg] = true;
+    return f->made[reg];
+}
+
+/* Elements [first, first + count) of registers, as one group. */
+static struct thread_operand group_of(struct emit *m, const struct fragment *f, int32_t first,
+                                      int32_t count)
+{
+    struct thread_operand *all = arena_array(m->arena, struct thread_operand, count);
+    for (int32_t i = 0; i < count; i++)
+        all[i] = f->v[first + i].o;
+    return emit_join(m, f->dtype, all, count);
+}
+
+/* Bytes that lie across: registers have two neighbours along k of two along m or n (lower_dot_bytes.c), so a word of a fragment
+ * is each other byte of two. */
+static struct thread_operand paired_word(struct emit *m, const struct emit_factor *f, int32_t index)
+{
+    const int32_t deep = f->deep, within = index % (2 * deep), pair = index / (2 * deep);
+    const int32_t half = f->right ? within / deep : within % 2;
+    const int32_t sixteen = f->right ? within % deep : within / 2;
+    const int32_t raw = (pair * deep + sixteen) * 2;
+    return emit_part(m, f->raw.dtype, group_of(m, &f->raw, 4 * raw, 8), half, 4, 2);
+}
+
+/* Fragment `index` of `count` elements. */
+static struct thread_operand fragment_of(struct emit *m, struct emit_factor *f, int32_t index,
+                                         int32_t count)
+{
+    enum { MOST_WORDS = 8 };
+    struct thread_operand word[MOST_WORDS];
+    if (f->has[index])
+        return f->made[index];
+    f->has[index] = true;
+    for (int32_t i = 0; f->paired && i < count / 4; i++)
+        word[i] = paired_word(m, f, index * (count / 4) + i);
+    if (f->paired)
+        f->made[index] = emit_join(m, f->raw.dtype, word, count / 4);
+    else
+        f->made[index] = converted(m, f, group_of(m, &f->raw, index * count, count)).o;
+    return f->made[index];
+}
+
+/* --- factors --- */
+
+static struct emit_factor factor_of(struct emit *m, const struct dot_plan *p, int side)
+{
+    const bool paired = side ? p->b_paired : p->a_paired;
+    const struct layout *fragment = side ? p->fragment_b : p->fragment_a;
+    struct emit_factor f = {.source = plan_source_of(p->e, side),
+                            .written = p->e->args[side]->type.dtype,
+                            .type = side ? p->b_type : p->a_type,
+                            .right = side == 1,
+                            .paired = paired,
+                            .deep = p->mma.shape.k / 16};
+    f.raw = emit_fragment_new(m, f.source.type, paired ? (side ? p->b : p->a) : fragment);
+    f.made = arena_array(m->arena, struct thread_operand, f.raw.count + 1);
+    f.half = arena_array(m->arena, struct thread_operand, 2 * f.raw.count + 2);
+    f.has = arena_array(m->arena, bool, f.raw.count + 1);
+    return f;
+}
+
+static const struct layout *turned(struct emit *m, const struct layout *l)
+{
+    struct layout t;
+    layout_transpose(l, &t);
+    return layout_keep(m->layouts, &t);
+}
+
+static void open_shared(struct emit *m, const struct dot_plan *p, struct emit_factor *f)
+{
+    const struct layout *wanted = f->raw.layout,
+                        *regs = f->source.transposed ? turned(m, wanted) : wanted;
+    if (has_pieces(wanted) && emit_way_open(m, f->source.shared, regs, false, &f->way)) {
+        order_pieces(m, f, p->k);
+        return;
+    }
+    f->raw = emit_fragment_load(m, f->source.shared, regs, false);
+    f->raw.layout = wanted;
+}
+
+/* Stores a factor to scratch, from which its fragments are read without conflicts. */
+struct staging {
+    struct shared_choice place;
+    struct scratch scratch;
+};
+
+static void stage(struct emit *m, const struct dot_plan *p, struct emit_factor *f,
+                  struct staging *s)
+{
+    const struct expr *again = f->right ? p->b_again : p->a_again;
+    const struct fragment tile =
+        emit_fragment(m, again ? again : f->source.e, f->right ? p->b : p->a);
+    const struct shared_wish wish = dot_staging_wish(p, f->right, &f->source, tile.layout);
+    struct shared_way w;
+    const int64_t size = (int64_t)dtype_size(tile.dtype);
+    bool good = layout_choose_shared(&wish, &s->place);
+    s->scratch = emit_scratch(m, tile.dtype, f->right, s->place.bytes / size);
+    good = good && emit_way_through(m, &s->scratch, &s->place.layout, tile.layout, true, &w);
+    if (good)
+        emit_way_store(m, &w, &tile);
+    else
+        emit_missing(m, p->e->loc, "a product of such tiles", NULL);
+}
+
+static void open_staged(struct emit *m, const struct dot_plan *p, struct emit_factor *f,
+                        const struct staging *s)
+{
+    if (m->failed ||
+        !emit_way_through(m, &s->scratch, &s->place.layout, f->raw.layout, false, &f->way)) {
+        emit_missing(m, p->e->loc, "a product of such tiles", NULL);
+        return;
+    }
+    if (has_pieces(f->raw.layout))
+        order_pieces(m, f, p->k);
+    else
+        emit_way_fetch(m, &f->way, &f->raw);
+}
+
+/* Returns whether scratch is in use until the product is done. */
+static bool open_factors(struct emit *m, const struct dot_plan *p, struct emit_factor f[2])
+{
+    const bool staged[2] = {p->a_staged, p->b_staged};
+    struct staging s[2];
+    for (int side = 0; side < 2; side++)
+        if (!staged[side] && !f[side].source.shared)
+            f[side].raw = emit_fragment(m, f[side].source.e, f[side].raw.layout);
+    for (int side = 0; side < 2; side++)
+        if (staged[side])
+            stage(m, p, &f[side], &s[side]);
+    if (staged[0] || staged[1])
+        emit_sync(m);
+    for (int side = 0; side < 2; side++)
+        if (staged[side])
+            open_staged(m, p, &f[side], &s[side]);
+        else if (f[side].source.shared)
+            open_shared(m, p, &f[side]);
+    return staged[0] || staged[1];
+}
+
+/* --- by matrix instructions --- */
+
+/* Instructions of a warp, and elements of a thread's fragments. */
+struct grid {
+    int32_t rows, columns, steps;
+    int32_t left, right, sums;
+};
+
+static struct grid grid_of(const struct dot_plan *p)
+{
+    const struct mma_shape *s = &p->mma.shape;
+    return (struct grid){.rows = divide_up(p->m, s->m * p->mma.warps_m),
+                         .columns = divide_up(p->n, s->n * p->mma.warps_n),
+                         .steps = p->k / s->k,
+                         .left = s->m * s->k / WARP_LANES,
+                         .right = s->k * s->n / WARP_LANES,
+                         .sums = s->m * s->n / WARP_LANES};
+}
+
+static void note_layout(struct emit *m, const struct layout *l, enum dtype t, int32_t each)
+{
+    const struct slot_layout slot = {l, t, each};
+    if (emit_registers(l) % each == 0)
+        vec_push(m->arena, &m->slot_layouts, slot);
+}
+
+static void note_dot(void *user, struct expr **at)
+{
+    enum { INSTRUCTION_BYTES = 16 };
+    struct emit *m = user;
+    const struct dot_plan *p = (*at)->op == OP_DOT ? plan_dot(m->layouts, *at) : NULL;
+    if (!p || p->kind != DOT_MMA)
+        return;
+    note_layout(m, p->c, p->sum, p->mma.shape.m * p->mma.shape.n / WARP_LANES);
+    for (int side = 0; side < 2; side++) {
+        const enum dtype t = plan_source_of(*at, side).type;
+        note_layout(m, side ? p->fragment_b : p->fragment_a, t,
+                    INSTRUCTION_BYTES / (int32_t)dtype_size(t));
+    }
+}
+
+static void note_dots(void *user, struct stmt *s)
+{
+    if (s->kind != STMT_ENSURES)
+        statement_expressions(s, note_dot, user);
+}
+
+void emit_note_dots(struct emit *m)
+{
+    stmt_walk(m->kernel->body, note_dots, m);
+}
+
+int32_t emit_registers_of_slot(const struct emit *m, const struct sym *s)
+{
+    const struct layout *l = plan_symbol(m->layouts, s);
+    for (size_t i = 0; i < m->slot_layouts.count; i++) {
+        const struct slot_layout *slot = &m->slot_layouts.data[i];
+        if (slot->layout == l && slot->dtype == s->type.dtype)
+            return slot->each;
+    }
+    return 1;
+}
+
+static struct thread_operand multiply(struct emit *m, const struct dot_plan *p, enum dtype a,
+                                      enum dtype b, struct thread_operand sums,
+                                      struct thread_operand left, struct thread_operand right)
+{
+    const enum dtype types[THREAD_TYPES] = {p->sum, a, b};
+    const struct thread_operand o[] = {sums, left, right};
+    return thread_use(thread_add_typed(&m->b, THREAD_MMA, types, 0, o, 3));
+}
+
+/* The lower (0) or the upper (1) two of each four bytes of a fragment, as f16. */
+static struct thread_operand half_of(struct emit *m, struct emit_factor *f, int32_t index,
+                                     int32_t count, int which)
+{
+    enum { MOST = 8 };
+    struct thread_operand *half = &f->half[2 * index], pair[MOST];
+    if (half->kind == THREAD_VALUE && half->value)
+        return half[which];
+    const struct thread_operand wide =
+        emit_cast(m, DT_F16, f->type, fragment_of(m, f, index, count));
+    for (int w = 0; w < 2; w++) {
+        for (int32_t i = 0; i < count / 4; i++)
+            pair[i] = emit_part(m, DT_F16, wide, 4 * i + 2 * w, 2, 1);
+        half[w] = emit_join(m, DT_F16, pair, count / 4);
+    }
+    return half[which];
+}
+
+/* Fragment `left` times fragment `right`: by one instruction, or by two that take one half of them each: k is in another order
+ * then, the same in both factors. */
+static struct thread_operand product(struct emit *m, const struct dot_plan *p, const struct grid *g,
+                                     struct emit_factor *a, int32_t left, struct emit_factor *b,
+                                     int32_t right, struct thread_operand sums)
+{
+    if (p->unit->how != TARGET_UNIT_HALVES)
+        return multiply(m, p, p->a_type, p->b_type, sums, fragment_of(m, a, left, g->left),
+                        fragment_of(m, b, right, g->right));
+    for (int half = 0; half < 2; half++)
+        sums = multiply(m, p, DT_F16, DT_F16, sums, half_of(m, a, left, g->left, half),
+                        half_of(m, b, right, g->right, half));
+    return sums;
+}
+
+/* Neighbouring instructions share the right fragment and add to different sums. The way through the rows turns at each column,
+ * so that a left fragment stays, too. */
+static void by_mma(struct emit *m, const struct dot_plan *p, struct emit_factor *a,
+                   struct emit_factor *b, struct fragment *sum)
+{
+    const struct grid g = grid_of(p);
+    const int32_t depth = p->mma.shape.k;
+    struct thread_operand *sums =
+        arena_array(m->arena, struct thread_operand, g.rows * g.columns + 1);
+    for (int32_t i = 0; i < g.rows * g.columns; i++)
+        sums[i] = group_of(m, sum, i * g.sums, g.sums);
+    read_below(m, a, depth);
+    read_below(m, b, depth);
+    for (int32_t s = 0; s < g.steps && !m->failed; s++) {
+        read_below(m, a, (s + 2) * depth);
+        read_below(m, b, (s + 2) * depth);
+        for (int32_t c = 0; c < g.columns; c++)
+            for (int32_t i = 0; i < g.rows; i++) {
+                const int32_t r = c % 2 ? g.rows - 1 - i : i, at = r * g.columns + c;
+                sums[at] = product(m, p, &g, a, r * g.steps + s, b, s * g.columns + c, sums[at]);
+            }
+    }
+    for (int32_t i = 0; i < g.rows * g.columns; i++) {
+        struct scalar *v = &sum->v[(ptrdiff_t)i * g.sums];
+        v[0] = (struct scalar){sums[i], p->sum};
+        emit_take_apart(m, v, g.sums);
+    }
+}
+
+/* --- the whole --- */
+
+struct fragment emit_fragment_dot(struct emit *m, const struct expr *e)
+{
+    const struct dot_plan *p = plan_dot(m->layouts, e);
+    if (!p) {
+        emit_missing(m, e->loc, "a product of tiles that each thread has for itself", NULL);
+        return emit_fragment_new(m, e->type.dtype, plan_blocked(m->layouts, &e->type, 0));
+    }
+    struct emit_factor f[2] = {factor_of(m, p, 0), factor_of(m, p, 1)};
+    const bool scratch = open_factors(m, p, f);
+    struct fragment sum = emit_fragment_new(m, p->sum, p->c);
+    if (e->count == 3) {
+        const struct fragment from = emit_fragment(m, e->args[2], p->c);
+        for (int32_t r = 0; r < sum.count; r++)
+            sum.v[r] = emit_as(m, from.v[r], p->sum);
+    }
+    if (m->failed)
+        return sum;
+    if (p->kind == DOT_MMA)
+        by_mma(m, p, &f[0], &f[1], &sum);
+    else
+        emit_dot_fma(m, p, &f[0], &f[1], &sum);
+    if (scratch)
+        emit_sync(m);
+    return sum;
+}

@@ -1,0 +1,40 @@
+/* Products of tile-level kernels: for emit_fragment_dot.c and emit_fragment_fma.c only. */
+#ifndef TW_EMIT_FRAGMENT_DOT_H
+#define TW_EMIT_FRAGMENT_DOT_H
+
+#include "emit/emit_fragment.h"
+
+/* An instruction that reads a part of a factor from shared memory. */
+struct emit_piece {
+    int32_t reg;   /* with which it begins */
+    int32_t first; /* the least k that it brings */
+};
+
+/* A factor while its product is emitted. */
+struct emit_factor {
+    struct plan_source source;
+    enum dtype written, type; /* of the operand as the program has it; that the product takes */
+    bool right, paired;
+    int deep;            /* paired: k of an instruction in sixteens */
+    struct fragment raw; /* of source.type, as it comes */
+    /* By register, or by the number of a fragment: as the product takes it. half: two of each. */
+    struct thread_operand *made, *half;
+    bool *has;
+    /* Read from shared memory piece by piece: */
+    struct shared_way way;
+    struct emit_piece *pieces; /* by first k */
+    int count, read;           /* 0 pieces: raw is complete */
+};
+
+/* Returns how many pieces that have any k below `end` are not read yet. */
+int emit_factor_unread(const struct emit_factor *f, int32_t end);
+/* Reads the next `count` pieces. */
+void emit_factor_read(struct emit *m, struct emit_factor *f, int count);
+/* Returns an element as the product takes it. */
+struct thread_operand emit_factor_element(struct emit *m, struct emit_factor *f, int32_t reg);
+
+/* sum += a · b by multiply-adds. */
+void emit_dot_fma(struct emit *m, const struct dot_plan *p, struct emit_factor *a,
+                  struct emit_factor *b, struct fragment *sum);
+
+#endif

@@ -1,0 +1,508 @@
+/* Shared tiles of tile-level kernels, in the layouts of the plan. The layout of registers composed with that of the tile gives each
+ * register's place: a few indices that the thread computes once, and a constant for each register (layout_split_addresses). If the
+ * accessed part has no such form, elements are moved one by one, each at the place that the layout gives its coordinates. */
+#include "emit/emit_fragment.h"
+#include "plan/plan.h"
+
+#include <string.h>
+
+enum { VECTOR_BYTES = 16 };
+
+static struct scalar number(int64_t v)
+{
+    return emit_constant(DT_U32, v);
+}
+
+static struct scalar combine(struct emit *m, enum thread_opcode op, struct scalar a,
+                             struct scalar b)
+{
+    return emit_op2(m, op, DT_U32, a, b);
+}
+
+/* --- places from numbers --- */
+
+/* The sums of what digits add, and of what they xor. */
+struct sums {
+    struct scalar adds, xors;
+};
+
+/* Returns how many digits from d on are one field of bits: their steps double. */
+static int field_length(const struct layout *l, int d)
+{
+    int n = 1;
+    while (d + n < l->digit_count && l->digits[d + n].in == l->digits[d].in &&
+           l->digits[d + n].extent == 2 &&
+           l->digits[d + n].add[0] == l->digits[d + n - 1].add[0] * 2 &&
+           l->digits[d + n].xor [0] == l->digits[d + n - 1].xor [0] * 2)
+        n++;
+    return n;
+}
+
+static struct scalar digit_of(struct emit *m, struct scalar c, int64_t weight, int64_t extent,
+                              bool top)
+{
+    c = emit_by(m, THREAD_DIV, c, weight);
+    return top ? c : emit_by(m, THREAD_REM, c, extent);
+}
+
+/* A field whose bits are xored in at several places is shifted once for each bit of its step. */
+static struct scalar xor_field(struct emit *m, struct scalar xors, struct scalar field,
+                               int64_t step)
+{
+    for (int b = 0; step >> b; b++)
+        if (step >> b & 1)
+            xors = combine(m, THREAD_XOR, xors, emit_by(m, THREAD_MUL, field, (int64_t)1 << b));
+    return xors;
+}
+
+/* Adds the digits of counter `in`, whose value is c. */
+static void add_counter(struct emit *m, const struct layout *l, int in, struct scalar c,
+                        struct sums *sums)
+{
+    for (int d = 0; d < l->digit_count; d++) {
+        const struct layout_digit *g = &l->digits[d];
+        if (g->in != in || (!g->xor [0] && !g->add[0]))
+            continue;
+        const int n = g->extent == 2 ? field_length(l, d) : 1, next = d + n;
+        const bool top = next == l->digit_count || l->digits[next].in != in;
+        const struct scalar v =
+            digit_of(m, c, layout_weight(l, d), n > 1 ? (int64_t)1 << n : g->extent, top);
+        if (g->add[0])
+            sums->adds = combine(m, THREAD_ADD, sums->adds, emit_by(m, THREAD_MUL, v, g->add[0]));
+        if (g->xor [0])
+            sums->xors = xor_field(m, sums->xors, v, g->xor [0]);
+        d += n - 1;
+    }
+}
+
+/* Returns the value of a layout with one result. counter: by index of its counters; those that are not given are 0. */
+static struct scalar value_of(struct emit *m, const struct layout *layout,
+                              const struct scalar *counter, const bool *given)
+{
+    struct layout l;
+    layout_copy(&l, layout);
+    layout_runs(&l);
+    struct sums sums = {number(l.offset[0]), number(l.flip[0])};
+    for (int i = 0; i < l.in_count; i++)
+        if (given[i])
+            add_counter(m, &l, i, counter[i], &sums);
+    return combine(m, THREAD_ADD, sums.xors, sums.adds);
+}
+
+struct scalar emit_planned_place(struct emit *m, const struct sym *s, const struct scalar *indices)
+{
+    const struct layout *memory = plan_shared(m->layouts, s);
+    struct scalar counter[LAYOUT_INS];
+    bool given[LAYOUT_INS] = {false};
+    for (int i = 0; i < s->type.rank; i++) {
+        const int in = layout_in_index(memory, AXIS_DIM(i));
+        if (in < 0)
+            continue;
+        counter[in] = emit_as(m, indices[i], DT_U32);
+        given[in] = true;
+    }
+    return value_of(m, memory, counter, given);
+}
+
+/* --- parts of shared tiles --- */
+
+/* A part of a shared tile. */
+struct part {
+    struct layout memory; /* axes of the access's type → place in the object, from `base` on */
+    struct scalar base;   /* u32, in elements */
+    int64_t alignment;    /* bytes that divide the part's first place, 16 at most */
+};
+
+static int64_t power_in(int64_t n)
+{
+    return n ? n & -n : VECTOR_BYTES;
+}
+
+static void align(struct part *p, int64_t bytes)
+{
+    const int64_t by = power_in(bytes);
+    p->alignment = by < p->alignment ? by : p->alignment;
+}
+
+/* Adds what an index that is known only when the kernel runs adds to all places of the part. Returns false if it does more. */
+static bool add_index(struct emit *m, struct part *p, enum layout_axis axis, struct scalar start,
+                      int64_t length, const struct facts *facts, int64_t size)
+{
+    struct layout runs, apart;
+    struct scalar counter[LAYOUT_INS];
+    bool given[LAYOUT_INS] = {false};
+    const int in = layout_in_index(&p->memory, axis);
+    const int64_t divisor = facts_divisor(facts);
+    int digits = 0, linear = -1;
+    layout_copy(&runs, &p->memory);
+    layout_copy(&apart, &p->memory);
+    layout_runs(&runs);
+    layout_demote(&apart);
+    for (int d = 0; d < runs.digit_count; d++)
+        if (runs.digits[d].in == in)
+            linear = d, digits++;
+    if (digits == 0)
+        return true;
+    start = emit_as(m, start, DT_U32);
+    if (digits == 1 && !runs.digits[linear].xor [0]) {
+        const int64_t step = runs.digits[linear].add[0];
+        p->base = combine(m, THREAD_ADD, p->base, emit_by(m, THREAD_MUL, start, step));
+        align(p, divisor * step * size);
+        return true;
+    }
+    if (!layout_own_digits(&apart, in, length, divisor))
+        return false;
+    apart.flip[0] = apart.offset[0] = 0;
+    counter[in] = start;
+    given[in] = true;
+    p->base = combine(m, THREAD_ADD, p->base, value_of(m, &apart, counter, given));
+    for (int d = 0; d < apart.digit_count; d++)
+        if (apart.digits[d].in == in && apart.digits[d].add[0])
+            align(p, apart.digits[d].add[0] * size);
+    return true;
+}
+
+/* Takes axis i of the tile out of the part, or cuts it. Returns false if the access has no such form. */
+static bool cut_axis(struct emit *m, const struct expr *e, int i, int64_t length, struct part *p)
+{
+    const struct sym *s = e->sym;
+    const struct index *x = i < e->indices ? &e->index[i] : NULL;
+    const enum index_kind kind = x ? x->kind : IX_ALL;
+    const int64_t extent = s->type.extent[i], size = (int64_t)dtype_size(s->type.dtype);
+    struct scalar start = number(0);
+    struct layout cut;
+    int64_t known = 0;
+    if (kind == IX_GATHER)
+        return false;
+    if (kind != IX_ALL)
+        start = emit_scalar(m, x->value);
+    if (start.o.kind != THREAD_VALUE) {
+        known = start.o.integer;
+        if (known < 0 || known > extent - length)
+            return false;
+    } else {
+        const struct facts f = emit_facts_of(m, x->value);
+        const bool inside =
+            kind == IX_ELEMENT || x->inside || (f.least >= 0 && f.greatest <= extent - length);
+        if (!inside || !add_index(m, p, AXIS_DIM(i), start, length, &f, size))
+            return false;
+    }
+    if (kind == IX_ELEMENT && layout_in_index(&p->memory, AXIS_DIM(i)) < 0)
+        return true;
+    if (kind == IX_ELEMENT ? !layout_fix(&p->memory, AXIS_DIM(i), (int32_t)known, &cut)
+        : length == extent
+            ? (cut = p->memory, false)
+            : !layout_slice_in(&p->memory, AXIS_DIM(i), (int32_t)known, (int32_t)length, &cut))
+        return false;
+    p->memory = cut;
+    return true;
+}
+
+static bool find_part(struct emit *m, const struct expr *e, struct part *p)
+{
+    const struct sym *s = e->sym;
+    const struct thread_object *o = emit_object(m, s);
+    enum layout_axis map[AXIS_COUNT];
+    struct layout renamed;
+    int axis = 0;
+    layout_copy(&p->memory, plan_shared(m->layouts, s));
+    p->base = number((s->offset - o->at) / thread_element_bytes(o));
+    p->alignment = VECTOR_BYTES;
+    align(p, s->offset);
+    for (int a = 0; a < AXIS_COUNT; a++)
+        map[a] = (enum layout_axis)a;
+    if (e->otherwise)
+        return false;
+    for (int i = 0; i < s->type.rank; i++) {
+        const bool element = i < e->indices && e->index[i].kind == IX_ELEMENT;
+        if (!cut_axis(m, e, i, element ? 1 : e->type.extent[axis], p))
+            return false;
+        if (!element)
+            map[AXIS_DIM(i)] = AXIS_DIM(axis++);
+    }
+    layout_rename(&p->memory, map, &renamed);
+    layout_copy(&p->memory, &renamed);
+    return true;
+}
+
+/* --- ways between registers and memory --- */
+
+static bool choose_access(const struct layout *regs, const struct part *p, enum dtype t, bool store,
+                          struct access *how)
+{
+    struct shared_wish wish = {.bits = 8 * (int)dtype_size(t), .count = 1};
+    struct shared_choice choice = {.cost = 0};
+    unsigned kinds = 1u << ACCESS_LANES;
+    const bool whole_warps = layout_in_extent(regs, AXIS_LANE) == LAYOUT_LANES && t != DT_BOOL;
+    if (whole_warps && p->alignment == VECTOR_BYTES && !store && !layout_masked(regs))
+        kinds |= 1u << ACCESS_MATRIX | 1u << ACCESS_MATRIX_TRANS;
+    wish.access[0] = (struct shared_access){
+        .regs = regs, .kinds = kinds, .most = (int)p->alignment, .weight = 1};
+    if (!layout_rate_shared(&wish, &p->memory, &choice))
+        return false;
+    *how = choice.access[0];
+    return true;
+}
+
+static bool open_way(struct emit *m, const struct part *p, const struct layout *regs,
+                     const struct access *how, struct shared_way *w)
+{
+    struct layout composed;
+    w->regs = regs;
+    w->how = *how;
+    w->base = p->base;
+    if (!layout_compose(&p->memory, regs, &composed))
+        return false;
+    if (how->kind == ACCESS_LANES)
+        layout_copy(&w->composed, &composed);
+    else
+        layout_access_rows(&composed, how, &w->composed);
+    layout_runs(&w->composed);
+    layout_split_addresses(&w->composed, &w->split);
+    if (w->split.variants > EMIT_MOST_POINTERS)
+        return false;
+    struct sums sums = {number(0), number(w->composed.flip[0])};
+    for (int i = 0; i < w->composed.in_count; i++)
+        if (w->composed.ins[i].axis == AXIS_LANE)
+            add_counter(m, &w->composed, i, m->place.lane, &sums);
+        else if (w->composed.ins[i].axis == AXIS_WARP)
+            add_counter(m, &w->composed, i, m->place.warp, &sums);
+    w->xors = sums.xors;
+    w->adds = sums.adds;
+    memset(w->made, 0, sizeof w->made);
+    return true;
+}
+
+bool emit_way_open(struct emit *m, const struct expr *access, const struct layout *regs, bool store,
+                   struct shared_way *w)
+{
+    struct part p;
+    struct access how;
+    w->dtype = access->sym->type.dtype;
+    w->object = emit_object(m, access->sym);
+    return find_part(m, access, &p) && !m->failed &&
+           choose_access(regs, &p, w->dtype, store, &how) && open_way(m, &p, regs, &how, w);
+}
+
+bool emit_way_through(struct emit *m, const struct scratch *s, const struct layout *memory,
+                      const struct layout *regs, bool store, struct shared_way *w)
+{
+    struct part p = {.base = number(0), .alignment = VECTOR_BYTES};
+    struct access how;
+    layout_copy(&p.memory, memory);
+    w->dtype = s->object->dtype;
+    w->object = s->object;
+    return choose_access(regs, &p, w->dtype, store, &how) && open_way(m, &p, regs, &how, w);
+}
+
+static struct thread_operand way_at(struct emit *m, struct shared_way *w, int32_t reg)
+{
+    int variant;
+    const int32_t constant = layout_split_constant(&w->composed, &w->split, reg, &variant);
+    if (!w->made[variant]) {
+        struct scalar at = combine(m, THREAD_XOR, w->xors, number(w->split.variant[variant]));
+        at = combine(m, THREAD_ADD, at, w->adds);
+        w->pointer[variant] = combine(m, THREAD_ADD, at, w->base);
+        w->made[variant] = true;
+    }
+    if (constant >= 0)
+        return thread_element(w->object, w->pointer[variant].o, constant);
+    const struct scalar at = combine(m, THREAD_SUB, w->pointer[variant], number(-constant));
+    return thread_element(w->object, at.o, 0);
+}
+
+bool emit_way_begins(const struct shared_way *w, int32_t reg)
+{
+    return layout_access_base(w->regs, &w->how, reg);
+}
+
+int emit_way_registers(const struct shared_way *w, int32_t reg, int32_t *registers)
+{
+    int count = 0;
+    const struct access *how = &w->how;
+    for (int i = 0; i < how->matrices; i++)
+        for (int e = 0; e < how->elements; e++) {
+            int32_t r = reg + (i & 1) * how->matrix[0] + (i >> 1) * how->matrix[1];
+            for (int b = 0; b < how->vector_bits; b++)
+                r += (e >> b & 1) * how->vector[b];
+            registers[count++] = r;
+        }
+    return count;
+}
+
+void emit_way_load(struct emit *m, struct shared_way *w, int32_t reg, struct scalar *v)
+{
+    int32_t registers[EMIT_MOST_MOVED];
+    struct scalar all[EMIT_MOST_MOVED];
+    const int count = emit_way_registers(w, reg, registers);
+    const bool lanes = w->how.kind == ACCESS_LANES;
+    const struct thread_operand o[] = {way_at(m, w, reg),
+                                       thread_integer(w->how.kind == ACCESS_MATRIX_TRANS)};
+    all[0] = (struct scalar){
+        thread_use(thread_add_counted(&m->b, lanes ? THREAD_LOAD_SHARED : THREAD_LOAD_MATRIX,
+                                      w->dtype, DT_NONE, (uint16_t)count, o, lanes ? 1 : 2)),
+        w->dtype};
+    emit_take_apart(m, all, count);
+    for (int i = 0; i < count; i++)
+        v[registers[i]] = all[i];
+}
+
+/* Registers that hold the same element as one that was loaded get its value. */
+static void copy_repeated(const struct shared_way *w, const bool *loaded, struct scalar *v)
+{
+    const struct layout *l = w->regs;
+    for (int32_t r = 0; r < emit_registers(l); r++) {
+        int32_t first = r;
+        for (int d = 0; d < l->digit_count; d++) {
+            const struct layout_digit *g = &l->digits[d];
+            bool moves = l->ins[g->in].axis != AXIS_REG;
+            for (int j = 0; j < l->out_count; j++)
+                moves |= g->add[j] || g->xor [j];
+            if (!moves)
+                first -= first / layout_weight(l, d) % g->extent * layout_weight(l, d);
+        }
+        if (!loaded[r] && loaded[first])
+            v[r] = v[first];
+    }
+}
+
+bool emit_planned_load(struct emit *m, const struct expr *access, struct fragment *f)
+{
+    struct shared_way w;
+    if (!emit_way_open(m, access, f->layout, false, &w))
+        return false;
+    emit_way_fetch(m, &w, f);
+    return true;
+}
+
+void emit_way_fetch(struct emit *m, struct shared_way *w, struct fragment *f)
+{
+    const struct spots s = emit_spots(m, f->layout);
+    bool *loaded = arena_array(m->arena, bool, f->count + 1);
+    for (int32_t r = 0; r < f->count; r++) {
+        int32_t registers[EMIT_MOST_MOVED];
+        const struct scalar inside = emit_spot_inside(m, &s, r, ~0u);
+        if (!emit_way_begins(w, r) || (inside.o.kind != THREAD_VALUE && !inside.o.integer))
+            continue;
+        const int count = emit_way_registers(w, r, registers);
+        for (int i = 0; i < count; i++)
+            loaded[registers[i]] = true;
+        if (inside.o.kind != THREAD_VALUE) {
+            emit_way_load(m, w, r, f->v);
+            continue;
+        }
+        way_at(m, w, r); /* before the branch, because others use the index, too */
+        const struct choice choice = emit_choice(m, inside);
+        struct scalar v[EMIT_MOST_MOVED];
+        for (int arm = 0; arm < 2; arm++) {
+            emit_choice_arm(m, &choice);
+            if (arm == 0)
+                emit_way_load(m, w, r, f->v);
+            for (int i = 0; i < count; i++)
+                v[i] = arm == 0 ? f->v[registers[i]] : emit_constant(f->dtype, 0);
+            emit_choice_give(m, v, count);
+        }
+        emit_choice_end(m, &choice, (struct thread_type){.dtype = f->dtype, .count = 1}, v, count);
+        for (int i = 0; i < count; i++)
+            f->v[registers[i]] = v[i];
+    }
+    copy_repeated(w, loaded, f->v);
+}
+
+void emit_way_store(struct emit *m, struct shared_way *w, const struct fragment *f)
+{
+    const struct spots s = emit_spots(m, f->layout);
+    for (int32_t r = 0; r < f->count; r++) {
+        int32_t registers[EMIT_MOST_MOVED];
+        struct thread_operand all[EMIT_MOST_MOVED];
+        const struct scalar mine =
+            emit_op2(m, THREAD_AND, DT_BOOL, s.first, emit_spot_inside(m, &s, r, ~0u));
+        if (!emit_way_begins(w, r) || (mine.o.kind != THREAD_VALUE && !mine.o.integer))
+            continue;
+        const int count = emit_way_registers(w, r, registers);
+        for (int i = 0; i < count; i++)
+            all[i] = f->v[registers[i]].o;
+        const struct thread_operand at = way_at(m, w, r);
+        struct thread_region *outer = emit_open_if(m, mine);
+        THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, f->dtype, DT_NONE, at,
+                      emit_join(m, f->dtype, all, count));
+        m->b.region = outer;
+    }
+}
+
+bool emit_planned_store(struct emit *m, const struct expr *access, const struct fragment *f)
+{
+    struct shared_way w;
+    if (!emit_way_open(m, access, f->layout, true, &w))
+        return false;
+    emit_way_store(m, &w, f);
+    return true;
+}
+
+/* --- in the background --- */
+
+/* Narrows the vectors of the target to those whose registers follow each other. */
+static bool narrow(const struct layout *l, const struct part *p, enum dtype t, int elements,
+                   struct access *how)
+{
+    const int size = (int)dtype_size(t);
+    int most = elements * size;
+    most = most < p->alignment ? most : (int)p->alignment;
+    layout_access_lanes(l, &p->memory, 8 * size, most, how);
+    bool follow = true;
+    for (int b = 0; b < how->vector_bits; b++)
+        follow &= how->vector[b] == 1 << b;
+    const int bytes = how->elements * size;
+    return follow && (bytes == 4 || bytes == 8 || bytes == 16);
+}
+
+static bool copy_in_background(struct emit *m, const struct expr *target, const struct expr *value)
+{
+    const struct layout *l = plan_copy(m->layouts, target, value);
+    const enum dtype t = target->type.dtype;
+    const struct spots s = emit_spots(m, l);
+    const struct gathers gathers = emit_find_gathers(m, value, l);
+    struct shared_way w = {.dtype = t, .object = emit_object(m, target->sym)};
+    struct access how;
+    struct part p;
+    int elements = s.vector;
+    while (elements * (int)dtype_size(t) > VECTOR_BYTES)
+        elements /= 2;
+    elements = emit_access_width(m, value, elements);
+    if (!find_part(m, target, &p) || !narrow(l, &p, t, elements, &how) ||
+        !open_way(m, &p, l, &how, &w))
+        return false;
+    const int64_t bytes = (int64_t)how.elements * (int64_t)dtype_size(t);
+    for (int32_t r = 0; r < emit_registers(l) && !m->failed; r++) {
+        const struct scalar all = emit_constant(DT_BOOL, 1);
+        const struct scalar mine =
+            emit_op2(m, THREAD_AND, DT_BOOL, s.first, emit_spot_inside(m, &s, r, ~0u));
+        struct coordinate at[MAX_RANK];
+        struct scalar index[MAX_RANK];
+        if (!emit_way_begins(&w, r) || (mine.o.kind != THREAD_VALUE && !mine.o.integer))
+            continue;
+        for (int j = 0; j < target->type.rank; j++)
+            at[j] = emit_spot(m, &s, j, r);
+        const struct thread_operand to = way_at(m, &w, r);
+        struct thread_region *outer = emit_open_if(m, mine);
+        const struct element from =
+            emit_access_at(m, value, at, all, emit_gathered_at(&gathers, r, index));
+        const struct thread_operand base = emit_base(m, value->sym),
+                                    element = emit_view_at(m, value->sym, from.index).o;
+        THREAD_ADD_OP(&m->b, THREAD_COPY_ASYNC, DT_NONE, DT_NONE, to, base, element,
+                      thread_integer(0), thread_integer(bytes), from.inside.o);
+        m->b.region = outer;
+    }
+    return true;
+}
+
+void emit_planned_copy(struct emit *m, const struct stmt *s)
+{
+    const bool background =
+        plan_copier_of(m->options->target, s->value).copier->to == COPIER_SHARED &&
+        s->value->op == OP_ACCESS && !s->value->otherwise;
+    if (s->hint)
+        emit_missing(m, s->loc, "a hint for the cache", NULL);
+    if (!m->failed && (!background || !copy_in_background(m, s->target, s->value)))
+        emit_by_tiles.store(m, s->target, s->value);
+}
