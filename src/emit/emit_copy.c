@@ -175,7 +175,7 @@ static struct piece piece_at(struct emit *m, const struct deal *d, int64_t i)
     layout_apply(&d->layout, in, out);
     for (int j = 0; j < d->type->rank; j++) {
         const int64_t extent = d->type->extent[j];
-        p.at[j] = (struct coordinate){d->thread[j], out[j]};
+        p.at[j] = (struct coordinate){d->thread[j], out[j], d->most[j] + 1};
         if (d->most[j] + out[j] >= extent)
             p.mine = both(m, p.mine,
                           emit_op2(m, THREAD_LT, DT_I32, d->thread[j], number(extent - out[j])));
@@ -206,30 +206,64 @@ static bool divides(int64_t n, int64_t of)
     return of % n == 0;
 }
 
-/* Returns whether start + at is within the axis. `at` is subtracted from the limits of the axis, so that a loop compares its
- * counter, and nothing wraps. */
+/* Returns whether an index and an extent are the same value that never changes, or the same literal. */
+static bool is_extent(const struct expr *index, const struct sym *s, int axis)
+{
+    return s->storage == ST_VIEW && index->type.dtype == s->dims[axis]->type.dtype &&
+           expr_same(index, s->dims[axis]);
+}
+
+static struct scalar within(struct emit *m, enum dtype t, struct scalar start, struct scalar thread,
+                            int64_t more, struct scalar extent, bool below_0)
+{
+    enum { SMALL = 1 << 28 };
+    const enum dtype as = t == DT_I32 ? DT_U32 : DT_U64;
+    const bool known =
+        start.o.kind == THREAD_INTEGER && start.o.integer > -SMALL && start.o.integer < SMALL;
+    if (known) {
+        more += start.o.integer;
+        start = emit_constant(t, 0);
+    }
+    struct scalar at = emit_op2(m, THREAD_ADD, t, thread, emit_constant(t, more));
+    if (known && !below_0)
+        return emit_op2(m, THREAD_LT, t, at, extent);
+    if (!below_0) {
+        struct scalar end = emit_op2(m, THREAD_SUB, t, extent, thread);
+        end = emit_op2(m, THREAD_ADD, t, end, emit_constant(t, -more));
+        return emit_op2(m, THREAD_LT, t, start, end);
+    }
+    at = emit_op2(m, THREAD_ADD, t, start, at);
+    return emit_op2(m, THREAD_LT, as, emit_as(m, at, as), emit_as(m, extent, as));
+}
+
+/* Returns whether start + at is within the axis. `at` is subtracted from the limit of the axis, so that a loop compares its
+ * counter, and nothing wraps; or, if the sum may be below 0, it is compared without a sign. */
 static struct scalar is_inside(struct emit *m, const struct expr *e, int axis, struct scalar start,
                                struct coordinate at, int64_t length)
 {
-    struct facts from = emit_facts_of(m, e->index[axis].value),
-                 limit = facts_of_extent(m, e->sym, axis);
-    const bool upper = from.greatest > INT32_MAX || from.greatest + length > limit.least;
-    struct scalar extent = emit_extent(m, e->sym, axis), inside = emit_constant(DT_BOOL, 1);
-    const enum dtype t = start.dtype == DT_I32 && extent.dtype == DT_I32 ? DT_I32 : DT_I64;
+    const struct expr *index = e->index[axis].value;
+    const struct facts from = emit_facts_of(m, index), limit = facts_of_extent(m, e->sym, axis);
     if (divides(length, facts_divisor(&from)) && divides(length, facts_divisor(&limit)))
-        at = (struct coordinate){number(0), 0};
-    struct scalar thread = emit_as(m, at.thread, t), more = emit_constant(t, -at.more);
+        at = (struct coordinate){number(0), 0, 1};
+    const struct facts place =
+        facts_between(at.threads ? at.more : 0, at.threads ? at.more + at.threads - 1 : length - 1);
+    const struct facts first = facts_sum(&from, &place);
+    const bool below_0 = first.least < 0 && !emit_rises_from_0(m, index);
+    const bool beyond = facts_no_limit(first.greatest) || first.greatest >= limit.least;
+    if (first.greatest < 0 || first.least >= limit.greatest || from.least >= limit.greatest ||
+        is_extent(index, e->sym, axis))
+        return emit_constant(DT_BOOL, 0);
+    struct scalar extent = emit_extent(m, e->sym, axis);
+    const enum dtype t = start.dtype == DT_I32 && extent.dtype == DT_I32 ? DT_I32 : DT_I64;
+    struct scalar thread = emit_as(m, at.thread, t);
     start = emit_as(m, start, t);
     extent = emit_as(m, extent, t);
-    if (upper) {
-        struct scalar end = emit_op2(m, THREAD_SUB, t, extent, thread);
-        inside = emit_op2(m, THREAD_LT, t, start, emit_op2(m, THREAD_ADD, t, end, more));
-    }
-    if (from.least < 0 && !emit_rises_from_0(m, e->index[axis].value)) {
-        struct scalar least = emit_op2(m, THREAD_SUB, t, more, thread);
-        inside = both(m, inside, emit_op2(m, THREAD_GE, t, start, least));
-    }
-    return inside;
+    if (beyond)
+        return within(m, t, start, thread, at.more, extent, below_0);
+    if (!below_0)
+        return emit_constant(DT_BOOL, 1);
+    struct scalar least = emit_op2(m, THREAD_SUB, t, emit_constant(t, -at.more), thread);
+    return emit_op2(m, THREAD_GE, t, start, least);
 }
 
 /* Returns whether an index is within the axis. Nothing is known about the index. */
@@ -269,7 +303,7 @@ struct element emit_access_at(struct emit *m, const struct expr *e, const struct
         x.index[i] = kind == IX_SLICE ? sum_of(m, start, at[axis]) : start;
         if (kind == IX_SLICE && !index->inside)
             x.inside = both(m, x.inside, is_inside(m, e, i, start, at[axis], e->type.extent[axis]));
-        if (kind == IX_GATHER || (kind == IX_ELEMENT && e->otherwise))
+        if (kind == IX_GATHER)
             x.inside = both(m, x.inside, is_index(m, e->sym, i, start));
         axis += kind != IX_ELEMENT;
     }
@@ -331,7 +365,8 @@ struct scalar emit_access_load(struct emit *m, const struct expr *e, const struc
     return emit_load_if(m, e, x->index, count, x->inside, otherwise);
 }
 
-static const struct coordinate origin = {.thread = {{.kind = THREAD_INTEGER}, DT_I32}};
+static const struct coordinate origin = {.thread = {{.kind = THREAD_INTEGER}, DT_I32},
+                                         .threads = 1};
 
 /* Finds the coordinates in an operand that is broadcast to the type. */
 static void broadcast_coordinates(const struct type *from, const struct type *to,
@@ -352,7 +387,7 @@ static void reshape_coordinates(struct emit *m, const struct type *from, const s
     place = emit_as(m, place, DT_U32);
     for (int i = from->rank - 1; i >= 0; i--) {
         own[i] = (struct coordinate){
-            emit_as(m, emit_by(m, THREAD_REM, place, from->extent[i]), DT_I32), 0};
+            emit_as(m, emit_by(m, THREAD_REM, place, from->extent[i]), DT_I32), 0, from->extent[i]};
         place = emit_by(m, THREAD_DIV, place, from->extent[i]);
     }
 }

@@ -8,6 +8,7 @@
 struct coordinate {
     struct scalar thread; /* differs between threads: i32 */
     int64_t more;
+    int64_t threads; /* `thread` is less than this number, and not negative; 0: not known */
 };
 
 /* A vector of the target's elements. */

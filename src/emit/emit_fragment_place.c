@@ -140,9 +140,9 @@ struct coordinate emit_spot(struct emit *m, const struct spots *s, int out, int3
         flip ^= value * g->xor [out];
     }
     if (!s->xors[out])
-        return (struct coordinate){s->added[out], more + flip};
+        return (struct coordinate){s->added[out], more + flip, s->most[out] + 1};
     struct scalar v = combine(m, THREAD_XOR, s->xored[out], number(flip));
-    return (struct coordinate){combine(m, THREAD_ADD, v, s->added[out]), more};
+    return (struct coordinate){combine(m, THREAD_ADD, v, s->added[out]), more, 0};
 }
 
 struct scalar emit_spot_inside(struct emit *m, const struct spots *s, int32_t reg, unsigned axes)

@@ -345,14 +345,16 @@ const char *emit_way_out(enum op op)
     }
 }
 
-/* Returns whether a comparison of integers has the same result in every run; *out: that. */
+/* Returns whether a comparison of integers, or the place of the block, is the same in every run; *out: that. */
 static bool is_certain(struct emit *m, const struct expr *e, struct scalar *out)
 {
-    if (e->op < OP_LT || e->op > OP_NE || !dtype_is_int(e->args[0]->type.dtype) ||
-        !dtype_is_int(e->args[1]->type.dtype))
+    const bool compares = e->op >= OP_LT && e->op <= OP_NE &&
+                          dtype_is_int(e->args[0]->type.dtype) &&
+                          dtype_is_int(e->args[1]->type.dtype);
+    if (!compares && e->op != OP_BLOCK)
         return false;
     const struct facts f = emit_facts_of(m, e);
-    *out = emit_constant(DT_BOOL, f.least);
+    *out = emit_constant(e->type.dtype, f.least);
     return f.least == f.greatest;
 }
 

@@ -42,6 +42,15 @@ static bool is_word(enum dtype t)
     return t == DT_I32 || t == DT_U32;
 }
 
+/* Returns whether a register has the same bits after the conversion: integers smaller than a word are extended in it. */
+static bool keeps_word(enum dtype to, enum dtype from)
+{
+    if (!dtype_is_int(to) || !dtype_is_int(from) || dtype_size(to) > 4 || dtype_size(from) > 4)
+        return false;
+    return is_word(to) ||
+           (dtype_size(to) > dtype_size(from) && (dtype_is_signed(to) || !dtype_is_signed(from)));
+}
+
 static bool is_long(enum dtype t)
 {
     return t == DT_I64 || t == DT_U64;
@@ -84,7 +93,7 @@ static bool has_same_words(const struct uses *u, const struct thread_operation *
     switch (op->op) {
     case THREAD_CONVERT:
         return op->results.data[0]->type.count == 1 &&
-               ((is_word(to) && is_word(from)) || (is_long(to) && is_long(from)));
+               (keeps_word(to, from) || (is_long(to) && is_long(from)));
     case THREAD_PART: return part_has_words(u, op);
     case THREAD_JOIN: return join_has_words(u, op);
     default: return false;

@@ -9,6 +9,7 @@ struct hoisting {
     struct arena *arena;
     uint32_t *depth; /* by number of a value: loops around its definition */
     int64_t blocks;  /* of a cluster */
+    bool of_threads; /* a kernel without roles */
     bool *
         ranks; /* by number of a value: it is certainly the rank of a block of the cluster; NULL: no clusters */
 };
@@ -60,14 +61,22 @@ struct loop_place {
     struct thread_region *before;
     uint32_t depth; /* loops around its region, with it */
     const struct loop_place *outer;
+    bool branch; /* the region is one of an `if` in the loop */
 };
+
+/* Returns whether the operation is on integers, and has a result for all operands. */
+static bool is_cheap(const struct thread_operation *op)
+{
+    const bool divides = op->op == THREAD_DIV || op->op == THREAD_REM || op->op == THREAD_CDIV;
+    return thread_is_integer(op) && !(divides && op->operands.data[1].kind != THREAD_INTEGER);
+}
 
 /* Returns the outermost place where the operands are known; NULL: the operation stays. */
 static struct thread_region *place_of(const struct hoisting *h, const struct thread_operation *op,
                                       const struct loop_place *loop, uint32_t *depth)
 {
     uint32_t least = depth_of_operands(h, op);
-    if (!loop || !can_move(h, op) || least >= loop->depth)
+    if (!loop || !can_move(h, op) || least >= loop->depth || (loop->branch && !is_cheap(op)))
         return NULL;
     while (loop->outer && least < loop->outer->depth)
         loop = loop->outer;
@@ -75,18 +84,33 @@ static struct thread_region *place_of(const struct hoisting *h, const struct thr
     return loop->before;
 }
 
-/* An `if` in a loop keeps its operations, since the loop may rarely execute it. */
+/* Returns the place for the operations of a region of `op`. An `if` in a loop keeps most of its operations, since the loop may rarely
+ * execute it. In kernels without roles it gives up integers, which other places of the loop often need, too. */
+static const struct loop_place *place_in(const struct hoisting *h,
+                                         const struct thread_operation *op,
+                                         const struct loop_place *loop, struct loop_place *inner)
+{
+    if (op->op == THREAD_LOOP)
+        return inner;
+    if (op->op != THREAD_IF || !loop || !h->of_threads)
+        return NULL;
+    *inner = *loop;
+    inner->branch = true;
+    return inner;
+}
+
 static void hoist_region(struct hoisting *h, struct thread_region *r, uint32_t depth,
                          const struct loop_place *loop)
 {
     struct thread_region kept = {0};
     for (size_t i = 0; i < r->operations.count; i++) {
         struct thread_operation *op = r->operations.data[i];
-        const struct loop_place inner = {&kept, depth + 1, loop};
+        struct loop_place inner = {&kept, depth + 1, loop, false};
+        const struct loop_place *in = place_in(h, op, loop, &inner);
         const bool loops = op->op == THREAD_LOOP;
         for (size_t j = 0; j < op->regions.count; j++) {
             define_arguments(h, op->regions.data[j], depth + loops);
-            hoist_region(h, op->regions.data[j], depth + loops, loops ? &inner : NULL);
+            hoist_region(h, op->regions.data[j], depth + loops, in);
         }
         uint32_t defined = depth;
         struct thread_region *to = place_of(h, op, loop, &defined);
@@ -102,6 +126,7 @@ static void hoist_region(struct hoisting *h, struct thread_region *r, uint32_t d
 void thread_hoist(struct arena *a, struct thread_function *f)
 {
     struct hoisting h = {.arena = a, .depth = arena_array(a, uint32_t, f->values + 1)};
+    h.of_threads = f->shape[0] > 0;
     h.blocks = (int64_t)f->cluster[0] * f->cluster[1] * f->cluster[2];
     if (h.blocks) {
         h.ranks = arena_array(a, bool, f->values + 1);

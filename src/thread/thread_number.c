@@ -136,6 +136,21 @@ static bool simplify(const struct thread_operation *op, struct thread_operand *i
     return true;
 }
 
+/* Returns whether a conversion gives *instead: back to the type, of the same size, that the first one converted from. */
+static bool converts_back(const struct numbering *g, const struct thread_operation *op,
+                          struct thread_operand *instead)
+{
+    const struct thread_value *v = op->op == THREAD_CONVERT ? op->operands.data[0].value : NULL;
+    const struct thread_operation *from = v ? g->definitions[v->number] : NULL;
+    if (!from || from->op != THREAD_CONVERT || from->types[1] != op->types[0] ||
+        from->types[0] != op->types[1] || !dtype_is_int(op->types[0]) ||
+        !dtype_is_int(op->types[1]) || dtype_size(op->types[0]) != dtype_size(op->types[1]) ||
+        from->operands.data[0].kind != THREAD_VALUE)
+        return false;
+    *instead = from->operands.data[0];
+    return true;
+}
+
 /* --- the table --- */
 
 static bool same_operand(const struct thread_operand *a, const struct thread_operand *b)
@@ -211,7 +226,7 @@ static void number_operation(struct numbering *g, struct thread_operation *op)
     join_constants(g, op);
     g->definitions[op->results.data[0]->number] = op;
     uint32_t number = op->results.data[0]->number;
-    if (simplify(op, &instead)) {
+    if (simplify(op, &instead) || converts_back(g, op, &instead)) {
         g->instead[number] = instead;
         return;
     }

@@ -708,14 +708,21 @@ static void find_inductions(struct reaching *g, struct frame *f)
     }
 }
 
+/* Steps the pointers before a test at the end of an iteration, so that the iteration ends with the test. */
 static void step_pointers(struct reaching *g, struct frame *f, struct thread_operation *last)
 {
+    struct thread_operation *test =
+        f->to.operations.count ? f->to.operations.data[f->to.operations.count - 1] : NULL;
+    if (test && test->op == THREAD_BREAK_IF)
+        f->to.operations.count--;
     for (size_t i = 0; i < f->pointers.count; i++) {
         const struct pointer *p = &f->pointers.data[i];
         struct thread_operand next = add_operation(g, f, THREAD_ADD, type_of(p->narrow), DT_NONE,
                                                    thread_use(p->value), p->step, 2);
         vec_push(g->build.arena, &last->operands, next);
     }
+    if (test && test->op == THREAD_BREAK_IF)
+        vec_push(g->build.arena, &f->to.operations, test);
 }
 
 static void reach_region(struct reaching *g, struct thread_region *r, struct frame *outer,

@@ -37,7 +37,6 @@ NOT_TAKEN = {
 MORE = {
     "kernels/single_block/blocks_of_3x3.tile": 1.03,  # `p + x < size` in each iteration: src/lower compares p with size - x
     "puzzles/16_tiled_8x8_by_3x3/solution.tile": 1.03,  # the same
-    "tests/parity/arrive.tile:rows": 1.03,  # 64 columns: addresses before the loop
     "tests/parity/division.tile": 1.10,  # warps beyond the edge compute, too: no branch
     "tests/parity/integers_that_wrap.tile:compared": 1.05,  # no limits of parameters from --set
     "tests/parity/loops_that_wrap.tile:condition_of_two": 1.21,  # a loop with two conditions, not written out

@@ -48,7 +48,7 @@ REASONS = {
     "the address of each access by itself": ("integer",),
     "conditions of accesses that are certainly inside or outside": ("integer", "compare", "global", "async"),
     "a comparison for each place of a table": ("compare",),
-    "loops that are not unrolled as far": ("control",),
+    "loops that are not unrolled as far": ("control", "compare"),
     "barriers before and after each exchange": ("barrier",),
     "exchanges through shared memory, not by shuffles": ("shared_wavefronts", "shared"),
     "shared tiles row by row, without swizzle or padding": ("shared_wavefronts",),
