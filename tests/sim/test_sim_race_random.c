@@ -36,7 +36,9 @@ struct past {
     int agent, order, scope, element, value;
     uint32_t time;
     enum sim_kind kind;
-    bool covered; /* a later write is ordered after it and replaces it */
+    bool covered;       /* a later write is ordered after it and replaces it */
+    struct past *after; /* the weak write after an update that has observed this one; NULL: none */
+    bool perhaps;       /* a store between the updates may end that order */
 };
 struct value {
     struct clock wide, local;
@@ -80,6 +82,7 @@ static struct style {
     bool series; /* the blocks access rows in turn, at the same instructions, and end */
     bool closes; /* pages of global memory are closed now and then */
     bool worn;   /* they have been closed until they stay open */
+    bool counts; /* threads update two counters, and reset them */
 } style;
 static bool ended[BLOCKS];
 
@@ -161,12 +164,25 @@ static bool is_wide(int order, int scope)
     return order == SIM_VOLATILE || scope >= SIM_GPU;
 }
 
-static bool excused(const struct request *q, int agent, const struct past *p)
+/* Returns true if both accesses are strong, of the same bytes, and each one's scope has the other's agent
+ * (PTX ISA, "Morally strong operations"). */
+static bool morally_strong(const struct past *a, const struct past *b)
 {
-    if (q->order == SIM_WEAK || p->order == SIM_WEAK || p->element != q->bytes)
+    if (a->order == SIM_WEAK || b->order == SIM_WEAK || a->element != b->element)
         return false;
-    return block_of_agent(agent) == block_of_agent(p->agent) ||
-           (is_wide(q->order, q->scope) && is_wide(p->order, p->scope));
+    return block_of_agent(a->agent) == block_of_agent(b->agent) ||
+           (is_wide(a->order, a->scope) && is_wide(b->order, b->scope));
+}
+
+static struct past past_of(const struct request *q, int agent)
+{
+    return (struct past){.agent = agent,
+                         .order = q->order,
+                         .scope = q->scope,
+                         .element = q->bytes,
+                         .value = q->value,
+                         .time = m->now[agent].at[agent],
+                         .kind = q->kind};
 }
 
 /* Returns the value that the place carries, if its last write was of the whole place; else NULL. */
@@ -198,13 +214,8 @@ static bool under_way(int agent)
     return agent >= SLOTS && (m->index[agent - SLOTS] >= 0 || m->arrived[agent - SLOTS]);
 }
 
-static bool knows(const struct clock *known, int agent, const struct past *p)
-{
-    return p->agent == agent || p->time <= known->at[p->agent];
-}
-
-/* The check may forget events before one of two writes of a value, so it may or may not find
- * such races: PERHAPS. */
+/* The check may forget events before one of two writes of a value, or before an observed update, so it
+ * may or may not find such races: PERHAPS. */
 enum verdict { NO_RACE, PERHAPS, RACE };
 
 static enum verdict worse(enum verdict a, enum verdict b)
@@ -212,35 +223,87 @@ static enum verdict worse(enum verdict a, enum verdict b)
     return a > b ? a : b;
 }
 
+static bool knows(const struct clock *known, int agent, const struct past *p)
+{
+    return p->agent == agent || p->time <= known->at[p->agent];
+}
+
+/* Returns RACE if no order puts `p` before an access of the agent. */
+static enum verdict unordered(const struct clock *known, int agent, const struct past *p)
+{
+    enum verdict verdict = NO_RACE;
+    for (; !knows(known, agent, p); p = p->after) {
+        if (!p->after)
+            return RACE;
+        verdict = worse(verdict, p->perhaps ? PERHAPS : NO_RACE);
+    }
+    return verdict;
+}
+
+static bool is_update(const struct past *p)
+{
+    return p->kind == SIM_UPDATE && p->order != SIM_WEAK;
+}
+
+/* Returns true if the last write of the byte is an update that has observed the update `p`, and that comes
+ * before this weak write. Then `p` comes before the write, too (PTX ISA, "Causality order"). A store
+ * between the two updates ends the chain, which the check does not see: `broken`. `newest`: the accesses of
+ * the byte. */
+static bool is_observed(const struct past *self, const struct clock *known,
+                        const struct past *newest, const struct past *p, bool *broken)
+{
+    const struct past *last = newest;
+    if (self->order != SIM_WEAK || self->kind != SIM_WRITE || !is_update(p))
+        return false;
+    while (!(last->kind & SIM_WRITE))
+        last = last->next;
+    if (!is_update(last) || !morally_strong(p, last) || !knows(known, self->agent, last))
+        return false;
+    *broken = false;
+    for (const struct past *w = last; w != p; w = w->next)
+        *broken |= w->kind == SIM_WRITE || (w->kind == SIM_UPDATE && !morally_strong(w, p));
+    return true;
+}
+
 /* Judges the accesses of a byte, newest first. `stands`: no thread has written another value
  * since. */
-static enum verdict byte_races(const struct request *q, int agent, const struct clock *known,
-                               const struct past *p)
+static enum verdict byte_races(const struct past *self, const struct clock *known,
+                               const struct past *newest)
 {
-    bool stands = true, passed = false;
+    bool stands = true, passed = false, broken;
     enum verdict verdict = NO_RACE;
-    for (; p; p = p->next) {
-        bool writes = p->kind & SIM_WRITE, both = p->kind == SIM_WRITE && q->kind == SIM_WRITE;
-        bool same = both && stands && p->value == q->value && !under_way(p->agent) &&
-                    agent < SLOTS && (p->order == SIM_WEAK || q->order == SIM_WEAK);
-        bool unordered =
-            (writes || (q->kind & SIM_WRITE)) && !knows(known, agent, p) && !excused(q, agent, p);
-        if (unordered && !same)
-            verdict = worse(verdict, passed && p->covered ? PERHAPS : RACE);
-        passed |= unordered && same;
-        stands = stands && (!writes || (p->kind == SIM_WRITE && p->value == q->value));
+    for (const struct past *p = newest; p; p = p->next) {
+        bool writes = p->kind & SIM_WRITE, both = p->kind == SIM_WRITE && self->kind == SIM_WRITE;
+        bool same = both && stands && p->value == self->value && !under_way(p->agent) &&
+                    self->agent < SLOTS && (p->order == SIM_WEAK || self->order == SIM_WEAK);
+        enum verdict found = (writes || (self->kind & SIM_WRITE)) && !morally_strong(self, p)
+                                 ? unordered(known, self->agent, p)
+                                 : NO_RACE;
+        if (found == RACE && is_observed(self, known, newest, p, &broken)) {
+            found = broken ? PERHAPS : NO_RACE;
+            passed = true;
+        }
+        if (found && !same)
+            verdict = worse(verdict, passed && p->covered ? PERHAPS : found);
+        passed |= found && same;
+        stands = stands && (!writes || (p->kind == SIM_WRITE && p->value == self->value));
     }
     return verdict;
 }
 
 /* Marks accesses that the check need not keep, because a later write is ordered after them. */
-static void cover(const struct request *q, int agent, const struct clock *known, struct past *p)
+static void cover(struct past *self, const struct clock *known)
 {
-    for (; p; p = p->next) {
-        bool more = p->order == SIM_WEAK || p->element != q->bytes ||
-                    block_of_agent(p->agent) != block_of_agent(agent) ||
-                    (!is_wide(p->order, p->scope) && is_wide(q->order, q->scope));
-        p->covered |= knows(known, agent, p) && (q->order == SIM_WEAK || !more);
+    for (struct past *p = self->next; p; p = p->next) {
+        bool more = p->order == SIM_WEAK || p->element != self->element ||
+                    block_of_agent(p->agent) != block_of_agent(self->agent) ||
+                    (!is_wide(p->order, p->scope) && is_wide(self->order, self->scope));
+        bool ordered = unordered(known, self->agent, p) < RACE;
+        if (!ordered && is_observed(self, known, self->next, p, &p->perhaps)) {
+            p->after = self;
+            ordered = true;
+        }
+        p->covered |= ordered && (self->order == SIM_WEAK || !more);
     }
 }
 
@@ -252,25 +315,20 @@ static enum verdict access_races(const struct request *q, bool keep)
         int lane = __builtin_ctz(rest), agent = q->agent[lane];
         struct clock known;
         known_at(q, lane, &known);
+        const struct past self = past_of(q, agent);
         for (int b = 0; b < q->bytes; b++)
-            races = worse(races, byte_races(q, agent, &known, m->past[byte_of(q, lane) + b]));
+            races = worse(races, byte_races(&self, &known, m->past[byte_of(q, lane) + b]));
     }
     for (uint32_t rest = q->mask; rest && keep; rest &= rest - 1) {
         int lane = __builtin_ctz(rest), agent = q->agent[lane];
         struct clock known;
         known_at(q, lane, &known);
         for (int b = 0; b < q->bytes; b++) {
-            if (q->kind & SIM_WRITE)
-                cover(q, agent, &known, m->past[byte_of(q, lane) + b]);
             struct past **at = &m->past[byte_of(q, lane) + b], *p = arena_new(&arena, struct past);
-            *p = (struct past){.next = *at,
-                               .agent = agent,
-                               .order = q->order,
-                               .scope = q->scope,
-                               .element = q->bytes,
-                               .value = q->value,
-                               .time = m->now[agent].at[agent],
-                               .kind = q->kind};
+            *p = past_of(q, agent);
+            p->next = *at;
+            if (q->kind & SIM_WRITE)
+                cover(p, &known);
             *at = p;
         }
     }
@@ -675,6 +733,17 @@ static void end_block(struct feed *f, int block)
     feed_end_block(f, block);
 }
 
+/* Makes an access, unless it would race and such accesses are avoided. Returns true if it made it. */
+static bool make_access(struct feed *f, const struct request *q, bool avoid, enum verdict *races)
+{
+    if (!q->mask || (avoid && access_races(q, false)))
+        return false;
+    *races = worse(*races, access_races(q, true));
+    pass_values(q);
+    feed_request(f, q, 0);
+    return true;
+}
+
 /* Makes the access that is next in the series. Before a block's first one, all blocks before it end.
  * An access that would race is left out. */
 static enum verdict event_of_series(struct feed *f, bool avoid)
@@ -688,11 +757,9 @@ static enum verdict event_of_series(struct feed *f, bool avoid)
     if (!more && q.block == BLOCKS - 1)
         random_series(); /* the last block goes on alone */
     f->line = 200 + (uint32_t)(at % SERIES);
-    if (ended[q.block] || !q.mask || (avoid && access_races(&q, false)))
-        return NO_RACE;
-    enum verdict races = access_races(&q, true);
-    pass_values(&q);
-    feed_request(f, &q, 0);
+    enum verdict races = NO_RACE;
+    if (!ended[q.block])
+        make_access(f, &q, avoid, &races);
     return races;
 }
 
@@ -718,6 +785,29 @@ static void wear_pages(struct feed *f)
     }
 }
 
+/* Updates a counter. At times a store follows it: of a thread that knows the last update, or of any. */
+static enum verdict count(struct feed *f, bool avoid)
+{
+    struct request q = {.block = live_block(), .warp = below(WARPS), .bytes = 4, .value = 1};
+    enum verdict races = NO_RACE;
+    q.mask = lanes_of(q.warp) & (below(2) ? UINT32_MAX : random_next());
+    q.kind = SIM_UPDATE;
+    q.order = SIM_RELAXED;
+    q.scope = below(10) ? SIM_GPU : SIM_CTA;
+    uint64_t address = GLOBAL_BASE + 4 * (uint64_t)below(2);
+    for (int l = 0; l < SIM_LANES; l++) {
+        q.address[l] = address;
+        q.agent[l] = slot(q.block, q.warp, l);
+    }
+    if (!make_access(f, &q, avoid, &races) || races || below(2))
+        return races;
+    q.kind = SIM_WRITE;
+    q.order = below(4) ? SIM_WEAK : SIM_RELAXED;
+    q.mask = below(4) ? UINT32_C(1) << (31 - __builtin_clz(q.mask)) : q.mask & -q.mask;
+    make_access(f, &q, avoid, &races);
+    return races;
+}
+
 static enum verdict random_event(struct feed *f)
 {
     int kind = below(100), block = live_block(), warp = below(WARPS);
@@ -729,6 +819,8 @@ static enum verdict random_event(struct feed *f)
         use_other_pages(f, block);
     if (style.series && below(4))
         return event_of_series(f, avoid);
+    if (style.counts && below(4) == 0)
+        return count(f, avoid);
     if (style.ends && below(60) == 0)
         end_block(f, block);
     else if (kind < (style.reads ? 12 : 4)) {
@@ -748,11 +840,7 @@ static enum verdict random_event(struct feed *f)
     } else {
         struct request q;
         random_request(&q);
-        if (!q.mask || (avoid && access_races(&q, false)))
-            return NO_RACE;
-        races = access_races(&q, true);
-        pass_values(&q);
-        feed_request(f, &q, 0);
+        make_access(f, &q, avoid, &races);
     }
     return races;
 }
@@ -777,8 +865,9 @@ static void one_program(uint64_t seed, int64_t *events, int *raced)
     random_state = seed * 0x9e3779b97f4a7c15ULL + 1;
     m = arena_new(&arena, struct model);
     memset(ended, 0, sizeof ended);
-    style = (struct style){below(2), below(2), below(2),      below(2),       below(2),
-                           below(2), below(2), seed % 3 == 0, seed % 10 == 0, seed % 8 == 0};
+    style = (struct style){below(2),       below(2),      below(2),     below(2),
+                           below(2),       below(2),      below(2),     seed % 3 == 0,
+                           seed % 10 == 0, seed % 8 == 0, seed % 5 == 0};
     if (style.series)
         random_series();
     for (int i = 0; i < SLOTS; i++)
