@@ -315,10 +315,12 @@ static bool goes_on(struct frame *f, const struct dot_detail *d, struct dot_defe
     if (!p->few || p->depth == 0 || p->ragged || p->b_view.deep == 0 || left != p->states[0] ||
         right != p->states[1] || left->fill != p->fills[0] || right->fill != p->fills[1] ||
         left->cached || left->kind != PACKED_WANTED || right->kind != PACKED_WANTED ||
-        right->fill->weights || p->depth + d->k > most_depth(d, p))
+        p->depth + d->k > most_depth(d, p))
         return false;
     left->data = packed_in_view(f, left, p->lines[0], d->k);
-    right->data = packed_in_view(f, right, p->lines[1], d->k);
+    right->data = !right->fill->weights ? packed_in_view(f, right, p->lines[1], d->k)
+                  : weights_in_place(right, p->lines[1]) ? weights_address(f, right)
+                                                         : NULL;
     if (left->data != p->a + p->depth * left_size(d, p) ||
         right->data != p->b + p->depth * step_bytes(d, p))
         return false;

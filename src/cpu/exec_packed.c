@@ -157,7 +157,7 @@ static bool read_in_place(const struct frame *f, struct packed_state *state,
     const int64_t *stride = f->launch->views[a->view].stride;
     struct dot_view view = {stride[plan->lines_axis], stride[plan->depth_axis]};
     bool left = form->side == PACKED_LEFT, weights = state->fill->weights;
-    if (weights ? !weights_in_place(f, state, need)
+    if (weights ? !need->few || !weights_in_place(state, need->columns)
                 : !has_lines(state, plan, left ? need->rows : need->columns, need->depth))
         return false;
     if (left ? !reads_rows(form, &view, need)

@@ -81,9 +81,8 @@ bool weights_note(struct frame *f, const struct packed_fill *fill, struct loc lo
 /* Packs `depth` steps of the tile, or of the part of a cache at the box. */
 void weights_pack(const struct frame *f, const struct packed_state *state, const struct box *box,
                   int64_t depth, unsigned char *to, int64_t step);
-/* Returns whether a product of few rows can compute the elements that it needs from the views. */
-bool weights_in_place(const struct frame *f, const struct packed_state *state,
-                      const struct dot_need *need);
+/* Returns whether a product of few rows can compute that number of columns from the views. */
+bool weights_in_place(const struct packed_state *state, size_t columns);
 /* Returns the address of the tile's first element as if the view had a row for each step of depth. It
  * tells the step and the column; nothing is read there. */
 const unsigned char *weights_address(const struct frame *f, const struct packed_state *state);

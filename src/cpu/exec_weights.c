@@ -223,6 +223,17 @@ void weights_pack(const struct frame *f, const struct packed_state *state, const
 
 /* --- fills --- */
 
+/* Returns the columns of the box that are in the view, next to each other, if all its rows are. */
+static int64_t whole_columns(const struct frame *f, const struct access *a, const struct box *box)
+{
+    const struct view_binding *view = &f->launch->views[a->view];
+    const int last = a->rank - 1;
+    const bool rows = last == 0 || box->high[0] - box->low[0] == a->axis[0].extent;
+    return rows && view->stride[last] == 1 && box->low[last] == box->start[last]
+               ? box->high[last] - box->low[last]
+               : 0;
+}
+
 bool weights_note(struct frame *f, const struct packed_fill *fill, struct loc loc,
                   struct packed_state *state)
 {
@@ -230,7 +241,10 @@ bool weights_note(struct frame *f, const struct packed_fill *fill, struct loc lo
     const struct packed_plan *plan = &f->program->packed[fill->cache];
     const int64_t depth = state->box.start[plan->depth_axis] * w->repeat;
     const int64_t column = state->box.start[plan->lines_axis];
+    const struct view_binding *codes = &f->launch->views[fill->from->view];
     state->mapped = plan->depth_axis == 0 && depth >= 0;
+    state->columns =
+        codes->stride[0] >= codes->extent[1] ? whole_columns(f, fill->from, &state->box) : 0;
     for (int i = 0; i < w->scales; i++) {
         struct box box;
         const int last = w->scale[i]->rank - 1;
@@ -241,36 +255,17 @@ bool weights_note(struct frame *f, const struct packed_fill *fill, struct loc lo
         state->mapped &= box.start[last] == column;
         if (last > 0)
             state->mapped &= box.start[0] * w->every[i] == depth;
+        const int64_t columns = whole_columns(f, w->scale[i], &box);
+        state->columns = columns < state->columns ? columns : state->columns;
     }
     return true;
 }
 
 /* --- few rows --- */
 
-static bool holds(const struct weight_view *v, int64_t row, int64_t end, int64_t column,
-                  size_t columns)
+bool weights_in_place(const struct packed_state *state, size_t columns)
 {
-    return v->stride[1] == 1 && row >= 0 && end <= v->extent[0] && column >= 0 &&
-           column + (int64_t)columns <= v->extent[1];
-}
-
-bool weights_in_place(const struct frame *f, const struct packed_state *state,
-                      const struct dot_need *need)
-{
-    const struct packed_fill *fill = state->fill;
-    const int64_t k = state->box.start[0] * fill->weights->repeat, end = k + (int64_t)need->depth;
-    struct weight_source s;
-    weights_open(f, fill, NULL, &s);
-    const int64_t column = state->box.start[1];
-    bool fits = state->mapped && need->few && s.codes.stride[0] >= s.codes.extent[1] &&
-                holds(&s.codes, state->box.start[0], (end + s.codes.every - 1) / s.codes.every,
-                      column, need->columns);
-    for (int i = 0; i < fill->weights->scales && fits; i++) {
-        const struct weight_view *v = &s.scale[i];
-        int64_t every = v->every > 0 ? v->every : end;
-        fits = holds(v, k / every, (end + every - 1) / every, column, need->columns);
-    }
-    return fits;
+    return state->mapped && (int64_t)columns <= state->columns;
 }
 
 const unsigned char *weights_address(const struct frame *f, const struct packed_state *state)

@@ -208,6 +208,7 @@ struct packed_state {
      * is that of the same step of depth in the view of codes, and columns are the same. */
     int64_t scale_start[MOST_SCALES][2];
     bool mapped;
+    int64_t columns; /* that can be read in the views, with all steps */
 };
 
 struct copy_under_way {
