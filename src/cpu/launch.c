@@ -386,7 +386,8 @@ static bool joining_pays(const struct launch_state *l, const int64_t *all_joins)
     int64_t workers = parallel->run ? parallel->threads : 1, blocks = 1;
     for (int i = 0; i < 3; i++) {
         int64_t joins = all_joins[i];
-        if (joins > l->grid[i] || (l->program->lanes > 1 && joins > 1 && l->grid[i] % joins != 0))
+        if (joins > l->grid[i] || (joins < 0 && l->grid[i] > 1) ||
+            (l->program->lanes > 1 && joins > 1 && l->grid[i] % joins != 0))
             return false;
         blocks *= joins > 1 ? (l->grid[i] + joins - 1) / joins : l->grid[i];
     }

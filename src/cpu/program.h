@@ -77,7 +77,7 @@ struct size_text {
 struct cpu_program {
     const struct kernel *kernel;
     /* The same kernel with joined blocks (NULL: none), each made of joins[i] blocks of the first
-     * program along axis i (0: 1). It may name another one, which is the next choice. */
+     * program along axis i (0: 1; ONE_BLOCK: tile/passes.h). It may name another one, which is the next choice. */
     const struct cpu_program *joined;
     int64_t joins[3];
     const struct routine_set *set;

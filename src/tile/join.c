@@ -12,7 +12,8 @@
  *   - blocks do not communicate: no locks, no atomics, no `print`.
  *
  * If the blocks of a product are joined along both axes, a second copy is joined along the columns
- * alone, for launches with few rows.
+ * alone, for launches with few rows; if the product unpacks weights, two more are for launches with
+ * one row of blocks.
  *
  * `if (block.x == 0)` around statements that do not depend on x may stay as it is.
  * Under the same conditions, a block without products whose tiles are too large for a cache is split.
@@ -41,6 +42,9 @@ struct extents {
 static const struct extents large = {128, 512, 1 << 13, 128};
 /* For small grids, and for many workers. */
 static const struct extents small = {64, 128, 1 << 11, 64};
+/* Columns of a row of weights that are unpacked: a turn of such a loop does so little work that its own
+ * time counts. */
+enum { MOST_COLUMNS = 2048 };
 
 /* --- what the blocks depend on --- */
 
@@ -50,7 +54,7 @@ struct search {
     const struct expr *extent; /* n of the grid's cdiv(n, S); NULL: the number of blocks is known */
     int64_t blocks;
     bool fails;
-    bool has_dot, has_trans;
+    bool has_dot, has_trans, has_weights;
     bool stores_tiles;       /* a store has slices along several axes */
     bool is_column;          /* elements along the axis are neighbours in memory in some store */
     int stores, wide_stores; /* those at joined slices */
@@ -106,6 +110,7 @@ static void note_op(void *user, struct expr **at)
     s->fails |= may_fault(e);
     s->has_dot |= e->op == OP_DOT;
     s->has_trans |= e->op == OP_TRANS;
+    s->has_weights |= e->op == OP_REPEAT_INTERLEAVE;
     bool of_view = (e->op == OP_ACCESS || e->op == OP_REF) && e->sym->storage == ST_VIEW;
     s->reads_writable |= of_view && !e->sym->is_const;
 }
@@ -497,19 +502,25 @@ static int64_t choose_divisor(const struct search *s, const struct extents *all)
     return divisor;
 }
 
-/* Adds the copy for products of few rows: joins blocks along the columns alone. */
-static void join_columns(struct pass_context *c)
+/* Adds a copy for products of few rows: joins blocks along the columns alone, up to `most` of them.
+ * row_alone: for launches with one row of blocks, if the kernel unpacks weights. */
+static void join_columns(struct pass_context *c, int64_t most, bool row_alone)
 {
-    struct joined_kernel *to = &c->joined[c->joined_count], *both = &c->joined[0];
+    const struct extents extents = {.columns = most};
+    struct joined_kernel *to = &c->joined[c->joined_count];
     *to = (struct joined_kernel){kernel_copy(c->kernel), {0}};
     for (int axis = 1; axis >= 0; axis--) {
         struct widening w;
         struct search s;
         if (!may_join(to->kernel, axis, &w, &s) || !s.has_dot || !s.is_column)
             continue;
-        join_axis(&w, both->joins[axis]);
-        to->joins[axis] = both->joins[axis];
-        c->joined_count++;
+        const int64_t factor = choose_factor(&s, &extents);
+        if (factor > 1 && (!row_alone || s.has_weights)) {
+            join_axis(&w, factor);
+            to->joins[axis] = factor;
+            to->joins[1 - axis] = row_alone ? ONE_BLOCK : 0;
+            c->joined_count++;
+        }
         return;
     }
 }
@@ -660,7 +671,12 @@ void pass_join(struct pass_context *c)
     join_up_to(c, &large);
     if (c->joined_count == 0)
         return;
-    if (c->joined[0].joins[0] > 1 && c->joined[0].joins[1] > 1)
-        join_columns(c);
+    const bool both = c->joined[0].joins[0] > 1 && c->joined[0].joins[1] > 1;
+    if (both) {
+        join_columns(c, MOST_COLUMNS, true);
+        join_columns(c, large.columns, false);
+    }
     join_up_to(c, &small);
+    if (both)
+        join_columns(c, MOST_COLUMNS / 8, true);
 }

@@ -33,12 +33,13 @@ struct sync_memory {
     int64_t *steps_left; /* steps left for all second, hasty tries together; NULL: any number */
 };
 
-/* A kernel whose blocks are made of joins[i] blocks along axis i (0: 1). */
+/* A kernel whose blocks are made of joins[i] blocks along axis i (0: 1; ONE_BLOCK: 1, and only for
+ * launches whose grid has one there). */
 struct joined_kernel {
     struct kernel *kernel;
     int64_t joins[3];
 };
-enum { MOST_JOINED = 3 };
+enum { MOST_JOINED = 5, ONE_BLOCK = -1 };
 
 struct pass_context {
     struct kernel *kernel;

@@ -609,8 +609,18 @@ static int64_t blocks_run(int64_t n, int threads, bool image)
     return blocks_of(joined[1], n, threads, image);
 }
 
+/* Unpacks weights of 4 bits; one row of blocks for n < 2600. */
+static const char unpacks[] =
+    "kernel k(i32 n, const f16 *x, const u8 *w, f32 *y) grid(cdiv(n / 200, 12), cdiv(n, 16)) "
+    "warps(1)\n{\nglobal f16 X[n / 200][8] = x;\nglobal u8 W[4][n] = w;\n"
+    "global f32 Y[n / 200][n] = y;\ni32 i = block.x * 12, j = block.y * 16;\n"
+    "reg u8 b[4][16] = W[0 +: 4][j +: 16];\n"
+    "Y[i +: 12][j +: 16] = dot(X[i +: 12][0 +: 8], (f16) ((i32) repeat_interleave(b, 2, 1) >> "
+    "(iota(8, 1) & 1) * 4 & 15));\n}\n";
+
 /* Blocks of 12 × 16 become blocks of 96 × 512, unless that leaves too few for the workers, or the
- * grid is smaller than one of them; else blocks of 12 × 512 or 48 × 128 in the same way. */
+ * grid is smaller than one of them; else blocks of 12 × 512 or 48 × 128 in the same way. If they
+ * unpack weights and are one row of blocks, they become blocks of 12 × 2048 or 12 × 256. */
 static void a_launch_joins_blocks_if_that_pays(void **state)
 {
     (void)state;
@@ -622,6 +632,9 @@ static void a_launch_joins_blocks_if_that_pays(void **state)
         assert_int_equal(blocks_run(250, 1, image), 6 * 2); /* 512 columns are 32 blocks */
         assert_int_equal(blocks_run(250, 7, image), 21 * 16);
         assert_int_equal(blocks_run(60, 1, image), 5 * 4);
+        assert_int_equal(blocks_of(unpacks, 2100, 1, image), 2);
+        assert_int_equal(blocks_of(unpacks, 2100, 3, image), 9);
+        assert_int_equal(blocks_of(unpacks, 2600, 1, image), 2 * 6); /* of 12 × 512 */
         /* blocks of 4 × 3 threads become blocks of 64 × 3 if the grid has a multiple of these */
         assert_int_equal(blocks_of(threads_joined[0], 192, 1, image), 3 * 64);
         assert_int_equal(blocks_of(threads_joined[0], 193, 1, image), 49 * 65);
