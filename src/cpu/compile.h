@@ -168,8 +168,10 @@ struct compiler {
         uint32_t deferred;        /* struct dot_deferred, which is kept after the loop */
         const struct stmt *store; /* for this store */
     } fresh;
-    struct deferral complete;         /* a loop just compiled whose sum is still to be stored */
-    bool defers_dot;                  /* the expression compiled now is the product of that loop */
+    struct deferral complete; /* a loop just compiled whose sum is still to be stored */
+    bool defers_dot;          /* the expression compiled now is the product of that loop */
+    bool
+        starts_in_place; /* its third operand may be computed in the variable that it is assigned to */
     const struct tile_seen *dot_seen; /* the part needed of the tile to which the product is
                                        * added; NULL: it is added to no tile */
     const struct stmt *list;          /* first statement of the list that contains the statement

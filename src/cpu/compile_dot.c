@@ -90,7 +90,8 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
     struct dot_detail *d = arena_new(c->arena, struct dot_detail);
     bool defers = c->defers_dot && into;
     d->seen = into ? c->dot_seen : NULL;
-    c->defers_dot = false;
+    const bool starts_in_place = c->starts_in_place;
+    c->defers_dot = c->starts_in_place = false;
     c->dot_seen = NULL;
     if (e->type.rank != 2 || !c->set->dot->dot[compute]) {
         compile_error(c, "dot is not available for %s of rank %d", dtype_table[e->type.dtype].name,
@@ -123,8 +124,11 @@ struct value compile_dot(struct compiler *c, const struct expr *e, const struct 
     if (computed != room.dtype || lies_in(&a, &room) || lies_in(&b, &room))
         sum = value_new(c, computed, result.rank, result.extent, result.lanes);
     if (e->count > 2) {
-        struct value start = compile_expr(c, e->args[2], NULL);
+        const bool into_sum = starts_in_place && in_place && sum.at == room.at;
+        struct value start = compile_expr(c, e->args[2], into_sum ? &sum : NULL);
         value_transfer(c, &sum, &start);
+    } else if (result.lanes == 1) {
+        d->fresh = true;
     } else {
         emit_zero(c, &sum);
     }

@@ -241,8 +241,10 @@ static void assign_variable(struct compiler *c, const struct stmt *s)
     bool whole = variable.lanes == 1 || lanes_need_no_mask(c, target->sym);
     if (whole && may_compute_in_place(target, s->value)) {
         c->defers_dot = deferral_takes(c, s);
+        c->starts_in_place = s->value->op == OP_DOT && s->value->count > 2 &&
+                             may_compute_in_place(target, s->value->args[2]);
         compile_tile(c, s, &variable);
-        c->defers_dot = false;
+        c->defers_dot = c->starts_in_place = false;
         return;
     }
     if (!whole && compile_load_masked(c, s->value, c->mask, &variable, NULL))

@@ -84,6 +84,7 @@ struct dot_detail {
     size_t width;                 /* of a panel */
     size_t group;                 /* of this number of elements; the routine treats it as one */
     bool flipped;                 /* struct dot_strides */
+    bool fresh;                   /* the sum has no value yet; not of varying operands */
     uint32_t deferred;            /* struct dot_deferred; NO_SLOT: products are added at once */
     bool stored;                  /* step_dot_store stores the sum, and no other step reads it */
     const struct tile_seen *seen; /* NULL: all of the sum is needed */

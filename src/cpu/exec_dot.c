@@ -364,6 +364,9 @@ void step_dot(struct frame *f, const struct instr *in)
     if (!p) {
         next.states[0] = a;
         next.states[1] = b;
+        next.fresh = d->fresh && !next.few;
+        if (d->fresh && next.few) /* alone, it begins no strip for later blocks */
+            memset(sum, 0, d->m * d->n * d->size * d->group);
         flush(f, sum, d, &next);
         return;
     }

@@ -310,6 +310,36 @@ static void sums_begin_as_declared(void **state)
     }
 }
 
+/* A product adds in place to a summand that is computed from its own sum, and not if an operand is the
+ * sum, too; a product without a summand sets all of its sum, which may hold other values. */
+static void summands_are_computed_in_place(void **state)
+{
+    static const char form[] =
+        "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(2, 2) warps(1)\n{\n"
+        "global f32 A[40][n] = a, B[n][40] = b, C[40][40] = c;\n"
+        "i32 i = block.x * 20, j = block.y * 20;\nreg f32 acc[20][20] = 1, sum[20][20] = 3;\n"
+        "for (i32 p = 0; p < n; p += 20) {\n"
+        "reg f32 ra[20][20] = A[i +: 20][p +: 20], rb[20][20] = B[p +: 20][j +: 20];\n"
+        "reg f32 e[20][20] = rb * 0.25;\n%s}\nC[i +: 20][j +: 20] = acc + sum;\n}\n";
+    static const char *const bodies[] = {
+        "acc = acc * 0.5 + dot(ra, rb);\n",
+        "acc = where(iota(1, 20) < p, acc, -acc) + dot(e, rb);\n",
+        "acc = acc * 0.5 + dot(acc, rb);\n",
+        "acc = acc * 0.5 + dot(e, acc);\n",
+        "acc = trans(acc) + dot(e, rb);\n",
+        "acc = acc * 0.5 + dot(e, rb) + dot(rb, e);\n",
+        "sum = dot(e, rb);\nacc += sum;\nsum = dot(ra, rb);\n",
+        "sum = dot(sum, e);\nsum = dot(e, sum) * 0.125;\n",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        char text[MOST_TEXT];
+        uint32_t packed;
+        snprintf(text, sizeof text, form, bodies[i]);
+        expect_same(text, 48, &packed);
+    }
+}
+
 #define PLACED(acc, body)                                                                          \
     "kernel k(i32 n, const f32 *a, const f32 *b, f32 *c) grid(4, 2) warps(1)\n{\n"                 \
     "global f32 A[n][n] = a, B[n][n] = b, C[n][n] = c;\ni32 i = block.x * 12, j = block.y * 20;\n" \
@@ -970,6 +1000,7 @@ int main(void)
         cmocka_unit_test(kernels_are_the_same),
         cmocka_unit_test(deep_products_are_the_same),
         cmocka_unit_test(sums_begin_as_declared),
+        cmocka_unit_test(summands_are_computed_in_place),
         cmocka_unit_test(sums_are_stored_as_written),
         cmocka_unit_test(edges_are_the_same),
         cmocka_unit_test(what_is_not_seen_is_left_out),
