@@ -368,6 +368,7 @@ static struct thread_function *make_function(struct emit *m)
     list_objects(m);
     emit_note_shared(m);
     emit_note_order(m);
+    m->copies_stores = kernel_copies_stores(m->kernel);
     emit_find_sums(m, k->body);
     if (!m->failed)
         emit_body(m);

@@ -157,6 +157,7 @@ struct emit {
     int64_t shared_bytes;      /* of the block, scratch included */
     struct tile_facts *facts;  /* NULL: not needed yet */
     VEC(struct rising) rising; /* of the loops around */
+    bool copies_stores;        /* tensor copies read views that threads store to */
     bool publishes;            /* blocks of a cluster order ordinary accesses by mbarriers */
     bool ended;                /* the present list of statements ended with a jump */
     bool failed;
@@ -445,6 +446,8 @@ void emit_view_store(struct emit *m, const struct expr *target, const struct til
 struct scalar emit_view_element(struct emit *m, const struct expr *e);
 void emit_view_store_element(struct emit *m, const struct expr *target, struct scalar value);
 /* Emits an atomic of one element, once for the role. Returns the old value. */
+/* lock(…), unlock(…) of all warps. */
+void emit_lock(struct emit *m, const struct expr *e);
 struct scalar emit_view_atomic(struct emit *m, const struct expr *e);
 /* Emits an atomic of each element of a part. */
 void emit_view_atomics(struct emit *m, const struct expr *e);

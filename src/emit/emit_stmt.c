@@ -143,6 +143,8 @@ static void effect(struct emit *m, const struct stmt *s)
         eval_int(s->value->args[0], NULL, &most);
         emit_product_wait(m, most);
         break;
+    case OP_LOCK:
+    case OP_UNLOCK: emit_lock(m, s->value); break;
     case OP_ASSUME:
     case OP_FREE:
     case OP_ASYNC_COMMIT: /* copies of threads are done at once */

@@ -293,7 +293,11 @@ void emit_mbarrier_effect(struct emit *m, const struct stmt *s)
     case OP_EXPECT: expect(m, s->value); break;
     case OP_MBARRIER_ARRIVE: arrive(m, s->value); break;
     case OP_STORE_WAIT: store_wait(m, s->value); break;
-    default: thread_add_counted(&m->b, THREAD_FENCE_ASYNC, DT_NONE, DT_NONE, 0, NULL, 0); break;
+    default:
+        thread_add_counted(&m->b, THREAD_FENCE_ASYNC, DT_NONE, DT_NONE, 0, NULL, 0);
+        if (m->copies_stores)
+            thread_add_counted(&m->b, THREAD_FENCE_ASYNC_GLOBAL, DT_NONE, DT_NONE, 0, NULL, 0);
+        break;
     }
 }
 

@@ -259,6 +259,34 @@ void emit_view_store_element(struct emit *m, const struct expr *target, struct s
     store(m, target->type.dtype, at, value.o);
 }
 
+/* --- semaphores --- */
+
+void emit_lock(struct emit *m, const struct expr *e)
+{
+    const bool locks = e->op == OP_LOCK;
+    const enum dtype t = e->args[0]->type.dtype;
+    struct thread_operand o[4] = {{0}, thread_integer(0), thread_integer(0)};
+    struct view_part p;
+    if (!m->kernel->cooperative) {
+        emit_missing(m, e->loc,
+                     arena_printf(m->arena, "`%s` without `cooperative`", op_table[e->op].text),
+                     "write `cooperative` in the kernel's head: all blocks run at the same time");
+        return;
+    }
+    o[3] = emit_as(m, emit_scalar(m, e->args[1]), t).o;
+    if (!find_part(m, e->args[0], &p))
+        return;
+    o[0] = p.base.o;
+    if (!locks) /* after what all threads wrote */
+        emit_sync(m);
+    struct thread_region *outer =
+        emit_open_if(m, (struct scalar){thread_use(m->place.elected), DT_BOOL});
+    thread_add_counted(&m->b, locks ? THREAD_LOCK : THREAD_UNLOCK, t, DT_NONE, 0, o, 4);
+    m->b.region = outer;
+    if (locks)
+        emit_sync(m);
+}
+
 /* --- atomics --- */
 
 enum thread_opcode emit_atomic_opcode(enum op op)

@@ -444,6 +444,7 @@ static bool on_target(struct ptx_target t, const struct thread_operation *op)
     case THREAD_MBARRIER_WAIT:
     case THREAD_MBARRIER_ACQUIRE:
     case THREAD_FENCE_ASYNC:
+    case THREAD_FENCE_ASYNC_GLOBAL:
     case THREAD_PREFETCH_MAP:
     case THREAD_CLUSTERID_X:
     case THREAD_CLUSTERID_Y:

@@ -227,6 +227,36 @@ static void atomic(struct nvptx *n, const struct thread_operation *op)
     nvptx_guarded(n, ptx_emit_list(&n->build, text, &type, all, swaps ? 4 : 3));
 }
 
+/* Nanoseconds between polls, at first and at most; they double each time. */
+enum { FIRST_NAP = 32, LONGEST_NAP = 1024 };
+
+static void lock(struct nvptx *n, const struct thread_operation *op)
+{
+    const enum dtype t = op->types[0];
+    const enum ptx_mod bits = dtype_size(t) == 8 ? MOD_B64 : MOD_B32;
+    const uint16_t type = (uint16_t)bits;
+    const struct ptx_operand at = global(n, op->operands.data, (int64_t)dtype_size(t)),
+                             value = nvptx_scalar(n, &op->operands.data[3], t),
+                             found = ptx_reg(&n->build, bits), nap = ptx_reg(&n->build, MOD_B32),
+                             equal = ptx_reg(&n->build, MOD_PRED);
+    if (op->op == THREAD_UNLOCK) {
+        ptx_emit_for(&n->build, &type, "st.release.gpu.global.*", at, value);
+        return;
+    }
+    struct ptx_label *again = ptx_new_label(&n->build, "poll"),
+                     *got = ptx_new_label(&n->build, "got");
+    ptx_emit(&n->build, "mov.b32", nap, ptx_int(FIRST_NAP));
+    ptx_place(&n->build, again);
+    ptx_emit_for(&n->build, &type, "ld.acquire.gpu.global.*", found, at);
+    ptx_emit_for(&n->build, &type, "setp.eq.*", equal, found, value);
+    ptx_when(ptx_branch(&n->build, got), equal);
+    ptx_emit(&n->build, "nanosleep.u32", nap);
+    ptx_emit(&n->build, "shl.b32", nap, nap, ptx_int(1));
+    ptx_emit(&n->build, "min.u32", nap, nap, ptx_int(LONGEST_NAP));
+    ptx_branch(&n->build, again);
+    ptx_place(&n->build, got);
+}
+
 /* Returns the mnemonic for matrices of `words` words a lane; NULL after a report: there is none. */
 static const char *on_matrices(struct nvptx *n, const struct thread_operation *op, uint16_t words,
                                const char *transposed)
@@ -507,6 +537,7 @@ static const char *plain(const struct nvptx *n, enum thread_opcode op)
     case THREAD_FENCE_ASYNC: /* of a cluster: stores to another block's memory, too */
         return n->function->cluster[0] ? "fence.proxy.async.shared::cluster"
                                        : "fence.proxy.async.shared::cta";
+    case THREAD_FENCE_ASYNC_GLOBAL: return "fence.proxy.async.global";
     case THREAD_COPY_OUT_COMMIT: return "cp.async.bulk.commit_group";
     case THREAD_COPY_ASYNC_COMMIT: return "cp.async.commit_group";
     case THREAD_PRODUCT_FENCE: return "wgmma.fence.sync.aligned";
@@ -552,6 +583,8 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
     case THREAD_LOAD_MATRIX: load_matrix(n, op); break;
     case THREAD_COPY_ASYNC: copy_async(n, op); break;
     case THREAD_MMA: mma(n, op); break;
+    case THREAD_LOCK:
+    case THREAD_UNLOCK: lock(n, op); break;
     case THREAD_BARRIER:
     case THREAD_BARRIER_ARRIVE: barrier(n, op); break;
     case THREAD_WARP_SYNC: ptx_emit(&n->build, "bar.warp.sync", ptx_int(-1)); break;

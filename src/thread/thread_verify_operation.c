@@ -156,6 +156,8 @@ static const struct limit {
     {THREAD_COPY_ASYNC, 3, 0, (1 << 28) - 1, 1},
     {THREAD_COPY_ASYNC_WAIT, 0, 0, 4095, 1},
     {THREAD_STORE, 2, 0, (1 << 28) - 1, 1},
+    {THREAD_LOCK, 2, 0, (1 << 28) - 1, 1},
+    {THREAD_UNLOCK, 2, 0, (1 << 28) - 1, 1},
     {THREAD_BARRIER, 0, 0, 15, 1},
     {THREAD_BARRIER, 1, 0, 1024, WARP_THREADS},
     {THREAD_BARRIER_ARRIVE, 0, 0, 15, 1},

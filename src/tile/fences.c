@@ -1,35 +1,41 @@
-/* Adds fences between the two ways to shared memory. Threads store to it in program order; tensor copies and products
- * in the background read it by another way, the async proxy (PTX ISA, "Async proxy"), which sees a store only
- * after a fence of the thread that stored, and a barrier or an mbarrier after the fence. */
+/* Adds fences between the two ways to memory. Threads store in program order; tensor copies and products in the
+ * background read by another way, the async proxy (PTX ISA, "Async proxy"), which sees a store only after a fence of the
+ * thread that stored, and a barrier or an mbarrier after the fence. For views that blocks fill for each other, a thread
+ * that has acquired the stores by `lock` adds a fence, too. */
 #include "tile/passes.h"
 
 struct fences {
     struct kernel *kernel;
-    bool *read; /* by sym->index: read in the background */
+    bool *read;   /* by sym->index: read in the background */
+    bool *stored; /* by sym->index: threads store to it */
 };
 
 static void note_factor(void *user, struct expr **at)
 {
     const struct fences *f = user;
-    if ((*at)->op == OP_ACCESS && (*at)->sym->storage == ST_SHARED)
+    if ((*at)->op == OP_ACCESS)
         f->read[(*at)->sym->index] = true;
 }
 
-static void note_reads(void *user, struct stmt *s)
-{
-    bool stores = s->kind == STMT_ASYNC_COPY && s->target->sym->storage == ST_VIEW;
-    if (stores || s->in_background)
-        expr_walk(&s->value, note_factor, user);
-}
-
-/* Returns the shared tile that threads store to; NULL: none. */
+/* Returns the shared tile or the view that threads store to; NULL: none. */
 static const struct sym *stored(const struct stmt *s)
 {
     const struct sym *to = s->kind == STMT_DECL && s->value              ? s->sym
                            : s->kind == STMT_ASSIGN && !s->in_background ? s->target->sym
                            : s->kind == STMT_ASYNC_COPY && !s->barrier   ? s->target->sym
                                                                          : NULL;
-    return to && to->storage == ST_SHARED ? to : NULL;
+    bool to_view = to && to->storage == ST_VIEW && s->kind == STMT_ASSIGN;
+    return to && (to->storage == ST_SHARED || to_view) ? to : NULL;
+}
+
+static void note_accesses(void *user, struct stmt *s)
+{
+    const struct fences *f = user;
+    bool copies = s->kind == STMT_ASYNC_COPY && (s->barrier || s->target->sym->storage == ST_VIEW);
+    if (copies || s->in_background)
+        expr_walk(&s->value, note_factor, user);
+    if (stored(s))
+        f->stored[stored(s)->index] = true;
 }
 
 static bool needs_fence(const struct fences *f, const struct stmt *s)
@@ -38,9 +44,31 @@ static bool needs_fence(const struct fences *f, const struct stmt *s)
     return to && f->read[to->index];
 }
 
-static bool is_fence(const struct stmt *s)
+static bool is_effect(const struct stmt *s, enum op op)
 {
-    return s && s->kind == STMT_EFFECT && s->value->op == OP_FENCE_ASYNC;
+    return s && s->kind == STMT_EFFECT && s->value->op == op;
+}
+
+static void find_accesses(struct fences *f)
+{
+    f->read = arena_array(f->kernel->arena, bool, f->kernel->symbol_count + 1);
+    f->stored = arena_array(f->kernel->arena, bool, f->kernel->symbol_count + 1);
+    stmt_walk(f->kernel->body, note_accesses, f);
+}
+
+static bool copies_stores(const struct fences *f)
+{
+    bool any = false;
+    for (const struct sym *s = f->kernel->symbols; s; s = s->next)
+        any |= s->storage == ST_VIEW && f->read[s->index] && f->stored[s->index];
+    return any;
+}
+
+bool kernel_copies_stores(struct kernel *k)
+{
+    struct fences f = {.kernel = k};
+    find_accesses(&f);
+    return copies_stores(&f);
 }
 
 /* One fence serves all stores of a run. */
@@ -49,7 +77,9 @@ static void add_fences(struct fences *f, struct stmt *first)
     for (struct stmt *s = first; s; s = s->next) {
         add_fences(f, s->body);
         add_fences(f, s->otherwise);
-        if (!needs_fence(f, s) || is_fence(s->next) || (s->next && needs_fence(f, s->next)))
+        bool acquires = is_effect(s, OP_LOCK) && copies_stores(f);
+        if (!(acquires || needs_fence(f, s)) || is_effect(s->next, OP_FENCE_ASYNC) ||
+            (s->next && needs_fence(f, s->next)))
             continue;
         struct stmt *fence = stmt_effect(f->kernel, OP_FENCE_ASYNC, LOC_NONE, NULL);
         fence->uncredited = true;
@@ -63,7 +93,6 @@ void pass_fences(struct pass_context *c)
     struct fences f = {.kernel = c->kernel};
     if (c->sm == 0 || !kernel_uses_roles(c->kernel))
         return;
-    f.read = arena_array(c->kernel->arena, bool, c->kernel->symbol_count + 1);
-    stmt_walk(c->kernel->body, note_reads, &f);
+    find_accesses(&f);
     add_fences(&f, c->kernel->body);
 }

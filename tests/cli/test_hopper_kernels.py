@@ -12,6 +12,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PRODUCTS = [(1, 8, 8), (17, 8, 16), (130, 264, 72), (256, 256, 256), (1, 520, 200), (300, 136, 64)]  # k, n: multiples of 8, as tensor copies need
 # B as [n][k], B as [k][n], pairs of blocks
 ROLES = ("kernels/hopper/matmul_roles.tile", "kernels/hopper/matmul_roles_kn.tile", "kernels/hopper/matmul_cluster.tile")
+RAGGED = "kernels/hopper/ragged_roles.tile", [(1, 1, 1), (17, 7, 15), (130, 263, 75), (300, 135, 67)]  # rows may begin anywhere
 WIDE = [(1, 8, 16), (17, 16, 16), (130, 264, 144), (129, 520, 208)]  # k: multiples of 16
 # Factors, sums, how they are summed: units of warpgroups, other than those of 16-bit types.
 UNITS = [("tf32", "tf32", "f32", "")] + [(a, b, "i32", "") for a in ("i8", "u8") for b in ("i8", "u8")] + [
@@ -77,7 +78,10 @@ def main():
             verify(tool, path, sizes, *sms, "--type", ("bf16", "f16")[turn % 2])
         for path in STEPS:
             verify(tool, path, sizes, "--type", ("f16", "bf16")[turn % 2])
-    for path in ROLES:
+    path, products = RAGGED
+    for turn, (m, n, k) in enumerate(products):
+        verify(tool, path, f"m={m},n={n},k={k}", "--sms", str((1, 3, 5)[turn % 3]), "--type", ("f16", "bf16")[turn % 2])
+    for path in (*ROLES, RAGGED[0]):
         for turn, tuned in enumerate(configurations(next(iter(kernels(os.path.join(ROOT, path)))))):
             values = ["--tune", ",".join(f"{name}={value}" for name, value in tuned.items())]
             verify(tool, path, "m=300,n=328,k=200", *values, "--sms", str((2, 4)[turn % 2]), "--type", ("f16", "bf16")[turn // 2 % 2])
@@ -101,6 +105,7 @@ def main():
         verify(tool, "kernels/hopper/attention_roles.tile", f"heads=2,nq={nq},nk={nk},causal={causal},scale=0.0884")
     for path in ("examples/hopper.tile", *ROLES):
         verify(tool, path, "m=140,n=24,k=136", "--sms", "2", device="sim:sm_90a")
+    verify(tool, RAGGED[0], "m=140,n=259,k=67", "--sms", "2", device="sim:sm_90a")
     for path in STEPS:
         for size in ("m=140,n=136,k=200", "m=1,n=8,k=8"):
             verify(tool, path, size, device="sim:sm_90a")

@@ -25,7 +25,7 @@ from test_threads import ROOT, call
 from tile_runner import fail
 
 FOLDERS = ("kernels", "puzzles", "tests/parity", "tests/golden", "tests/sync")
-LOCK, UNLOCK, PRINT = "`lock` is", "`unlock` is", "`print` is"
+LOCK, UNLOCK, PRINT = "`lock` without `cooperative` is", "`unlock` without `cooperative` is", "`print` is"
 NOT_TAKEN = {
     "kernels/recipes/histogram.tile:count_bytes": LOCK,
     "kernels/recipes/reductions.tile:sum_all": LOCK,
@@ -33,7 +33,6 @@ NOT_TAKEN = {
     "tests/parity/arrive.tile:in_turn": UNLOCK,
     "tests/parity/arrive.tile:wait_for_all": LOCK,
     "tests/parity/async_copies.tile:staged": "a hint for the cache is",
-    "tests/parity/cooperative.tile:meet": UNLOCK,
     "tests/parity/print_formats.tile:one_block": PRINT,
     "tests/parity/print_values.tile:show_values": PRINT,
     "tests/parity/reductions_scans.tile:scans": "`scan` of tiles is",
