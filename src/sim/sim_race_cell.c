@@ -121,15 +121,15 @@ static bool is_update(const struct race_record *record)
     return record->kind == (SIM_READ | SIM_WRITE) && record->order != SIM_WEAK;
 }
 
-/* Returns true if this weak write comes after the last atomic update of the byte, which has observed
- * the update `old`: then observation order puts that one before the write, too (PTX ISA, causality
- * order), as when the last block resets the counter by which it knows that it is the last. A strong
- * store between the two updates observes nothing: that may miss a race, but reports no false one. */
+/* Returns true if this weak access comes after the last atomic update of the byte, which has observed the
+ * update `old`: then observation order puts that one before the access, too (PTX ISA, causality order), as
+ * when the last block reads or resets the counter by which it knows that it is the last. A strong store
+ * between the two updates observes nothing: that may miss a race, but reports no false one. */
 static bool is_observed(const struct race_try *t, const struct race_clash *c)
 {
     const struct race_record *last = &t->pool->records[t->last];
-    if (t->strong || t->self.kind != SIM_WRITE || !t->last || !is_update(c->old) ||
-        !is_update(last) || !morally_strong(t, c->old, last))
+    if (t->strong || !t->last || !is_update(c->old) || !is_update(last) ||
+        !morally_strong(t, c->old, last))
         return false;
     uint32_t lanes = race_lanes_at(t->pool, last, c->byte, NULL); /* update in this order */
     return lanes && !unknown_to(t, c->lane, last, UINT32_C(1) << (31 - __builtin_clz(lanes)));
@@ -428,6 +428,7 @@ static uint32_t with_read(struct race_try *t, uint32_t list)
 static void read_cell(struct race_try *t, struct race_cell *cell, uint64_t address, int bytes)
 {
     t->others = cell->others;
+    t->last = cell->write;
     if (cell->write && cell->write != t->write_ok[0] && cell->write != t->write_ok[1] &&
         check(t, cell->write, RACE_LAST, address, bytes) == KNOWN_TO_ALL)
         keep_fine(t, cell->write);

@@ -448,7 +448,7 @@ struct race_try {
     race_time block_min, warp_min;
     struct race_record self;
     uint32_t record;       /* number of `self` in the pool; 0: not there yet */
-    uint32_t others, last; /* `others` of the current cell; its last write, of writes alone */
+    uint32_t others, last; /* `others` of the current cell; its last write */
     /* Answers that hold for all bytes of this access: two writes and a list are ordered before
      * it; `from`, the list before this read, becomes `to`. */
     uint32_t write_ok[2], others_ok, from, to;

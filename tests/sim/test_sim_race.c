@@ -257,6 +257,27 @@ static void atomics_do_not_race(void **state)
     assert_int_equal(c.report.first->kind, SIM_FOUND_RACE);
 }
 
+/* All blocks update a counter. The block whose update is the last one may read the counter or reset it by
+ * ordinary accesses; another block may not, nor may another thread. */
+static void after_the_last_update(void **state)
+{
+    (void)state;
+    const struct {
+        int block;
+        uint32_t lanes;
+        bool races;
+    } by[] = {{3, 1, false}, {2, 1, true}, {3, 2, true}};
+    const enum sim_kind kinds[] = {R, W};
+    for (int i = 0; i < 6; i++) {
+        uint64_t count[SIM_LANES] = {G, G};
+        race_case_start(&c, 4, 32);
+        for (int b = 0; b < 4; b++)
+            feed_full(&c.feed, b, 0, 1, SIM_UPDATE, count, 4, 1, SIM_RELAXED, SIM_GPU, 0);
+        feed_access(&c.feed, by[i / 2].block, 0, by[i / 2].lanes, kinds[i % 2], G, 0, 4, 0);
+        assert_int_equal(feed_found(&c.feed) > 0, by[i / 2].races);
+    }
+}
+
 /* If two writes of one value are unordered, both are remembered. */
 static void both_writers_are_kept(void **state)
 {
@@ -730,6 +751,7 @@ int main(void)
         TEST(fence_too_narrow),
         TEST(scope_too_narrow),
         TEST(a_chain_of_updates),
+        TEST(after_the_last_update),
         TEST(atomics_do_not_race),
         TEST(both_writers_are_kept),
         TEST(a_value_that_was_covered),

@@ -246,14 +246,14 @@ static bool is_update(const struct past *p)
 }
 
 /* Returns true if the last write of the byte is an update that has observed the update `p`, and that comes
- * before this weak write. Then `p` comes before the write, too (PTX ISA, "Causality order"). A store
+ * before this weak access. Then `p` comes before the access, too (PTX ISA, "Causality order"). A store
  * between the two updates ends the chain, which the check does not see: `broken`. `newest`: the accesses of
  * the byte. */
 static bool is_observed(const struct past *self, const struct clock *known,
                         const struct past *newest, const struct past *p, bool *broken)
 {
     const struct past *last = newest;
-    if (self->order != SIM_WEAK || self->kind != SIM_WRITE || !is_update(p))
+    if (self->order != SIM_WEAK || !is_update(p))
         return false;
     while (!(last->kind & SIM_WRITE))
         last = last->next;
@@ -785,7 +785,7 @@ static void wear_pages(struct feed *f)
     }
 }
 
-/* Updates a counter. At times a store follows it: of a thread that knows the last update, or of any. */
+/* Updates a counter. At times a read or a store follows: by the thread of the last update, or by another. */
 static enum verdict count(struct feed *f, bool avoid)
 {
     struct request q = {.block = live_block(), .warp = below(WARPS), .bytes = 4, .value = 1};
@@ -801,7 +801,7 @@ static enum verdict count(struct feed *f, bool avoid)
     }
     if (!make_access(f, &q, avoid, &races) || races || below(2))
         return races;
-    q.kind = SIM_WRITE;
+    q.kind = below(2) ? SIM_READ : SIM_WRITE;
     q.order = below(4) ? SIM_WEAK : SIM_RELAXED;
     q.mask = below(4) ? UINT32_C(1) << (31 - __builtin_clz(q.mask)) : q.mask & -q.mask;
     make_access(f, &q, avoid, &races);
