@@ -16,11 +16,33 @@ struct fragment emit_fragment_new(struct emit *m, enum dtype t, const struct lay
     return f;
 }
 
+/* Returns how many elements one instruction converts: those of a word. */
+static int32_t cast_together(enum dtype from, enum dtype to)
+{
+    if (from == DT_F32 && (is_byte_float(to) || to == DT_F16 || to == DT_BF16))
+        return (int32_t)(sizeof(float) / dtype_size(to));
+    return is_byte_float(from) && to == DT_F16 ? 4 : 1;
+}
+
 struct fragment emit_fragment_cast(struct emit *m, const struct fragment *f, enum dtype t)
 {
+    enum { MOST = 4 };
     struct fragment out = emit_fragment_new(m, t, f->layout);
-    for (int32_t r = 0; r < f->count; r++)
-        out.v[r] = emit_as(m, f->v[r], t);
+    const int32_t each = f->count % cast_together(f->dtype, t) ? 1 : cast_together(f->dtype, t);
+    for (int32_t r = 0; r < f->count; r += each) {
+        struct thread_operand all[MOST];
+        bool values = each > 1;
+        for (int32_t i = 0; i < each; i++) {
+            all[i] = f->v[r + i].o;
+            values &= all[i].kind == THREAD_VALUE;
+        }
+        for (int32_t i = 0; i < each && !values; i++)
+            out.v[r + i] = emit_as(m, f->v[r + i], t);
+        if (!values)
+            continue;
+        out.v[r] = (struct scalar){emit_cast(m, t, f->dtype, emit_join(m, f->dtype, all, each)), t};
+        emit_take_apart(m, &out.v[r], each);
+    }
     return out;
 }
 
@@ -42,7 +64,6 @@ static struct scalar apply(struct emit *m, const struct expr *e, struct scalar *
 {
     switch (e->op) {
     case OP_LOOKUP: return emit_lookup_of(m, e, args[1]);
-    case OP_CAST: return emit_as(m, args[0], e->type.dtype);
     case OP_BITS:
     case OP_PHILOX: return one_typed(m, e, args);
     default: return emit_as(m, emit_apply_scalars(m, e, args), e->type.dtype);
@@ -62,6 +83,8 @@ static struct fragment operate(struct emit *m, const struct expr *e, const struc
     for (int i = 0; i < e->count; i++)
         if (e->op != OP_LOOKUP || i > 0)
             args[i] = emit_fragment(m, e->args[i], wanted);
+    if (e->op == OP_CAST && !m->failed)
+        return emit_fragment_cast(m, &args[0], e->type.dtype);
     for (int32_t r = 0; r < out.count && !m->failed; r++) {
         struct scalar one[MOST_ARGS] = {0};
         for (int i = e->op == OP_LOOKUP; i < e->count; i++)

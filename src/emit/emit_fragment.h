@@ -103,6 +103,12 @@ bool emit_way_begins(const struct shared_way *w, int32_t reg);
 int emit_way_registers(const struct shared_way *w, int32_t reg, int32_t *registers);
 /* Loads the registers of the instruction. v: by register. */
 void emit_way_load(struct emit *m, struct shared_way *w, int32_t reg, struct scalar *v);
+/* The two halves of it: loads them as a group, and takes the group apart. */
+struct thread_operand emit_way_group(struct emit *m, struct shared_way *w, int32_t reg);
+void emit_way_spread(struct emit *m, const struct shared_way *w, int32_t reg,
+                     struct thread_operand group, struct scalar *v);
+/* Returns the way for a value, a u32, of the layout's counter AXIS_STAGE, which is 0 in others. */
+struct shared_way emit_way_follow(struct emit *m, const struct shared_way *w, struct scalar stage);
 /* Loads all registers; stores each element once. */
 void emit_way_fetch(struct emit *m, struct shared_way *w, struct fragment *f);
 void emit_way_store(struct emit *m, struct shared_way *w, const struct fragment *f);

@@ -9,6 +9,40 @@
 
 /* --- reading in pieces --- */
 
+/* The coordinates that a piece brings along an axis. */
+struct range {
+    int32_t least, greatest;
+};
+
+static struct range range_of(const struct emit_factor *f, int32_t reg, int axis)
+{
+    int32_t all[EMIT_MOST_MOVED], at[LAYOUT_OUTS];
+    const int count = emit_way_registers(&f->way, reg, all);
+    struct range r = {INT32_MAX, INT32_MIN};
+    for (int i = 0; i < count; i++) {
+        layout_element(f->raw.layout, all[i], 0, 0, at);
+        r.least = at[axis] < r.least ? at[axis] : r.least;
+        r.greatest = at[axis] > r.greatest ? at[axis] : r.greatest;
+    }
+    return r;
+}
+
+/* Returns the k of one row of the left factor that each piece brings, if those of the same k come row by row. */
+static int32_t depth_of_pieces(const struct emit_factor *f)
+{
+    int32_t row = 0, depth = 0;
+    for (int i = 0; i < f->count; i++) {
+        const struct emit_piece *piece = &f->pieces[i];
+        const struct range rows = range_of(f, piece->reg, 0), k = range_of(f, piece->reg, 1);
+        const bool below = i == 0 || piece[-1].first != piece->first || rows.least > row;
+        row = rows.least;
+        if (rows.least != rows.greatest || !below || (depth && depth != k.greatest - k.least + 1))
+            return 1;
+        depth = k.greatest - k.least + 1;
+    }
+    return depth;
+}
+
 /* Orders the instructions by the least k that they bring. */
 static void order_pieces(struct emit *m, struct emit_factor *f, int32_t k)
 {
@@ -20,22 +54,17 @@ static void order_pieces(struct emit *m, struct emit_factor *f, int32_t k)
     f->pieces = arena_array(m->arena, struct emit_piece, registers + 1);
     f->count = f->read = 0;
     for (int32_t r = 0; r < registers; r++) {
-        int32_t all[EMIT_MOST_MOVED], at[LAYOUT_OUTS];
         if (!emit_way_begins(&f->way, r))
             continue;
-        const int count = emit_way_registers(&f->way, r, all);
-        least[f->count] = k - 1;
-        for (int i = 0; i < count; i++) {
-            layout_element(f->raw.layout, all[i], 0, 0, at);
-            least[f->count] = at[axis] < least[f->count] ? at[axis] : least[f->count];
-        }
+        least[f->count] = range_of(f, r, axis).least;
         start[least[f->count] + 1]++;
         base[f->count++] = r;
     }
     for (int32_t i = 0; i < k; i++)
         start[i + 1] += start[i];
     for (int i = 0; i < f->count; i++)
-        f->pieces[start[least[i]]++] = (struct emit_piece){base[i], least[i]};
+        f->pieces[start[least[i]]++] = (struct emit_piece){.reg = base[i], .first = least[i]};
+    f->depth = f->right ? 1 : depth_of_pieces(f);
 }
 
 int emit_factor_unread(const struct emit_factor *f, int32_t end)
@@ -48,8 +77,11 @@ int emit_factor_unread(const struct emit_factor *f, int32_t end)
 
 void emit_factor_read(struct emit *m, struct emit_factor *f, int count)
 {
-    for (; count > 0 && f->read < f->count; count--)
-        emit_way_load(m, &f->way, f->pieces[f->read++].reg, f->raw.v);
+    for (; count > 0 && f->read < f->count; count--) {
+        struct emit_piece *piece = &f->pieces[f->read++];
+        piece->group = emit_way_group(m, &f->way, piece->reg);
+        emit_way_spread(m, &f->way, piece->reg, piece->group, f->raw.v);
+    }
 }
 
 /* Reads the pieces that have any k below `end`. */
@@ -142,10 +174,15 @@ static struct emit_factor factor_of(struct emit *m, const struct dot_plan *p, in
                             .paired = paired,
                             .deep = p->mma.shape.k / 16};
     f.raw = emit_fragment_new(m, f.source.type, paired ? (side ? p->b : p->a) : fragment);
-    f.made = arena_array(m->arena, struct thread_operand, f.raw.count + 1);
-    f.half = arena_array(m->arena, struct thread_operand, 2 * f.raw.count + 2);
-    f.has = arena_array(m->arena, bool, f.raw.count + 1);
+    emit_factor_start(m, &f);
     return f;
+}
+
+void emit_factor_start(struct emit *m, struct emit_factor *f)
+{
+    f->made = arena_array(m->arena, struct thread_operand, f->raw.count + 1);
+    f->half = arena_array(m->arena, struct thread_operand, 2 * f->raw.count + 2);
+    f->has = arena_array(m->arena, bool, f->raw.count + 1);
 }
 
 static const struct layout *turned(struct emit *m, const struct layout *l)
@@ -155,24 +192,67 @@ static const struct layout *turned(struct emit *m, const struct layout *l)
     return layout_keep(m->layouts, &t);
 }
 
-static void open_shared(struct emit *m, const struct dot_plan *p, struct emit_factor *f)
-{
-    const struct layout *wanted = f->raw.layout,
-                        *regs = f->source.transposed ? turned(m, wanted) : wanted;
-    if (has_pieces(wanted) && emit_way_open(m, f->source.shared, regs, false, &f->way)) {
-        order_pieces(m, f, p->k);
-        return;
-    }
-    f->raw = emit_fragment_load(m, f->source.shared, regs, false);
-    f->raw.layout = wanted;
-}
-
-/* Stores a factor to scratch, from which its fragments are read without conflicts. */
+/* A factor in scratch. */
 struct staging {
     struct shared_choice place;
     struct scratch scratch;
 };
 
+/* Finds the instructions that read a factor from shared memory. Returns false if there are none such. */
+static bool open_pieces(struct emit *m, const struct dot_plan *p, struct emit_factor *f,
+                        const struct staging *s, const struct layout *wanted)
+{
+    const struct layout *regs = f->source.transposed && !s ? turned(m, wanted) : wanted;
+    const bool has_way =
+        has_pieces(wanted) &&
+        (s ? emit_way_through(m, &s->scratch, &s->place.layout, regs, false, &f->way)
+           : emit_way_open(m, f->source.shared, regs, false, &f->way));
+    if (!has_way)
+        return false;
+    f->raw = emit_fragment_new(m, f->raw.dtype, wanted);
+    order_pieces(m, f, f->chunked ? p->chunk : p->k);
+    return true;
+}
+
+/* Loads all of the factor. */
+static void open_whole(struct emit *m, const struct dot_plan *p, struct emit_factor *f,
+                       const struct staging *s)
+{
+    const struct layout *wanted = f->raw.layout;
+    if (!s) {
+        f->raw = emit_fragment_load(m, f->source.shared,
+                                    f->source.transposed ? turned(m, wanted) : wanted, false);
+        f->raw.layout = wanted;
+    } else if (emit_way_through(m, &s->scratch, &s->place.layout, wanted, false, &f->way)) {
+        emit_way_fetch(m, &f->way, &f->raw);
+    } else {
+        emit_missing(m, p->e->loc, "a product of such tiles", NULL);
+    }
+}
+
+/* Opens the factors in memory: in chunks only if both have pieces. */
+static void open_memory(struct emit *m, const struct dot_plan *p, struct emit_factor f[2],
+                        struct staging *const s[2])
+{
+    const struct layout *whole[2] = {f[0].raw.layout, f[1].raw.layout};
+    bool chunked = p->chunk > 0;
+    for (bool again = true; again;) {
+        again = false;
+        for (int side = 0; side < 2; side++) {
+            f[side].chunked = chunked;
+            if (!s[side] && !f[side].source.shared)
+                continue;
+            const struct layout *wanted = !chunked ? whole[side] : side ? p->chunk_b : p->chunk_a;
+            const bool good = open_pieces(m, p, &f[side], s[side], wanted);
+            again |= !good && chunked;
+            if (!good && !chunked)
+                open_whole(m, p, &f[side], s[side]);
+        }
+        chunked = false;
+    }
+}
+
+/* Stores a factor to scratch, from which its fragments are read without conflicts. */
 static void stage(struct emit *m, const struct dot_plan *p, struct emit_factor *f,
                   struct staging *s)
 {
@@ -191,39 +271,22 @@ static void stage(struct emit *m, const struct dot_plan *p, struct emit_factor *
         emit_missing(m, p->e->loc, "a product of such tiles", NULL);
 }
 
-static void open_staged(struct emit *m, const struct dot_plan *p, struct emit_factor *f,
-                        const struct staging *s)
-{
-    if (m->failed ||
-        !emit_way_through(m, &s->scratch, &s->place.layout, f->raw.layout, false, &f->way)) {
-        emit_missing(m, p->e->loc, "a product of such tiles", NULL);
-        return;
-    }
-    if (has_pieces(f->raw.layout))
-        order_pieces(m, f, p->k);
-    else
-        emit_way_fetch(m, &f->way, &f->raw);
-}
-
 /* Returns whether scratch is in use until the product is done. */
 static bool open_factors(struct emit *m, const struct dot_plan *p, struct emit_factor f[2])
 {
-    const bool staged[2] = {p->a_staged, p->b_staged};
-    struct staging s[2];
+    struct staging place[2],
+        *s[2] = {p->a_staged ? &place[0] : NULL, p->b_staged ? &place[1] : NULL};
     for (int side = 0; side < 2; side++)
-        if (!staged[side] && !f[side].source.shared)
+        if (!s[side] && !f[side].source.shared)
             f[side].raw = emit_fragment(m, f[side].source.e, f[side].raw.layout);
     for (int side = 0; side < 2; side++)
-        if (staged[side])
-            stage(m, p, &f[side], &s[side]);
-    if (staged[0] || staged[1])
+        if (s[side])
+            stage(m, p, &f[side], s[side]);
+    if (s[0] || s[1])
         emit_sync(m);
-    for (int side = 0; side < 2; side++)
-        if (staged[side])
-            open_staged(m, p, &f[side], &s[side]);
-        else if (f[side].source.shared)
-            open_shared(m, p, &f[side]);
-    return staged[0] || staged[1];
+    if (!m->failed)
+        open_memory(m, p, f, s);
+    return s[0] || s[1];
 }
 
 /* --- by matrix instructions --- */

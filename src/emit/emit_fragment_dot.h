@@ -6,8 +6,9 @@
 
 /* An instruction that reads a part of a factor from shared memory. */
 struct emit_piece {
-    int32_t reg;   /* with which it begins */
-    int32_t first; /* the least k that it brings */
+    int32_t reg;                 /* with which it begins */
+    int32_t first;               /* the least k that it brings */
+    struct thread_operand group; /* as it was loaded */
 };
 
 /* A factor while its product is emitted. */
@@ -24,8 +25,13 @@ struct emit_factor {
     struct shared_way way;
     struct emit_piece *pieces; /* by first k */
     int count, read;           /* 0 pieces: raw is complete */
+    /* k of each piece, if those of the left factor with equal k come row by row; else 1 */
+    int32_t depth;
+    bool chunked; /* raw has the registers of one chunk of k */
 };
 
+/* Begins with no element made. */
+void emit_factor_start(struct emit *m, struct emit_factor *f);
 /* Returns how many pieces that have any k below `end` are not read yet. */
 int emit_factor_unread(const struct emit_factor *f, int32_t end);
 /* Reads the next `count` pieces. */

@@ -8,6 +8,8 @@
 
 #include "base/arithmetic.h"
 
+#include <string.h>
+
 struct block {
     int32_t rows, columns; /* of this thread */
     int vector_m, vector_n;
@@ -62,18 +64,167 @@ static void read_part(struct emit *m, const struct ahead *x, int32_t part, int32
                      divide_up(x->count * (part + 1), parts) - divide_up(x->count * part, parts));
 }
 
+/* Returns how many steps at a time go row by row, with one piece of the left factor for each row; 1: none, each step goes by
+ * columns. It needs the fragments of the right factor for twice as many steps, but of the left one no more than two rows, and
+ * leaves the assembler an order in which most multiply-adds find their registers in different banks (docs/performance.md). */
+static int32_t steps_by_rows(const struct dot_plan *p, const struct emit_factor *a,
+                             const struct emit_factor *b)
+{
+    enum { MOST_REGISTERS = 144 };
+    const struct block t = block_of(p);
+    const int32_t depth = a->depth, steps = a->chunked ? p->chunk : p->k;
+    const bool good = p->sum == DT_F32 && a->count > 0 && b->count > 0 && depth > 1 &&
+                      steps % depth == 0 && a->count == steps / depth * t.rows &&
+                      t.rows * t.columns + 2 * depth * (t.columns + 1) <= MOST_REGISTERS;
+    return good ? depth : 1;
+}
+
+/* The factors of some steps of k, and those after them, of which the first pieces are read; NULL: there are none. */
+struct stretch {
+    struct emit_factor *a, *b, *next_a, *next_b;
+    int32_t steps, depth;
+};
+
+/* Products of one k. The way through the columns turns at each row, so that one element of the right factor stays. Between the
+ * rows, the pieces of the next step are read. */
+static void one_step(struct emit *m, const struct dot_plan *p, const struct stretch *x,
+                     struct fragment *sum, int32_t k)
+{
+    const struct block t = block_of(p);
+    const bool last = k + 1 == x->steps && x->next_a;
+    const struct ahead next_a = last ? ahead_of(x->next_a, 1) : ahead_of(x->a, k + 2),
+                       next_b = last ? ahead_of(x->next_b, 1) : ahead_of(x->b, k + 2);
+    for (int32_t i = 0; i < t.rows; i++) {
+        multiply_row(m, p, x->a, x->b, sum, k, i, i % 2);
+        read_part(m, &next_b, i, t.rows);
+        read_part(m, &next_a, i, t.rows);
+    }
+}
+
+/* Products of `depth` steps, row by row. Before a row the next one is read, and a part of what the next steps need of the right
+ * factor. */
+static void steps_of_rows(struct emit *m, const struct dot_plan *p, const struct stretch *x,
+                          struct fragment *sum, int32_t k)
+{
+    const struct block t = block_of(p);
+    const bool last = k + x->depth == x->steps && x->next_a;
+    const struct ahead next_b =
+        last ? ahead_of(x->next_b, x->depth) : ahead_of(x->b, k + 2 * x->depth);
+    for (int32_t i = 0; i < t.rows; i++) {
+        emit_factor_read(m, last && i + 1 == t.rows ? x->next_a : x->a, 1);
+        read_part(m, &next_b, i, t.rows);
+        for (int32_t s = 0; s < x->depth; s++)
+            multiply_row(m, p, x->a, x->b, sum, k + s, i, false);
+    }
+}
+
+static void go_through(struct emit *m, const struct dot_plan *p, const struct stretch *x,
+                       struct fragment *sum)
+{
+    for (int32_t k = 0; k < x->steps && !m->failed; k += x->depth)
+        if (x->depth > 1)
+            steps_of_rows(m, p, x, sum, k);
+        else
+            one_step(m, p, x, sum, k);
+}
+
+/* --- in chunks of k --- */
+
+/* The factor with a chunk of which nothing is read yet. */
+static struct emit_factor factor_at(struct emit *m, const struct emit_factor *f,
+                                    struct scalar chunk)
+{
+    struct emit_factor at = *f;
+    at.way = emit_way_follow(m, &f->way, chunk);
+    at.raw = emit_fragment_new(m, f->raw.dtype, f->raw.layout);
+    at.pieces = arena_array(m->arena, struct emit_piece, f->count + 1);
+    memcpy(at.pieces, f->pieces, (size_t)f->count * sizeof *f->pieces);
+    at.read = 0;
+    emit_factor_start(m, &at);
+    return at;
+}
+
+/* What a loop over chunks carries: the sums, and the pieces of the next chunk that are read. */
+struct carried {
+    struct thread_operand *o;
+    int count;
+};
+
+static struct carried take(struct emit *m, const struct fragment *sum, const struct emit_factor *a,
+                           const struct emit_factor *b)
+{
+    struct carried c = {
+        arena_array(m->arena, struct thread_operand, sum->count + a->read + b->read + 1), 0};
+    for (int32_t r = 0; r < sum->count; r++)
+        c.o[c.count++] = sum->v[r].o;
+    for (int i = 0; i < a->read; i++)
+        c.o[c.count++] = a->pieces[i].group;
+    for (int i = 0; i < b->read; i++)
+        c.o[c.count++] = b->pieces[i].group;
+    return c;
+}
+
+/* Gives the sums and the factors what is carried. a, b: with none of it read. */
+static void give(struct emit *m, const struct carried *c, struct fragment *sum,
+                 struct emit_factor *const f[2], const int read[2])
+{
+    int at = 0;
+    for (int32_t r = 0; r < sum->count; r++)
+        sum->v[r].o = c->o[at++];
+    for (int side = 0; side < 2; side++)
+        for (; f[side]->read < read[side]; f[side]->read++) {
+            struct emit_piece *piece = &f[side]->pieces[f[side]->read];
+            piece->group = c->o[at++];
+            emit_way_spread(m, &f[side]->way, piece->reg, piece->group, f[side]->raw.v);
+        }
+}
+
+/* A loop over all chunks but the last one: each reads the first pieces of the next chunk at its end. */
+static void all_chunks(struct emit *m, const struct dot_plan *p, struct emit_factor *a,
+                       struct emit_factor *b, struct fragment *sum, int32_t depth)
+{
+    const int32_t count = p->k / p->chunk;
+    const int read[2] = {a->read, b->read};
+    const struct thread_type counter = {.dtype = DT_U32, .count = 1};
+    struct carried c = take(m, sum, a, b);
+    const struct open_loop loop = emit_open_loop(m);
+    const struct scalar chunk = {emit_loop_argument(m, &loop, thread_integer(0), counter), DT_U32};
+    for (int i = 0; i < c.count; i++) {
+        const bool group = c.o[i].kind == THREAD_VALUE;
+        const struct thread_type type = {.dtype = p->sum, .count = 1};
+        c.o[i] = emit_loop_argument(m, &loop, c.o[i], group ? c.o[i].value->type : type);
+    }
+    const struct scalar next = emit_by(m, THREAD_ADD, chunk, 1);
+    struct emit_factor now_a = factor_at(m, a, chunk), now_b = factor_at(m, b, chunk);
+    struct emit_factor then_a = factor_at(m, a, next), then_b = factor_at(m, b, next);
+    give(m, &c, sum, (struct emit_factor *const[]){&now_a, &now_b}, read);
+    const struct stretch x = {&now_a, &now_b, &then_a, &then_b, p->chunk, depth};
+    go_through(m, p, &x, sum);
+    struct carried after = take(m, sum, &then_a, &then_b);
+    struct thread_operation *leave = emit_loop_leave(m, emit_by(m, THREAD_GE, next, count - 1));
+    struct thread_operand *again = arena_array(m->arena, struct thread_operand, after.count + 1);
+    again[0] = next.o;
+    for (int i = 0; i < after.count; i++) {
+        struct thread_value *v = thread_new_value(&m->b, c.o[i].value->type);
+        vec_push(m->arena, &leave->operands, after.o[i]);
+        vec_push(m->arena, &loop.operation->results, v);
+        again[i + 1] = after.o[i];
+        after.o[i] = thread_use(v);
+    }
+    emit_close_loop(m, &loop, again, after.count + 1);
+    *a = factor_at(m, a, emit_constant(DT_U32, count - 1));
+    *b = factor_at(m, b, emit_constant(DT_U32, count - 1));
+    give(m, &after, sum, (struct emit_factor *const[]){a, b}, read);
+}
+
 void emit_dot_fma(struct emit *m, const struct dot_plan *p, struct emit_factor *a,
                   struct emit_factor *b, struct fragment *sum)
 {
-    const struct block t = block_of(p);
-    emit_factor_read(m, b, emit_factor_unread(b, 1));
-    emit_factor_read(m, a, emit_factor_unread(a, 1));
-    for (int32_t k = 0; k < p->k && !m->failed; k++) {
-        const struct ahead next_a = ahead_of(a, k + 2), next_b = ahead_of(b, k + 2);
-        for (int32_t i = 0; i < t.rows; i++) {
-            multiply_row(m, p, a, b, sum, k, i, i % 2);
-            read_part(m, &next_b, i, t.rows);
-            read_part(m, &next_a, i, t.rows);
-        }
-    }
+    const int32_t depth = steps_by_rows(p, a, b);
+    emit_factor_read(m, b, emit_factor_unread(b, depth));
+    emit_factor_read(m, a, depth > 1 ? 1 : emit_factor_unread(a, 1));
+    if (a->chunked && p->k > p->chunk)
+        all_chunks(m, p, a, b, sum, depth);
+    const struct stretch last = {a, b, NULL, NULL, a->chunked ? p->chunk : p->k, depth};
+    go_through(m, p, &last, sum);
 }

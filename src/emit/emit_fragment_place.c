@@ -292,6 +292,8 @@ struct fragment emit_fragment_load(struct emit *m, const struct expr *e,
             continue;
         }
         v[0] = emit_access_load(m, e, &x, vector.elements);
+        for (int i = 1; i < vector.elements; i++)
+            v[i] = v[0]; /* one value for all, if none is inside */
         emit_take_apart(m, v, vector.elements);
         for (int i = 0; i < vector.elements; i++)
             f.v[register_at(&vector, r, i)] = v[i];

@@ -330,21 +330,44 @@ int emit_way_registers(const struct shared_way *w, int32_t reg, int32_t *registe
     return count;
 }
 
-void emit_way_load(struct emit *m, struct shared_way *w, int32_t reg, struct scalar *v)
+struct thread_operand emit_way_group(struct emit *m, struct shared_way *w, int32_t reg)
 {
     int32_t registers[EMIT_MOST_MOVED];
-    struct scalar all[EMIT_MOST_MOVED];
-    const int count = emit_way_registers(w, reg, registers);
+    const uint16_t count = (uint16_t)emit_way_registers(w, reg, registers);
     const bool lanes = w->how.kind == ACCESS_LANES;
     const struct thread_operand o[] = {way_at(m, w, reg),
                                        thread_integer(w->how.kind == ACCESS_MATRIX_TRANS)};
-    all[0] = (struct scalar){
-        thread_use(thread_add_counted(&m->b, lanes ? THREAD_LOAD_SHARED : THREAD_LOAD_MATRIX,
-                                      w->dtype, DT_NONE, (uint16_t)count, o, lanes ? 1 : 2)),
-        w->dtype};
+    return thread_use(thread_add_counted(&m->b, lanes ? THREAD_LOAD_SHARED : THREAD_LOAD_MATRIX,
+                                         w->dtype, DT_NONE, count, o, lanes ? 1 : 2));
+}
+
+void emit_way_spread(struct emit *m, const struct shared_way *w, int32_t reg,
+                     struct thread_operand group, struct scalar *v)
+{
+    int32_t registers[EMIT_MOST_MOVED];
+    struct scalar all[EMIT_MOST_MOVED] = {{group, w->dtype}};
+    const int count = emit_way_registers(w, reg, registers);
     emit_take_apart(m, all, count);
     for (int i = 0; i < count; i++)
         v[registers[i]] = all[i];
+}
+
+void emit_way_load(struct emit *m, struct shared_way *w, int32_t reg, struct scalar *v)
+{
+    emit_way_spread(m, w, reg, emit_way_group(m, w, reg), v);
+}
+
+struct shared_way emit_way_follow(struct emit *m, const struct shared_way *way, struct scalar stage)
+{
+    struct shared_way w = *way;
+    struct sums sums = {w.adds, w.xors};
+    const int in = layout_in_index(&w.composed, AXIS_STAGE);
+    if (in >= 0)
+        add_counter(m, &w.composed, in, stage, &sums);
+    w.adds = sums.adds;
+    w.xors = sums.xors;
+    memset(w.made, 0, sizeof w.made);
+    return w;
 }
 
 /* Registers that hold the same element as one that was loaded get its value. */
