@@ -254,15 +254,24 @@ struct ptx_operand nvptx_cast_four(struct nvptx_scalars *out, enum dtype to,
     return NEW(out, MOD_B32, "mov.b32", ptx_vector(out->build, half, 2));
 }
 
-void nvptx_halves(struct nvptx_scalars *out, enum dtype from, struct ptx_operand word,
-                  struct ptx_operand *halves)
+void nvptx_halves_into(struct nvptx_scalars *out, enum dtype from, struct ptx_operand word,
+                       const struct ptx_operand *to, int count)
 {
     struct ptx_operand half[2];
     for (int i = 0; i < 2; i++)
         half[i] = ptx_reg(out->build, MOD_B16);
     ptx_emit(out->build, "mov.b32", ptx_vector(out->build, half, 2), word);
+    for (int i = 0; i < count; i++)
+        ptx_emit_for(out->build, PTX_TYPES((uint16_t)two_bytes(from)), "cvt.rn.f16x2.*", to[i],
+                     half[i]);
+}
+
+void nvptx_halves(struct nvptx_scalars *out, enum dtype from, struct ptx_operand word,
+                  struct ptx_operand *halves)
+{
     for (int i = 0; i < 2; i++)
-        halves[i] = NEW_OF(out, MOD_B32, two_bytes(from), "cvt.rn.f16x2.*", half[i]);
+        halves[i] = ptx_reg(out->build, MOD_B32);
+    nvptx_halves_into(out, from, word, halves, 2);
 }
 
 struct ptx_operand nvptx_bits(struct nvptx_scalars *out, enum dtype to, enum dtype from,

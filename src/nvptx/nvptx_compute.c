@@ -177,9 +177,9 @@ static void convert(struct nvptx *n, const struct thread_operation *op)
         return;
     if (count > 1 && is_byte_float(from) && to == DT_F16) {
         const struct nvptx_registers *r = nvptx_registers_of(n, v);
-        const struct ptx_operand *half = halves_of_bytes(n, o, from);
-        for (uint16_t w = 0; w < r->words; w++)
-            nvptx_set(n, MOD_B32, r->word[w], half[w]);
+        for (uint16_t w = 0; w < r->words; w += 2)
+            nvptx_halves_into(&n->scalars, from, nvptx_word(n, o, from, w / 2), r->word + w,
+                              r->words - w > 1 ? 2 : 1);
         return;
     }
     nvptx_registers_of(n, v); /* made before those that nvptx_set_result releases */

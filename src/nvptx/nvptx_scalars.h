@@ -56,6 +56,9 @@ struct ptx_operand nvptx_cast_four(struct nvptx_scalars *out, enum dtype to,
                                    const struct ptx_operand *x);
 void nvptx_halves(struct nvptx_scalars *out, enum dtype from, struct ptx_operand word,
                   struct ptx_operand *halves);
+/* The same into registers that are there; count: 2, or 1 for the lower two alone. */
+void nvptx_halves_into(struct nvptx_scalars *out, enum dtype from, struct ptx_operand word,
+                       const struct ptx_operand *to, int count);
 /* Returns the same bits as another type of equal size. */
 struct ptx_operand nvptx_bits(struct nvptx_scalars *out, enum dtype to, enum dtype from,
                               struct ptx_operand x);
