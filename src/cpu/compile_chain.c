@@ -8,7 +8,10 @@
 #include "cpu/compile.h"
 #include "cpu/strips.h"
 
-enum { SHORTEST_PART = 32 }; /* elements of a row; a nest of loops copies shorter ones faster */
+enum {
+    SHORTEST_PART = 32,  /* elements of a row; a nest of loops copies shorter ones faster */
+    SHORTEST_BY_ONE = 64 /* elements of a row; the values of shorter ones are spread */
+};
 
 /* A value inside the chain. */
 struct link {
@@ -332,7 +335,9 @@ static bool is_taken_as_one(const struct chain *ch, uint8_t slot)
     return true;
 }
 
-static void take_as_one(struct chain *ch, uint8_t slot)
+/* Lets operations take the slot's value without spreading it: one for each short row of `row`
+ * elements; 0: one for the strip. */
+static void take_as_one(struct chain *ch, uint8_t slot, uint16_t row)
 {
     for (int i = 0; i < ch->detail->ops; i++) {
         struct strip_op *op = &ch->ops[i];
@@ -340,6 +345,7 @@ static void take_as_one(struct chain *ch, uint8_t slot)
             continue;
         op->kernel = by_one(ch, op);
         op->form = STRIP_BY_ONE;
+        op->row = row;
         op->x[0] = op->x[0] == slot ? op->x[1] : op->x[0];
         op->x[1] = slot;
         op->size[2] = 0;
@@ -361,6 +367,7 @@ static void join_differences(struct chain *ch)
             before->form == STRIP_BY_ONE && before->op == OP_SUB && before->dst == op->x[0]) {
             op->kernel = row->f32_by_one;
             op->form = STRIP_DIFFERENCE;
+            op->row = before->row;
             op->fetches = true;
             op->x[0] = before->x[0];
             op->x[1] = before->x[1];
@@ -379,7 +386,7 @@ static int scale_of(const struct chain *ch, int count, uint8_t slot)
     int i = count - 1;
     while (i >= 0 && ch->ops[i].dst != slot)
         i--;
-    if (i < 0 || ch->ops[i].form != STRIP_BY_ONE || ch->ops[i].op != OP_MUL)
+    if (i < 0 || ch->ops[i].form != STRIP_BY_ONE || ch->ops[i].op != OP_MUL || ch->ops[i].row > 0)
         return -1;
     for (int k = i + 1; k < count; k++)
         if (ch->ops[k].dst == ch->ops[i].x[0] || ch->ops[k].dst == ch->ops[i].x[1])
@@ -434,10 +441,12 @@ static void place_leaves(struct chain *ch)
             fixed &= axis == row || leaf->stride[axis] == 0;
         }
         bool spread = leaf->stride[row] == 0;
-        bool one = spread && !leaf->load && (d->extent[row] > STRIP / 2 || fixed) &&
-                   is_taken_as_one(ch, leaf->slot);
+        const bool single = d->extent[row] > STRIP / 2 || fixed; /* a strip has one value */
+        const bool of_rows = !single && row == 1 && leaf->stride[0] == 1 && !leaf->shown &&
+                             d->extent[row] >= SHORTEST_BY_ONE;
+        bool one = spread && !leaf->load && (single || of_rows) && is_taken_as_one(ch, leaf->slot);
         if (one)
-            take_as_one(ch, leaf->slot);
+            take_as_one(ch, leaf->slot, single ? 0 : (uint16_t)d->extent[row]);
         leaf->way = one                               ? LEAF_ONE
                     : flat                            ? LEAF_FLAT
                     : fixed && (spread || short_rows) ? LEAF_FIXED

@@ -116,13 +116,28 @@ static inline void run_op(struct frame *f, const struct strip_op *op, unsigned c
     }
 }
 
+/* Runs an operation on the n elements of short rows; each row has its own value of x[1]. */
+static APART void run_by_rows(struct frame *f, const struct strip_op *op, unsigned char *const *at,
+                              size_t n)
+{
+    for (size_t first = 0, row = 0; first < n; first += op->row, row++) {
+        unsigned char *of_row[MOST_OPERANDS] = {at[0] + first * sizeof(float),
+                                                at[1] + first * sizeof(float),
+                                                at[2] + row * sizeof(float)};
+        run_op(f, op, of_row, NULL, op->row);
+    }
+}
+
 void run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned char *const *p,
              size_t count)
 {
     const struct strip_op *end = d->op + ops;
     for (const struct strip_op *op = d->op; op < end; op++) {
         unsigned char *at[MOST_OPERANDS] = {p[op->dst], p[op->x[0]], p[op->x[1]], p[op->x[2]]};
-        run_op(f, op, at, p[op->by], count);
+        if (op->row > 0)
+            run_by_rows(f, op, at, count);
+        else
+            run_op(f, op, at, p[op->by], count);
     }
 }
 
@@ -155,6 +170,8 @@ void run_last(struct frame *f, const struct strip_detail *d, unsigned char *cons
     unsigned char *at[MOST_OPERANDS] = {part->to};
     UNROLLED for (int i = 1; i < MOST_OPERANDS; i++) at[i] =
         p[op->x[i - 1]] + part->first * op->size[i];
+    if (op->row > 0)
+        at[2] += part->first / op->row * sizeof(float);
     if (part->past && ((uintptr_t)part->to | part->count * d->size) % CACHE_LINE > 0)
         run_past(f, d, at, p[op->by], part->count);
     else

@@ -33,8 +33,8 @@ struct strip_leaf {
 enum strip_form {
     STRIP_OTHER,
     STRIP_F32,        /* of f32 */
-    STRIP_BY_ONE,     /* the same, x[1] is one value */
-    STRIP_DIFFERENCE, /* a function of x[0] - x[1], x[1] is one value */
+    STRIP_BY_ONE,     /* the same, x[1] is one value, or one for each row (strip_op.row) */
+    STRIP_DIFFERENCE, /* a function of x[0] - x[1], x[1] is such a value */
     STRIP_SCALED      /* x[0] * by * x[1], plus x[2] if it is an fma */
 };
 struct strip_op {
@@ -43,6 +43,7 @@ struct strip_op {
     elementwise_fn *kernel; /* or */
     scaled_fn *scaled;      /* by the value in slot `by`, or */
     convert_fn *convert;
+    uint16_t row; /* elements of a short row, if x[1] has one value for each; else 0 */
     uint8_t dst, x[MOST_OPERANDS - 1], by; /* slots */
     uint8_t size[MOST_OPERANDS];           /* step from an element to the next, of dst and of
                                             * each x */

@@ -404,6 +404,33 @@ static void random_rows_are_as_the_plain_way(void **state)
     }
 }
 
+/* Several short rows are in one strip, and operations take one value for each row: m and w. */
+static void short_rows_are_as_the_plain_way(void **state)
+{
+    static const char *const bodies[] = {
+        "C[2 +: %d][1 +: %d] = exp(x - m);\n",
+        "x = exp2_approx(x - m) * w;\nC[0 +: %d][0 +: %d] = x;\n",
+        "C[n +: %d][3 +: %d] = x * m * w + y;\n",
+        "C[0 +: %d][0 +: %d] = (m - x) / w + (x - m) * (y + w) - w * (y / m);\n",
+        "x = x / m;\nC[125 +: %d][130 +: %d] = max(x - w, y) * m;\n",
+        "y = y + sum(exp(x - m), axis = 1) * x;\nC[0 +: %d][0 +: %d] = y;\n",
+    };
+    static const int rows[] = {1, 3, 8, 21};
+    static const int columns[] = {32, 63, 64, 100, 128, 140};
+    (void)state;
+    for (size_t b = 0; b < sizeof bodies / sizeof *bodies; b++)
+        for (size_t i = 0; i < 4 * 6; i++) {
+            char text[2048], body[256];
+            const int m = rows[i / 6], n = columns[i % 6];
+            snprintf(body, sizeof body, bodies[b], m, n);
+            snprintf(text, sizeof text,
+                     KERNEL("reg f32 x[%d][%d] = A[0 +: %d][0 +: %d], y[%d][%d] = x * 0.5 + 1;\n"
+                            "reg f32 m[%d][1] = A[5 +: %d][7 +: 1], w[%d][1] = m * m + 2;\n%s"),
+                     m, n, m, n, m, n, m, m, m, body);
+            expect_same(text, 4);
+        }
+}
+
 /* More nested operations than one step has room for: into a value, memory, a reduction. */
 static void deep_chains_are_as_the_plain_way(void **state)
 {
@@ -509,6 +536,7 @@ int main(void)
         cmocka_unit_test(random_chains_are_as_the_plain_way),
         cmocka_unit_test(random_rows_are_as_the_plain_way),
         cmocka_unit_test(random_parts_are_as_the_plain_way),
+        cmocka_unit_test(short_rows_are_as_the_plain_way),
         cmocka_unit_test(deep_chains_are_as_the_plain_way),
         cmocka_unit_test(large_views_get_every_element),
     };
