@@ -15,14 +15,6 @@
 #include <float.h>
 #include <immintrin.h>
 
-/* Returns the number of columns, for loops that compilers must not unroll. */
-static INLINED size_t all_columns(void)
-{
-    size_t count = HALVES_COLUMNS;
-    __asm__("" : "+r"(count));
-    return count;
-}
-
 extern few_halves_fn few_halves_v4;
 
 #if defined(ROUTINES_FP16)
@@ -31,10 +23,12 @@ extern few_halves_fn few_halves_v4;
 #include "cpu/routines_dot_halves.h"
 
 extern few_halves_fn few_halves_fp16;
-bool few_halves_fp16(float *c, const float *a, const uint8_t *codes, const struct weight_halves *w,
-                     size_t rows)
+size_t few_halves_fp16(float *c, const float *a, const uint8_t *codes,
+                       const struct weight_halves *w, size_t rows, size_t columns)
 {
-    return add_f16_halves(c, a, codes, w, rows) || few_halves_v4(c, a, codes, w, rows);
+    return add_f16_halves(c, a, codes, w, rows, columns)
+               ? columns
+               : few_halves_v4(c, a, codes, w, rows, columns);
 }
 #else
 /* How weights are rounded to a type: the multiples of s above. */
@@ -79,13 +73,11 @@ static INLINED __mmask16 strange(__m512i x, float least, float most)
     return _mm512_mask_test_epi32_mask(outside(x, least, most), x, size);
 }
 
-/* Returns whether the splitting rounds the products of tables and scales. It makes no difference that -0
- * becomes 0, because no sum is -0: a sum that is not 0 is at least 2^-149. */
-static bool splits(const float *c, const float *a, const struct weight_halves *w,
-                   const struct splitting *s, size_t rows)
+/* Returns whether tables and elements of a row have usual sizes and bits. */
+static bool are_usual(const float *a, const struct weight_halves *w, const struct splitting *s,
+                      size_t rows)
 {
-    const __m512i rest = _mm512_set1_epi32((int)s->rest), sign = _mm512_set1_epi32(INT32_MIN);
-    __m512i least = sign, most = _mm512_setzero_si512(), bits = most, sum = most;
+    const __m512i rest = _mm512_set1_epi32((int)s->rest);
     __mmask16 wrong = 0;
     UNROLLED for (int u = 0; u < 2; u++)
     {
@@ -93,7 +85,23 @@ static bool splits(const float *c, const float *a, const struct weight_halves *w
         wrong |= _mm512_test_epi32_mask(values, rest) | strange(values, 0.5f, 16);
     }
     ROLLED
-    for (size_t j = 0, end = all_columns(); j < end; j += 16) {
+    for (size_t i = 0; i < 2 * rows; i += 16) {
+        const __mmask16 mask = (__mmask16)((1u << (2 * rows - i < 16 ? 2 * rows - i : 16)) - 1);
+        wrong |= strange(_mm512_maskz_loadu_epi32(mask, a + i), 0x1p-64f, 0x1p96f);
+    }
+    return wrong == 0;
+}
+
+/* Returns whether the splitting then rounds the products with the scales of HALVES_COLUMNS columns from
+ * column j on. It makes no difference that -0 becomes 0, because no sum is -0: a sum that is not 0 is at
+ * least 2^-149. */
+static INLINED bool splits(const float *c, size_t j, const struct weight_halves *w,
+                           const struct splitting *s)
+{
+    const __m512i sign = _mm512_set1_epi32(INT32_MIN);
+    __m512i least = sign, most = _mm512_setzero_si512(), bits = most, sum = most;
+    ROLLED
+    for (const size_t end = j + HALVES_COLUMNS; j < end; j += 16) {
         const __m512i by = _mm512_castps_si512(load_scales(w->scale, w->scale_type, j));
         const __m512i size = _mm512_andnot_si512(sign, by);
         least = _mm512_min_epu32(least, size);
@@ -101,14 +109,9 @@ static bool splits(const float *c, const float *a, const struct weight_halves *w
         bits = _mm512_or_si512(bits, by);
         sum = _mm512_min_epi32(sum, _mm512_loadu_si512(c + j));
     }
-    wrong |= outside(least, s->least, s->most) | outside(most, s->least, s->most) |
-             _mm512_test_epi32_mask(bits, rest) | _mm512_cmpeq_epi32_mask(sum, sign);
-    ROLLED
-    for (size_t i = 0; i < 2 * rows; i += 16) {
-        const __mmask16 mask = (__mmask16)((1u << (2 * rows - i < 16 ? 2 * rows - i : 16)) - 1);
-        wrong |= strange(_mm512_maskz_loadu_epi32(mask, a + i), 0x1p-64f, 0x1p96f);
-    }
-    return wrong == 0;
+    return (outside(least, s->least, s->most) | outside(most, s->least, s->most) |
+            _mm512_test_epi32_mask(bits, _mm512_set1_epi32((int)s->rest)) |
+            _mm512_cmpeq_epi32_mask(sum, sign)) == 0;
 }
 
 /* Adds the columns of a line of codes from column j on; upper: the upper half of a byte is the first
@@ -147,19 +150,22 @@ static INLINED void add_line(float *c, const float *a, const uint8_t *codes, siz
     UNROLLED for (int v = 0; v < VECTORS; v++) _mm512_storeu_ps(c + j + 16 * v, sum[v]);
 }
 
-bool few_halves_v4(float *c, const float *a, const uint8_t *codes, const struct weight_halves *w,
-                   size_t rows)
+size_t few_halves_v4(float *c, const float *a, const uint8_t *codes, const struct weight_halves *w,
+                     size_t rows, size_t columns)
 {
     const struct splitting s = splitting_of(w->round);
     const bool upper = w->shift[0] == 4;
-    if (w->zero || w->shift[1] + w->shift[0] != 4 || !splits(c, a, w, &s, rows))
-        return false;
-    ROLLED
-    for (size_t j = 0, end = all_columns(); j < end; j += CACHE_LINE)
+    size_t j = 0;
+    if (w->zero || w->shift[1] + w->shift[0] != 4 || !are_usual(a, w, &s, rows))
+        return 0;
+    for (; j < columns; j += CACHE_LINE) {
+        if (j % HALVES_COLUMNS == 0 && !splits(c, j, w, &s))
+            break;
         if (upper)
             add_line(c, a, codes, j, w, &s, true, rows);
         else
             add_line(c, a, codes, j, w, &s, false, rows);
-    return true;
+    }
+    return j;
 }
 #endif

@@ -171,10 +171,48 @@ static void add_unpacked(const struct few *w, const float *a, int64_t step, int6
     }
 }
 
+/* Does the same for one row with a routine that computes weights in registers, if it takes them. */
+static void add_halves(const struct few *w, const float *a, int64_t step, int64_t column, size_t j,
+                       size_t n, size_t k, size_t ahead)
+{
+    for (size_t done = 0, steps; done < k; done += steps) {
+        steps = k - done;
+        for (size_t i = 0, some; i < n; i += some) {
+            const int64_t at = column + (int64_t)i, first = step + (int64_t)done;
+            some = weights_add(w->weights, w->sum + j + i, a + done, first, &steps, at, n - i,
+                               ahead, w->swaps);
+            if (some > 0)
+                continue;
+            some = n - i < WEIGHT_COLUMNS ? n - i : WEIGHT_COLUMNS;
+            add_unpacked(w, a + done, first, at, j + i, some, steps);
+        }
+    }
+}
+
+/* Adds k steps of n columns of weights in the same way. If a routine computes them in registers, two or
+ * three rows take turns; more rows share weights that are unpacked. */
+static void add_weight_columns(const struct few *w, const float *a, int64_t step, int64_t column,
+                               size_t j, size_t n, size_t k, size_t ahead)
+{
+    if (w->rows < DOT_FEW_ROWS && weights_have_routine(w->weights)) {
+        struct few row = *w;
+        row.rows = 1;
+        for (size_t r = 0; r < w->rows; r++, row.sum += w->c_step)
+            add_halves(&row, a + r * w->a_step, step, column, j, n, k, ahead);
+        return;
+    }
+    for (size_t i = 0; i < n; i += WEIGHT_COLUMNS)
+        add_unpacked(w, a, step, column + (int64_t)i, j + i,
+                     n - i < WEIGHT_COLUMNS ? n - i : WEIGHT_COLUMNS, k);
+}
+
 /* Adds k steps of weights; b is an address by weights_address. */
 static void add_weights(const struct few *w, const float *a, const unsigned char *b, size_t k)
 {
-    enum { SOME = 32 }; /* steps: the codes that follow are fetched meanwhile */
+    enum {
+        SOME = 32,    /* steps: the codes that follow are fetched meanwhile */
+        COLUMNS = 512 /* whose codes stay in the first-level cache for all rows */
+    };
     const struct weight_view *codes = &w->weights->codes;
     const size_t row = (size_t)codes->stride[0], from = (size_t)(b - codes->base);
     const size_t ahead = SOME / (size_t)codes->every * row;
@@ -183,17 +221,9 @@ static void add_weights(const struct few *w, const float *a, const unsigned char
         some = SOME - (size_t)(step % SOME);
         some += some % 2; /* whole pairs of steps */
         some = k - p < some ? k - p : some;
-        for (size_t j = 0; j < w->columns; j += WEIGHT_COLUMNS) {
-            const size_t n = w->columns - j < WEIGHT_COLUMNS ? w->columns - j : WEIGHT_COLUMNS;
-            const int64_t column = (int64_t)(from % row + j);
-            size_t done = 0, added = w->rows == 1 && n == WEIGHT_COLUMNS;
-            while (added > 0 && done < some) {
-                added = weights_add(w->weights, w->sum + j, a + p + done, step + (int64_t)done,
-                                    some - done, column, ahead, w->swaps);
-                done += added;
-            }
-            add_unpacked(w, a + p + done, step + (int64_t)done, column, j, n, some - done);
-        }
+        for (size_t j = 0; j < w->columns; j += COLUMNS)
+            add_weight_columns(w, a + p, step, (int64_t)(from % row + j), j,
+                               w->columns - j < COLUMNS ? w->columns - j : COLUMNS, some, ahead);
     }
 }
 

@@ -71,10 +71,16 @@ enum { WEIGHT_COLUMNS = 128 };
  * places. */
 void weights_rows(const struct weight_source *source, float *to, size_t step, int64_t k,
                   size_t rows, int64_t j, size_t n, bool swaps);
-/* Adds `steps` steps of weights from k on, for one row of a, to WEIGHT_COLUMNS sums from column j on.
- * Returns the number of steps that it has added: 0, if the set has no routine for these weights. */
+/* Returns whether the set has a routine for one row of such weights. */
+static inline bool weights_have_routine(const struct weight_source *source)
+{
+    return source->set->few_halves && source->weights->halves;
+}
+/* Adds steps of weights from k on, for one row of a, to n sums from column j on: *steps at most, and it
+ * sets *steps to their number. Returns the number of columns, multiples of WEIGHT_COLUMNS, that it has
+ * added them to; 0: the set has no routine for these weights or their scales. */
 size_t weights_add(const struct weight_source *source, float *sum, const float *a, int64_t k,
-                   size_t steps, int64_t j, size_t ahead, bool swaps);
+                   size_t *steps, int64_t j, size_t n, size_t ahead, bool swaps);
 /* Notes where scales start. false: a fault was noted. */
 bool weights_note(struct frame *f, const struct packed_fill *fill, struct loc loc,
                   struct packed_state *state);

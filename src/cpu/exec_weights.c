@@ -151,13 +151,12 @@ static const unsigned char *scale_row(const struct weight_view *v, int64_t k, in
 }
 
 size_t weights_add(const struct weight_source *source, float *sum, const float *a, int64_t k,
-                   size_t steps, int64_t j, size_t ahead, bool swaps)
+                   size_t *steps, int64_t j, size_t n, size_t ahead, bool swaps)
 {
     const struct packed_weights *w = source->weights;
     const struct weight_table *t = w->table;
     const struct weight_view *codes = &source->codes;
-    few_halves_fn *add = source->set->few_halves;
-    if (!add || !w->halves || k % 2 != 0)
+    if (n < WEIGHT_COLUMNS || k % 2 != 0 || *steps < 2)
         return 0;
     const int first = swaps ? 1 : 0, last = w->steps - 1;
     const size_t row = (size_t)codes->stride[0];
@@ -165,17 +164,18 @@ size_t weights_add(const struct weight_source *source, float *sum, const float *
     const struct weight_view *zero = last > 0 ? &source->scale[w->step[0].scale] : NULL;
     struct weight_halves halves = {.table = {t[first].value, t[1 - first].value},
                                    .shift = {t[first].shift, t[1 - first].shift},
-                                   .scale = scale_row(scale, k, j, &steps),
+                                   .scale = scale_row(scale, k, j, steps),
                                    .scale_type = scale->dtype,
                                    .round = w->step[last].round,
                                    .row = row,
                                    .ahead = ahead};
     if (zero) {
-        halves.zero = scale_row(zero, k, j, &steps);
+        halves.zero = scale_row(zero, k, j, steps);
         halves.zero_type = zero->dtype;
     }
-    return add(sum, a, codes->base + (size_t)(k / 2) * row + j, &halves, steps / 2) ? steps / 2 * 2
-                                                                                    : 0;
+    *steps -= *steps % 2;
+    return source->set->few_halves(sum, a, codes->base + (size_t)(k / 2) * row + j, &halves,
+                                   *steps / 2, n / WEIGHT_COLUMNS * WEIGHT_COLUMNS);
 }
 
 /* --- packing --- */

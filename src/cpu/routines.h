@@ -382,16 +382,16 @@ enum { HALVES_COLUMNS = 128 };
 struct weight_halves {
     const float *table[2];
     int shift[2];
-    const void *scale,
-        *zero; /* HALVES_COLUMNS elements in the view; zero: DT_U8 or DT_F16, or NULL */
+    const void *scale, *zero; /* of the columns, in the view; zero: DT_U8 or DT_F16, or NULL */
     enum dtype scale_type, zero_type, round;
     size_t row;   /* bytes from one row of codes to the next */
     size_t ahead; /* lines `ahead` bytes after each one that is read are fetched */
 };
-/* Adds the products of one row of a with `rows` rows of HALVES_COLUMNS codes, in order, to as many
- * sums. false: it has added nothing, because it cannot round such values. */
-typedef bool few_halves_fn(float *c, const float *a, const uint8_t *codes,
-                           const struct weight_halves *w, size_t rows);
+/* Adds the products of one row of a with `rows` rows of codes, in order, to `columns` sums, a multiple
+ * of HALVES_COLUMNS. Returns the number of columns, from the first one on, that it has added: it stops
+ * at HALVES_COLUMNS columns with values that it cannot round. */
+typedef size_t few_halves_fn(float *c, const float *a, const uint8_t *codes,
+                             const struct weight_halves *w, size_t rows, size_t columns);
 struct pack_routines {
     pack_rows_fn *rows;
     interleave_fn *interleave_pairs, *interleave_fours;

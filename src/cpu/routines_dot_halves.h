@@ -86,9 +86,10 @@ static INLINED void add_f16_line(float *c, const float *a, const uint8_t *codes,
     UNROLLED for (int v = 0; v < VECTORS; v++) _mm512_storeu_ps(c + j + 16 * v, sum[v]);
 }
 
-/* A few_halves_fn; false: a value of a table is not a number of f16. */
+/* Does the work of a few_halves_fn. false: it has added nothing, because a value of a table is not a
+ * number of f16. */
 static bool add_f16_halves(float *c, const float *a, const uint8_t *codes,
-                           const struct weight_halves *w, size_t rows)
+                           const struct weight_halves *w, size_t rows, size_t columns)
 {
     const size_t low = w->shift[0] == 0 ? 0 : 1;
     __m512i table[2];
@@ -96,8 +97,7 @@ static bool add_f16_halves(float *c, const float *a, const uint8_t *codes,
         w->shift[1 - low] != 4 || !table_of_halves(w->table[low], &table[0]) ||
         !table_of_halves(w->table[1 - low], &table[1]))
         return false;
-    ROLLED
-    for (size_t j = 0, end = all_columns(); j < end; j += CACHE_LINE)
+    for (size_t j = 0; j < columns; j += CACHE_LINE)
         if (w->zero)
             add_f16_line(c, a, codes, j, w, table, low, true, rows);
         else

@@ -37,16 +37,12 @@ static INLINED __m512i model_halves(__m512i x, __m512i y, bool subtracts)
 
 #define MULTIPLY_HALVES(x, y) model_halves(x, y, false)
 #define SUBTRACT_HALVES(x, y) model_halves(x, y, true)
-static INLINED size_t all_columns(void)
-{
-    return HALVES_COLUMNS;
-}
 #include "cpu/routines_dot_halves.h"
 
-static bool few_halves_of_model(float *c, const float *a, const uint8_t *codes,
-                                const struct weight_halves *w, size_t rows)
+static size_t few_halves_of_model(float *c, const float *a, const uint8_t *codes,
+                                  const struct weight_halves *w, size_t rows, size_t columns)
 {
-    return add_f16_halves(c, a, codes, w, rows);
+    return add_f16_halves(c, a, codes, w, rows, columns) ? columns : 0;
 }
 
 #if defined(__clang__)
