@@ -613,7 +613,8 @@ typedef struct tw_param {
     tw_value default_value;
     /* A scalar that the launch computes: "2 * m" for `i32 n = 2 * m`. Entries have no argument for it.
      * "device.sms" and "device.clusters" are the last parameters of a kernel that uses them: the launch
-     * asks its device, unless tw_launch_set or a last argument of an entry gives another number.
+     * asks its device, unless tw_launch_set or a last argument of an entry gives another number. If only
+     * device.sms is given, device.clusters is that number divided by the blocks of a cluster.
      * NULL: the caller gives it. */
     const char *derived;
     /* A pointer's axes: those of its first view without strides and offset. 0: it has no such view. */

@@ -431,24 +431,23 @@ static int apply_one(struct setting *s, const struct option_use *use, bool other
     return status;
 }
 
-/* Applies --sms: the numbers of the device that the kernel names. */
+/* Applies --sms: sets device.sms, from which device.clusters follows if the kernel has both. */
 static int apply_sms(struct setting *s, const struct option_use *use)
 {
     static const char *const names[] = {"device.sms", "device.clusters"};
     struct assignment a;
     tw_value v;
-    int status = STATUS_OK;
     if (!parse_scalar(use->values[0], &v) || v.kind != TW_INTEGER || v.i < 1 || v.i > INT32_MAX)
         return usage_error(s->program->complaints, s->options->command,
                            "--sms %s: expected a number of multiprocessors, 1 or more",
                            use->values[0]);
-    for (size_t i = 0; i < sizeof names / sizeof *names && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(a.name, sizeof a.name, "%s", names[i]);
         snprintf(a.value, sizeof a.value, "%.60s", use->values[0]);
         if (setting_named(s->kernel, "set", a.name))
-            status = set_scalar(s, &a);
+            return set_scalar(s, &a);
     }
-    return status;
+    return STATUS_OK;
 }
 
 int apply_settings(tw_launch *l, tw_kernel *k, const struct program *p, const struct options *o,

@@ -227,14 +227,16 @@ static void set_types(const struct tuning *t, const struct member *m, tw_launch 
                 tw_launch_type(l, type.name, t->type);
 }
 
-/* Gives the launch the device's numbers. It would ask the driver for them, which this process must not open. */
+/* Gives the launch device.sms, from which device.clusters follows if the kernel has both. It would ask the driver for them, which this process must not open. */
 static void set_device_numbers(const struct tuning *t, const struct member *m, tw_launch *l)
 {
     static const char *const names[] = {"device.sms", "device.clusters"};
     tw_value v = {.kind = TW_INTEGER, .i = t->multiprocessors};
-    for (size_t i = 0; t->on_gpu && i < sizeof names / sizeof *names; i++)
-        if (setting_named(m->kernel, "set", names[i]))
-            tw_launch_set(l, names[i], v);
+    size_t i = 0;
+    while (i < sizeof names / sizeof *names && !setting_named(m->kernel, "set", names[i]))
+        i++;
+    if (t->on_gpu && i < sizeof names / sizeof *names)
+        tw_launch_set(l, names[i], v);
 }
 
 int member_settings(const struct tuning *t, const struct member *m, tw_launch *l)

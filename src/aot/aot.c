@@ -367,6 +367,7 @@ static struct aot_function *function_for(struct aot_build *b, const struct aot_g
         .kernel = arena_string(a, owner(g), strlen(owner(g))),
         .file = arena_string(a, g->file, strlen(g->file)),
         .types = arena_string(a, g->types, strlen(g->types)),
+        .all_params = g->param_count,
         .param_count = g->param_count,
         .params = copy_params(a, g),
         .family = g->family ? arena_new(a, struct aot_family) : NULL,
@@ -449,6 +450,7 @@ static int version_for(struct aot_build *b, const struct aot_given *g,
                             .early = lowered && lowered->begins_early,
                             .alignment = g->row.alignment,
                             .sizes = *sizes};
+    memcpy(v.of_cluster, g->kernel->cluster, sizeof v.of_cluster);
     if (lowered)
         memcpy(v.block, lowered->block, sizeof v.block);
     for (size_t i = 0; i < b->versions.count; i++)
@@ -501,6 +503,7 @@ bool aot_add(struct aot_build *b, const struct aot_given *g, struct diag *diag)
         .target = g->target,
         .device = device_for(b, given->device),
         .is_static = arena_copy(a, given->is_static, params * sizeof *given->is_static),
+        .absent = arena_copy(a, given->absent, params * sizeof *given->absent),
         .values = arena_copy(a, given->values, params * sizeof *given->values),
         .divisor = arena_copy(a, given->divisor, params * sizeof *given->divisor),
         .alignment = given->alignment,
@@ -634,7 +637,8 @@ static bool is_listed(const struct aot_function *f, const struct aot_row *r)
 }
 
 /* Removes rows of variants that no launch takes, and rows that never decide, from the last on, so
- * that of rows with one version the one with the fewest conditions stays. */
+ * that of rows with one version the one with the fewest conditions stays. Then leaves out the last
+ * numbers of the device, if no row takes them. */
 static void settle_function(struct aot_function *f)
 {
     for (size_t i = f->rows.count; i-- > 0;) {
@@ -645,6 +649,10 @@ static void settle_function(struct aot_function *f)
                 (f->rows.count - i - 1) * sizeof *f->rows.data);
         f->rows.count--;
     }
+    int n = f->all_params;
+    while (n > 0 && f->params[n - 1].device && aot_rows_without(f, n - 1) == f->rows.count)
+        n--;
+    f->param_count = n;
 }
 
 /* Removes versions without a row, and images without a version. */
@@ -724,7 +732,7 @@ bool aot_has_hopper(const struct aot_build *b)
 
 bool aot_has_attributes(const struct aot_build *b)
 {
-    bool has = aot_has_hopper(b);
+    bool has = aot_has_hopper(b) || aot_asks_clusters(b);
     for (size_t i = 0; i < b->versions.count; i++)
         has = has || b->versions.data[i].early;
     return has;

@@ -33,7 +33,7 @@ struct aot_param {
     const char *shape; /* shape of a pointer, as written: "[m][k]"; "": no view has it */
     bool has_default;
     struct literal default_value;
-    bool is_device;             /* multiprocessors of the GPU, which the function asks for */
+    enum device_number device;  /* the number of the GPU for which the function asks */
     const struct expr *derived; /* the expression that the function computes; NULL: the caller
                                  * passes the value */
     const char *derived_text;   /* as written */
@@ -41,7 +41,7 @@ struct aot_param {
 /* Returns true if the function computes the parameter, and the caller does not give it. */
 static inline bool aot_is_computed(const struct aot_param *p)
 {
-    return p->derived || p->is_device;
+    return p->derived || p->device;
 }
 
 /* Range of a parameter's values for which a row is meant, bounds included. */
@@ -54,8 +54,9 @@ struct aot_row {
     int version;
     int variant; /* of the function's family; 0: the function is the kernel's own */
     const struct target *target;
-    const char *device;           /* the GPU's own name; NULL: any */
-    const bool *is_static;        /* by parameter: compiled in */
+    const char *device;    /* the GPU's own name; NULL: any */
+    const bool *is_static; /* by parameter: compiled in */
+    const bool *absent;    /* by parameter: a number of the device that the kernel does not use */
     const struct literal *values; /* values of static parameters, by parameter */
     const int *divisor;           /* by parameter: 16, 8 or 1, which divides it */
     int alignment; /* alignment of each address in bytes, 16 … 1, or the element's size if that
@@ -93,12 +94,12 @@ struct aot_family {
 };
 
 struct aot_function {
-    const char *name;          /* in C */
-    const char *kernel, *file; /* the kernel it launches, and the file that declares it; of a
+    const char *name;            /* in C */
+    const char *kernel, *file;   /* the kernel it launches, and the file that declares it; of a
                                 * family, its name and file */
-    const char *types;         /* "T = f16", "" */
-    struct aot_family *family; /* NULL: the function is of one kernel */
-    int param_count;
+    const char *types;           /* "T = f16", "" */
+    struct aot_family *family;   /* NULL: the function is of one kernel */
+    int all_params, param_count; /* with and without those that aot_settle leaves out */
     const struct aot_param *params;
     int rooms;          /* most views in the workspace */
     const char *derive; /* steps that compute the derived parameters, as an initialiser of C */
@@ -125,7 +126,9 @@ struct aot_version {
     int block[3];
     int64_t shared_bytes;
     bool cooperative;
-    int cluster;   /* blocks along x; 0: none */
+    int cluster; /* blocks along x; 0: the launch says none */
+    int of_cluster
+        [3];       /* blocks of a cluster along each axis, for device.clusters; 0: no clusters */
     bool early;    /* lowered.begins_early */
     int alignment; /* as of its rows */
     struct aot_sizes sizes;
@@ -198,7 +201,12 @@ bool aot_has_cpu(const struct aot_build *b);
 bool aot_has_gpu(const struct aot_build *b);
 /* Returns whether some kernel has tensor maps or clusters. */
 bool aot_has_hopper(const struct aot_build *b);
-/* Returns whether some launch has attributes: Hopper's constructs, or an early begin. */
+/* Returns the parameter that is `device.clusters` of versions that run in clusters; -1: none. */
+int aot_clusters_param(const struct aot_build *b, const struct aot_function *f);
+/* Returns whether some function has such a parameter. */
+bool aot_asks_clusters(const struct aot_build *b);
+/* Returns whether some launch has attributes, or a question about one: Hopper's constructs, an early
+ * begin, device.clusters. */
 bool aot_has_attributes(const struct aot_build *b);
 
 /* Returns true if names of files and of C may start with it. */
@@ -239,6 +247,10 @@ void aot_pick(struct text *out, const struct aot_build *b, int index,
  * plan of the launch. */
 void aot_take(struct text *out, const struct aot_build *b, int index,
               const struct target *const *targets);
+/* Prints the statement that takes device.clusters of a version, if the function has it. indent: blanks
+ * before it; module, version: expressions of C. */
+void aot_take_clusters(struct text *out, const struct aot_build *b, const struct aot_function *f,
+                       const char *indent, const char *module, const char *version);
 /* Prints the constant part of families; nothing if the build has none. */
 void aot_choice(struct text *out, const struct aot_build *b);
 /* Prints ", int32_t m, …)" for all scalar parameters, and the start of a body that may not use
@@ -248,9 +260,9 @@ void aot_scalars(struct text *out, const struct aot_function *f);
 void aot_call(struct text *out, const struct aot_function *f, const char *function, int index,
               const char *first);
 int aot_target_index(const struct target *const *targets, const struct target *t);
-/* Returns the number of rows for which a parameter is compiled in. The kernels of a family may
- * differ in it. */
-size_t aot_static_rows(const struct aot_function *f, int param);
+/* Returns the number of rows whose kernels do not take a parameter: it is compiled in, or absent. The
+ * kernels of a family may differ in it. */
+size_t aot_rows_without(const struct aot_function *f, int param);
 /* Returns the least alignment of all rows. */
 int aot_least_alignment(const struct aot_function *f);
 
@@ -289,7 +301,8 @@ struct aot_slot {
 void aot_fill(struct text *out, const unsigned char *form, size_t length,
               const struct aot_slot *slots, int count);
 /* Copies a packed template without the lines that nothing built needs: those between "@if X@" and "@end@", where X
- * is gpu, cpu, only_cpu, attributes (of launches), hopper (tensor maps or clusters) or not_hopper, and does not hold. */
+ * is gpu, cpu, only_cpu, attributes (of launches), clusters (device.clusters is asked for), hopper (tensor maps or clusters)
+ * or not_hopper, and does not hold. */
 void aot_choose_lines(struct text *out, const struct aot_build *b, const unsigned char *form,
                       size_t length);
 /* Returns a constant text as it was before cmake/embed.cmake packed it. */

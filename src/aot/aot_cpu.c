@@ -65,6 +65,7 @@ static bool stays(const struct aot_build *b, const char *name, size_t length)
                {"cpu", aot_has_cpu(b)},
                {"only_cpu", aot_has_cpu(b) && !aot_has_gpu(b)},
                {"attributes", aot_has_attributes(b)},
+               {"clusters", aot_asks_clusters(b)},
                {"hopper", aot_has_hopper(b)},
                {"not_hopper", !aot_has_hopper(b)}};
     size_t i = 0;

@@ -8,11 +8,11 @@
 extern const unsigned char aot_choice_c[];
 extern const size_t aot_choice_c_length;
 
-size_t aot_static_rows(const struct aot_function *f, int param)
+size_t aot_rows_without(const struct aot_function *f, int param)
 {
     size_t count = 0;
     for (size_t i = 0; i < f->rows.count; i++)
-        count += f->rows.data[i].is_static[param];
+        count += f->rows.data[i].is_static[param] || f->rows.data[i].absent[param];
     return count;
 }
 
@@ -120,15 +120,18 @@ static void write_loop(struct text *out, const struct aot_build *b, const struct
                   "        if (aot_v < 0)\n"
                   "            continue;\n"
                   "        aot_first = aot_first < 0 ? aot_v : aot_first;\n"
-                  "        aot_begin(aot_p, aot_v);\n"
-                  "        aot_plan(aot_p, aot_values);\n"
+                  "        aot_begin(aot_p, aot_v);\n");
+    aot_take_clusters(out, b, f, "        ", "aot_m", "aot_v");
+    text_add(out, "        aot_plan(aot_p, aot_values);\n"
                   "        if (aot_p->status == 0 && aot_has(aot_m, aot_v)");
     text_add(out, aot_has_hopper(b) ? " && aot_fits(aot_p, aot_low))\n" : ")\n");
     text_add(out, "            return;\n"
                   "    }\n"
                   "    aot_begin(aot_p, aot_first);\n"
-                  "    if (aot_first >= 0)\n"
-                  "        aot_plan(aot_p, aot_values);\n}\n");
+                  "    if (aot_first < 0)\n"
+                  "        return;\n");
+    aot_take_clusters(out, b, f, "    ", "aot_m", "aot_first");
+    text_add(out, "    aot_plan(aot_p, aot_values);\n}\n");
 }
 
 void aot_take(struct text *out, const struct aot_build *b, int index,
@@ -144,7 +147,7 @@ void aot_take(struct text *out, const struct aot_build *b, int index,
         "nearest sizes,\n"
         " * that takes the sizes and fits the device. The version is -1 if nothing was built for "
         "the launch. */\n"
-        "static void aot_take_%d(struct aot_plan *aot_p, const uint64_t *aot_values,\n"
+        "static void aot_take_%d(struct aot_plan *aot_p, uint64_t *aot_values,\n"
         "    const %s_module *aot_m, uintptr_t aot_low",
         index, b->name);
     aot_scalars(out, f);

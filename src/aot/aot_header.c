@@ -279,14 +279,16 @@ static void describe_param(struct text *out, const struct aot_build *b,
         text_add(out, "; laid out as the kernel's view of it");
     if (p->derived)
         text_printf(out, ", computed here: %s", p->derived_text);
-    if (p->is_device)
-        text_add(out, ", computed here: the GPU's multiprocessors");
+    if (p->device)
+        text_add(out, aot_clusters_param(b, f) == index
+                          ? ", computed here: the clusters that the GPU runs at the same time"
+                          : ", computed here: the GPU's multiprocessors");
     if (p->has_default) {
         text_add(out, "; default ");
         show_value(out, p->dtype, p->default_value);
     }
-    size_t rows = aot_static_rows(f, index);
-    text_add(out, rows == f->rows.count ? ", one of the values below\n" : "\n");
+    bool in_all = !p->device && aot_rows_without(f, index) == f->rows.count;
+    text_add(out, in_all ? ", one of the values below\n" : "\n");
 }
 
 static void describe_choice(struct text *out, const struct aot_function *f)

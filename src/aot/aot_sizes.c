@@ -139,12 +139,12 @@ static bool find_statics(const struct aot_given *given, uint64_t *compiled_in, s
 {
     *compiled_in = 0;
     for (int i = 0; i < given->param_count; i++) {
-        if (!given->row.is_static[i])
+        if (!given->row.is_static[i] && !given->row.absent[i])
             continue;
         if (i >= 64) {
             diag_error(diag, given->kernel->loc,
                        "`%s` is parameter %d of kernel `%s`: in a family that is built, static "
-                       "parameters are among the first 64",
+                       "parameters and numbers of the device are among the first 64",
                        given->params[i].name, i + 1, given->kernel->name);
             return false;
         }
@@ -222,7 +222,7 @@ static void find_passed_on_cpu(struct arena *a, const struct aot_given *given,
     struct text passed;
     text_init(&passed, a);
     for (int i = 0; i < given->param_count; i++)
-        if (!given->row.is_static[i])
+        if (!given->row.is_static[i] && !given->row.absent[i])
             pass(&passed, out, "PARAM", i);
     out->maps = "";
     out->passed = passed.length ? passed.data : "";

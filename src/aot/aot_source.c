@@ -96,6 +96,9 @@ static void write_versions(struct text *out, const struct aot_build *b)
                     v->alignment);
         if (aot_has_attributes(b))
             text_printf(out, ", %d, %d", v->cluster, v->early);
+        if (aot_asks_clusters(b))
+            text_printf(out, ", {%d, %d, %d}", v->of_cluster[0], v->of_cluster[1],
+                        v->of_cluster[2]);
         text_add(out, "},\n");
     }
     text_add(out, "};\n");
@@ -177,6 +180,36 @@ void aot_call(struct text *out, const struct aot_function *f, const char *functi
         if (!f->params[i].is_pointer)
             text_printf(out, ", %s", f->params[i].c_name);
     text_add(out, ")");
+}
+
+/* --- device.clusters --- */
+
+int aot_clusters_param(const struct aot_build *b, const struct aot_function *f)
+{
+    bool has = false;
+    for (size_t i = 0; i < f->rows.count; i++)
+        has = has || b->versions.data[f->rows.data[i].version].of_cluster[0];
+    for (int p = 0; p < f->param_count && has; p++)
+        if (f->params[p].device == DEVICE_CLUSTERS)
+            return p;
+    return -1;
+}
+
+bool aot_asks_clusters(const struct aot_build *b)
+{
+    bool asks = false;
+    for (size_t i = 0; i < b->functions.count; i++)
+        asks = asks || aot_clusters_param(b, &b->functions.data[i]) >= 0;
+    return asks;
+}
+
+void aot_take_clusters(struct text *out, const struct aot_build *b, const struct aot_function *f,
+                       const char *indent, const char *module, const char *version)
+{
+    int param = aot_clusters_param(b, f);
+    if (param >= 0)
+        text_printf(out, "%saot_values[%d] = (uint64_t)%s->clusters[%s];\n", indent, param, module,
+                    version);
 }
 
 /* --- the functions --- */
@@ -262,7 +295,7 @@ static void write_values(struct text *out, const struct aot_function *f)
     for (int i = 0; i < f->param_count; i++) {
         const struct aot_param *p = &f->params[i];
         bool given = !p->is_pointer && !dtype_is_float(p->dtype) && !aot_is_computed(p);
-        if (p->is_device)
+        if (p->device) /* `device.clusters` follows when the version is known */
             text_add(out, "module ? (uint64_t)module->multiprocessors : 0, ");
         else
             text_printf(out, given ? "(uint64_t)%s, " : "0, ", p->c_name);
@@ -311,11 +344,14 @@ static void write_start_of_body(struct text *out, const struct aot_build *b, int
     text_add(out, " : -1;\n");
 }
 
-/* Prints the call that plans the launch. The choice of a family has planned it. */
+/* Prints the call that plans the launch, if the choice of a family has not planned it. */
 static void write_plan_call(struct text *out, const struct aot_build *b, int index)
 {
-    if (!b->functions.data[index].family)
+    const struct aot_function *f = &b->functions.data[index];
+    if (!f->family) {
+        aot_take_clusters(out, b, f, "    ", "module", "aot_p->version");
         text_add(out, "    aot_plan(aot_p, aot_values);\n");
+    }
 }
 
 /* Returns true if the kernel takes the parameter, an 8-bit float, in 32 bits. */
@@ -333,12 +369,12 @@ static const char *address_of(struct arena *a, const struct aot_param *p)
 /* Returns true if the kernels take the parameter, or some of them. */
 static bool is_passed(const struct aot_function *f, int param)
 {
-    return aot_static_rows(f, param) < f->rows.count;
+    return aot_rows_without(f, param) < f->rows.count;
 }
 
 static bool is_mixed(const struct aot_function *f, int param)
 {
-    return is_passed(f, param) && aot_static_rows(f, param) > 0;
+    return is_passed(f, param) && aot_rows_without(f, param) > 0;
 }
 
 /* Prints the list of arguments where kernels differ in the parameters that are compiled in. */
@@ -410,6 +446,10 @@ static void write_function(struct text *out, const struct aot_build *b, int inde
                 aot_upper(b), f->name);
     write_not_built(out, b, f);
     write_plan_call(out, b, index);
+    int clusters = aot_clusters_param(b, f);
+    if (clusters >= 0)
+        text_printf(out, "    %s = (int32_t)aot_values[%d];\n", f->params[clusters].c_name,
+                    clusters);
     for (int i = 0; i < f->param_count; i++)
         if (f->params[i].is_pointer)
             text_printf(out, "    aot_array(aot_p, %d, \"%s\", %s, sizeof *%s);\n", i,

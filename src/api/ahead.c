@@ -104,31 +104,53 @@ static const char *shape_of(struct arena *a, const struct lang_param *p)
     return t.data;
 }
 
+/* The parameters of a family's function: those that its kernels share, then all numbers of the device,
+ * because each kernel has its own of these. */
+static int param_count(const struct add_call *c)
+{
+    const struct lang_kernel *info = c->launch->kernel->info;
+    return c->family ? lang_caller_params(info) + DEVICE_CLUSTERS : info->param_count;
+}
+
+/* Returns the function's parameter that is the kernel's parameter p. */
+static int param_index(const struct add_call *c, int p)
+{
+    const struct lang_kernel *info = c->launch->kernel->info;
+    enum device_number device = info->params[p].device;
+    return c->family && device ? lang_caller_params(info) + (int)device - 1 : p;
+}
+
 static void describe_params(struct add_call *c)
 {
     const tw_launch *l = c->launch;
     const struct lang_kernel *info = l->kernel->info;
     struct arena *a = &l->ctx->scratch;
-    struct aot_param *list = arena_array(a, struct aot_param, info->param_count);
-    for (int i = 0; i < info->param_count; i++) {
+    int callers = lang_caller_params(info);
+    c->given.param_count = param_count(c);
+    struct aot_param *list = arena_array(a, struct aot_param, c->given.param_count);
+    for (int i = 0; i < callers; i++) {
         const struct lang_param *p = &info->params[i];
         list[i] = (struct aot_param){
-            .name = !p->device                ? p->name
-                    : p->device == DEVICE_SMS ? "device_sms"
-                                              : "device_clusters",
-            .is_device = p->device != DEVICE_NONE,
+            .name = p->name,
             .is_pointer = p->is_pointer,
             .is_const = p->is_const,
             .is_static = p->is_static,
             .dtype = p->type_variable >= 0 ? l->choice.types[p->type_variable] : p->dtype,
             .shape = shape_of(a, p),
-            .has_default = p->has_default && !p->device,
+            .has_default = p->has_default,
             .default_value = p->value,
             .derived = p->derived,
             .derived_text = p->derived_text,
         };
     }
-    c->given.param_count = info->param_count;
+    for (int i = callers; i < c->given.param_count; i++) {
+        enum device_number n =
+            c->family ? (enum device_number)(i - callers + 1) : info->params[i].device;
+        list[i] = (struct aot_param){.name = n == DEVICE_SMS ? "device_sms" : "device_clusters",
+                                     .device = n,
+                                     .dtype = DT_I32,
+                                     .shape = ""};
+    }
     c->given.params = list;
 }
 
@@ -200,18 +222,27 @@ static bool describe_row(struct add_call *c)
     struct arena *a = &l->ctx->scratch;
     int count = c->when ? c->when->range_count : 0;
     struct aot_range *ranges = arena_array(a, struct aot_range, count);
-    int *divisor = arena_array(a, int, c->given.param_count);
-    bool *is_static = arena_array(a, bool, c->given.param_count);
+    int params = c->given.param_count, *divisor = arena_array(a, int, params);
+    bool *is_static = arena_array(a, bool, params), *absent = arena_array(a, bool, params);
+    struct literal *values = arena_array(a, struct literal, params);
     for (int i = 0; i < count; i++)
         if (!find_range(c, &c->when->ranges[i], &ranges[i]))
             return false;
-    for (int p = 0; p < c->given.param_count; p++) {
-        divisor[p] = c->given.params[p].is_pointer ? 1 : l->choice.divisor[p];
-        is_static[p] = c->given.params[p].is_static;
+    for (int i = 0; i < params; i++) {
+        divisor[i] = 1;
+        absent[i] = true;
+    }
+    for (int p = 0; p < l->kernel->info->param_count; p++) {
+        int i = param_index(c, p);
+        divisor[i] = c->given.params[i].is_pointer ? 1 : l->choice.divisor[p];
+        is_static[i] = c->given.params[i].is_static;
+        values[i] = l->choice.values[p];
+        absent[i] = false;
     }
     c->given.row = (struct aot_row){.device = c->when ? c->when->device : NULL,
                                     .is_static = is_static,
-                                    .values = l->choice.values,
+                                    .absent = absent,
+                                    .values = values,
                                     .divisor = divisor,
                                     .alignment = l->kernel->executor->lowers ? alignment_of(c) : 1,
                                     .range_count = count,
@@ -311,6 +342,13 @@ tw_status gpu_ship(struct add_call *c, struct kernel *ir, const struct pass_cont
     return TW_OK;
 }
 
+/* Gives the symbols of the parameters their numbers in the function. */
+static void number_params(const struct add_call *c, struct kernel *ir)
+{
+    for (struct param *p = ir->params; p; p = p->next)
+        p->sym->index = param_index(c, p->sym->index);
+}
+
 static tw_status compile(struct add_call *c)
 {
     const tw_launch *l = c->launch;
@@ -325,7 +363,9 @@ static tw_status compile(struct add_call *c)
         return TW_BAD_PROGRAM;
     struct pass_context passes;
     tw_status status = choice_passes_kept(l->kernel, ir, &l->choice, known, NULL, &passes);
-    return status == TW_OK ? l->kernel->executor->ship(c, ir, &passes) : status;
+    status = status == TW_OK ? l->kernel->executor->ship(c, ir, &passes) : status;
+    number_params(c, ir);
+    return status;
 }
 
 /* Returns true if a size has its default because the launch does not say it. */

@@ -87,19 +87,50 @@ void launch_derive(tw_launch *l, int p, bool statics_alone)
 
 /* --- numbers of the device --- */
 
-int64_t host_processors(const tw_kernel *k)
+static int64_t clusters_of(int64_t processors, int cluster)
 {
-    return k->module->ctx->parallel.threads;
+    return processors > cluster ? processors / cluster : 1;
 }
 
-/* Without a GPU that runs the target, this is the number of one in the model's table. */
-int64_t gpu_processors(const tw_kernel *k)
+int64_t host_processors(const tw_kernel *k, int cluster)
 {
-    const struct cuda_device *here = context_look(k->module->ctx, k->device);
+    return clusters_of(k->module->ctx->parallel.threads, cluster);
+}
+
+/* Returns the number of multiprocessors. Without a GPU that runs the target, it is that of one in the
+ * model's table. */
+static int multiprocessors(const tw_kernel *k, const struct cuda_device *here)
+{
     if (here)
         return here->multiprocessors;
     for (int i = 0; gpu_at(i); i++)
         if (target_runs_on(k->device, gpu_at(i)->capability))
             return gpu_at(i)->multiprocessors;
     return gpu_at(0)->multiprocessors;
+}
+
+/* A cluster's blocks run in one part of the GPU, whose number of multiprocessors need not be a multiple
+ * of them. So without an answer of the driver the result may be too large. */
+int64_t gpu_processors(const tw_kernel *k, int cluster)
+{
+    const struct cuda_device *here = context_look(k->module->ctx, k->device);
+    int found = cluster > 1 && here ? context_clusters(k->module->ctx, cluster) : 0;
+    return found ? found : clusters_of(multiprocessors(k, here), cluster);
+}
+
+int launch_cluster_blocks(const tw_launch *l)
+{
+    const struct choice *c = &l->choice;
+    struct lang_choice choice = {l->kernel->target, c->tunes, c->types, c->values, c->known, false};
+    return lang_cluster_blocks(&l->ctx->scratch, l->kernel->module->parsed, l->kernel->index,
+                               &choice);
+}
+
+int64_t launch_device_number(const tw_launch *l, int p)
+{
+    const struct lang_kernel *info = l->kernel->info;
+    int cluster = info->params[p].device == DEVICE_CLUSTERS ? launch_cluster_blocks(l) : 1;
+    if (lang_follows_sms(info, p) && l->value_set[p - 1] && l->choice.known[p - 1])
+        return clusters_of(l->choice.values[p - 1].i, cluster);
+    return l->kernel->executor->processors(l->kernel, cluster);
 }

@@ -13,12 +13,24 @@ const struct cuda_device *context_look(tw_context *ctx, const struct target *t)
     return ctx->gpu.multiprocessors && target_runs_on(t, ctx->gpu.capability) ? &ctx->gpu : NULL;
 }
 
+static struct cuda *open_gpu(tw_context *ctx, char why[CUDA_WHY])
+{
+    if (!ctx->cuda)
+        ctx->cuda = cuda_open(&ctx->allocator, ctx->config.device, why);
+    return ctx->cuda;
+}
+
+int context_clusters(tw_context *ctx, int blocks)
+{
+    char why[CUDA_WHY];
+    struct cuda *c = open_gpu(ctx, why);
+    return c ? cuda_clusters(c, blocks) : 0;
+}
+
 tw_status context_gpu(tw_context *ctx, struct cuda **out)
 {
     char why[CUDA_WHY];
-    if (!ctx->cuda)
-        ctx->cuda = cuda_open(&ctx->allocator, ctx->config.device, why);
-    *out = ctx->cuda;
+    *out = open_gpu(ctx, why);
     if (ctx->cuda)
         return TW_OK;
     if (!why[0])

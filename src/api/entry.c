@@ -75,6 +75,13 @@ static bool derive(const tw_entry *e, struct given *g)
     return true;
 }
 
+/* Returns device.clusters for a call that gives device.sms alone. */
+static uint64_t clusters_of(const struct entry_param *p, uint64_t sms)
+{
+    uint64_t blocks = (uint64_t)p->cluster;
+    return (int64_t)sms > p->cluster ? sms / blocks : 1;
+}
+
 bool entry_take_arguments(const tw_entry *e, const tw_value *arguments, int count, struct given *g)
 {
     g->key.words = ENTRY_FACTS;
@@ -84,7 +91,8 @@ bool entry_take_arguments(const tw_entry *e, const tw_value *arguments, int coun
         int param = e->argument_of[i];
         const struct entry_param *p = &e->params[param];
         if (i >= count)
-            g->value[param] = p->preset;
+            g->value[param] =
+                i == count && p->cluster ? clusters_of(p, g->value[param - 1]) : p->preset;
         else if (!take_argument(p, &arguments[i], &g->value[param]))
             return false;
         if (p->single && g->value[param] != p->only)

@@ -19,6 +19,7 @@ struct entry_param {
     int64_t least;   /* integers */
     uint64_t span;   /* the greatest value minus `least` */
     uint64_t preset; /* the default */
+    int cluster; /* device.clusters after device.sms: blocks of a cluster; 0: another parameter */
 };
 
 /* A tensor map of a variant, whose view starts at the address of an argument. */

@@ -25,8 +25,9 @@ static void describe_params(tw_entry *e, const tw_launch *l)
         p->single = from->has_value;
         if (p->kind == TW_INTEGER)
             find_range(p);
-        uint64_t value =
-            (uint64_t)(from->device ? l->kernel->executor->processors(l->kernel) : from->value.i);
+        uint64_t value = (uint64_t)(from->device ? launch_device_number(l, i) : from->value.i);
+        if (lang_follows_sms(info, i))
+            p->cluster = launch_cluster_blocks(l);
         if (dtype_is_float(p->dtype))
             entry_float_bits(p->dtype, from->value.is_float ? from->value.f : (double)from->value.i,
                              &value);

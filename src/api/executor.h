@@ -28,7 +28,7 @@ struct run_call {
  * compile      compiles the program of v->ir, after all passes; `lowered` has the memory of a
  *              lowered one
  * run          runs a launch; `given` is NULL for one that is not in place; reports
- * processors   device.sms and device.clusters: a cluster has one block
+ * processors   device.clusters for clusters of that number of blocks; device.sms for 1
  * device       the device of a context as results name it; NULL after a report
  * find_device  the same for a family, and the numbers of its device
  * difference   of another device by its name; negative: it is of another kind
@@ -40,7 +40,7 @@ struct run_call {
       (tw_kernel * k, struct variant * v, const struct pass_context *passes,                       \
        struct arena *lowered))                                                                     \
     F(row, tw_status, run, (struct run_call * call, struct cpu_argument * given))                  \
-    F(row, int64_t, processors, (const tw_kernel *k))                                              \
+    F(row, int64_t, processors, (const tw_kernel *k, int cluster))                                 \
     F(row, const char *, device, (struct arena * a, tw_context * ctx))                             \
     F(row, void, find_device, (tw_family * f))                                                     \
     F(row, double, difference, (const tw_family *f, const char *device))                           \

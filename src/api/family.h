@@ -46,6 +46,7 @@ struct family_variant {
     bool refused;     /* the target does not take it */
     bool accepted;    /* the target was asked, and takes it */
     struct launch_sizes grid;
+    int cluster;                   /* blocks of a cluster, once `grid` is compiled */
     bool has_grid;                 /* `grid` is compiled; else the number of blocks is not known */
     struct copied_views copied;    /* for a GPU: those that tensor copies reach */
     struct block_program *program; /* for the model; NULL: it does not know the variant */
@@ -211,9 +212,10 @@ double family_cost(const tw_family *f, int member, const struct family_sizes *s,
 void family_close_own(tw_family *f);
 /* Reads the integers among the arguments of a call. Returns TW_OK, or reports. */
 tw_status family_take(tw_family *f, const tw_value *arguments, int count, struct family_sizes *s);
-/* Fills the values of a member's parameters: the sizes, and the numbers of the device.
- * multiprocessors: of the GPU; 0: as a launch finds them. */
-void family_values(const tw_family *f, int member, const struct family_sizes *s,
+/* Fills the values of the parameters of a variant whose grid is compiled: the sizes, and the numbers of
+ * the device. multiprocessors: of the GPU; 0: as a launch finds them. Clusters are supposed to fill all
+ * of them. */
+void family_values(const tw_family *f, const struct family_variant *v, const struct family_sizes *s,
                    int multiprocessors, uint64_t values[ENTRY_PARAMS]);
 /* Sets the values of parameters from the sizes. */
 void family_derive(const tw_family *f, struct family_sizes *s);

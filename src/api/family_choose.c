@@ -120,6 +120,7 @@ static void compile_variant(tw_family *f, struct family_variant *v, struct arena
     if (!grid)
         return;
     launch_sizes_compile(&v->grid, a, grid);
+    v->cluster = kernel_cluster_blocks(grid);
     struct kernel *ir =
         k->executor->has_model ? lang_check(a, &quiet, k->module->parsed, k->index, &choice) : NULL;
     if (!ir || quiet.errors)
@@ -137,7 +138,7 @@ static int64_t blocks_of(const tw_family *f, const struct family_variant *v,
     int64_t grid[3], blocks = 1;
     if (!v->has_grid)
         return 0;
-    family_values(f, v->member, s, f->multiprocessors, values);
+    family_values(f, v, s, f->multiprocessors, values);
     if (s->underivable || !launch_sizes_run(&v->grid, values, grid) ||
         !copied_views_fit(&v->copied, values))
         return -1;

@@ -28,7 +28,7 @@ double family_model_time(const tw_family *f, const struct family_variant *v,
     int64_t grid[3];
     if (!gpu || !v->program || s->underivable)
         return 0;
-    family_values(f, v->member, s, gpu->multiprocessors, of_params);
+    family_values(f, v, s, gpu->multiprocessors, of_params);
     if (!launch_sizes_run(&v->grid, of_params, grid))
         return 0;
     for (int p = 0; p < info->param_count; p++) {

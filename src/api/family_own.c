@@ -116,13 +116,16 @@ void family_derive(const tw_family *f, struct family_sizes *s)
         s->underivable = true;
 }
 
-void family_values(const tw_family *f, int member, const struct family_sizes *s,
+void family_values(const tw_family *f, const struct family_variant *v, const struct family_sizes *s,
                    int multiprocessors, uint64_t values[ENTRY_PARAMS])
 {
-    const tw_kernel *k = f->members[member].kernel;
+    const tw_kernel *k = f->members[v->member].kernel;
+    int64_t sms = multiprocessors > 0 ? multiprocessors : k->executor->processors(k, 1);
     memcpy(values, s->value, sizeof s->value);
-    for (int p = lang_caller_params(k->info); p < k->info->param_count; p++)
-        values[p] = (uint64_t)(multiprocessors > 0 ? multiprocessors : k->executor->processors(k));
+    for (int p = lang_caller_params(k->info); p < k->info->param_count; p++) {
+        int blocks = k->info->params[p].device == DEVICE_CLUSTERS ? v->cluster : 1;
+        values[p] = (uint64_t)(sms > blocks ? sms / blocks : 1);
+    }
 }
 
 tw_status family_take(tw_family *f, const tw_value *arguments, int count, struct family_sizes *s)

@@ -355,6 +355,11 @@ void launch_keep_value(tw_launch *l, int p, struct literal v);
  * caller's value or stays unknown. statics_alone: only statics count as known. Reports overflow,
  * division by zero, and a result that differs from the caller's value. derive.c */
 void launch_derive(tw_launch *l, int p, bool statics_alone);
+/* Returns the blocks of the launch's clusters, 1 without clusters; the most if they are not known. */
+int launch_cluster_blocks(const tw_launch *l);
+/* Returns the number that parameter p, device.sms or device.clusters, has if the caller does not give
+ * it: device.clusters follows from a given device.sms. Otherwise asks the device. */
+int64_t launch_device_number(const tw_launch *l, int p);
 /* Returns " with h = 5, stride = 0": the parameters that e needs, all known. In scratch memory. */
 const char *values_text(tw_launch *l, const struct expr *e);
 
@@ -367,6 +372,8 @@ bool value_fits(tw_launch *l, int p, enum dtype t, tw_value v);
 
 /* Returns the GPU that the driver names without opening it, if it runs the target; else NULL. */
 const struct cuda_device *context_look(tw_context *ctx, const struct target *t);
+/* Returns cuda_clusters of the context's GPU, which it opens; 0 if it cannot. Reports nothing. */
+int context_clusters(tw_context *ctx, int blocks);
 /* Gives the GPU of the context. Returns TW_OK, TW_UNSUPPORTED (no GPU; reported) or
  * TW_NO_MEMORY. */
 tw_status context_gpu(tw_context *ctx, struct cuda **out);

@@ -395,10 +395,10 @@ static void complete(tw_launch *l, bool statics_alone)
     for (int p = 0; p < info->param_count; p++) {
         const struct lang_param *param = &info->params[p];
         const struct literal *v = &param->value;
-        if (param->has_default && !l->choice.known[p] && !l->value_set[p])
+        bool asks = param->device && statics_alone; /* a build ships no number of this device */
+        if (param->has_default && !asks && !l->choice.known[p] && !l->value_set[p])
             launch_take_value(l, p,
-                              param->device ? tw_int(l->kernel->executor->processors(l->kernel))
-                                            : value_of(*v));
+                              param->device ? tw_int(launch_device_number(l, p)) : value_of(*v));
         else if (param->derived)
             launch_derive(l, p, statics_alone);
     }

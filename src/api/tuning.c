@@ -50,7 +50,7 @@ static void shape_texts(struct arena *a, const tw_launch *l, tw_tuned *key)
     for (int p = 0; p < info->param_count; p++) {
         const struct lang_param *param = &info->params[p];
         struct literal v = l->choice.values[p];
-        if (param->is_pointer || (v.is_float && !param->is_static))
+        if (param->is_pointer || (v.is_float && !param->is_static) || lang_follows_sms(info, p))
             continue;
         add_value(&sizes, param->name, v);
         if (v.is_float)

@@ -95,6 +95,11 @@ struct cuda_occupancy {
 bool cuda_occupancy(struct cuda *c, struct cuda_module *m, int threads, int64_t shared_bytes,
                     struct cuda_occupancy *out, char why[CUDA_WHY]);
 
+/* Returns the clusters of that number of blocks, up to GPU_CLUSTER, that the GPU runs at the same
+ * time with one block on a multiprocessor. Asks the driver once for each number; 0: the driver or the
+ * GPU is too old for clusters, or the driver refused. */
+int cuda_clusters(struct cuda *c, int blocks);
+
 /* --- memory --- */
 
 /* Allocates memory; zero bytes have an address too. cuda_free returns false for an address that

@@ -168,6 +168,44 @@ struct cuda_quick cuda_quick(const struct cuda *c, const struct cuda_module *m,
     return q;
 }
 
+/* --- clusters at the same time --- */
+
+/* Asks for a kernel with the most shared memory, of which a multiprocessor holds one block. */
+static int ask_clusters(struct cuda *c, int blocks)
+{
+    static const char name[] = "clusters";
+    static const char ptx[] = ".version 7.8\n.target sm_90\n.address_size 64\n"
+                              ".entry clusters()\n{\nret;\n}\n";
+    char why[CUDA_WHY];
+    int found = 0;
+    if (!c->driver.clusters || !gpu_has(c->device.capability, TARGET_CLUSTERS))
+        return 0;
+    struct cuda_module *m = cuda_load(c, ptx, name, why);
+    if (m && cuda_allow_shared(c, m, c->device.shared_bytes, why) && cuda_enter(c, why)) {
+        unsigned size = (unsigned)blocks;
+        struct cuda_launch_attribute cluster = {.id = LAUNCH_CLUSTER,
+                                                .value.cluster = {size, 1, 1}};
+        struct cuda_launch_config as = {.grid = {size, 1, 1},
+                                        .block = {1, 1, 1},
+                                        .shared_bytes = (unsigned)c->device.shared_bytes,
+                                        .attributes = &cluster,
+                                        .count = 1};
+        if (c->driver.clusters(&found, m->function, &as) != 0)
+            found = 0;
+        cuda_leave(c);
+    }
+    cuda_unload(c, m);
+    return found > 0 ? found : 0;
+}
+
+int cuda_clusters(struct cuda *c, int blocks)
+{
+    int *known = &c->clusters[blocks];
+    if (!*known)
+        *known = 1 + ask_clusters(c, blocks);
+    return *known - 1;
+}
+
 bool cuda_quick_start_with(const struct cuda_quick *q, const int64_t grid[3], void *stream,
                            void **arguments)
 {

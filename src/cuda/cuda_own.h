@@ -3,6 +3,7 @@
 #define TW_CUDA_OWN_H
 
 #include "cuda/cuda_driver.h"
+#include "target/targets.h"
 
 enum cuda_kind { CUDA_MEMORY, CUDA_STREAM, CUDA_EVENT, CUDA_WORKSPACE, CUDA_CLEAN };
 
@@ -35,8 +36,9 @@ struct cuda {
     bool relaxed;  /* during a call: the thread's capture mode was relaxed; capture_mode is the
                     * one before */
     int capture_mode;
-    struct cuda_object *objects;       /* the newest first */
-    char assembler[192];               /* identifies the assembler; "": not read yet */
+    struct cuda_object *objects;   /* the newest first */
+    char assembler[192];           /* identifies the assembler; "": not read yet */
+    int clusters[GPU_CLUSTER + 1]; /* by blocks: 1 + the result of cuda_clusters; 0: not asked */
     const struct cuda_module *started; /* the kernel started last; NULL: none, or it is freed */
     int result; /* CUresult of the call's failure; 0: the driver did not cause it */
     int lost;   /* CUresult that made the context unusable; 0: it is usable */

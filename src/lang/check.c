@@ -481,8 +481,10 @@ bool lang_check_params(struct arena *a, struct diag *d, const struct module *m, 
     return d->errors == errors;
 }
 
-bool lang_block_threads(struct arena *a, const struct module *m, int index,
-                        const struct lang_choice *choice, int64_t threads[3])
+/* Gets the numbers in a kernel's attribute of that name, 1 along axes without one. Returns false if
+ * the kernel has no such attribute or the numbers cannot be known. Reports nothing. */
+static bool extents_alone(struct arena *a, const struct module *m, int index,
+                          const struct lang_choice *choice, const char *name, int64_t extents[3])
 {
     const struct entry *e = &m->entries[m->kernels[index]];
     struct checker c;
@@ -495,13 +497,37 @@ bool lang_block_threads(struct arena *a, const struct module *m, int index,
     c.tunes = tunes;
     c.types = chosen_types(a, m, index, choice);
     bind_params(&c, e->node, choice);
-    const struct node *asked = attribute(&c, e->node, "threads");
+    const struct node *asked = attribute(&c, e->node, name);
     int axis = 0;
-    threads[0] = threads[1] = threads[2] = 1;
+    extents[0] = extents[1] = extents[2] = 1;
     for (const struct node *n = asked ? asked->list : NULL; n && axis < 3; n = n->next, axis++)
-        if (!constant_int(&c, n, "the number of threads", &threads[axis]))
+        if (!constant_int(&c, n, name, &extents[axis]))
             return false;
     return axis > 0;
+}
+
+bool lang_block_threads(struct arena *a, const struct module *m, int index,
+                        const struct lang_choice *choice, int64_t threads[3])
+{
+    return extents_alone(a, m, index, choice, "threads", threads);
+}
+
+int lang_cluster_blocks(struct arena *a, const struct module *m, int index,
+                        const struct lang_choice *choice)
+{
+    const struct entry *e = &m->entries[m->kernels[index]];
+    int64_t size[3], blocks = 1;
+    bool has = false;
+    for (const struct node *n = e->node->attributes; n; n = n->next)
+        has = has || strcmp(n->text, "cluster") == 0;
+    if (!has)
+        return 1;
+    if (!extents_alone(a, m, index, choice, "cluster", size))
+        return LANG_MOST_CLUSTER;
+    for (int i = 0; i < 3; i++)
+        blocks = size[i] > 0 && size[i] <= LANG_MOST_CLUSTER / blocks ? blocks * size[i]
+                                                                      : LANG_MOST_CLUSTER;
+    return (int)blocks;
 }
 
 /* Begins the check of a kernel for a choice. Returns false if its tuned values are wrong. */

@@ -478,10 +478,7 @@ struct expr *check_name(struct checker *c, const struct node *n)
     struct binding *b = lookup_name(c, n->text);
     if (b)
         return bound_value(c, b, n);
-    struct expr *clusters = device_clusters(c, n);
     const struct entry *e = module_entry(c->module, n->text);
-    if (clusters)
-        return clusters;
     if (!e || (e->kind != ENTRY_CONST && e->kind != ENTRY_TUNE)) {
         unknown_name(c, n->text, n->loc);
         return NULL;

@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-/* Blocks of a cluster that every GPU with clusters can run (target/targets.def). */
-enum { MOST_BLOCKS = 8 };
-
 void check_cluster(struct checker *c, const struct node *cluster)
 {
     int64_t v, total = 1, size[3] = {1, 1, 1};
@@ -15,20 +12,20 @@ void check_cluster(struct checker *c, const struct node *cluster)
         return;
     /* If the extents are refused, the kernel has clusters nevertheless: it may use their constructs. */
     for (int i = 0; i < 3; i++)
-        c->kernel->cluster[i] = i ? 1 : MOST_BLOCKS;
+        c->kernel->cluster[i] = i ? 1 : LANG_MOST_CLUSTER;
     for (const struct node *n = cluster->list; n; n = n->next, axis++) {
         if (axis == 3) {
             diag_error(c->diag, n->loc, "a cluster has up to three extents");
             return;
         }
-        if (!constant_in(c, n, "the number of blocks of a cluster", 1, MOST_BLOCKS, &v))
+        if (!constant_in(c, n, "the number of blocks of a cluster", 1, LANG_MOST_CLUSTER, &v))
             return;
         size[axis] = v;
         total *= v;
     }
-    if (total > MOST_BLOCKS) {
+    if (total > LANG_MOST_CLUSTER) {
         diag_error(c->diag, cluster->loc, "a cluster of %lld blocks; there may be up to %d",
-                   (long long)total, MOST_BLOCKS);
+                   (long long)total, LANG_MOST_CLUSTER);
         return;
     }
     for (int i = 0; i < 3; i++)
@@ -41,22 +38,6 @@ void check_cluster_level(struct checker *c, const struct node *cluster)
         return;
     diag_error(c->diag, cluster->loc, "a cluster of blocks in a kernel with `threads(…)`");
     diag_note(c->diag, cluster->loc, "clusters are for kernels with `warps(n)`");
-}
-
-struct expr *device_clusters(struct checker *c, const struct node *n)
-{
-    const struct binding *b = lookup_name(c, device_number_text(DEVICE_SMS));
-    if (!b || c->kernel->cluster[0] == 0 ||
-        strcmp(n->text, device_number_text(DEVICE_CLUSTERS)) != 0)
-        return NULL;
-    struct kernel *k = c->kernel;
-    struct expr *sms = expr_ref(k, b->sym, n->loc);
-    struct expr *blocks = expr_int(k, DT_I32, kernel_cluster_blocks(k), n->loc);
-    if (blocks->literal.i == 1)
-        return sms;
-    return expr_binary(k, OP_MAX, sms->type, n->loc,
-                       expr_binary(k, OP_DIV, sms->type, n->loc, sms, blocks),
-                       expr_int(k, DT_I32, 1, n->loc));
 }
 
 /* Reports a construct of clusters in a kernel that has none. */

@@ -557,9 +557,6 @@ struct expr *mbarrier_place(struct checker *c, const struct node *n);
 /* The attribute, or NULL. check_cluster_level needs to know whether the kernel has threads. */
 void check_cluster(struct checker *c, const struct node *cluster);
 void check_cluster_level(struct checker *c, const struct node *cluster);
-/* Returns the value of `device.clusters` in a kernel with clusters: the multiprocessors that a cluster's
- * blocks share, but at least 1. NULL: n is another name. */
-struct expr *device_clusters(struct checker *c, const struct node *n);
 /* Makes e, the place that n names, that of another block if n is peer(…). NULL: reported, or e is. */
 struct expr *take_peer(struct checker *c, const struct node *n, struct expr *e);
 /* Reports peer(…) where a block's own tile or mbarrier must be. n may be NULL. */

@@ -109,6 +109,14 @@ static inline int lang_caller_params(const struct lang_kernel *k)
     return count;
 }
 
+/* Returns true if the parameter is device.clusters after device.sms: if the caller gives only that, it
+ * follows from it. */
+static inline bool lang_follows_sms(const struct lang_kernel *k, int param)
+{
+    return param > 0 && k->params[param].device == DEVICE_CLUSTERS &&
+           k->params[param - 1].device == DEVICE_SMS;
+}
+
 int lang_kernel_count(const struct module *m);
 /* Returns kernel `index` as the target sees it ("cpu", "sim", "sm_90"; NULL: cpu). A target's
  * own tune list replaces the common one. Lives in `a`. */
@@ -253,6 +261,13 @@ bool lang_tunes_allowed(struct arena *a, const struct module *m, int index, cons
  * nothing. */
 bool lang_block_threads(struct arena *a, const struct module *m, int index,
                         const struct lang_choice *choice, int64_t threads[3]);
+
+/* Blocks of a cluster that every GPU with clusters can run (target/targets.def). */
+enum { LANG_MOST_CLUSTER = 8 };
+/* Returns the blocks of a cluster; 1 without clusters. Returns the most if the number cannot be known
+ * or is refused. Reports nothing. */
+int lang_cluster_blocks(struct arena *a, const struct module *m, int index,
+                        const struct lang_choice *choice);
 
 /* Returns a kernel of the parameters and the grid of kernel `index` alone, for launch_sizes_compile:
  * statics that are not known stay parameters. NULL: errors were reported. */

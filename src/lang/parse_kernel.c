@@ -234,17 +234,13 @@ static struct node *parse_attributes(struct parser *p)
 }
 
 /* Adds a parameter for each number of the device that the kernel names. They are the last ones, so
- * that callers may leave them out. */
+ * that callers may leave them out. A kernel with `cluster(…)` that names `device.clusters` has
+ * `device.sms` too, because a caller may give that in its place. */
 static void add_device_params(struct parser *p, struct node *kernel)
 {
     struct node **tail = &kernel->params;
-    bool clusters = false; /* then `device.clusters` follows from `device.sms` (check_cluster.c) */
     for (const struct node *a = kernel->attributes; a; a = a->next)
-        clusters |= strcmp(a->text, "cluster") == 0;
-    if (clusters && p->device[DEVICE_CLUSTERS]) {
-        p->device[DEVICE_SMS] = true;
-        p->device[DEVICE_CLUSTERS] = false;
-    }
+        p->device[DEVICE_SMS] |= p->device[DEVICE_CLUSTERS] && strcmp(a->text, "cluster") == 0;
     while (*tail)
         tail = &(*tail)->next;
     for (enum device_number d = DEVICE_SMS; d <= DEVICE_CLUSTERS; d++) {

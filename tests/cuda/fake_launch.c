@@ -259,10 +259,15 @@ API int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy, unsi
 
 #ifndef FAKE_CUDA_OLD
 
+static unsigned cluster_size(const struct sim_launch *l)
+{
+    return l->cluster[0] * l->cluster[1] * l->cluster[2];
+}
+
 static int check_cluster(const struct fake_kernel *k, const struct sim_launch *l)
 {
     const unsigned *cluster = l->cluster;
-    unsigned size = cluster[0] * cluster[1] * cluster[2];
+    unsigned size = cluster_size(l);
     if (size == 1)
         return GOOD;
     if (fake_capability() < 90 || size > 16 || (size > 8 && !k->large_clusters))
@@ -273,22 +278,21 @@ static int check_cluster(const struct fake_kernel *k, const struct sim_launch *l
     return GOOD;
 }
 
-API int cuLaunchKernelEx(const struct cuda_launch_config *config, void *function, void **params,
-                         void **extra)
+/* Takes the configuration's grid, block and attributes. */
+static int read_config(const struct cuda_launch_config *config, struct sim_launch *l,
+                       bool *cooperative)
 {
-    FAKE_CONTEXT;
-    (void)extra;
-    bool cooperative = false;
-    struct sim_launch asked = {.cluster = {1, 1, 1}, .dynamic_shared = config->shared_bytes};
+    *l = (struct sim_launch){.cluster = {1, 1, 1}, .dynamic_shared = config->shared_bytes};
+    *cooperative = false;
     for (int i = 0; i < 3; i++) {
-        asked.grid[i] = config->grid[i];
-        asked.block[i] = config->block[i];
+        l->grid[i] = config->grid[i];
+        l->block[i] = config->block[i];
     }
     for (unsigned i = 0; i < config->count; i++) {
         const struct cuda_launch_attribute *a = &config->attributes[i];
         switch (a->id) {
-        case LAUNCH_COOPERATIVE: cooperative = a->value.number; break;
-        case LAUNCH_CLUSTER: memcpy(asked.cluster, a->value.cluster, sizeof asked.cluster); break;
+        case LAUNCH_COOPERATIVE: *cooperative = a->value.number; break;
+        case LAUNCH_CLUSTER: memcpy(l->cluster, a->value.cluster, sizeof l->cluster); break;
         case LAUNCH_PRIORITY: break;
         case LAUNCH_OVERLAP:
             if (fake_capability() < 90)
@@ -297,8 +301,41 @@ API int cuLaunchKernelEx(const struct cuda_launch_config *config, void *function
         default: return INVALID_VALUE;
         }
     }
-    int result = check_cluster(function, &asked);
+    return GOOD;
+}
+
+API int cuLaunchKernelEx(const struct cuda_launch_config *config, void *function, void **params,
+                         void **extra)
+{
+    FAKE_CONTEXT;
+    (void)extra;
+    struct sim_launch asked;
+    bool cooperative;
+    int result = read_config(config, &asked, &cooperative);
+    if (result)
+        return result;
+    result = check_cluster(function, &asked);
     return result ? result : launch(function, &asked, cooperative, config->stream, params);
+}
+
+/* One of the multiprocessors is alone in its part of the device, so clusters have the others. */
+API int cuOccupancyMaxActiveClusters(int *clusters, void *function,
+                                     const struct cuda_launch_config *config)
+{
+    FAKE_CONTEXT;
+    const struct fake_kernel *k = function;
+    struct sim_launch asked;
+    bool cooperative;
+    *clusters = 0;
+    int result = read_config(config, &asked, &cooperative);
+    result = result ? result : check_cluster(k, &asked);
+    result = result ? result : check(k, &asked, false);
+    if (result)
+        return result;
+    int blocks = resident((int)(asked.block[0] * asked.block[1] * asked.block[2]),
+                          (size_t)asked.dynamic_shared);
+    *clusters = blocks * (FAKE_MULTIPROCESSORS - 1) / (int)cluster_size(&asked);
+    return GOOD;
 }
 
 #endif
