@@ -43,12 +43,13 @@ static struct thread_value *add_parameter(struct emit *m, enum lower_param_kind 
     struct thread_value *v = thread_new_value(&m->b, (struct thread_type){.dtype = t, .count = 1});
     v->name = kind == LOWER_MAP
                   ? arena_printf(m->arena, "map_%s_%d", s->name, (int)m->map_list.count)
-                  : s->name;
+              : kind == LOWER_TICKET ? kernel_unused_name(m->kernel, "ticket")
+                                     : s->name;
     vec_push(m->arena, &m->out->params, p);
     vec_push(m->arena, &m->function_parameters, v);
     if (m->by_threads)
         v->divisor = m->by_threads->divisor(m, &p);
-    if (kind == LOWER_MAP)
+    if (kind == LOWER_MAP || kind == LOWER_TICKET)
         return v;
     struct scalar *scalar = arena_new(m->arena, struct scalar);
     *scalar = (struct scalar){thread_use(v), t};
@@ -66,6 +67,8 @@ static void list_parameters(struct emit *m)
     for (const struct sym *s = m->kernel->symbols; s; s = s->next)
         if (s->storage == ST_VIEW && !s->base)
             add_parameter(m, LOWER_WORKSPACE, s, NULL);
+    if (m->by_threads && m->by_threads->draws(m))
+        m->ticket = add_parameter(m, LOWER_TICKET, NULL, NULL);
 }
 
 struct thread_operand emit_map(struct emit *m, const struct sym *view, const int *box, int swizzle)

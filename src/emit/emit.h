@@ -16,6 +16,7 @@
  *   emit_product.c  products of warpgroups
  *   emit_element.c  thread-level kernels: elements that each thread has for itself
  *   emit_array.c    thread-level kernels: arrays that each thread has for itself, atomics
+ *   emit_ticket.c   kernels without roles: numbers of blocks that wait for others
  *   emit_copy.c     thread-level kernels: copies by all threads
  *   emit_unroll.c   thread-level kernels: loops with several copies of their body
  *   emit_fragment*.c  tile-level kernels without roles: register tiles in the layouts of lower/lower_plan.h

@@ -368,6 +368,7 @@ static void store_elements(struct emit *m, const struct expr *target, const stru
 static bool scalar(struct emit *m, const struct expr *e, struct scalar *out)
 {
     switch (e->op) {
+    case OP_BLOCK: return emit_drawn_block(m, e, out);
     case OP_ACCESS:
     case OP_REDUCE_SUM:
     case OP_REDUCE_MAX:
@@ -464,6 +465,8 @@ uint32_t emit_divisor(struct emit *m, const struct lower_param *p)
     const int *given = m->options->alignment;
     if (p->kind == LOWER_WORKSPACE)
         return WORKSPACE;
+    if (p->kind == LOWER_TICKET)
+        return sizeof(uint32_t);
     if (p->kind == LOWER_POINTER)
         return given ? (uint32_t)given[p->sym->index] : POINTER;
     if (!dtype_is_int(p->sym->type.dtype))
@@ -485,11 +488,13 @@ static void enter(struct emit *m)
             first = emit_op2(m, THREAD_AND, DT_BOOL, first, emit_by(m, THREAD_EQ, at, 0));
         }
     m->place.elected = first.o.value;
+    emit_draw_block(m);
 }
 
 const struct by_threads emit_by_threads = {
     .heads = "`threads(…)`",
     .divisor = emit_divisor,
+    .draws = emit_draws,
     .enter = enter,
     .scalar = scalar,
     .store = store,

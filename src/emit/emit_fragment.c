@@ -385,6 +385,7 @@ static struct scalar one_atomic(struct emit *m, const struct expr *e, bool wante
 static bool scalar(struct emit *m, const struct expr *e, struct scalar *out)
 {
     switch (e->op) {
+    case OP_BLOCK: return emit_drawn_block(m, e, out);
     case OP_ACCESS: *out = emit_load_part(m, e)[0]; return true;
     case OP_REDUCE_SUM:
     case OP_REDUCE_MAX:
@@ -460,13 +461,16 @@ static void enter(struct emit *m)
     m->place.warp = emit_place(m, THREAD_WARP);
     m->place.elected = emit_by(m, THREAD_EQ, thread, 0).o.value;
     m->failed |= !plan_make(l);
-    if (!m->failed)
-        emit_note_dots(m);
+    if (m->failed)
+        return;
+    emit_note_dots(m);
+    emit_draw_block(m);
 }
 
 const struct by_threads emit_by_tiles = {
     .heads = "`warps(…)`",
     .divisor = emit_divisor,
+    .draws = emit_draws,
     .enter = enter,
     .scalar = scalar,
     .store = store,

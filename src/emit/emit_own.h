@@ -157,9 +157,12 @@ struct emit {
     int64_t shared_bytes;      /* of the block, scratch included */
     struct tile_facts *facts;  /* NULL: not needed yet */
     VEC(struct rising) rising; /* of the loops around */
-    bool copies_stores;        /* tensor copies read views that threads store to */
-    bool publishes;            /* blocks of a cluster order ordinary accesses by mbarriers */
-    bool ended;                /* the present list of statements ended with a jump */
+    struct thread_value
+        *ticket;            /* address from which blocks draw their numbers; NULL: they do not */
+    struct scalar block[3]; /* the drawn number's parts: i32 */
+    bool copies_stores;     /* tensor copies read views that threads store to */
+    bool publishes;         /* blocks of a cluster order ordinary accesses by mbarriers */
+    bool ended;             /* the present list of statements ended with a jump */
     bool failed;
 };
 
@@ -463,6 +466,7 @@ struct by_threads {
     const char *heads; /* such kernels, in messages */
     /* Returns a number that certainly divides a parameter; 0: none is known. */
     uint32_t (*divisor)(struct emit *m, const struct lower_param *p);
+    bool (*draws)(const struct emit *m); /* emit_draws */
     /* Finds where the thread is in its block. */
     void (*enter)(struct emit *m);
     /* Emits a scalar. Returns false if emit_scalar emits it as in other kernels. */
@@ -506,6 +510,15 @@ struct scalar emit_load_if(struct emit *m, const struct expr *e, const struct sc
                            int count, struct scalar inside, struct scalar otherwise);
 void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *index,
                    struct scalar inside, struct scalar value);
+
+/* --- emit_ticket.c: of kernels without roles --- */
+
+/* Returns whether blocks of the kernel wait for others, and so draw their numbers. */
+bool emit_draws(const struct emit *m);
+/* Draws the block's number, if blocks do. */
+void emit_draw_block(struct emit *m);
+/* Finds block.x, block.y or block.z. Returns false if the number is not drawn. */
+bool emit_drawn_block(const struct emit *m, const struct expr *e, struct scalar *out);
 
 /* --- emit_array.c: of thread-level kernels --- */
 

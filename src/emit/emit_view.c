@@ -267,7 +267,7 @@ void emit_lock(struct emit *m, const struct expr *e)
     const enum dtype t = e->args[0]->type.dtype;
     struct thread_operand o[4] = {{0}, thread_integer(0), thread_integer(0)};
     struct view_part p;
-    if (!m->kernel->cooperative) {
+    if (!m->kernel->cooperative && !m->ticket) {
         emit_missing(m, e->loc,
                      arena_printf(m->arena, "`%s` without `cooperative`", op_table[e->op].text),
                      "write `cooperative` in the kernel's head: all blocks run at the same time");

@@ -187,6 +187,7 @@ static enum ptx_mod atomic_type(enum thread_opcode op, enum dtype t)
                : t == DT_BF16          ? MOD_BF16
                                        : MOD_NONE;
     switch (op) {
+    case THREAD_ATOMIC_INC: return t == DT_U32 ? MOD_U32 : MOD_NONE;
     case THREAD_ATOMIC_ARRIVE: return is_float ? MOD_NONE : wide ? MOD_U64 : MOD_U32;
     case THREAD_ATOMIC_ADD: return is_float ? nvptx_word_type(t) : wide ? MOD_U64 : MOD_U32;
     case THREAD_ATOMIC_MIN:

@@ -668,6 +668,7 @@ static void reach(struct reaching *g, struct frame *f, struct thread_operation *
     case THREAD_ATOMIC_OR:
     case THREAD_ATOMIC_XOR:
     case THREAD_ATOMIC_EXCHANGE:
+    case THREAD_ATOMIC_INC:
     case THREAD_ATOMIC_CAS:
         if (o[0].kind == THREAD_ELEMENT)
             reach_shared(g, f, &o[0]);

@@ -25,17 +25,9 @@ import tempfile
 import test_threads
 import test_tiles
 from test_threads import ROOT, call
-from test_tiles import LOCK, UNLOCK
 from tile_runner import fail
 
-NOT_TAKEN = {
-    "kernels/matmul/ragged.tile:matmul_v9": UNLOCK,
-    "kernels/matmul/split_k.tile:matmul_v5": LOCK,
-    "kernels/matmul/stream_k.tile:matmul_v8": LOCK,
-    "kernels/matmul/waves.tile:matmul_v7": LOCK,
-    "puzzles/26_split_k/right/zeros_first.tile:split_matmul": LOCK,
-    "puzzles/26_split_k/solution.tile:split_matmul": LOCK,
-}
+NOT_TAKEN = {}
 DEVICE, DEVICE_OF = "sm_80", {"kernels/matmul/fp8.tile:matmul_f8": "sm_89"}
 SIZES_OF = {
     "kernels/fused/attention.tile:attention": ("heads=1,nq=64,nk=64,d=32,causal=0,scale=0.2", "heads=2,nq=37,nk=37,d=16,causal=1,scale=0.2"),

@@ -25,20 +25,12 @@ from test_threads import ROOT, call
 from tile_runner import fail
 
 FOLDERS = ("kernels", "puzzles", "tests/parity", "tests/golden", "tests/sync")
-LOCK, UNLOCK, PRINT = "`lock` without `cooperative` is", "`unlock` without `cooperative` is", "`print` is"
+PRINT = "`print` is"
 NOT_TAKEN = {
-    "kernels/recipes/histogram.tile:count_bytes": LOCK,
-    "kernels/recipes/reductions.tile:sum_all": LOCK,
-    "tests/golden/ptx_lock.tile:turns": LOCK,
-    "tests/parity/arrive.tile:in_turn": UNLOCK,
-    "tests/parity/arrive.tile:wait_for_all": LOCK,
     "tests/parity/async_copies.tile:staged": "a hint for the cache is",
     "tests/parity/print_formats.tile:one_block": PRINT,
     "tests/parity/print_values.tile:show_values": PRINT,
     "tests/parity/reductions_scans.tile:scans": "`scan` of tiles is",
-    "tests/parity/semaphores.tile:turns": LOCK,
-    "tests/parity/workspace.tile:sum_in_turn": LOCK,
-    "tests/sync/forms.tile:in_turn": LOCK,
 }
 # Reasons for more instructions, wavefronts or sectors: the kinds of instructions that grow most by it, or the figure
 REASONS = {
@@ -51,6 +43,7 @@ REASONS = {
     "barriers before and after each exchange": ("barrier",),
     "exchanges through shared memory, not by shuffles": ("shared_wavefronts", "shared"),
     "shared tiles row by row, without swizzle or padding": ("shared_wavefronts",),
+    "a number that all threads get, wanted or not": ("shared_wavefronts",),
     "a load by each warp that holds the elements": ("global_sectors",),
     "a load in each arm of a choice": ("global_sectors",),
 }
