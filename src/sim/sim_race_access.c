@@ -208,29 +208,20 @@ static uint64_t word_range(struct race_try *t, struct race_cell *cells, size_t c
     return 4 * count;
 }
 
-/* Handles the start of a range in a page that keeps only writes. If its words get other accesses, the page
+/* Handles the first word of a range in a page that keeps only writes. If it gets other accesses, the page
  * has cells again. Returns the number of bytes. */
-static uint64_t range_of_writes(struct race_try *t, struct race_page *page, uint64_t address,
-                                uint64_t bytes)
+static uint64_t word_of_writes(struct race_try *t, struct race_page *page, uint64_t address,
+                               uint64_t bytes)
 {
-    enum { MOST = 16 };
-    struct race_cell cells[MOST];
     const size_t at = address / 4 % RACE_PAGE_WORDS;
-    const size_t there = RACE_PAGE_WORDS - at, words = bytes < 4 ? 1 : (size_t)(bytes / 4);
-    size_t count = words < there ? words : there;
-    count = count < MOST ? count : MOST;
-    for (size_t i = 0; i < count; i++)
-        cells[i] = (struct race_cell){page->writes[at + i], 0};
-    const uint64_t done = word_range(t, cells, count, address, bytes);
-    uint32_t others = 0;
-    for (size_t i = 0; i < count; i++)
-        others |= cells[i].others;
-    if (others) {
+    struct race_cell cell = {page->writes[at], 0};
+    const uint64_t done = word_range(t, &cell, 1, address, bytes);
+    if (cell.others) {
         race_page_widen(t->r, page);
-        memcpy(&page->cell[at], cells, count * sizeof *cells);
+        page->cell[at] = cell;
+    } else {
+        page->writes[at] = cell.write;
     }
-    for (size_t i = 0; !others && i < count; i++)
-        page->writes[at + i] = cells[i].write;
     return done;
 }
 
@@ -246,7 +237,7 @@ static void range(struct race_try *t, uint64_t address, uint64_t bytes)
         if (page && !page->fine) {
             done = coarse_range(t, page, address, bytes);
         } else if (page && page->writes) {
-            done = range_of_writes(t, page, address, bytes);
+            done = word_of_writes(t, page, address, bytes);
         } else {
             size_t there;
             struct race_cell *cells = cells_at(t, address, &there);
