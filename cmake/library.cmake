@@ -56,15 +56,21 @@ list(APPEND library_sources ${run_sources})
 # nearly all the time of compiling, running or simulating a kernel are compiled for speed, with -O3 for the loops that gain by it.
 include(small)
 set(small_sources ${library_sources})
+set(sim_quick "sim/sim_(atomic|memory|mma_quads|race|race_access|race_shadow|warp|wgmma_multiply)")
 foreach(quick "base/(arena|real|real_trig|text)"
         "cpu/(exec_(chain|control|dot|pack|packed|row|strided|strips|value)|frame|packed_cache|row_blocks)"
         "facts/facts"
-        "sim/sim_(atomic|memory|mma_quads|race|race_access|race_shadow|warp|wgmma_multiply)"
+        "${sim_quick}"
         "tile/size_run")
     list(FILTER small_sources EXCLUDE REGEX "/src/${quick}[.]c$")
 endforeach()
 set_source_files_properties(${small_sources} PROPERTIES COMPILE_OPTIONS "${small_optimise}")
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/ptx/ptx_table.c APPEND PROPERTY COMPILE_OPTIONS ${small_tables})
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # 1 KB less; loops stay aligned
+    set(quick_sources ${library_sources})
+    list(FILTER quick_sources INCLUDE REGEX "/src/${sim_quick}[.]c$")
+    set_property(SOURCE ${quick_sources} APPEND PROPERTY COMPILE_OPTIONS -fno-align-functions -fno-align-jumps -fno-align-labels)
+endif()
 
 # The CPU engine's routines (src/cpu/routines.h) are compiled once for any machine. On x86-64 they are compiled once more for AVX2,
 # FMA and F16C, and once more for AVX-512; the engine chooses when it starts. On AArch64 they are compiled once more for NEON,
