@@ -156,7 +156,9 @@ void multiply_pieces(const struct frame *f, const struct dot_detail *d, void *su
     const size_t first = (size_t)f->id; /* neighbours begin with different pieces */
     struct pieces_run run = {f, d, sum, p, out, *s, columns};
     struct pieces_run helped = run;
-    struct shared_product *shared = count > 1 && shares(f, d, p, out, s) ? f->shared : NULL;
+    const bool kept_apart = f->launch->packed[source->fill->cache].own; /* in this core's cache */
+    struct shared_product *shared =
+        count > 1 && !kept_apart && shares(f, d, p, out, s) ? f->shared : NULL;
     _Atomic uint64_t own, *pieces = shared ? &shared->pieces : &own;
     helped.strides.prefetch = NULL;
     atomic_init(&own, all_pieces(count));

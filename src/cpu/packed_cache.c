@@ -296,14 +296,15 @@ static bool plan_shape(const struct launch_state *l, const struct packed_plan *p
 
 /* Returns whether each block should pack a right operand of `bytes` bytes for itself. If each worker
  * has one block, all blocks need the same panels at the same time. Then it takes longer to get a
- * panel from the cache of the core that has just packed it than to pack rows that only have to be
- * moved. Later launches find the rows and the packed panels in the core's own cache. */
+ * panel from the cache of the core that has just packed it than to interleave pairs of rows. Later
+ * launches find the rows and the packed panels in the core's own cache. Products of f32 need not wait
+ * for a whole panel, and interleaving four rows of bytes takes longer: these are packed once. */
 static bool packs_own(const struct launch_state *l, const struct packed_plan *plan, int64_t bytes)
 {
     const struct packed_form *form = &plan->form;
     return l->workers > 1 && l->blocks <= l->workers && !l->program->roles &&
-           form->side == PACKED_RIGHT && form->from == form->to && !form->turned &&
-           !plan->weights && bytes <= MOST_OWN_BYTES / l->blocks;
+           form->side == PACKED_RIGHT && form->from == form->to && form->group == 2 &&
+           !form->turned && !plan->weights && bytes <= MOST_OWN_BYTES / l->blocks;
 }
 
 /* Returns the number of blocks that together read long pieces of rows of a right operand which no

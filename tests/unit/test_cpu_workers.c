@@ -225,49 +225,59 @@ static void count_fours(void *to, ptrdiff_t apart, const void *from, ptrdiff_t r
     counted->interleave_fours(to, apart, from, row, n, width, flip);
 }
 
-/* Runs a product of 8-bit integers whose 16 blocks read the same panels. Returns the number of
- * elements that the workers packed. */
-static size_t packed_by_workers(const struct routine_set *set, int workers, int32_t c[64][128])
+/* Runs a product of 8-bit integers or of bf16 whose 16 blocks read the same panels. Returns the number
+ * of elements that the workers packed in pairs or fours. The sums are small integers. */
+static size_t packed_by_workers(const struct routine_set *set, enum dtype type, int workers,
+                                double c[64][128])
 {
-    static const char text[] =
-        "kernel k(i32 n, const i8 *a, const i8 *b, i32 *c) grid(8, 2) warps(1)\n{\n"
-        "global i8 A[64][n] = a, B[n][128] = b;\nglobal i32 C[64][128] = c;\n"
-        "i32 i = block.x * 8, j = block.y * 64;\nreg i32 acc[8][64] = 0;\n"
+    static const char form[] =
+        "kernel k(i32 n, const %s *a, const %s *b, %s *c) grid(8, 2) warps(1)\n{\n"
+        "global %s A[64][n] = a, B[n][128] = b;\nglobal %s C[64][128] = c;\n"
+        "i32 i = block.x * 8, j = block.y * 64;\nreg %s acc[8][64] = 0;\n"
         "for (i32 p = 0; p < n; p += 64) {\n"
-        "reg i8 ra[8][64] = A[i +: 8][p +: 64], rb[64][64] = B[p +: 64][j +: 64];\n"
+        "reg %s ra[8][64] = A[i +: 8][p +: 64], rb[64][64] = B[p +: 64][j +: 64];\n"
         "acc += dot(ra, rb);\n}\nC[i +: 8][j +: 64] = acc;\n}\n";
+    const char *t = dtype_table[type].name, *u = type == DT_BF16 ? "f32" : "i32";
     struct pack_routines pack = *set->pack;
     struct routine_set counting = *set;
     struct cpu_run r;
+    char text[1024];
+    const size_t size = dtype_size(type);
+    snprintf(text, sizeof text, form, t, t, u, t, u, u, t);
     counted = set->pack;
     pack.interleave_pairs = count_pairs;
     pack.interleave_fours = count_fours;
     counting.pack = &pack;
     atomic_store(&elements, 0);
     cpu_open_plain(&r, text, GIVEN({"n", 512}), &counting, false);
-    unsigned char *a = cpu_array(&r, "a", 64 * 512), *b = cpu_array(&r, "b", 512 * 128);
-    const void *sums = cpu_array(&r, "c", 64 * 128 * sizeof(int32_t));
+    unsigned char *a = cpu_array(&r, "a", 64 * 512 * size),
+                  *b = cpu_array(&r, "b", 512 * 128 * size);
+    const unsigned char *sums = cpu_array(&r, "c", 64 * 128 * sizeof(int32_t));
     for (size_t i = 0; i < 512 * 128; i++)
-        b[i] = (unsigned char)(i * 41 % 103);
+        dtype_store_f64(type, b + i * size, (double)(i * 41 % 103));
     for (size_t i = 0; i < 64 * 512; i++)
-        a[i] = (unsigned char)(i * 37 % 251);
+        dtype_store_f64(type, a + i * size, (double)(i * 37 % 125));
     assert_int_equal(cpu_go(&r, workers), CPU_OK);
-    memcpy(c, sums, 64 * 128 * sizeof(int32_t));
+    for (size_t i = 0; i < 64 * 128; i++)
+        c[i / 128][i % 128] = dtype_load_f64(type == DT_BF16 ? DT_F32 : DT_I32, sums + 4 * i);
     cpu_close(&r);
     return atomic_load(&elements);
 }
 
-/* Runs it in several rounds. Each panel is to be packed `times` times in all; once, if bytes become
- * 16-bit integers. */
+/* Runs it in several rounds. Each panel of bytes is to be packed once in all, and each panel of bf16
+ * `times` times, if the set has instructions for them. */
 static void expect_packed(int workers, size_t times)
 {
-    static int32_t want[64][128], got[64][128];
-    packed_by_workers(routine_set_at(0), 1, want);
+    static double want[64][128], got[64][128];
+    packed_by_workers(routine_set_at(0), DT_I8, 1, want);
     for (int s = 0; routine_set_at(s); s++)
-        for (int round = 0; round < 20; round++) {
+        for (int round = 0; round < 40; round++) {
             const struct routine_set *set = routine_set_at(s);
-            const size_t packed = packed_by_workers(set, workers, got);
-            const size_t each = set->dot_i8 ? times : set->dot_i16 ? 1 : 0;
+            const enum dtype type = round % 2 ? DT_BF16 : DT_I8;
+            const size_t packed = packed_by_workers(set, type, workers, got);
+            const size_t each = type == DT_BF16               ? set->dot_bf16 ? times : 0
+                                : set->dot_i8 || set->dot_i16 ? 1
+                                                              : 0;
             if (packed != each * 512 * 128)
                 fail_msg("%s, round %d: %zu elements are packed", set->name, round, packed);
             if (memcmp(want, got, sizeof want) != 0)
@@ -283,7 +293,7 @@ static void panels_are_packed_once(void **state)
     expect_packed(8, 1);
 }
 
-/* If each worker has one block, the eight blocks that need a panel pack it for themselves. */
+/* If each worker has one block, the eight blocks that need a panel of bf16 pack it for themselves. */
 static void single_blocks_pack_for_themselves(void **state)
 {
     (void)state;
