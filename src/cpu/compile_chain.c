@@ -592,6 +592,23 @@ static struct instr *chain_end(struct chain *ch)
     return in;
 }
 
+/* Returns whether the chain only replaces some elements of the value that it writes, by a mask that
+ * is the same for each strip. */
+static bool keeps_elements(const struct chain *ch, const struct value *to)
+{
+    const struct strip_detail *d = ch->detail;
+    const struct strip_op *op = ch->ops;
+    bool mask = false, kept = false;
+    if (d->ops != 1 || op->op != OP_WHERE || op->size[1] != 1 || d->store)
+        return false;
+    for (int i = 0; i < d->leaves; i++) {
+        mask |= ch->leaves[i].slot == op->x[0] && ch->leaves[i].way == LEAF_FIXED;
+        kept |= ch->leaves[i].slot == op->x[1] && ch->leaves[i].way == LEAF_FLAT &&
+                ch->leaves[i].at == to->at && ch->values[i].dtype == to->dtype;
+    }
+    return mask && kept;
+}
+
 bool is_chain(const struct compiler *c, const struct expr *e)
 {
     return !c->plain && !c->unchained && is_link(c, e);
@@ -613,6 +630,7 @@ struct value compile_chain(struct compiler *c, const struct expr *e, const struc
     ch.detail->size = (uint32_t)dtype_size(e->type.dtype);
     lay_loops(&ch, AXES_MERGE);
     chain_lay(&ch);
+    ch.detail->keeps = keeps_elements(&ch, &to);
     chain_end(&ch)->dst = to.at;
     c->top = top;
     return to;

@@ -516,6 +516,8 @@ static void run_rows(struct strips *s, unsigned char *to, void *part)
     const struct row_range rows = rows_seen(s);
     size_t all_rows = rows.end - rows.first, most = s->n < STRIP ? STRIP / s->n : 1;
     fill_fixed(s, most < all_rows ? most : all_rows);
+    if (d->keeps && !memchr(s->p[d->op->x[0]], 0, s->n < STRIP ? s->n : STRIP))
+        return; /* as in all tiles except those at an edge */
     for (s->row = rows.first; s->row < rows.end; s->row += s->rows) {
         s->rows = rows.end - s->row < most ? rows.end - s->row : most;
         for (s->first = 0; s->first < s->n; s->first += STRIP) {

@@ -71,6 +71,9 @@ struct strip_detail {
     struct strip_op past;          /* the last operation with a routine that does so */
     bool has_past;                 /* there is such a routine */
     bool quotients;                /* the only operation divides the powers of a step_row_map */
+    bool
+        keeps; /* the only operation keeps elements where a mask is true, and x[0] is this mask, the
+                 * same for each strip; elsewhere it replaces them */
     /* Reduction of each row to instr.dst, of elements of `size` bytes; NULL: none. */
     reduce_fn *reduce;
     reduce_add_fn *reduce_add;

@@ -414,6 +414,8 @@ static void short_rows_are_as_the_plain_way(void **state)
         "C[0 +: %d][0 +: %d] = (m - x) / w + (x - m) * (y + w) - w * (y / m);\n",
         "x = x / m;\nC[125 +: %d][130 +: %d] = max(x - w, y) * m;\n",
         "y = y + sum(exp(x - m), axis = 1) * x;\nC[0 +: %d][0 +: %d] = y;\n",
+        "for (i32 j = 0; j < 90; j += 30) {\nx = where(column + j < 100, x, j - 7);\n"
+        "y = where(column + j < 9, 3, y);\n}\nC[0 +: %d][0 +: %d] = x + y;\n",
     };
     static const int rows[] = {1, 3, 8, 21};
     static const int columns[] = {32, 63, 64, 100, 128, 140};
@@ -425,8 +427,9 @@ static void short_rows_are_as_the_plain_way(void **state)
             snprintf(body, sizeof body, bodies[b], m, n);
             snprintf(text, sizeof text,
                      KERNEL("reg f32 x[%d][%d] = A[0 +: %d][0 +: %d], y[%d][%d] = x * 0.5 + 1;\n"
-                            "reg f32 m[%d][1] = A[5 +: %d][7 +: 1], w[%d][1] = m * m + 2;\n%s"),
-                     m, n, m, n, m, n, m, m, m, body);
+                            "reg f32 m[%d][1] = A[5 +: %d][7 +: 1], w[%d][1] = m * m + 2;\n"
+                            "reg i32 column[1][%d] = iota();\n%s"),
+                     m, n, m, n, m, n, m, m, m, n, body);
             expect_same(text, 4);
         }
 }
