@@ -64,6 +64,10 @@ struct family_member {
     struct block_needs needs;     /* of that, without the blocks */
     bool estimated, refused;      /* `needs` is known; the target does not take it */
     bool varies;                  /* left out: its results may differ between runs */
+    /* Of a kernel for one target alone: a variant for each other value that it lists. */
+    struct family_variant *listed; /* NULL: not made yet */
+    int listed_count;
+    bool listed_compiled; /* for the view's types */
 };
 
 /* The times at some sizes. */

@@ -200,7 +200,7 @@ static tw_status make_view(void *user)
         view_facts(f, f->view.group);
     }
     for (int i = 0; i < f->member_count; i++) {
-        f->members[i].estimated = false;
+        f->members[i].estimated = f->members[i].listed_compiled = false;
         f->members[i].refused = f->members[i].varies = f->same_bits && family_varies(f, i);
         if (f->members[i].plain)
             f->members[i].plain->accepted = f->members[i].plain->refused = false;
@@ -232,6 +232,8 @@ void family_forget_refusals(tw_family *f)
         m->refused = m->varies;
         if (m->plain)
             m->plain->refused = m->varies;
+        for (int v = 0; v < m->listed_count; v++)
+            m->listed[v].refused = false;
         for (size_t v = 0; v < f->variants.count; v++)
             if (f->variants.data[v]->member == i)
                 f->variants.data[v]->refused = m->varies;
@@ -353,14 +355,102 @@ static bool has_results(const tw_family *f, int member)
  * results: the model is not exact. */
 static const double model_margin = 1.3;
 
-/* Returns a member without results, with its default values, that the model finds faster than
- * *us, its new value; NULL: none. A table has the variants that win. With same_bits, these may be
- * left out, so all members are compared. Else those for one target alone are: a member that a table
- * of a similar device, or an older one, cannot have. */
+/* The same for a listed value beside the default one of the same kernel: its author knows why. */
+static const double listed_margin = 1.1;
+
+/* Writes the kernel's tuned values: row `row` of the names declared together as `group`, the default of the others. */
+static const char *listed_values(struct arena *a, const struct lang_kernel *info, int group,
+                                 int row)
+{
+    struct text out;
+    text_init(&out, a);
+    for (int t = 0; t < info->tune_count; t++) {
+        const struct lang_tune *tune = &info->tunes[t];
+        text_printf(&out, "%s%s=", t ? "," : "", tune->name);
+        add_literal(&out, tune->values[tune->group == group ? row : 0]);
+    }
+    return out.data;
+}
+
+struct list_call {
+    tw_family *family;
+    int member;
+};
+
+/* Makes the variants with a listed value, or row of values, other than the default, and compiles them for the view. */
+static tw_status list_variants(void *user)
+{
+    const struct list_call *c = user;
+    tw_family *f = c->family;
+    struct family_member *m = &f->members[c->member];
+    const struct lang_kernel *info = m->kernel->info;
+    bool made = m->listed != NULL;
+    int rows = 1;
+    for (int t = 0; t < info->tune_count; t++)
+        rows += info->tunes[t].count;
+    if (!made)
+        m->listed = arena_array(&f->kept, struct family_variant, rows);
+    for (int t = 0; t < info->tune_count && !made; t++) {
+        const struct lang_tune *tune = &info->tunes[t];
+        if (t > 0 && tune->group == info->tunes[t - 1].group)
+            continue;
+        for (int row = 1; row < tune->count; row++) {
+            const char *values = listed_values(&f->kept, info, tune->group, row);
+            m->listed[m->listed_count++] = (struct family_variant){
+                .member = c->member,
+                .tune = values,
+                .name = arena_printf(&f->kept, "%s %s", info->name, values)};
+        }
+    }
+    for (int v = 0; v < m->listed_count; v++) {
+        m->listed[v].accepted = m->listed[v].refused = false;
+        compile_variant(f, &m->listed[v], &f->viewed);
+    }
+    m->listed_compiled = true;
+    return TW_OK;
+}
+
+/* Returns the listed variant of an estimated member that the model finds faster than *us, its new value, and that the
+ * target takes; NULL: none. */
+static struct family_variant *faster_listed(tw_family *f, int member, const struct family_sizes *s,
+                                            double *us)
+{
+    struct family_member *m = &f->members[member];
+    const struct gpu *gpu = f->device ? gpu_find(f->device) : NULL;
+    if (!m->listed_compiled && context_call(f->own, list_variants, &(struct list_call){f, member}))
+        return NULL;
+    for (;;) {
+        struct family_variant *best = NULL;
+        double least = *us;
+        for (int i = 0; i < m->listed_count; i++) {
+            struct family_variant *v = &m->listed[i];
+            /* These kernels fill a multiprocessor with a block. */
+            double model =
+                v->refused || blocks_of(f, v, s) < 0 ? 0 : family_model_time(f, v, s, gpu, 1);
+            if (model > 0 && model < least) {
+                least = model;
+                best = v;
+            }
+        }
+        tw_status status;
+        if (!best || accepts(f, best, s, &status)) {
+            *us = least;
+            return best;
+        }
+        if (!best->refused)
+            return NULL;
+    }
+}
+
+/* Returns a variant of a member without results that the model finds faster than *us, its new value; NULL: none. A
+ * table has the variants that win. With same_bits, these may be left out, so all members are compared, with their
+ * default values. Else those for one target alone are, with all values that they list: a table of a similar device, or
+ * an older one, cannot have them. */
 static struct family_variant *faster_unmeasured(tw_family *f, const struct family_sizes *s,
                                                 double *us)
 {
     struct family_variant *best = NULL;
+    double limit = *us / model_margin;
     for (int i = 0; i < f->member_count; i++) {
         const struct family_member *m = &f->members[i];
         double model = 0;
@@ -369,9 +459,15 @@ static struct family_variant *faster_unmeasured(tw_family *f, const struct famil
             has_results(f, i) || !family_takes(f, i) || family_estimate(f, i, s) != TW_OK ||
             family_cost(f, i, s, &model) < 0)
             continue;
-        if (model > 0 && model * (best ? 1 : model_margin) < *us) {
-            *us = model;
+        if (model > 0 && model < limit) {
+            *us = limit = model;
             best = m->plain;
+        }
+        double least = fmin(limit, model / listed_margin);
+        struct family_variant *other = for_one ? faster_listed(f, i, s, &least) : NULL;
+        if (other) {
+            *us = limit = least;
+            best = other;
         }
     }
     return best;

@@ -140,6 +140,9 @@ def test_hopper(tool, folder):
                                            ("a100", "f16", 8192, False), ("h200", "f32", 8192, False)):
             got = call([tool, "show", family, "--device", device, "--type", dtype, "--set", f"m={size},n={size},k={size}"], cwd=folder)
             expect(got.status == 0 and (f"chosen: {kernel} " in got.out) == takes, f"{family} {device} {dtype} {size}: {got.out[:300]}")
+        for size, tile in ((512, "BM=64,BN=64"), (1024, "BM=128,BN=64"), (4096, "BM=128,BN=256")):  # small products have small tiles
+            got = call([tool, "show", family, "--device", "h200", "--type", "f16", "--set", f"m={size},n={size},k={size}"], cwd=folder)
+            expect(f"chosen: {kernel} {tile}," in got.out, f"{family} {size}: {got.out[:300]}")
         got = call([tool, "run", f"{family}:{kernel}", "--device", "sim:sm_90", "--set", "m=70,n=72,k=40", "--sms", "2", "--fill", "rand", "--verify"],
                    cwd=folder)
         expect(got.status == 0 and "verified: " in got.out, got)
