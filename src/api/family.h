@@ -64,7 +64,7 @@ struct family_member {
     struct block_needs needs;     /* of that, without the blocks */
     bool estimated, refused;      /* `needs` is known; the target does not take it */
     bool varies;                  /* left out: its results may differ between runs */
-    /* Of a kernel for one target alone: a variant for each other value that it lists. */
+    /* Variants with each other listed value, of a kernel for one target alone. */
     struct family_variant *listed; /* NULL: not made yet */
     int listed_count;
     bool listed_compiled; /* for the view's types */

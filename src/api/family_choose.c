@@ -355,7 +355,7 @@ static bool has_results(const tw_family *f, int member)
  * results: the model is not exact. */
 static const double model_margin = 1.3;
 
-/* The same for a listed value beside the default one of the same kernel: its author knows why. */
+/* The same for a listed value compared with the default of the same kernel, which its author chose. */
 static const double listed_margin = 1.1;
 
 /* Writes the kernel's tuned values: row `row` of the names declared together as `group`, the default of the others. */
