@@ -69,10 +69,10 @@ const char *cuda_cache_folder(const struct cuda_cache *c)
     }
 
 NEVER(bool, cuda_allocate, (struct cuda * c, size_t bytes, uint64_t *address, char why[CUDA_WHY]))
+NEVER(int, cuda_clusters, (struct cuda * c, int blocks))
 NEVER(struct cuda_quick, cuda_quick,
-      (const struct cuda *c, const struct cuda_module *m, const int block[3], int64_t shared_bytes,
-       int cluster))
-NEVER(bool, cuda_quick_start_cluster,
+      (const struct cuda *c, const struct cuda_module *m, const struct cuda_launch *l))
+NEVER(bool, cuda_quick_start_with,
       (const struct cuda_quick *q, const int64_t grid[3], void *stream, void **arguments))
 NEVER(bool, cuda_occupancy,
       (struct cuda * c, struct cuda_module *m, int threads, int64_t shared_bytes,
