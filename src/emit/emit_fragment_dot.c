@@ -325,8 +325,9 @@ static void note_dot(void *user, struct expr **at)
     note_layout(m, p->c, p->sum, p->mma.shape.m * p->mma.shape.n / WARP_LANES);
     for (int side = 0; side < 2; side++) {
         const enum dtype t = plan_source_of(*at, side).type;
-        note_layout(m, side ? p->fragment_b : p->fragment_a, t,
-                    INSTRUCTION_BYTES / (int32_t)dtype_size(t));
+        const struct layout *l = side ? p->fragment_b : p->fragment_a;
+        note_layout(m, l, t, INSTRUCTION_BYTES / (int32_t)dtype_size(t));
+        note_layout(m, turned(m, l), t, INSTRUCTION_BYTES / (int32_t)dtype_size(t));
     }
 }
 

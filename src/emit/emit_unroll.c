@@ -1,6 +1,7 @@
 /* How often the body of a loop is repeated in a kernel without roles. Small innermost loops of thread-level kernels are repeated
  * without being asked: a counter's step and its test then count for several iterations, and the copies' accesses are neighbours. */
 #include "emit/emit_own.h"
+#include "lower/lower_dot.h"
 
 enum { OWN_BODY = 64, OWN_ITERATIONS = 32, OWN_WHOLE = 512, MOST_WHOLE = 1 << 16 };
 
@@ -169,6 +170,7 @@ static int period_of(struct emit *m, const struct stmt *s, const struct sym *sym
 
 static void find_cycles(struct emit *m, const struct stmt *s, struct unrolling *t, struct found f)
 {
+    const int64_t cost = f.cost + (m->layouts ? dot_instructions_in(m->layouts, s->body) : 0);
     int period = 1;
     for (const struct stmt *d = s->init; d; d = d->next) {
         int own =
@@ -180,7 +182,7 @@ static void find_cycles(struct emit *m, const struct stmt *s, struct unrolling *
         int common = period;
         while (common % own != 0)
             common += period;
-        if (common > MOST_PERIOD || common * f.cost > MOST_REPEATED)
+        if (common > MOST_PERIOD || common * cost > MOST_REPEATED)
             continue;
         period = common;
         vec_push(m->arena, &t->cycles, d->sym);
