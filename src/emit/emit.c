@@ -1,6 +1,7 @@
 #include "emit/emit.h"
 
 #include "emit/emit_own.h"
+#include "lower/lower_plan.h"
 #include "nvptx/nvptx.h"
 #include "plan/plan.h"
 
@@ -452,7 +453,11 @@ bool emit_thread_level(struct arena *a, struct kernel *k, const struct lower_opt
     if (!is_right(a, f, diag, &fixed))
         return false;
     thread_optimise_elements(a, f);
-    return make_module(a, f, diag, fixed, out);
+    if (!make_module(a, f, diag, fixed, out))
+        return false;
+    if (m->layouts && !f->blocks)
+        lower_ask_for_registers(m->layouts);
+    return true;
 }
 
 bool emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *options,

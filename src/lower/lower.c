@@ -344,7 +344,7 @@ static void check_module(const struct lower *l)
  * docs/performance.md). Such a kernel, if it has registers to spare, says how many blocks are
  * meant. Elsewhere, and for larger kernels, ptxas's own choice is the better one. A program that
  * says resident(n) is not second-guessed. */
-static void ask_for_registers(struct lower *l)
+void lower_ask_for_registers(struct lower *l)
 {
     enum { LARGE = 180, MOST_BLOCKS = 4, GRAIN = GPU_REGISTER_UNIT };
     const struct lowered *out = l->out;
@@ -394,7 +394,7 @@ bool lower_kernel(struct arena *a, struct kernel *k, const struct lower_options 
     ptx_end(&l.b);
     drop_unused_shared(&l);
     out->registers = estimate_registers(a, out->function);
-    ask_for_registers(&l);
+    lower_ask_for_registers(&l);
     check_module(&l);
     return true;
 }

@@ -51,6 +51,9 @@ const struct dot_plan *plan_dot(struct lower *l, const struct expr *e);
 bool plan_reads_again(const struct lower *l, const struct expr *value);
 /* Is any product made of multiply-adds of single elements? */
 bool plan_multiplies_elements(const struct lower *l);
+/* After the kernel is made: says how many of its blocks are meant to be on a multiprocessor, if ptxas's own choice is
+ * not good (lower.c). */
+void lower_ask_for_registers(struct lower *l);
 
 /* NULL: no preference. */
 const struct layout *plan_natural(struct lower *l, const struct expr *e);
