@@ -184,6 +184,7 @@ void emit_sync(struct emit *m)
     const struct position *p = &m->place;
     bool block = p->barrier == 0;
     m->place.touched = false;
+    m->read.count = 0;
     if (p->barrier == EMIT_OF_WARP) {
         thread_add_counted(&m->b, THREAD_WARP_SYNC, DT_NONE, DT_NONE, 0, NULL, 0);
         return;

@@ -205,6 +205,7 @@ struct thread_region *emit_open_if(struct emit *m, struct scalar predicate)
 
 struct open_loop emit_open_loop(struct emit *m)
 {
+    emit_settle(m);
     struct open_loop l = {thread_add_control(&m->b, THREAD_LOOP), m->b.region};
     m->b.region = arena_new(m->arena, struct thread_region);
     vec_push(m->arena, &l.operation->regions, m->b.region);
@@ -222,6 +223,7 @@ struct thread_operand emit_loop_argument(struct emit *m, const struct open_loop 
 
 struct thread_operation *emit_loop_leave(struct emit *m, struct scalar predicate)
 {
+    emit_settle(m);
     struct thread_operation *leave = thread_add_control(&m->b, THREAD_BREAK_IF);
     vec_push(m->arena, &leave->operands, predicate.o);
     return leave;
@@ -230,6 +232,7 @@ struct thread_operation *emit_loop_leave(struct emit *m, struct scalar predicate
 void emit_close_loop(struct emit *m, const struct open_loop *l, const struct thread_operand *values,
                      int count)
 {
+    emit_settle(m);
     struct thread_operation *again = thread_add_control(&m->b, THREAD_CONTINUE);
     for (int i = 0; i < count; i++)
         vec_push(m->arena, &again->operands, values[i]);
@@ -389,6 +392,7 @@ static void emit_arms(struct emit *m, struct thread_operand condition, const str
 void emit_branch(struct emit *m, const struct stmt *s)
 {
     struct scalar c = emit_as(m, emit_scalar(m, s->condition), DT_BOOL);
+    emit_settle(m);
     if (c.o.kind == THREAD_VALUE)
         emit_arms(m, c.o, s->body, s->otherwise, s->loc);
     else
@@ -475,6 +479,7 @@ static bool test(struct emit *m, const struct stmt *s)
                                          emit_scalar(m, s->condition->args[0]), m->loop->limit)
                               : emit_as(m, emit_scalar(m, s->condition), DT_BOOL);
     struct scalar c = emit_not(m, holds);
+    emit_settle(m);
     if (c.o.kind == THREAD_VALUE)
         leave_if(m, c);
     else if (c.o.integer) {

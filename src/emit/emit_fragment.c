@@ -24,6 +24,16 @@ static int32_t cast_together(enum dtype from, enum dtype to)
     return is_byte_float(from) && to == DT_F16 ? 4 : 1;
 }
 
+struct scalar emit_value_of(struct emit *m, struct scalar v)
+{
+    if (v.o.kind == THREAD_VALUE)
+        return v;
+    return (struct scalar){
+        thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, v.dtype, DT_NONE,
+                                 emit_predicate(m, emit_constant(DT_BOOL, 1)), v.o, v.o)),
+        v.dtype};
+}
+
 struct fragment emit_fragment_cast(struct emit *m, const struct fragment *f, enum dtype t)
 {
     enum { MOST = 4 };
@@ -104,12 +114,14 @@ static struct fragment choose(struct emit *m, const struct expr *e, const struct
         return emit_fragment_cast(m, &known, t);
     }
     struct fragment out = emit_fragment_new(m, t, wanted);
+    emit_settle(m);
     const struct choice choice = emit_choice(m, c);
     for (int i = 1; i <= 2; i++) {
         emit_choice_arm(m, &choice);
         const struct fragment arm = emit_fragment(m, e->args[i], wanted);
         for (int32_t r = 0; r < out.count; r++)
             out.v[r] = emit_as(m, arm.v[r], t);
+        emit_settle(m);
         emit_choice_give(m, out.v, out.count);
     }
     emit_choice_end(m, &choice, (struct thread_type){.dtype = t, .count = 1}, out.v, out.count);
@@ -210,6 +222,9 @@ static struct fragment shape(struct emit *m, const struct expr *e, const struct 
 
 static struct fragment own(struct emit *m, const struct expr *e, const struct layout *wanted)
 {
+    const struct expr *again = emit_index_value(m, e);
+    if (again && plan_symbol(m->layouts, e->sym) != wanted)
+        return emit_fragment(m, again, wanted);
     struct fragment f;
     switch (e->op) {
     case OP_REF: f = of_symbol(m, e); break;
@@ -344,10 +359,12 @@ static void declare(struct emit *m, const struct stmt *s)
 {
     if (plan_reads_again(m->layouts, s->value))
         return;
-    if (s->sym->storage == ST_REG)
+    if (s->sym->storage == ST_REG) {
         give(m, s->sym, s->value);
-    else
+        emit_note_index(m, s->sym, s->value);
+    } else {
         emit_by_threads.declare(m, s);
+    }
 }
 
 static void assign(struct emit *m, struct variable *v, const struct stmt *s)
@@ -366,6 +383,9 @@ static struct scalar one_atomic(struct emit *m, const struct expr *e, bool wante
         return emit_view_atomic(m, e);
     if (m->place.one_thread)
         return emit_atomic(m, e)[0];
+    struct scratch s = {0};
+    if (wanted)
+        s = emit_scratch(m, t, emit_free_slot(m, t, 1), 1);
     struct thread_region *outer =
         emit_open_if(m, (struct scalar){thread_use(m->place.elected), DT_BOOL});
     struct scalar old = emit_atomic(m, e)[0], zero = emit_constant(DT_U32, 0);
@@ -373,12 +393,11 @@ static struct scalar one_atomic(struct emit *m, const struct expr *e, bool wante
         m->b.region = outer;
         return emit_constant(t, 0);
     }
-    const struct scratch s = emit_scratch(m, t, 0, 1);
     THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE, emit_scratch_at(m, &s, zero), old.o);
     m->b.region = outer;
     emit_sync(m);
     old = (struct scalar){emit_from_scratch(m, &s, zero), t};
-    emit_sync(m);
+    emit_was_read(m, &s);
     return old;
 }
 

@@ -21,6 +21,8 @@ static inline int32_t emit_registers(const struct layout *l)
 /* --- emit_fragment.c --- */
 
 struct fragment emit_fragment_new(struct emit *m, enum dtype t, const struct layout *layout);
+/* Returns the scalar as a value, also if it is a constant: for operations on other lanes. */
+struct scalar emit_value_of(struct emit *m, struct scalar v);
 struct fragment emit_fragment_cast(struct emit *m, const struct fragment *f, enum dtype t);
 /* Returns the value of a tile expression, or of a scalar, in the layout. */
 struct fragment emit_fragment(struct emit *m, const struct expr *e, const struct layout *wanted);
@@ -64,9 +66,6 @@ struct fragment emit_fragment_load(struct emit *m, const struct expr *access,
 void emit_fragment_store(struct emit *m, const struct expr *target, const struct fragment *f);
 struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
                                      const struct layout *wanted);
-/* Returns the tile in another layout. */
-struct fragment emit_fragment_convert(struct emit *m, const struct fragment *f,
-                                      const struct layout *to);
 /* Stores a tile to scratch at memory(d0, d1, …), once each element. A barrier of the block has to follow. */
 void emit_fragment_put(struct emit *m, const struct scratch *to, const struct fragment *f,
                        const struct layout *memory);
@@ -129,6 +128,19 @@ struct fragment emit_fragment_dot(struct emit *m, const struct expr *e);
 void emit_note_dots(struct emit *m);
 /* Returns how many registers of a tile are one slot of its variable: those of an instruction, if it has such a layout. */
 int32_t emit_registers_of_slot(const struct emit *m, const struct sym *s);
+
+/* --- emit_fragment_convert.c --- */
+
+/* Returns the tile in another layout. */
+struct fragment emit_fragment_convert(struct emit *m, const struct fragment *f,
+                                      const struct layout *to);
+
+/* --- emit_fragment_index.c --- */
+
+/* Notes what a register tile is declared with. */
+void emit_note_index(struct emit *m, const struct sym *s, const struct expr *value);
+/* Returns what the register tile is, if it is computed again where it is wanted in another layout; NULL: it is not. */
+const struct expr *emit_index_value(struct emit *m, const struct expr *e);
 
 /* --- emit_fragment_reduce.c --- */
 

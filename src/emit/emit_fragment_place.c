@@ -1,6 +1,5 @@
 /* Where the elements of a fragment are: in the tile, in memory, and in another layout. */
 #include "emit/emit_fragment.h"
-#include "layout/layout_convert.h"
 #include "lower/lower_tile_own.h"
 
 enum { VECTOR_BYTES = 16 };
@@ -197,17 +196,14 @@ struct gathers emit_find_gathers(struct emit *m, const struct expr *e, const str
     for (int i = 0; i < e->sym->type.rank; i++) {
         const struct index *x = i < e->indices ? &e->index[i] : NULL;
         if (x && x->kind == IX_GATHER) {
-            /* As a tile of the access's rank, with one element along the other axes. */
-            struct type t = {.dtype = x->value->type.dtype, .rank = e->type.rank};
-            for (int j = 0; j < t.rank; j++)
-                t.extent[j] = j == axis ? e->type.extent[axis] : 1;
-            struct expr shaped = {.op = OP_RESHAPE,
-                                  .type = t,
-                                  .loc = e->loc,
-                                  .count = 1,
-                                  .args = (struct expr **)&x->value};
-            struct fragment f = emit_fragment(m, &shaped, layout);
-            g.of[i] = f.v;
+            int32_t *source;
+            const struct layout *line = tile_axis_layout(m->layouts, layout, e->type.rank, axis,
+                                                         e->type.extent[axis], &source);
+            const struct fragment f = emit_fragment(m, x->value, line);
+            const int32_t registers = emit_registers(layout);
+            g.of[i] = arena_array(m->arena, struct scalar, registers + 1);
+            for (int32_t r = 0; r < registers && !m->failed; r++)
+                g.of[i][r] = f.v[source[r]];
             g.any = true;
         }
         axis += !x || x->kind != IX_ELEMENT;
@@ -475,7 +471,9 @@ struct fragment emit_fragment_through(struct emit *m, const struct fragment *f,
         out = emit_fragment_through(m, &bytes, memory, from, to);
         return emit_fragment_cast(m, &out, DT_BOOL);
     }
-    const struct scratch s = emit_scratch(m, f->dtype, 0, layout_out_extent(memory, AXIS_AT));
+    const int64_t elements = layout_out_extent(memory, AXIS_AT);
+    const struct scratch s =
+        emit_scratch(m, f->dtype, emit_free_slot(m, f->dtype, elements), elements);
     struct shared_way w;
     if (emit_way_through(m, &s, memory, f->layout, true, &w))
         emit_way_store(m, &w, f);
@@ -490,74 +488,6 @@ struct fragment emit_fragment_through(struct emit *m, const struct fragment *f,
     } else {
         get_each(m, &s, &out, from);
     }
-    emit_sync(m);
+    emit_was_read(m, &s);
     return out;
-}
-
-/* --- from one layout to another --- */
-
-/* Returns registers in another order: register r is register source[r]. */
-static struct fragment pick(struct emit *m, const struct fragment *f, const struct layout *to,
-                            const int32_t *source)
-{
-    struct fragment out = emit_fragment_new(m, f->dtype, to);
-    for (int32_t r = 0; r < out.count; r++)
-        out.v[r] =
-            source[r] >= 0 && source[r] < f->count ? f->v[source[r]] : emit_constant(f->dtype, 0);
-    return out;
-}
-
-static struct fragment convert(struct emit *m, const struct fragment *f, const struct layout *to)
-{
-    /* Shuffles and selects have no code here. */
-    static const struct convert_costs costs = {
-        .permute = 1, .select = 1 << 20, .shuffle = 1 << 20, .wavefront = 1};
-    const struct target *t = m->options->target;
-    struct convert_wish wish = {.from = f->layout,
-                                .to = to,
-                                .bits = f->dtype == DT_BOOL ? 8 : dtype_table[f->dtype].bits,
-                                .store_kinds = 1 << ACCESS_LANES,
-                                .load_kinds = 1 << ACCESS_LANES,
-                                .shared_bytes = t->shared_bytes - m->kernel->shared_bytes,
-                                .costs = &costs};
-    struct convert_plan plan;
-    if (layout_plan_conversion(&wish, m->arena, &plan) && plan.kind <= CONVERT_MOVES)
-        return pick(m, f, to, plan.source);
-    if (plan.kind == CONVERT_SHARED && plan.passes == 1)
-        return emit_fragment_through(m, f, &plan.scratch.layout, &plan.scratch.layout, to);
-    emit_missing(m, m->b.where, "an exchange of a large register tile", "take smaller tiles");
-    return emit_fragment_new(m, f->dtype, to);
-}
-
-/* Returns the layout without registers that have what another one has. */
-static const struct layout *without_copies(struct emit *m, const struct layout *l,
-                                           const int32_t **registers)
-{
-    struct type same = {.rank = l->out_count};
-    for (int i = 0; i < same.rank; i++)
-        same.extent[i] = l->outs[i].extent;
-    const struct layout *single = tile_operand_layout(m->layouts, l, &same);
-    *registers = tile_operand_registers(m->layouts, l, single, &same);
-    return single;
-}
-
-struct fragment emit_fragment_convert(struct emit *m, const struct fragment *f,
-                                      const struct layout *layout)
-{
-    const struct layout *to = layout_keep(m->layouts, layout);
-    const int32_t *of_from, *of_to;
-    if (f->layout == to || m->failed)
-        return *f;
-    const struct layout *from_single = without_copies(m, f->layout, &of_from);
-    const struct layout *to_single = without_copies(m, to, &of_to);
-    struct fragment x = *f;
-    if (from_single != f->layout) {
-        int32_t *source = arena_array(m->arena, int32_t, emit_registers(from_single) + 1);
-        for (int32_t r = f->count - 1; r >= 0; r--)
-            source[of_from[r]] = r;
-        x = pick(m, f, from_single, source);
-    }
-    if (from_single != to_single)
-        x = convert(m, &x, to_single);
-    return to_single == to ? x : pick(m, &x, to, of_to);
 }

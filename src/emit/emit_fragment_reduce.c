@@ -131,10 +131,7 @@ static void across_lanes(struct emit *m, const struct reduction *r, const struct
             mask |= layout_weight(l, d);
     for (int32_t bit = WARP_LANES / 2; bit > 0; bit /= 2)
         for (int32_t i = 0; mask & bit && i < count; i++) {
-            struct thread_operand x = v[i].o;
-            if (x.kind != THREAD_VALUE) /* every lane has the same */
-                x = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, r->t, DT_NONE,
-                                             emit_predicate(m, emit_constant(DT_BOOL, 1)), x, x));
+            const struct thread_operand x = emit_value_of(m, (struct scalar){v[i].o, r->t}).o;
             struct scalar other = {thread_use(THREAD_ADD_OP(&m->b, THREAD_SHUFFLE_XOR, r->t,
                                                             DT_NONE, x, thread_integer(bit))),
                                    r->t};

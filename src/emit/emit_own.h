@@ -137,10 +137,12 @@ struct emit {
     struct lower *layouts;                /* the plan of a tile-level kernel's layouts */
     VEC(struct slot_layout) slot_layouts; /* of register tiles that matrix instructions take */
     struct thread_builder b;
-    struct number_map variables; /* sym → struct variable */
-    struct number_map fixed;     /* sym → struct scalar: parameters */
-    struct number_map objects;   /* sym → struct thread_object */
-    struct number_map taken;     /* value of emit_take_apart → where it was, of emit_tile.c */
+    struct number_map variables;            /* sym → struct variable */
+    struct number_map fixed;                /* sym → struct scalar: parameters */
+    struct number_map objects;              /* sym → struct thread_object */
+    VEC(const struct thread_object *) read; /* scratch that was read since the last barrier */
+    struct number_map index_tiles; /* sym → struct index_tile of emit_fragment_index.c, or NULL */
+    struct number_map taken;       /* value of emit_take_apart → where it was, of emit_tile.c */
 
     struct number_map sums; /* sym of a register tile to which products add */
     VEC(struct map_param) map_list;
@@ -375,6 +377,12 @@ struct scratch emit_scratch_rows(struct emit *m, enum dtype t, int slot, int64_t
                                  int64_t columns);
 /* Element `index` (u32) of it. */
 struct thread_operand emit_scratch_at(struct emit *m, const struct scratch *s, struct scalar index);
+/* Ends an exchange of a kernel without roles: scratch was read. The barrier before it is written again comes when it is. */
+void emit_was_read(struct emit *m, const struct scratch *s);
+/* Returns the slot for an exchange of so many elements: a little more memory takes less time than a barrier. */
+int emit_free_slot(const struct emit *m, enum dtype t, int64_t elements);
+/* Emits a barrier if scratch was read since the last one: before control flow, after which this is not known. */
+void emit_settle(struct emit *m);
 /* A part of a tile: its first row and column, its rows and columns. */
 struct window {
     int64_t start[2], extent[2];

@@ -211,11 +211,13 @@ static struct scalar branch(struct emit *m, struct scalar c, const struct expr *
         const struct expr *known = arms[!c.o.integer];
         return known ? emit_as(m, emit_scalar(m, known), t) : c;
     }
+    emit_settle(m);
     const struct choice choice = emit_choice(m, c);
     struct scalar v;
     for (int i = 0; i < 2; i++) {
         emit_choice_arm(m, &choice);
         v = arms[i] ? emit_as(m, emit_scalar(m, arms[i]), t) : emit_constant(DT_BOOL, i == 0);
+        emit_settle(m);
         emit_choice_give(m, &v, 1);
     }
     emit_choice_end(m, &choice, (struct thread_type){.dtype = t, .count = 1}, &v, 1);

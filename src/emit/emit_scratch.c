@@ -4,14 +4,46 @@
 
 enum { ALIGNMENT = 16 };
 
-struct scratch emit_scratch(struct emit *m, enum dtype t, int slot, int64_t elements)
+static struct scratch_object *find(const struct emit *m, enum dtype t, int slot)
 {
-    struct scratch_object *found = NULL;
     for (size_t i = 0; i < m->scratch.count; i++) {
         struct scratch_object *s = &m->scratch.data[i];
         if (s->role == m->place.role && s->object->dtype == t && s->slot == slot)
-            found = s;
+            return s;
     }
+    return NULL;
+}
+
+static bool is_read(const struct emit *m, const struct scratch_object *s)
+{
+    bool read = false;
+    for (size_t i = 0; s && i < m->read.count; i++)
+        read |= m->read.data[i] == s->object;
+    return read;
+}
+
+int emit_free_slot(const struct emit *m, enum dtype t, int64_t elements)
+{
+    enum { LITTLE = 2048 };
+    return is_read(m, find(m, t, 0)) && elements * (int64_t)dtype_size(t) <= LITTLE;
+}
+
+void emit_was_read(struct emit *m, const struct scratch *s)
+{
+    vec_push(m->arena, &m->read, (const struct thread_object *)s->object);
+}
+
+void emit_settle(struct emit *m)
+{
+    if (m->read.count > 0 && !m->failed && !m->ended)
+        emit_sync(m);
+}
+
+struct scratch emit_scratch(struct emit *m, enum dtype t, int slot, int64_t elements)
+{
+    struct scratch_object *found = find(m, t, slot);
+    if (is_read(m, found))
+        emit_sync(m);
     if (!found) {
         struct scratch_object s = {.role = m->place.role, .slot = slot};
         const char *name = arena_printf(m->arena, "scratch%d", (int)m->scratch.count);

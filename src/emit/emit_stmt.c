@@ -170,8 +170,12 @@ static void effect(struct emit *m, const struct stmt *s)
 
 void emit_statement(struct emit *m, const struct stmt *s)
 {
+    const bool flows = s->kind == STMT_FOR || s->kind == STMT_WHILE || s->kind == STMT_BREAK ||
+                       s->kind == STMT_CONTINUE || s->kind == STMT_ONE_THREAD;
     m->b.where = s->loc;
     sync_earlier(m, s);
+    if (flows)
+        emit_settle(m);
     switch (s->kind) {
     case STMT_DECL: declare(m, s); break;
     case STMT_ASSIGN: assign(m, s); break;
@@ -204,4 +208,6 @@ void emit_list(struct emit *m, const struct stmt *first)
 {
     for (const struct stmt *s = first; s && !m->failed && !m->ended; s = s->next)
         emit_statement(m, s);
+    if (m->b.region != m->b.function->body)
+        emit_settle(m);
 }

@@ -7,6 +7,7 @@
  */
 #include "lower/lower_flow.h"
 #include "lower/lower_memory_own.h"
+#include "lower/lower_tile_own.h"
 
 #include <limits.h>
 
@@ -124,10 +125,8 @@ struct place place_of(struct lower *l, const struct expr *access)
 
 /* --- gathers --- */
 
-/* The layout of axis t of the tile alone, as that of a tile of one axis, and which of its
- * registers each of the whole's reads. */
-static const struct layout *axis_layout(struct lower *l, const struct layout *whole, int rank,
-                                        int t, int64_t length, int32_t **source)
+const struct layout *tile_axis_layout(struct lower *l, const struct layout *whole, int rank, int t,
+                                      int64_t length, int32_t **source)
 {
     struct type type = {.dtype = DT_I32, .rank = rank};
     for (int i = 0; i < rank; i++)
@@ -155,7 +154,7 @@ static void gather_rows(struct lower *l, struct places *p, int i)
     int32_t *source, count = layout_in_extent(p->layout, AXIS_REG);
     const struct expr *e = p->access->index[i].value;
     const struct layout *line =
-        axis_layout(l, p->layout, p->access->type.rank, t, axis->length, &source);
+        tile_axis_layout(l, p->layout, p->access->type.rank, t, axis->length, &source);
     struct regtile rows = tile_eval(l, e, line);
     struct ptx_operand *element = tile_elements(l, &rows);
     const struct value **distinct = arena_array(l->arena, const struct value *, rows.elements);

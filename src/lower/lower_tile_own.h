@@ -124,6 +124,10 @@ struct regtile tile_as_bool(struct lower *l, const struct regtile *x);
 
 /* --- index arithmetic --- */
 
+/* Returns the layout of axis t of a tile alone, as that of a tile of one axis. *source: which of its registers each
+ * register of the whole reads. lower_place.c */
+const struct layout *tile_axis_layout(struct lower *l, const struct layout *whole, int rank, int t,
+                                      int64_t length, int32_t **source);
 /* The elements of e in that layout as values that stay what they are, a value for each register;
  * NULL: it is no index arithmetic. Emits nothing. */
 const struct value **tile_values(struct lower *l, const struct expr *e,

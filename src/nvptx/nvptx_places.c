@@ -48,15 +48,21 @@ static void find_indices(struct finding *g, const struct thread_region *r)
     }
 }
 
-/* Returns the operand to whose address the rest of the sum is added; -1: the operation is no such sum. */
+enum { NO_SUM = -2, NO_ADDEND = -1 };
+
+/* Returns the operand to whose address the rest of the sum is added; NO_ADDEND: it is added to that of element 0. */
 static int addend(const struct thread_operation *op)
 {
     const struct thread_operand *o = op->operands.data;
-    if (op->results.count != 1 || op->types[0] != DT_U32 || op->results.data[0]->type.count != 1)
-        return -1;
-    if (op->op == THREAD_FMA && o[1].kind == THREAD_INTEGER && o[0].value && o[2].value)
+    const bool sums = op->op == THREAD_MUL || op->op == THREAD_FMA || op->op == THREAD_ADD;
+    if (!sums || op->types[0] != DT_U32 || op->results.data[0]->type.count != 1)
+        return NO_SUM;
+    const bool scaled = o[0].kind == THREAD_VALUE && o[1].kind == THREAD_INTEGER;
+    if (op->op == THREAD_MUL && scaled)
+        return NO_ADDEND;
+    if (op->op == THREAD_FMA && scaled && o[2].value)
         return 2;
-    return op->op == THREAD_ADD && o[0].value && o[1].value ? 1 : -1;
+    return op->op == THREAD_ADD && o[0].value && o[1].value ? 0 : NO_SUM;
 }
 
 /* Finds the sums that only addresses need, the last one first: their addends are indices, too. */
@@ -67,13 +73,15 @@ static void find_sums(struct finding *g, const struct thread_region *r)
         for (size_t j = op->regions.count; j-- > 0;)
             find_sums(g, op->regions.data[j]);
         const int at = addend(op);
-        if (at < 0)
+        if (at == NO_SUM)
             continue;
         struct nvptx_places *p = g->n->places[op->results.data[0]->number];
         if (!p || g->uses[op->results.data[0]->number] > 0)
             continue;
-        const struct thread_value *v = op->operands.data[at].value;
         p->from = op;
+        if (at == NO_ADDEND)
+            continue;
+        const struct thread_value *v = op->operands.data[at].value;
         want(g->n, v, p->sizes);
         g->uses[v->number]--;
     }
@@ -105,10 +113,12 @@ static void reach(struct nvptx *n, const struct thread_value *v, const struct nv
     const struct thread_operand *o = p->from ? p->from->operands.data : NULL;
     struct ptx_operand index, base = n->memory;
     int64_t step = 1;
+    const int at = o ? addend(p->from) : NO_ADDEND;
+    if (at != NO_ADDEND)
+        base = n->places[o[at].value->number]->at[log];
     if (o) {
-        index = nvptx_scalar(n, &o[0], DT_U32);
-        base = n->places[o[addend(p->from)].value->number]->at[log];
-        step = p->from->op == THREAD_FMA ? o[1].integer : 1;
+        index = nvptx_scalar(n, &o[at == 0], DT_U32);
+        step = p->from->op == THREAD_ADD ? 1 : o[1].integer;
     } else {
         index = nvptx_registers_of(n, v)->word[0];
     }

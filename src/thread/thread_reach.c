@@ -520,6 +520,16 @@ static int plain_term(const struct reaching *g, const struct sum *s, const struc
     return -1;
 }
 
+/* Returns whether the term's leaf is the latest value of the sum: others may differ from it in this term only, so it is added last. */
+static bool is_latest(const struct sum *s, int term)
+{
+    bool latest = true;
+    for (int i = 0; i < s->count; i++)
+        for (uint32_t k = 0; i != term && k < s->term[i].count; k++)
+            latest &= s->term[i].leaf[k] < s->term[term].leaf[0];
+    return latest;
+}
+
 static struct thread_operand sum_terms(struct reaching *g, struct frame *f, const struct sum *s,
                                        const struct frame *loop)
 {
@@ -545,9 +555,10 @@ static struct thread_operand sum_terms(struct reaching *g, struct frame *f, cons
         any = true;
     }
     const int start = any ? -1 : plain_term(g, s, loop);
-    if (start >= 0)
+    const bool comes_last = start >= 0 && s->count > 2 && is_latest(s, start);
+    if (start >= 0 && !comes_last)
         v = thread_use(g->info.data[s->term[start].leaf[0]].value);
-    any |= start >= 0;
+    any |= start >= 0 && !comes_last;
     for (int i = s->count; i-- > 0;) {
         if (i == start || (loop && depth_of(g, &s->term[i]) < loop->depth))
             continue;
@@ -555,6 +566,9 @@ static struct thread_operand sum_terms(struct reaching *g, struct frame *f, cons
         v = any ? add_operation(g, f, THREAD_ADD, type_of(s->narrow), DT_NONE, v, t, 2) : t;
         any = true;
     }
+    if (comes_last)
+        v = add_operation(g, f, THREAD_ADD, type_of(s->narrow), DT_NONE, v,
+                          term_value(g, f, &s->term[start], s->narrow), 2);
     return v;
 }
 
