@@ -372,7 +372,7 @@ typedef void turn_groups_fn(void *to, ptrdiff_t row, const void *from, ptrdiff_t
                             size_t groups, uint32_t flip);
 /* Computes to[i] = table[codes[i]], or with shift >= 0 to[i] = table[codes[i] >> shift & 15]. */
 typedef void unpack_fn(float *to, const uint8_t *codes, const float *table, int shift, size_t n);
-/* The same, with shift >= 0, times by[i], rounded to a type. */
+/* The same, with shift >= 0, times by[i] and rounded to a type, unless `by` is NULL. */
 typedef void unpack_scaled_fn(float *to, const uint8_t *codes, const float *table, int shift,
                               const float *by, enum dtype round, size_t n);
 /* Weights of 4 bits, two steps of k for each row of codes: (t - zero) * scale, rounded to a type, where

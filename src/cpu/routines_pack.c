@@ -5,7 +5,7 @@
 #include "cpu/routines.h"
 
 #include <string.h>
-#if defined(ROUTINES_V4)
+#if defined(ROUTINES_V4) || defined(ROUTINES_V3)
 #include <immintrin.h>
 #endif
 
@@ -189,26 +189,86 @@ static void unpack_scaled(float *to, const uint8_t *codes, const float *table, i
     else
         scale_row(to, codes, table, shift, by, DT_F32, n);
 }
+#elif defined(ROUTINES_V3)
+/* Computes 8 elements: the lower 3 bits of a code choose a value of each half of the table, the next
+ * bit chooses the half. */
+static INLINED __m256 look_up(const float *table, const uint8_t *codes, int shift)
+{
+    const __m256i wide = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)codes));
+    const __m256i at = _mm256_srl_epi32(wide, _mm_cvtsi32_si128(shift));
+    const __m256 low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), at);
+    const __m256 high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), at);
+    return _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(at, 28)));
+}
+
+static INLINED __m256 round_to(__m256 x, enum dtype type)
+{
+    if (type == DT_F16)
+        return _mm256_cvtph_ps(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+    if (type != DT_BF16)
+        return x;
+    const __m256i bits = _mm256_castps_si256(x), one = _mm256_set1_epi32(1);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), one);
+    const __m256i sum = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
+    const __m256 near = _mm256_castsi256_ps(_mm256_and_si256(sum, _mm256_set1_epi32(-0x10000)));
+    return _mm256_blendv_ps(near, x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+}
+
+/* by == NULL: elements are neither scaled nor rounded. What is left after the last 8 is copied to
+ * where there is room for 8. */
+static void unpack_scaled(float *to, const uint8_t *codes, const float *table, int shift,
+                          const float *by, enum dtype round, size_t n)
+{
+    enum { FLOATS = 8 };
+    uint8_t last[FLOATS] = {0};
+    float scales[FLOATS] = {0}, room[FLOATS];
+    for (size_t i = 0; i < n; i += FLOATS) {
+        const size_t left = n - i;
+        const uint8_t *from = codes + i;
+        const float *scale = by ? by + i : NULL;
+        if (left < FLOATS) {
+            memcpy(last, from, left);
+            from = last;
+            if (by)
+                scale = memcpy(scales, scale, left * sizeof *by);
+        }
+        __m256 x = look_up(table, from, shift);
+        if (by)
+            x = round_to(_mm256_mul_ps(x, _mm256_loadu_ps(scale)), round);
+        _mm256_storeu_ps(left < FLOATS ? room : to + i, x);
+        if (left < FLOATS)
+            memcpy(to + i, room, left * sizeof *to);
+    }
+}
 #else
 #define unpack_scaled NULL
 #endif
 
-static void unpack(float *to, const uint8_t *codes, const float *table, int shift, size_t n)
+/* The set for AVX-512 has some routines of the set for AVX2. */
+#if defined(ROUTINES_V4)
+#define UNPACK unpack_v3
+#define SWAPPED_BF16 swapped_bf16_v3
+#else
+#define UNPACK ROUTINE(unpack)
+#define SWAPPED_BF16 ROUTINE(swapped_bf16)
+#endif
+extern unpack_fn UNPACK;
+extern convert_fn SWAPPED_BF16;
+
+#if !defined(ROUTINES_V4)
+void UNPACK(float *to, const uint8_t *codes, const float *table, int shift, size_t n)
 {
     const int first = shift < 0 ? 0 : shift, mask = shift < 0 ? 255 : 15;
+#if defined(ROUTINES_V3)
+    if (shift >= 0) {
+        unpack_scaled(to, codes, table, shift, NULL, DT_F32, n);
+        return;
+    }
+#endif
     for (size_t i = 0; i < n; i++)
         to[i] = table[codes[i] >> first & mask];
 }
 
-/* The set for AVX-512 has the routine of the set for AVX2. */
-#if defined(ROUTINES_V4)
-#define SWAPPED_BF16 swapped_bf16_v3
-#else
-#define SWAPPED_BF16 ROUTINE(swapped_bf16)
-#endif
-extern convert_fn SWAPPED_BF16;
-
-#if !defined(ROUTINES_V4)
 void SWAPPED_BF16(void *to, const void *from, size_t n)
 {
     unsigned char *out = to;
@@ -231,4 +291,4 @@ void SWAPPED_BF16(void *to, const void *from, size_t n)
 extern const struct pack_routines ROUTINE(routines_pack);
 const struct pack_routines ROUTINE(routines_pack) = {
     pack_rows, interleave_pairs, interleave_fours, turn_groups,
-    unpack,    unpack_scaled,    SWAPPED_BF16};
+    UNPACK,    unpack_scaled,    SWAPPED_BF16};
