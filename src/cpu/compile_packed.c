@@ -527,20 +527,20 @@ static enum dtype same_as(const struct weight_table *t)
     return is_u8 ? DT_U8 : is_i8 ? DT_I8 : DT_F32;
 }
 
-/* Returns whether the table's values less a zero point, if there is one, are exact in f16: integers less
- * bytes, or numbers of f16 less others, rounded to f16. */
+/* Returns whether the first steps subtract a zero point: a byte from integers, or a number of f16 from
+ * others, rounded to f16. Casts may follow to the type of the weights, which has such integers. */
 static bool takes_zeros(const struct packed_weights *w)
 {
     const struct weight_step *s = w->step;
-    const enum dtype zero = w->scale[s->scale]->sym->type.dtype;
-    bool fits = s->op == OP_SUB && !s->turned && s->round != DT_BF16 &&
-                (zero == DT_U8 || (zero == DT_F16 && s->round == DT_F16));
+    const enum dtype zero = w->scale[s->scale]->sym->type.dtype, type = s[w->steps - 1].round;
+    bool fits =
+        s->op == OP_SUB && !s->turned && (zero == DT_U8 || (zero == DT_F16 && s->round == DT_F16));
     for (int i = 0; i < 2 << NARROW_BITS && zero == DT_U8; i++) {
         const float x = w->table[i % 2].value[i / 2];
         fits = fits && x >= -CODES && x <= CODES && x == (float)(int)x;
     }
-    for (int i = 1; i + 1 < w->steps; i++)
-        fits &= w->step[i].op == OP_CAST && w->step[i].round == DT_F16;
+    for (int i = 0; i + 1 < w->steps; i++)
+        fits &= (i == 0 || s[i].op == OP_CAST) && (s[i].round == DT_F32 || s[i].round == type);
     return fits;
 }
 

@@ -146,7 +146,7 @@ static INLINED __m512 look_up(__m512 values, __m128i codes, __m128i shift)
     return _mm512_permutexvar_ps(_mm512_srl_epi32(_mm512_cvtepu8_epi32(codes), shift), values);
 }
 
-static INLINED __m512 round_to(__m512 x, const enum dtype type)
+static INLINED __m512 round_to(__m512 x, enum dtype type)
 {
     if (type == DT_F16)
         return _mm512_cvtph_ps(_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
@@ -159,8 +159,8 @@ static INLINED __m512 round_to(__m512 x, const enum dtype type)
     return _mm512_mask_mov_ps(near, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x);
 }
 
-static INLINED void scale_row(float *to, const uint8_t *codes, const float *table, int shift,
-                              const float *by, const enum dtype round, size_t n)
+static void unpack_scaled(float *restrict to, const uint8_t *codes, const float *table, int shift,
+                          const float *by, enum dtype round, size_t n)
 {
     const __m512 values = _mm512_loadu_ps(table);
     const __m128i amount = _mm_cvtsi32_si128(shift);
@@ -177,17 +177,6 @@ static INLINED void scale_row(float *to, const uint8_t *codes, const float *tabl
         const __m512 x = _mm512_mul_ps(look_up(values, some, amount), scale);
         _mm512_mask_storeu_ps(to + i, mask, round_to(x, round));
     }
-}
-
-static void unpack_scaled(float *to, const uint8_t *codes, const float *table, int shift,
-                          const float *by, enum dtype round, size_t n)
-{
-    if (round == DT_F16)
-        scale_row(to, codes, table, shift, by, DT_F16, n);
-    else if (round == DT_BF16)
-        scale_row(to, codes, table, shift, by, DT_BF16, n);
-    else
-        scale_row(to, codes, table, shift, by, DT_F32, n);
 }
 #elif defined(ROUTINES_V3)
 /* Computes 8 elements: the lower 3 bits of a code choose a value of each half of the table, the next
@@ -214,8 +203,8 @@ static INLINED __m256 round_to(__m256 x, enum dtype type)
     return _mm256_blendv_ps(near, x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
 }
 
-/* by == NULL: elements are neither scaled nor rounded. What is left after the last 8 is copied to
- * where there is room for 8. */
+/* by == NULL: elements are neither scaled nor rounded. Fewer than 8 elements at the end are copied to
+ * memory that has room for 8. */
 static void unpack_scaled(float *to, const uint8_t *codes, const float *table, int shift,
                           const float *by, enum dtype round, size_t n)
 {
