@@ -120,12 +120,11 @@ static inline void run_op(struct frame *f, const struct strip_op *op, unsigned c
 static APART void run_by_rows(struct frame *f, const struct strip_op *op, unsigned char *const *at,
                               size_t n)
 {
-    for (size_t first = 0, row = 0; first < n; first += op->row, row++) {
-        unsigned char *of_row[MOST_OPERANDS] = {at[0] + first * sizeof(float),
-                                                at[1] + first * sizeof(float),
-                                                at[2] + row * sizeof(float)};
-        run_op(f, op, of_row, NULL, op->row);
-    }
+    const float *value = (const float *)(const void *)at[2];
+    if (f->has_ahead)
+        fetch_ahead(f);
+    for (size_t row = op->row * sizeof(float), i = 0, end = n * sizeof(float); i < end; i += row)
+        op->kernel(at[0] + i, at[1] + i, value++, NULL, op->row);
 }
 
 void run_ops(struct frame *f, const struct strip_detail *d, int ops, unsigned char *const *p,
