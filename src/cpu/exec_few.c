@@ -140,12 +140,20 @@ static void add_columns(const struct few *w, const float *a, const unsigned char
     add_pieces(w, a, b, n, w->columns - n, k);
 }
 
+/* Returns the bytes ahead of a line at which routines fetch another one: some rows of `bytes` bytes,
+ * `step` apart; 0: they fetch none. */
+static size_t bytes_ahead(const struct few *w, size_t bytes, size_t step)
+{
+    enum { LONG_ROW = 1024 };
+    return w->set->fetches_rows && bytes >= LONG_ROW ? 0 : (AHEAD / bytes + 8) / 4 * 4 * step;
+}
+
 /* Adds steps of rows that a routine reads in place, as many at a time as the first-level cache
  * keeps for all rows of a. */
 static void add_in_place(const struct few *w, const float *a, const unsigned char *b, size_t k)
 {
     const size_t bytes = w->columns * w->size, step = (size_t)w->view.deep * w->size;
-    const size_t ahead = (AHEAD / bytes + 8) / 4 * 4 * step;
+    const size_t ahead = bytes_ahead(w, bytes, step);
     const size_t most = w->rows == dot_few_rows(w->rows) ? k : AHEAD / bytes / 4 * 4 + 4;
     for (size_t p = 0; p < k; p += most)
         add_steps(w, w->in_rows, a + p, b + p * step, (size_t)w->view.deep, 0, w->columns,

@@ -168,7 +168,7 @@ struct dot_prefetch {
 /* Elements from one row of c, of a, of b to the next. */
 struct dot_few_strides {
     size_t c, a, b;
-    size_t ahead; /* bytes */
+    size_t ahead; /* bytes; 0: no line is fetched ahead */
 };
 /* Computes c[m][n] += a[m][k] · b[k][n]. Floats: each element of c takes one fma for each step
  * of k, in order. */
@@ -415,6 +415,9 @@ struct routine_set {
      * count groups. NULL: there is none. */
     dot_fn *dot_bf16, *dot_u8, *dot_i8, *dot_i16;
     bool takes_one_sign; /* dot_u8, dot_i8: b is of a's type; else of the other type */
+    /* The processor fetches long pieces of rows ahead so well that prefetch instructions only occupy
+     * the buffers which loads wait for. */
+    bool fetches_rows;
     /* Products of 8-bit integers of one type (dot_amx.c). NULL: dot_u8 and dot_i8 do them. */
     dot_fn *dot_u8_u8, *dot_i8_i8;
     const struct memory_routines *memory;

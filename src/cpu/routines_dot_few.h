@@ -70,9 +70,11 @@ static INLINED size_t NAME(few_steps)(const enum few_kind kind, const int rows, 
     for (int u = 0; u < steps; u++)
         x[r][u] = BROADCAST(a + (size_t)r * s->a + u);
     for (; done + some <= n; done += some) {
-        UNROLLED
-        for (int u = 0; u < b_rows; u++)
-            PREFETCH_SECOND(b + (size_t)u * row + ahead);
+        if (ahead > 0) {
+            UNROLLED
+            for (int u = 0; u < b_rows; u++)
+                PREFETCH_SECOND(b + (size_t)u * row + ahead);
+        }
         ROLLED
         for (size_t v = 0; v < some; v += LANES, c += LANES, b += LANES * size) {
             NAME(few_get)(kind, steps, y, b, row);

@@ -95,6 +95,7 @@ const struct routine_set SET = {
     .dot_i8 = dot_tiles_i8_u8,
     .dot_u8_u8 = dot_tiles_u8_u8,
     .dot_i8_i8 = dot_tiles_i8_i8,
+    .fetches_rows = true,
 #elif defined(ROUTINES_BYTES)
     .dot_u8 = ROUTINE(dot_groups_u8),
     .dot_i8 = ROUTINE(dot_groups_i8),
