@@ -305,9 +305,10 @@ static struct thread_operand way_at(struct emit *m, struct shared_way *w, int32_
         w->pointer[variant] = combine(m, THREAD_ADD, at, w->base);
         w->made[variant] = true;
     }
-    if (constant >= 0)
+    if (constant >= 0 && constant < (int64_t)w->object->count)
         return thread_element(w->object, w->pointer[variant].o, constant);
-    const struct scalar at = combine(m, THREAD_SUB, w->pointer[variant], number(-constant));
+    /* The thread's part makes up for it, or no thread has the element. */
+    const struct scalar at = combine(m, THREAD_ADD, w->pointer[variant], number(constant));
     return thread_element(w->object, at.o, 0);
 }
 
