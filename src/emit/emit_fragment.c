@@ -474,10 +474,14 @@ static void enter(struct emit *m)
                         .threads = kernel_block_threads(m->kernel)};
     m->layouts = l;
     struct scalar zero = emit_constant(DT_U32, 0), thread = emit_place(m, THREAD_TID_X);
-    m->place = (struct position){.lane = emit_place(m, THREAD_LANE), .replicas = 1, .group = zero};
+    const bool one_warp = m->kernel->warps == 1;
+    m->place = (struct position){.lane = thread, .replicas = 1, .group = zero, .warp = zero};
     m->place.replica = zero;
     m->place.warps = m->kernel->warps;
-    m->place.warp = emit_place(m, THREAD_WARP);
+    if (!one_warp) { /* as digits of the thread's number, which layouts have, too */
+        m->place.lane = emit_by(m, THREAD_REM, thread, WARP_LANES);
+        m->place.warp = emit_by(m, THREAD_DIV, thread, WARP_LANES);
+    }
     m->place.elected = emit_by(m, THREAD_EQ, thread, 0).o.value;
     m->failed |= !plan_make(l);
     if (m->failed)

@@ -121,6 +121,21 @@ static bool moves(const struct layout *l, int d, int axis)
     return any;
 }
 
+/* Returns the operation that reduces integers of all lanes; THREAD_OPS: there is none. */
+static enum thread_opcode of_lanes(const struct reduction *r)
+{
+    if (r->t != DT_I32 && r->t != DT_U32)
+        return THREAD_OPS;
+    switch (r->op) {
+    case OP_ADD: return THREAD_WARP_ADD;
+    case OP_MIN: return THREAD_WARP_MIN;
+    case OP_MAX: return THREAD_WARP_MAX;
+    case OP_AND: return THREAD_WARP_AND;
+    case OP_OR: return THREAD_WARP_OR;
+    default: return THREAD_OPS;
+    }
+}
+
 static void across_lanes(struct emit *m, const struct reduction *r, const struct layout *l,
                          struct scalar *v, int32_t count)
 {
@@ -129,6 +144,13 @@ static void across_lanes(struct emit *m, const struct reduction *r, const struct
     for (int d = 0; d < l->digit_count; d++)
         if (l->digits[d].in == in && moves(l, d, r->axis))
             mask |= layout_weight(l, d);
+    const enum thread_opcode whole = of_lanes(r);
+    if (mask == WARP_LANES - 1 && whole != THREAD_OPS) {
+        for (int32_t i = 0; i < count; i++)
+            v[i].o = thread_use(THREAD_ADD_OP(&m->b, whole, r->t, DT_NONE,
+                                              emit_value_of(m, (struct scalar){v[i].o, r->t}).o));
+        return;
+    }
     for (int32_t bit = WARP_LANES / 2; bit > 0; bit /= 2)
         for (int32_t i = 0; mask & bit && i < count; i++) {
             const struct thread_operand x = emit_value_of(m, (struct scalar){v[i].o, r->t}).o;

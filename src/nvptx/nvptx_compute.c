@@ -274,9 +274,33 @@ static void shuffle(struct nvptx *n, const struct thread_operation *op)
             nvptx_shuffle(&n->scalars, op->op, op->types[0], words, from->word[w], lane));
 }
 
+/* Bits have no sign. */
+static void reduce_lanes(struct nvptx *n, const struct thread_operation *op)
+{
+    static const char *const name[][2] = {{"redux.sync.add.u32", "redux.sync.add.s32"},
+                                          {"redux.sync.min.u32", "redux.sync.min.s32"},
+                                          {"redux.sync.max.u32", "redux.sync.max.s32"},
+                                          {"redux.sync.and.b32", "redux.sync.and.b32"},
+                                          {"redux.sync.or.b32", "redux.sync.or.b32"}};
+    const struct thread_operand *o = op->operands.data;
+    const enum dtype t = op->types[0];
+    if ((t != DT_U32 && t != DT_I32) || o->kind != THREAD_VALUE || o->value->type.count > 1) {
+        nvptx_fail(n, op);
+        return;
+    }
+    ptx_emit(&n->build, name[op->op - THREAD_WARP_ADD][t == DT_I32],
+             nvptx_registers_of(n, op->results.data[0])->word[0], nvptx_scalar(n, o, t),
+             ptx_int(-1));
+}
+
 void nvptx_compute(struct nvptx *n, const struct thread_operation *op)
 {
     switch (op->op) {
+    case THREAD_WARP_ADD:
+    case THREAD_WARP_MIN:
+    case THREAD_WARP_MAX:
+    case THREAD_WARP_AND:
+    case THREAD_WARP_OR: reduce_lanes(n, op); break;
     case THREAD_WARP: nvptx_warp(n, nvptx_registers_of(n, op->results.data[0])->word[0]); break;
     case THREAD_UNDEFINED: nvptx_registers_of(n, op->results.data[0]); break;
     case THREAD_TABLE: nvptx_table(n, op); break;

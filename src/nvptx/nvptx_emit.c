@@ -430,6 +430,11 @@ static bool on_target(struct ptx_target t, const struct thread_operation *op)
     case THREAD_PRODUCT_WAIT:
     case THREAD_PRODUCT_WAIT_READ: return t.number == 90 && t.suffix == 'a';
     case THREAD_ROLES: return !sets_registers(op) || (t.number >= 90 && t.suffix);
+    case THREAD_WARP_ADD:
+    case THREAD_WARP_MIN:
+    case THREAD_WARP_MAX:
+    case THREAD_WARP_AND:
+    case THREAD_WARP_OR:
     case THREAD_COPY_ASYNC:
     case THREAD_COPY_ASYNC_COMMIT:
     case THREAD_COPY_ASYNC_WAIT:

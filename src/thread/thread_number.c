@@ -30,6 +30,11 @@ static bool takes_constant(const struct thread_operation *op, size_t i)
     switch (op->op) {
     case THREAD_LOOP:
     case THREAD_CONTINUE: return true;
+    case THREAD_WARP_ADD:
+    case THREAD_WARP_MIN:
+    case THREAD_WARP_MAX:
+    case THREAD_WARP_AND:
+    case THREAD_WARP_OR:
     case THREAD_WEAVE:
     case THREAD_PART:
     case THREAD_REDUCE_MAX:

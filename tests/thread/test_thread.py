@@ -210,6 +210,10 @@ CASES = [
      "store.u32 %out, %n, 0, %a store.u32 %out, %n, 4, %b", None),
     ("%a = reciprocal_approx.f64 1.0", None, "no instruction"),
     ("%a = exp.u32 %n", None, "no instruction"),
+    ("%a = warp_add.u32 %n %i = convert.i32.u32 %a %b = warp_min.i32 %i store.i32 %out, %n, 0, %b", None),
+    ("%f = convert.f32.u32 %n %a = warp_max.f32 %f", None, "no instruction"),
+    ("%w = convert.u64.u32 %n %a = warp_or.u64 %w", None, "no instruction"),
+    ("%a = warp_and.u32 7", None, "no instruction"),
     ("%f = convert.f32.u32 %n %a = and.f32 %f, %f", None, "no instruction"),
     ("%f = convert.f32.u32 %n %a = shl.f32 %f, %n", None, "no instruction"),
     ("%p = eq.u32 %n, 1 %a = add.bool %p, %p", None, "no instruction"),
@@ -260,6 +264,8 @@ PATTERNS = [
      r"mov\.b32 \{%rs\d+, %rs\d+\}, %r\d+;|mov\.b16", 1),
     # parts of a group, and groups of whole words, are no moves
     ("%g = load.f32 %out, 0, 0 * 4 %x = part.f32 %g, 0, 1, 1 %y = part.f32 %g, 2, 2, 1 %h = join.f32 %y, %x, %x store.f32 %out, 0, 4, %h", r"mov\.f32", 0),
+    ("%a = warp_add.u32 %n %i = convert.i32.u32 %a %b = warp_max.i32 %i %c = warp_or.i32 %b store.i32 %out, %n, 0, %c",
+     r"redux\.sync\.(add\.u32|max\.s32|or\.b32) %r\d+, %r\d+, -1;", 3),
     # a commit is no fence
     (FLYING + "%f = undefined.bf16 * 8 %x = undefined.f32 * 8 %e = undefined.f32 * 32 product_fence %h = convert.bf16.f32 %x\n"
               "%c = product_commit.f32 %s1 %s2 = product_from.f32.bf16.bf16 %e, %h, %d, 0, 0 %k = product_commit.f32 %s2\n"
