@@ -19,7 +19,8 @@ enum { ARRAY = 3 << 15 };
 /* The scales of f32, f16 and bf16: as other arrays; of usual sizes, so that all products are normal
  * numbers in f16; products that are subnormal in f16; those that are too large; usual ones and a few
  * that are infinite or NaN. */
-static enum { SCALES_AS_OTHERS, SCALES_USUAL, SCALES_SMALL, SCALES_LARGE, SCALES_STRANGE } scales;
+enum { SCALES_AS_OTHERS, SCALES_USUAL, SCALES_SMALL, SCALES_LARGE, SCALES_STRANGE };
+static int scales;
 
 static double scale_at(size_t i)
 {
