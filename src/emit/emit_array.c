@@ -244,7 +244,7 @@ struct scalar *emit_atomic(struct emit *m, const struct expr *e)
     for (int64_t i = 0; i < count; i++)
         old[i] = emit_constant(t, 0);
     if (e->op == OP_ARRIVE) {
-        old[0] = emit_view_atomic(m, e);
+        old[0] = emit_view_atomic(m, e, true);
         return old;
     }
     for (int i = 1; i < e->count; i++)

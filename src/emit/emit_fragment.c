@@ -380,7 +380,7 @@ static struct scalar one_atomic(struct emit *m, const struct expr *e, bool wante
 {
     const enum dtype t = e->type.dtype;
     if (e->op == OP_ARRIVE)
-        return emit_view_atomic(m, e);
+        return emit_view_atomic(m, e, wanted);
     if (m->place.one_thread)
         return emit_atomic(m, e)[0];
     struct scratch s = {0};

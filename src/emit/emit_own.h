@@ -456,10 +456,10 @@ struct tile emit_view_load(struct emit *m, const struct expr *e);
 void emit_view_store(struct emit *m, const struct expr *target, const struct tile *value);
 struct scalar emit_view_element(struct emit *m, const struct expr *e);
 void emit_view_store_element(struct emit *m, const struct expr *target, struct scalar value);
-/* Emits an atomic of one element, once for the role. Returns the old value. */
 /* lock(…), unlock(…) of all warps. */
 void emit_lock(struct emit *m, const struct expr *e);
-struct scalar emit_view_atomic(struct emit *m, const struct expr *e);
+/* Emits an atomic of one element, once for the role. Returns the old value, which all threads get if it is wanted. */
+struct scalar emit_view_atomic(struct emit *m, const struct expr *e, bool wanted);
 /* Emits an atomic of each element of a part. */
 void emit_view_atomics(struct emit *m, const struct expr *e);
 enum thread_opcode emit_atomic_opcode(enum op op);

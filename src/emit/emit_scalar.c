@@ -393,7 +393,7 @@ struct scalar emit_scalar(struct emit *m, const struct expr *e)
         if (op_is_elementwise(e->op))
             return apply(m, e);
         if (op_is_atomic(e->op))
-            return emit_view_atomic(m, e);
+            return emit_view_atomic(m, e, true);
         break;
     }
     emit_missing(m, e->loc,

@@ -159,7 +159,7 @@ static void effect(struct emit *m, const struct stmt *s)
             if (s->value->args[0]->type.rank > 0)
                 emit_view_atomics(m, s->value);
             else
-                emit_view_atomic(m, s->value);
+                emit_view_atomic(m, s->value, true);
             break;
         }
         emit_missing(m, s->loc, arena_printf(m->arena, "`%s`", op_table[s->value->op].text),

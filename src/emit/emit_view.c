@@ -344,7 +344,7 @@ static struct thread_operand change(struct emit *m, const struct expr *e, struct
                                          DT_NONE, 0, o, (size_t)e->count + 2));
 }
 
-struct scalar emit_view_atomic(struct emit *m, const struct expr *e)
+struct scalar emit_view_atomic(struct emit *m, const struct expr *e, bool wanted)
 {
     const enum dtype t = e->args[0]->type.dtype;
     struct scalar none = emit_constant(t, 0);
@@ -364,16 +364,25 @@ struct scalar emit_view_atomic(struct emit *m, const struct expr *e)
         emit_sync(m);
     if (m->place.one_thread)
         return (struct scalar){change(m, e, at, values), t};
-    struct scratch s = emit_scratch(m, t, 0, 1);
+    struct scratch s = {0};
+    if (wanted)
+        s = emit_scratch(m, t, emit_free_slot(m, t, 1), 1);
     struct thread_region *outer =
         emit_open_if(m, (struct scalar){thread_use(m->place.elected), DT_BOOL});
     struct thread_operand old = change(m, e, at, values);
+    if (!wanted) {
+        m->b.region = outer;
+        return none;
+    }
     THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE,
                   emit_scratch_at(m, &s, emit_constant(DT_U32, 0)), old);
     m->b.region = outer;
     emit_sync(m);
     old = emit_from_scratch(m, &s, emit_constant(DT_U32, 0));
-    emit_sync(m);
+    if (m->layouts)
+        emit_was_read(m, &s);
+    else
+        emit_sync(m);
     return (struct scalar){old, t};
 }
 

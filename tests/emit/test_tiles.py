@@ -34,17 +34,9 @@ NOT_TAKEN = {
 }
 # Reasons for more instructions, wavefronts or sectors: the kinds of instructions that grow most by it, or the figure
 REASONS = {
-    "moves between groups and registers": ("move",),
     "elements of 8 and 16 bits one at a time": ("move", "convert"),
     "the address of each access by itself": ("integer",),
-    "conditions of accesses that are certainly inside or outside": ("integer", "compare", "global", "async"),
-    "a comparison for each place of a table": ("compare",),
     "loops that are not unrolled as far": ("control", "compare"),
-    "barriers before and after each exchange": ("barrier",),
-    "exchanges through shared memory, not by shuffles": ("shared_wavefronts", "shared"),
-    "shared tiles row by row, without swizzle or padding": ("shared_wavefronts",),
-    "a number that all threads get, wanted or not": ("shared_wavefronts",),
-    "a load by each warp that holds the elements": ("global_sectors",),
     "a load in each arm of a choice": ("global_sectors",),
 }
 SIZES = (32, 37, 16, 9, 8, 5, 64)
