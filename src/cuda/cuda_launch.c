@@ -175,7 +175,7 @@ static int ask_clusters(struct cuda *c, int blocks)
 {
     static const char name[] = "clusters";
     static const char ptx[] = ".version 7.8\n.target sm_90\n.address_size 64\n"
-                              ".entry clusters()\n{\nret;\n}\n";
+                              ".visible .entry clusters()\n{\nret;\n}\n";
     char why[CUDA_WHY];
     int found = 0;
     if (!c->driver.clusters || !gpu_has(c->device.capability, TARGET_CLUSTERS))
