@@ -443,9 +443,9 @@ static struct family_variant *faster_listed(tw_family *f, int member, const stru
 }
 
 /* Returns a variant of a member without results that the model finds faster than *us, its new value; NULL: none. A
- * table has the variants that win. With same_bits, these may be left out, so all members are compared, with their
- * default values. Else those for one target alone are, with all values that they list: a table of a similar device, or
- * an older one, cannot have them. */
+ * table has the variants that win. Members for one target alone are compared, with all values that they list: a table of
+ * a similar device, or an older one, cannot have them. With same_bits, the winners may be left out, so the other members
+ * are compared, too, with their default values. */
 static struct family_variant *faster_unmeasured(tw_family *f, const struct family_sizes *s,
                                                 double *us)
 {

@@ -162,7 +162,7 @@ struct emit {
     struct thread_value
         *ticket;            /* address from which blocks draw their numbers; NULL: they do not */
     struct scalar block[3]; /* the drawn number's parts: i32 */
-    bool copies_stores;     /* tensor copies read views that threads store to */
+    bool copies_stores;     /* tensor copies access views that threads store to */
     bool publishes;         /* blocks of a cluster order ordinary accesses by mbarriers */
     bool ended;             /* the present list of statements ended with a jump */
     bool failed;
@@ -456,7 +456,7 @@ struct tile emit_view_load(struct emit *m, const struct expr *e);
 void emit_view_store(struct emit *m, const struct expr *target, const struct tile *value);
 struct scalar emit_view_element(struct emit *m, const struct expr *e);
 void emit_view_store_element(struct emit *m, const struct expr *target, struct scalar value);
-/* lock(…), unlock(…) of all warps. */
+/* Emits lock(…) or unlock(…) of all warps of the role. */
 void emit_lock(struct emit *m, const struct expr *e);
 /* Emits an atomic of one element, once for the role. Returns the old value, which all threads get if it is wanted. */
 struct scalar emit_view_atomic(struct emit *m, const struct expr *e, bool wanted);

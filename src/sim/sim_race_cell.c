@@ -225,7 +225,9 @@ static enum result check(struct race_try *t, uint32_t record, enum race_past pas
     struct race_record part;
     const struct race_record *old = race_part(t, record, &part);
     enum result result = check_order(t, old, past, address, bytes);
-    bool generic = old->kind == SIM_WRITE && !old->by && !(old->id & RACE_COPIES);
+    const struct ptx_instruction *ins = old->site->ins;
+    bool atomic = ins && (ins->op == PTX_ATOM || ins->op == PTX_RED);
+    bool generic = (old->kind == SIM_WRITE || atomic) && !old->by && !(old->id & RACE_COPIES);
     return t->agent && result != RACED && generic ? check_proxy(t, old, result, address, bytes)
                                                   : result;
 }

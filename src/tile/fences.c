@@ -1,47 +1,75 @@
 /* Adds fences between the two ways to memory. Threads store in program order; tensor copies and products in the
  * background read by another way, the async proxy (PTX ISA, "Async proxy"), which sees a store only after a fence of the
  * thread that stored, and a barrier or an mbarrier after the fence. For views that blocks fill for each other, a thread
- * that has acquired the stores by `lock` adds a fence, too. */
+ * that has acquired the stores by `lock`, or by the value of `arrive`, adds a fence, too. */
 #include "tile/passes.h"
 
 struct fences {
     struct kernel *kernel;
-    bool *read;   /* by sym->index: read in the background */
-    bool *stored; /* by sym->index: threads store to it */
+    bool *read;   /* by memory_of: a copy or product in the background reads or writes it */
+    bool *stored; /* by memory_of: threads store to it, also by atomics */
+    bool needed;  /* a store since this was set to false needs a fence */
 };
+
+/* Returns the number of a tile, or the first view's of an array: a copy through one view reads the stores through
+ * another. */
+static int memory_of(const struct fences *f, const struct sym *s)
+{
+    const struct sym *v = f->kernel->symbols;
+    if (s->storage != ST_VIEW || !s->base)
+        return s->index;
+    while (v->storage != ST_VIEW || v->base != s->base)
+        v = v->next;
+    return v->index;
+}
 
 static void note_factor(void *user, struct expr **at)
 {
     const struct fences *f = user;
     if ((*at)->op == OP_ACCESS)
-        f->read[(*at)->sym->index] = true;
+        f->read[memory_of(f, (*at)->sym)] = true;
 }
 
-/* Returns the shared tile or the view that threads store to; NULL: none. */
-static const struct sym *stored(const struct stmt *s)
+static void note_store(struct fences *f, const struct sym *to)
 {
-    const struct sym *to = s->kind == STMT_DECL && s->value              ? s->sym
-                           : s->kind == STMT_ASSIGN && !s->in_background ? s->target->sym
-                           : s->kind == STMT_ASYNC_COPY && !s->barrier   ? s->target->sym
-                                                                         : NULL;
-    bool to_view = to && to->storage == ST_VIEW && s->kind == STMT_ASSIGN;
-    return to && (to->storage == ST_SHARED || to_view) ? to : NULL;
+    if (to->storage != ST_SHARED && to->storage != ST_VIEW)
+        return;
+    f->stored[memory_of(f, to)] = true;
+    f->needed |= f->read[memory_of(f, to)];
+}
+
+static void note_atomic(void *user, struct expr **at)
+{
+    if (op_is_atomic_of_thread((*at)->op))
+        note_store(user, (*at)->args[0]->sym);
+}
+
+/* True for copies by the copy engine: from a view with an mbarrier, or to a view. */
+static bool is_copy(const struct stmt *s)
+{
+    return s->kind == STMT_ASYNC_COPY && (s->barrier || s->target->sym->storage == ST_VIEW);
 }
 
 static void note_accesses(void *user, struct stmt *s)
 {
-    const struct fences *f = user;
-    bool copies = s->kind == STMT_ASYNC_COPY && (s->barrier || s->target->sym->storage == ST_VIEW);
-    if (copies || s->in_background)
-        expr_walk(&s->value, note_factor, user);
-    if (stored(s))
-        f->stored[stored(s)->index] = true;
+    struct fences *f = user;
+    if (is_copy(s) || s->in_background)
+        expr_walk(&s->value, note_factor, f);
+    if (is_copy(s))
+        expr_walk(&s->target, note_factor, f);
+    if (s->kind == STMT_DECL && s->value)
+        note_store(f, s->sym);
+    if ((s->kind == STMT_ASSIGN && !s->in_background) ||
+        (s->kind == STMT_ASYNC_COPY && !is_copy(s)))
+        note_store(f, s->target->sym);
+    statement_expressions(s, note_atomic, f);
 }
 
-static bool needs_fence(const struct fences *f, const struct stmt *s)
+static bool needs_fence(struct fences *f, struct stmt *s)
 {
-    const struct sym *to = stored(s);
-    return to && f->read[to->index];
+    f->needed = false;
+    note_accesses(f, s);
+    return f->needed;
 }
 
 static bool is_effect(const struct stmt *s, enum op op)
@@ -71,20 +99,31 @@ bool kernel_copies_stores(struct kernel *k)
     return copies_stores(&f);
 }
 
-/* One fence serves all stores of a run. */
+static void add_fence(const struct fences *f, struct stmt **at)
+{
+    if (is_effect(*at, OP_FENCE_ASYNC))
+        return;
+    struct stmt *fence = stmt_effect(f->kernel, OP_FENCE_ASYNC, LOC_NONE, NULL);
+    fence->uncredited = true;
+    fence->next = *at;
+    *at = fence;
+}
+
+/* One fence serves all stores of a run. After an atomic in a condition, both ways on have a fence. */
 static void add_fences(struct fences *f, struct stmt *first)
 {
     for (struct stmt *s = first; s; s = s->next) {
         add_fences(f, s->body);
         add_fences(f, s->otherwise);
-        bool acquires = is_effect(s, OP_LOCK) && copies_stores(f);
-        if (!(acquires || needs_fence(f, s)) || is_effect(s->next, OP_FENCE_ASYNC) ||
-            (s->next && needs_fence(f, s->next)))
+        bool acquires = is_effect(s, OP_LOCK) || (s->kind == STMT_DECL && stmt_arrives(s));
+        if (!(acquires && copies_stores(f)) && !needs_fence(f, s))
             continue;
-        struct stmt *fence = stmt_effect(f->kernel, OP_FENCE_ASYNC, LOC_NONE, NULL);
-        fence->uncredited = true;
-        fence->next = s->next;
-        s->next = fence;
+        if (s->body)
+            add_fence(f, &s->body);
+        if (s->otherwise)
+            add_fence(f, &s->otherwise);
+        if (!s->next || s->next->body || !needs_fence(f, s->next))
+            add_fence(f, &s->next);
     }
 }
 

@@ -173,10 +173,11 @@ void pass_rows(struct pass_context *c);
  * pass is the last one. sets: stmt->products. */
 void pass_products(struct pass_context *c);
 
-/* fences.c: for a GPU, adds `fence_async() added` after stores of threads to shared tiles that tensor copies or
- * products in the background read. requires: types. keeps: all values. breaks: nothing. */
+/* fences.c: for a GPU, adds `fence_async() added` after stores of threads, also by atomics, to shared tiles and views that
+ * tensor copies or products in the background access, and where a thread acquires such stores of other blocks. requires:
+ * types. keeps: all values. breaks: nothing. */
 void pass_fences(struct pass_context *c);
-/* Returns true if tensor copies read views that threads store to. fences.c */
+/* Returns true if tensor copies access views that threads store to. fences.c */
 bool kernel_copies_stores(struct kernel *k);
 
 enum pass_kernels { EVERY_KERNEL, WITHOUT_ROLES };

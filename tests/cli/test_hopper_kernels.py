@@ -58,6 +58,85 @@ def unit_program(a, b, total, sums, k=256):
 """
 
 
+# Each needs a fence between threads' stores and a tensor copy of that memory: through another view of the array, by atomics, in the block
+# that arrives last, after an atomic in a condition, and before a copy that stores over them.
+FENCED = """
+kernel other_view(i32 n, const f16 *a, f16 *p, f16 *c) grid(2) warps(4) cooperative target(sm_90a)
+{
+    global f16 A[n][64] = a, C[n][64] = c, P[n][64] = p, Q[n][64] = p;
+    global i32 count[1] = 0;
+    shared f16 s[64][64];
+    mbarrier full(1);
+    P[block.x * 64 +: 64][:] = A[block.x * 64 +: 64][:];
+    arrive(count[0]);
+    lock(count[0], 2);
+    one_thread { expect(full, bytes(s)); async(full) s = Q[64 - block.x * 64 +: 64][:]; }
+    wait(full);
+    C[64 - block.x * 64 +: 64][:] = s;
+}
+kernel atomics(i32 n, const i32 *a, i32 *p, i32 *c) grid(2) warps(4) cooperative target(sm_90a)
+{
+    global i32 A[n][32] = a, C[n][32] = c, P[n][32] = p;
+    global i32 count[1] = 0;
+    shared i32 s[64][32];
+    mbarrier full(1);
+    atomic_max(P[0 +: 64][:], A[block.x * 64 +: 64][:]);
+    arrive(count[0]);
+    lock(count[0], 2);
+    one_thread { expect(full, bytes(s)); async(full) s = P[0 +: 64][:]; }
+    wait(full);
+    C[block.x * 64 +: 64][:] = s;
+}
+kernel last_block(i32 n, const f16 *a, f16 *c) grid(2) warps(4) target(sm_90a)
+{
+    global f16 A[n][64] = a, C[n][64] = c, P[128][64];
+    global i32 count[1] = 0;
+    shared f16 s[128][64];
+    mbarrier full(1);
+    P[block.x * 64 +: 64][:] = A[block.x * 64 +: 64][:];
+    if (arrive(count[0]) == 1) {
+        one_thread { expect(full, bytes(s)); async(full) s = P[:][:]; }
+        wait(full);
+        C[0 +: 128][:] = s;
+    }
+}
+kernel condition(i32 n, i32 *c) grid(1) warps(4) target(sm_90a)
+{
+    global i32 C[n][32] = c, P[64][32] = 0;
+    shared i32 s[64][32];
+    mbarrier full(1);
+    if (atomic_add(P[0][0], 1) == 0) {
+        one_thread { expect(full, bytes(s)); async(full) s = P[:][:]; }
+        wait(full);
+        C[0 +: 64][:] = s;
+    }
+}
+kernel stored_twice(i32 n, f16 *c) grid(1) warps(4) target(sm_90a)
+{
+    global f16 C[64][64] = c;
+    shared f16 s[64][64];
+    C[:][:] = 0;
+    s = 1;
+    sync();
+    one_thread { async C[0 +: 64][0 +: 64] = s; store_wait(0); }
+}
+"""
+
+
+def check_fences(tool):
+    """The simulator finds no store that a copy reads without a fence."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "fenced.tile")
+        with open(path, "w") as out:
+            out.write(FENCED)
+        got = call([tool, "check", path, "--set", "n=128"])
+        if got.status != 0 or "proxy" in got.out + got.err:
+            fail(f"{got}")
+        got = call([tool, "check", path, "--set", "n=128", "-v"])
+        if (got.out + got.err).count(" simulated") != FENCED.count("kernel "):
+            fail(f"not all are simulated: {got}")
+
+
 def check_units(tool):
     with tempfile.TemporaryDirectory() as folder:
         for turn, unit in enumerate(UNITS):
@@ -71,6 +150,7 @@ def check_units(tool):
 def main():
     tool = sys.argv[1]
     check_units(tool)
+    check_fences(tool)
     for turn, (m, n, k) in enumerate(PRODUCTS):
         sizes, sms = f"m={m},n={n},k={k}", ["--sms", str((1, 3, 5)[turn % 3])]
         verify(tool, "examples/hopper.tile", sizes, *sms)
