@@ -198,6 +198,13 @@ static bool read_map(struct sim_warp *w, const struct sim_op *op, const struct c
     c->bytes = tensor_map_box_bytes(&c->map);
     for (int axis = 0; axis < s->axes; axis++)
         c->start[axis] = (int32_t)sim_u32(w->file, s->coordinate[axis])[lane];
+    /* An H200 stops other copies with "illegal instruction", of which the PTX ISA says nothing. */
+    if (c->start[0] * (int64_t)dtype_size(c->map.type) % BULK_PIECE)
+        return sim_stop(
+            w, op,
+            "the copy begins at element %lld of the innermost axis, whose elements take "
+            "%u bytes: it must begin at a multiple of %d bytes",
+            (long long)c->start[0], (unsigned)dtype_size(c->map.type), BULK_PIECE);
     return !WINDOWS || read_window(w, op, s, lane, bytes, c);
 }
 

@@ -202,6 +202,7 @@ static void boxes_of_every_kind(void **state)
                     struct tensor t = tensor_of(types[i], rank, (enum tensor_swizzle)s);
                     for (int axis = 0; axis < rank; axis++)
                         t.start[axis] = axis == (at + i) % rank ? starts[at] : axis % 2;
+                    t.start[0] *= 16 / (int32_t)dtype_size(types[i]); /* multiples of 16 bytes */
                     both_ways(t, (rank + at) % 2);
                     free(t.data);
                 }
@@ -291,6 +292,10 @@ static void refuses(void **state)
     t.map.extents[1]++; /* the array has fewer rows than the map says */
     t.start[1] = 6;
     stops(t, "outside any allocation");
+    free(t.data);
+    t = tensor_of(DT_F16, 2, SWIZZLE_NONE);
+    t.start[0] = 4; /* 8 bytes */
+    stops(t, "the copy begins at element 4 of the innermost axis, whose elements take 2 bytes");
     free(t.data);
     stops_with(".param .align 64 .b8 map[128]",
                "cp.async.bulk.prefetch.tensor.2d.L2.global [%rd1, {%r0, %r0}];\n"
