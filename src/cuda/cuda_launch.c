@@ -32,10 +32,14 @@ static int cluster_size(const struct cuda_launch *l)
     return at_least_1(l->cluster[0]) * at_least_1(l->cluster[1]) * at_least_1(l->cluster[2]);
 }
 
+/* The first driver whose graphs have edges between kernels that begin early: CUDA 12.3. A capture by an older one cannot
+ * hold such a launch. */
+enum { EARLY_IN_GRAPHS = 12030 };
+
 /* True if this GPU and driver let the launch begin early. */
 static bool overlaps(const struct cuda *c, const struct cuda_launch *l)
 {
-    return l->overlap && c->driver.launch_with &&
+    return l->overlap && c->driver.launch_with && c->device.driver >= EARLY_IN_GRAPHS &&
            gpu_has(c->device.capability, TARGET_EARLY_LAUNCH);
 }
 

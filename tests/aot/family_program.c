@@ -32,6 +32,8 @@ static unsigned grid[3];
 
 int __wrap_cuLaunchKernelEx(const unsigned *config, void *function, void **arguments, void **extra)
 {
+    if (getenv("FAKE_CUDA_VERSION")) /* older than CUDA 12.3 */
+        return 801;                  /* CUDA_ERROR_NOT_SUPPORTED */
     memcpy(grid, config, sizeof grid);
     return __real_cuLaunchKernelEx(config, function, arguments, extra);
 }

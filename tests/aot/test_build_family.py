@@ -207,6 +207,7 @@ def test_devices(tool, folder):
     link(folder)
     run(folder, {"16,64,64": "rows BM=8", "128,64,64": "columns BN=32"}, FAKE_CUDA_SM="86")
     run(folder, {"16,64,64": "columns BN=32", "128,64,64": "columns BN=32"}, FAKE_CUDA_SM="90")
+    run(folder, {"16,64,64": "columns BN=32", "128,64,64": "columns BN=32"}, FAKE_CUDA_SM="90", FAKE_CUDA_VERSION="12020")
     write(folder, "more.table", header("simulator") + rows_of(TIMES) + header("NVIDIA H200") + rows_of(others))
     said = build(tool, folder, "--type", "f32", "--set", "n=64,k=64", "--device", "h100", "--table", f"{folder}/more.table", "--no-cubin")
     if "no results of the family `products` with T = f32 for NVIDIA H100 80GB HBM3: those of NVIDIA H200 choose" not in said.err:

@@ -226,6 +226,20 @@ static void test_start_with_attributes(void **state)
     refused(f, tw_launch_start_with(f->launch, NULL, &odd), TW_BAD_ARGUMENT, "1 to 16 blocks");
 }
 
+/* Graphs of drivers before CUDA 12.3 cannot hold a launch that begins early. */
+static void test_start_without_early(void **state)
+{
+    struct fixture *f = *state;
+    setenv("FAKE_CUDA_SM", "90", 1);
+    setenv("FAKE_CUDA_VERSION", "12020", 1);
+    tw_array c = product_on_device(f);
+    long launches = driver.fake_cuda_calls("cuLaunchKernelEx");
+    succeed(f, tw_launch_start(f->launch, NULL));
+    assert_int_equal(driver.fake_cuda_calls("cuLaunchKernelEx"), launches);
+    fetch(f, &c, NULL);
+    expect_product(f, f->c);
+}
+
 /* Checks that clusters are refused, and that optional attributes are left out. */
 static void expect_no_clusters(struct fixture *f, const char *why)
 {
@@ -533,6 +547,7 @@ int main(void)
         GPU_TEST(test_misaligned_array),
         GPU_TEST(test_host_kernel_refuses_device_array),
         GPU_TEST(test_start_with_attributes),
+        GPU_TEST(test_start_without_early),
         GPU_TEST(test_attributes_of_an_old_gpu),
         GPU_TEST(test_attributes_of_an_old_driver),
         GPU_TEST(test_ptx_in_clusters),
