@@ -59,6 +59,8 @@ static void store(struct emit *m, const struct expr *target, const struct expr *
     }
     if (target->type.rank == 0) {
         struct scalar v = emit_as(m, emit_scalar(m, value), target->type.dtype);
+        if (of_view && !m->place.one_thread && reads_others(value, target))
+            emit_sync(m);
         if (of_view)
             emit_view_store_element(m, target, v);
         else

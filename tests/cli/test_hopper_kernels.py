@@ -59,8 +59,8 @@ def unit_program(a, b, total, sums, k=256):
 
 
 # Each needs a fence between threads' stores and a tensor copy of that memory: through another view of the array, by atomics, in the block
-# that arrives last, after an atomic in a condition, and before a copy that stores over them.
-FENCED = """
+# that arrives last, after an atomic in a condition, and before a copy that stores over them. The last one updates an element in turn.
+ORDERED = """
 kernel other_view(i32 n, const f16 *a, f16 *p, f16 *c) grid(2) warps(4) cooperative target(sm_90a)
 {
     global f16 A[n][64] = a, C[n][64] = c, P[n][64] = p, Q[n][64] = p;
@@ -120,20 +120,32 @@ kernel stored_twice(i32 n, f16 *c) grid(1) warps(4) target(sm_90a)
     sync();
     one_thread { async C[0 +: 64][0 +: 64] = s; store_wait(0); }
 }
+kernel in_turn(i32 n, const i32 *a, i32 *c) grid(2) warps(4) cooperative target(sm_90a)
+{
+    global i32 A[n] = a, C[n] = c, turn[1] = 0, total[1] = 0;
+    mbarrier full(1);
+    warps(0 +: 1) { one_thread { expect(full, 0); } }
+    warps(1 +: 2) {
+        lock(turn[0], block.x);
+        total[0] += A[block.x];
+        C[block.x] = total[0];
+        unlock(turn[0], block.x + 1);
+    }
+}
 """
 
 
-def check_fences(tool):
-    """The simulator finds no store that a copy reads without a fence."""
+def check_order(tool):
+    """The simulator finds no store that a copy reads without a fence, and no race."""
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "fenced.tile")
+        path = os.path.join(folder, "ordered.tile")
         with open(path, "w") as out:
-            out.write(FENCED)
+            out.write(ORDERED)
         got = call([tool, "check", path, "--set", "n=128"])
         if got.status != 0 or "proxy" in got.out + got.err:
             fail(f"{got}")
         got = call([tool, "check", path, "--set", "n=128", "-v"])
-        if (got.out + got.err).count(" simulated") != FENCED.count("kernel "):
+        if (got.out + got.err).count(" simulated") != ORDERED.count("kernel "):
             fail(f"not all are simulated: {got}")
 
 
@@ -150,7 +162,7 @@ def check_units(tool):
 def main():
     tool = sys.argv[1]
     check_units(tool)
-    check_fences(tool)
+    check_order(tool)
     for turn, (m, n, k) in enumerate(PRODUCTS):
         sizes, sms = f"m={m},n={n},k={k}", ["--sms", str((1, 3, 5)[turn % 3])]
         verify(tool, "examples/hopper.tile", sizes, *sms)
