@@ -109,20 +109,7 @@ struct tiles_block {
     unsigned char *out;
     const unsigned char *c;
     size_t out_step, c_step; /* bytes from row to row */
-    /* The rows of a view that the sums will go to: `ask_bytes` bytes of each, for which ask_rows rows
-     * are still to be asked. */
-    const char *ask;
-    size_t ask_step, ask_rows, ask_bytes;
 };
-
-/* Fetches lines to write of the next two rows. Asked for all at once, they would occupy the buffers
- * that tiles are loaded through. */
-static void tiles_ask(struct tiles_block *t)
-{
-    for (int i = 0; i < 2 && t->ask_rows > 0; i++, t->ask_rows--, t->ask += t->ask_step)
-        for (size_t at = 0; at < t->ask_bytes; at += TILE_BYTES)
-            PREFETCH_TO_WRITE(t->ask + at);
-}
 
 /* Loads the sums to begin with. */
 static void tiles_begin(const struct tiles_block *t, bool fresh)
@@ -158,14 +145,13 @@ static void tiles_end(const struct tiles_block *t)
 }
 
 /* Adds k groups to the sums in tiles. lda, ldb: bytes from row to row. */
-static void tiles_add(enum tiles_kind kind, struct tiles_block *t, const unsigned char *a,
+static void tiles_add(enum tiles_kind kind, const struct tiles_block *t, const unsigned char *a,
                       size_t lda, const unsigned char *b, size_t ldb, size_t k)
 {
     struct tile_copy copy;
     const bool tall = t->rows[1] > 0, wide = t->columns[1] > 0;
     for (size_t p = 0; p < k; p += TILE_GROUPS, a += TILE_BYTES, b += TILE_GROUPS * ldb) {
         const size_t groups = in_tile(k, p);
-        tiles_ask(t);
         TILE_FETCH(6, b, ldb, groups, TILE_ROWS, t->columns[0]);
         TILE_FETCH(4, a, lda, t->rows[0], t->all_rows, groups);
         TILES_MULTIPLY(kind, 0, 4, 6);
@@ -219,13 +205,6 @@ static void tiles_dot(enum tiles_kind kind, void *c, const void *a, const void *
             t.c = (const unsigned char *)c + at * t.c_step + j * 4;
             t.out = puts ? (unsigned char *)full
                          : (unsigned char *)(s->out ? s->out : c) + at * t.out_step + j * 4;
-            const size_t out_size = puts ? sizeof(uint16_t) : sizeof(float);
-            if (s->out) {
-                t.ask = (const char *)s->out + (at * s->out_step + j) * out_size;
-                t.ask_step = s->out_step * out_size;
-                t.ask_rows = t.rows[0] + t.rows[1];
-                t.ask_bytes = columns * out_size;
-            }
             tiles_begin(&t, s->fresh);
             tiles_add(kind, &t, (const unsigned char *)a + at * s->a * 4, s->a * 4, panel, s->b * 4,
                       k);
