@@ -64,7 +64,7 @@ def test_refused(tool, folder):
     with open(f"{folder}/endless.tile", "w") as out:
         out.write("kernel endless(i32 n, f32 *y) grid(1) warps(1)\n{\n    global f32 Y[n] = y;\n    i32 i = 0;\n    while (i < n)\n        Y[i] = 1;\n}\n")
     result = explain(tool, f"{folder}/endless.tile", "--step-limit", "10000", status=1)
-    expect("does not end within 10000 warp instructions" in result.err and f"({folder}/endless.tile:6:9)" in result.err, result)
+    expect("does not end within 10000 warp instructions" in result.err and f"({folder}/endless.tile:5:5)" in result.err, result)
     expect("(--step-limit N lets " in result.err and "says more" not in result.err, result)
     refused(tool, [TILED, "--step-limit", "0"], "--step-limit 0: expected an integer from 1")
     refused(tool, [TILED, "--ridge", "150"], "--ridge is for a GPU alone")

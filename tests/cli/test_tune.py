@@ -467,7 +467,7 @@ def check_gpu(t):
     expect("`tilewright explain FILE --sweep BM=32,64 --device h200` predicts times" in said, said)
     said = t.command(2, *one, "--device", "cuda:2", **two).err
     expect(said.startswith("tilewright: no GPU to run on: there is no GPU 2"), said)
-    roles = ["kernels/hopper/matmul_roles.tile", "--device", "cuda", "--type", "f16", "--set", "m=128,n=128,k=64", "--tune", "BM=128,BN=128,GROUP=8"]
+    roles = ["kernels/hopper/matmul_roles.tile", "--device", "cuda", "--type", "f16", "--set", "m=128,n=128,k=64", "--tune", "BM=128,BN=128,BK=64,GROUP=8"]
     report = t.tune(0, *roles, **gpu)  # its grid is the device's, which only the child may open
     expect(len(of_result(report, "measured")) == 1, report)
     small = {**gpu, "FAKE_CUDA_SM": "86"}

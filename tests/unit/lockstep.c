@@ -45,6 +45,8 @@ static void step_threads(struct machine *m, uint32_t pc)
             m->pc[t] = UINT32_MAX;
         else if (m->ins->op == PTX_BAR || m->ins->op == PTX_BARRIER)
             m->waits[t] = true;
+        else if (m->ins->op == PTX_GRIDDEPCONTROL)
+            continue; /* there is no other kernel */
         else if (!machine_memory(m, t) && !machine_number(m, t))
             machine_stop(m, "not known here");
     }
