@@ -57,9 +57,9 @@ int driver_capture_forbids(const struct driver_stream *s)
 int driver_capture_forbids_uncaptured(const struct driver_stream *s)
 {
     int result = driver_capture_forbids(s);
-    if (result != DRIVER_SUCCESS || !s->capture)
+    if (!s->capture)
         return result;
-    s->capture->invalid = true;
+    s->capture->invalid = true; /* it may be already: an H200's driver gives the same */
     return DRIVER_CAPTURE_UNSUPPORTED;
 }
 
@@ -400,10 +400,12 @@ int cuStreamEndCapture(void *stream, void **graph)
         result = DRIVER_CAPTURE_UNMATCHED;
     else if (c->mode != MODE_RELAXED && !pthread_equal(c->thread, pthread_self()))
         result = DRIVER_CAPTURE_WRONG_THREAD;
-    if (result != DRIVER_SUCCESS) {
+    if (result == DRIVER_CAPTURE_WRONG_THREAD)
+        end(c, false); /* as an H200's driver does */
+    else if (result != DRIVER_SUCCESS)
         c->invalid = true;
+    if (result != DRIVER_SUCCESS)
         return result;
-    }
     if (c->invalid)
         result = DRIVER_CAPTURE_INVALIDATED;
     else if (!is_joined(c))

@@ -353,9 +353,8 @@ int cuEventElapsedTime(float *ms, void *from, void *to)
                               *b = driver_object(to, DRIVER_EVENT);
     if (!a || !b || !ms)
         return ms ? DRIVER_INVALID_HANDLE : DRIVER_INVALID_VALUE;
-    int forbidden = driver_capture_forbids_event(a->capture ? a : b);
-    if (forbidden != DRIVER_SUCCESS)
-        return forbidden;
+    if (a->capture || b->capture) /* the capture goes on */
+        return DRIVER_CAPTURED_EVENT;
     if (!a->recorded || !b->recorded || (a->flags | b->flags) & DRIVER_EVENT_NO_TIME)
         return DRIVER_INVALID_HANDLE;
     *ms = (float)((b->at - a->at) / 1000);

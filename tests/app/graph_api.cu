@@ -268,7 +268,7 @@ static cudaStreamCaptureStatus status_of(cudaStream_t of)
         SAME(cudaStreamWaitEvent(other, event, 0), cudaErrorInvalidValue);                         \
         SAME(status_of(other), cudaStreamCaptureStatusNone);                                       \
         SAME(cudaEventRecord(event, stream), cudaErrorStreamCaptureInvalidated);                   \
-        SAME(cudaStreamSynchronize(stream), cudaErrorStreamCaptureInvalidated);                    \
+        SAME(cudaStreamSynchronize(stream), cudaErrorStreamCaptureUnsupported);                    \
         SAME(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);             \
         SAME(graph == NULL, true);                                                                 \
     } while (0)
@@ -300,7 +300,12 @@ static void lost(cudaEvent_t event, cudaEvent_t outside)
     how.uploadStream = stream;
     LOST(cudaEventQuery(event), cudaErrorCapturedEvent);
     LOST(cudaEventSynchronize(event), cudaErrorCapturedEvent);
-    LOST(cudaEventElapsedTime(&ms, event, event), cudaErrorCapturedEvent);
+    GOOD(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed)); // this one goes on
+    GOOD(cudaEventRecord(event, stream));
+    SAME(cudaEventElapsedTime(&ms, event, event), cudaErrorCapturedEvent);
+    SAME(status_of(stream), cudaStreamCaptureStatusActive);
+    GOOD(cudaStreamEndCapture(stream, &graph));
+    GOOD(cudaGraphDestroy(graph));
     LOST(cudaStreamQuery(stream), cudaErrorStreamCaptureUnsupported);
     LOST(cudaStreamSynchronize(stream), cudaErrorStreamCaptureUnsupported);
     LOST(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported);
@@ -324,7 +329,7 @@ static void lost(cudaEvent_t event, cudaEvent_t outside)
     GOOD(cudaGraphExecDestroy(ready));
     GOOD(cudaGraphDestroy(empty));
 
-    // Another thread cannot end the capture.
+    // Another thread that ends the capture gets an error, and no graph.
     cudaError_t ended = cudaSuccess;
     GOOD(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     std::thread([&] {
@@ -332,8 +337,8 @@ static void lost(cudaEvent_t event, cudaEvent_t outside)
         cudaGetLastError();
     }).join();
     SAME(ended, cudaErrorStreamCaptureWrongThread);
-    SAME(status_of(stream), cudaStreamCaptureStatusInvalidated);
-    SAME(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureInvalidated);
+    SAME(status_of(stream), cudaStreamCaptureStatusNone);
+    SAME(cudaStreamEndCapture(stream, &graph), cudaErrorIllegalState);
 }
 
 // What another thread's allocation gives during a capture of this thread; modes: of the capture, and of that thread.
