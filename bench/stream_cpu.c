@@ -7,50 +7,92 @@
  *
  * FILE THREADS, then the words of launch_words.h in any order, but the array with the weights
  * before the other arrays. Kernel and loop take turns, 40 of each (RUNS=N: N of each). It prints
- * the least milliseconds of the kernel and of the loop: on one thread the processor time, on
- * several the time that has passed. */
+ * the least milliseconds of the kernel and of the loop: of the kernel on one thread the processor
+ * time, else the time that has passed. The loop's threads are awake before its time begins. */
 #include "launch_words.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
 
 enum { MOST_THREADS = 64 };
 
 /* --- the loop --- */
 
-struct part {
+/* A thread that reads a part of the weights. It sleeps while the kernel runs. All begin at the same time: when the
+ * last one has said that it is awake. */
+struct reader {
+    pthread_t thread;
     const unsigned *from;
     size_t count;
     unsigned sum;
+    double end;
 };
 
-static void *read_part(void *user)
+static struct reader readers[MOST_THREADS];
+static int reader_count;
+static pthread_barrier_t woken, finished;
+static atomic_int awake;
+static double begin;
+
+static double now(void)
 {
-    struct part *p = user;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+static void read_part(struct reader *r)
+{
     unsigned sum = 0;
-    for (size_t i = 0; i < p->count; i++)
-        sum += p->from[i];
-    p->sum = sum;
+    if (atomic_fetch_add(&awake, 1) == reader_count - 1) {
+        begin = now();
+        atomic_fetch_add(&awake, 1);
+    }
+    while (atomic_load(&awake) <= reader_count)
+        ;
+    for (size_t i = 0; i < r->count; i++)
+        sum += r->from[i];
+    r->sum = sum;
+    r->end = now();
+}
+
+static void *read_in_turn(void *user)
+{
+    for (;;) {
+        pthread_barrier_wait(&woken);
+        read_part(user);
+        pthread_barrier_wait(&finished);
+    }
     return NULL;
 }
 
-static unsigned read_all(const unsigned *from, size_t bytes, int threads)
+static void start_readers(const unsigned *from, size_t bytes, int threads)
 {
-    struct part part[MOST_THREADS] = {0};
-    pthread_t thread[MOST_THREADS];
     size_t count = bytes / sizeof *from / (size_t)threads;
-    unsigned sum = 0;
-    for (int i = 0; i < threads; i++)
-        part[i] = (struct part){from + (size_t)i * count, count, 0};
-    for (int i = 1; i < threads; i++)
-        if (pthread_create(&thread[i], NULL, read_part, &part[i]))
-            exit(1);
-    read_part(&part[0]);
+    reader_count = threads;
+    pthread_barrier_init(&woken, NULL, (unsigned)threads);
+    pthread_barrier_init(&finished, NULL, (unsigned)threads);
     for (int i = 0; i < threads; i++) {
-        if (i > 0)
-            pthread_join(thread[i], NULL);
-        sum += part[i].sum;
+        readers[i] = (struct reader){.from = from + (size_t)i * count, .count = count};
+        if (i > 0 && pthread_create(&readers[i].thread, NULL, read_in_turn, &readers[i]))
+            exit(1);
     }
-    return sum;
+}
+
+/* Reads all; returns the milliseconds from the begin of all parts to the end of the last one. */
+static double read_all(volatile unsigned *sum)
+{
+    double end = 0;
+    atomic_store(&awake, 0);
+    pthread_barrier_wait(&woken);
+    read_part(&readers[0]);
+    pthread_barrier_wait(&finished);
+    for (int i = 0; i < reader_count; i++) {
+        *sum += readers[i].sum;
+        end = readers[i].end > end ? readers[i].end : end;
+    }
+    return end - begin;
 }
 
 /* --- the kernel --- */
@@ -78,16 +120,15 @@ int main(int argc, char **argv)
             weights = give_array(ctx, &launch, 1, argv[i], &bytes);
     }
     need(ctx, tw_launch_prepare(launch));
+    start_readers(weights, bytes, threads);
     double kernel = 1e9, loop = 1e9;
     volatile unsigned sum = 0;
     for (int i = 0; i < count; i++) {
         double start = milliseconds(threads);
         need(ctx, tw_launch_run(launch));
-        double middle = milliseconds(threads);
-        sum += read_all(weights, bytes, threads);
-        double end = milliseconds(threads);
-        kernel = middle - start < kernel ? middle - start : kernel;
-        loop = end - middle < loop ? end - middle : loop;
+        double took = milliseconds(threads) - start, read = read_all(&sum);
+        kernel = took < kernel ? took : kernel;
+        loop = read < loop ? read : loop;
     }
     printf("%.4f %.4f\n", kernel, loop);
     tw_launch_free(launch);
