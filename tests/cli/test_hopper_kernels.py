@@ -159,9 +159,24 @@ def check_units(tool):
                 verify(tool, path, "m=100", device=device)
 
 
+def check_semaphore(tool):
+    """A block that does not arrive at the semaphore, or arrives twice, lets all wait for ever."""
+    path, _ = RAGGED
+    text = open(os.path.join(ROOT, path)).read().replace('"../lib/', f'"{ROOT}/kernels/lib/')
+    for arrivals, found in (("", 0), ("arrive(copied[0]); arrive(copied[0]);", 4)):
+        with tempfile.TemporaryDirectory() as folder:
+            broken = os.path.join(folder, "broken.tile")
+            with open(broken, "w") as out:
+                out.write(text.replace("arrive(copied[0]);", arrivals))
+            result = call([tool, "check", broken, "--type", "f16", "--set", "m=130,n=75,k=67", "--sms", "2"])
+            if result.status != 1 or f"lock waits for copied[0] to be 2, but it is {found} and no block that could change it is left" not in result.err:
+                fail(f"{arrivals}: {result}")
+
+
 def main():
     tool = sys.argv[1]
     check_units(tool)
+    check_semaphore(tool)
     check_order(tool)
     for turn, (m, n, k) in enumerate(PRODUCTS):
         sizes, sms = f"m={m},n={n},k={k}", ["--sms", str((1, 3, 5)[turn % 3])]
