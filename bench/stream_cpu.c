@@ -130,7 +130,7 @@ int main(int argc, char **argv)
         kernel = took < kernel ? took : kernel;
         loop = read < loop ? read : loop;
     }
-    printf("%.4f %.4f\n", kernel, loop);
+    printf("%.6f %.6f\n", kernel, loop);
     tw_launch_free(launch);
     tw_context_free(ctx);
     return 0;
