@@ -278,9 +278,19 @@ static int check_cluster(const struct fake_kernel *k, const struct sim_launch *l
     return GOOD;
 }
 
-/* Takes the configuration's grid, block and attributes. */
-static int read_config(const struct cuda_launch_config *config, struct sim_launch *l,
-                       bool *cooperative)
+static bool waits_for_kernels(const struct ptx_function *f)
+{
+    bool waits = false;
+    for (size_t i = 0; i < f->body.count && !waits; i++)
+        waits = f->body.data[i].kind == PTX_AT_INSTRUCTION &&
+                f->body.data[i].instruction->op == PTX_GRIDDEPCONTROL;
+    return waits;
+}
+
+/* Takes the configuration's grid, block and attributes. A kernel that may begin early has to wait itself for the work
+ * before it, because all that is here does so. */
+static int read_config(const struct cuda_launch_config *config, const struct fake_kernel *k,
+                       struct sim_launch *l, bool *cooperative)
 {
     *l = (struct sim_launch){.cluster = {1, 1, 1}, .dynamic_shared = config->shared_bytes};
     *cooperative = false;
@@ -297,6 +307,8 @@ static int read_config(const struct cuda_launch_config *config, struct sim_launc
         case LAUNCH_OVERLAP:
             if (fake_capability() < 90)
                 return NOT_SUPPORTED;
+            if (!waits_for_kernels(k->function))
+                return INVALID_VALUE;
             break;
         default: return INVALID_VALUE;
         }
@@ -309,12 +321,13 @@ API int cuLaunchKernelEx(const struct cuda_launch_config *config, void *function
 {
     FAKE_CONTEXT;
     (void)extra;
+    const struct fake_kernel *k = function;
     struct sim_launch asked;
     bool cooperative;
-    int result = read_config(config, &asked, &cooperative);
+    int result = read_config(config, k, &asked, &cooperative);
     if (result)
         return result;
-    result = check_cluster(function, &asked);
+    result = check_cluster(k, &asked);
     return result ? result : launch(function, &asked, cooperative, config->stream, params);
 }
 
@@ -327,7 +340,7 @@ API int cuOccupancyMaxActiveClusters(int *clusters, void *function,
     struct sim_launch asked;
     bool cooperative;
     *clusters = 0;
-    int result = read_config(config, &asked, &cooperative);
+    int result = read_config(config, k, &asked, &cooperative);
     result = result ? result : check_cluster(k, &asked);
     result = result ? result : check(k, &asked, false);
     if (result)
