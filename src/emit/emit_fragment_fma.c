@@ -10,36 +10,14 @@
 
 #include <string.h>
 
-struct block {
-    int32_t rows, columns; /* of this thread */
-    int vector_m, vector_n;
-    int32_t reps_n;
-};
-
-static struct block block_of(const struct dot_plan *p)
-{
-    const struct fma_tiling *t = &p->fma;
-    const int32_t reps_m = divide_up(p->m, t->vector_m * t->lanes_m * t->warps_m);
-    const int32_t reps_n = divide_up(p->n, t->vector_n * t->lanes_n * t->warps_n);
-    return (struct block){t->vector_m * reps_m, t->vector_n * reps_n, t->vector_m, t->vector_n,
-                          reps_n};
-}
-
-/* Returns the register of the sum that has row i, column j of the thread's. */
-static int32_t sum_register(const struct block *b, int32_t i, int32_t j)
-{
-    const int32_t rep = i / b->vector_m * b->reps_n + j / b->vector_n;
-    return (rep * b->vector_m + i % b->vector_m) * b->vector_n + j % b->vector_n;
-}
-
 /* Products of one row and one k. */
 static void multiply_row(struct emit *m, const struct dot_plan *p, struct emit_factor *a,
                          struct emit_factor *b, struct fragment *sum, int32_t k, int32_t i,
                          bool backwards)
 {
-    const struct block t = block_of(p);
+    const struct fma_block t = fma_block_of(p);
     for (int32_t c = 0; c < t.columns; c++) {
-        const int32_t j = backwards ? t.columns - 1 - c : c, at = sum_register(&t, i, j);
+        const int32_t j = backwards ? t.columns - 1 - c : c, at = fma_register(&t, i, j);
         const struct thread_operand x = emit_factor_element(m, a, k * t.rows + i);
         const struct thread_operand y = emit_factor_element(m, b, k * t.columns + j);
         sum->v[at].o =
@@ -71,7 +49,7 @@ static int32_t steps_by_rows(const struct dot_plan *p, const struct emit_factor 
                              const struct emit_factor *b)
 {
     enum { MOST_REGISTERS = 144 };
-    const struct block t = block_of(p);
+    const struct fma_block t = fma_block_of(p);
     const int32_t depth = a->depth, steps = a->chunked ? p->chunk : p->k;
     const bool good = p->sum == DT_F32 && a->count > 0 && b->count > 0 && depth > 1 &&
                       steps % depth == 0 && a->count == steps / depth * t.rows &&
@@ -90,7 +68,7 @@ struct stretch {
 static void one_step(struct emit *m, const struct dot_plan *p, const struct stretch *x,
                      struct fragment *sum, int32_t k)
 {
-    const struct block t = block_of(p);
+    const struct fma_block t = fma_block_of(p);
     const bool last = k + 1 == x->steps && x->next_a;
     const struct ahead next_a = last ? ahead_of(x->next_a, 1) : ahead_of(x->a, k + 2),
                        next_b = last ? ahead_of(x->next_b, 1) : ahead_of(x->b, k + 2);
@@ -106,7 +84,7 @@ static void one_step(struct emit *m, const struct dot_plan *p, const struct stre
 static void steps_of_rows(struct emit *m, const struct dot_plan *p, const struct stretch *x,
                           struct fragment *sum, int32_t k)
 {
-    const struct block t = block_of(p);
+    const struct fma_block t = fma_block_of(p);
     const bool last = k + x->depth == x->steps && x->next_a;
     const struct ahead next_b =
         last ? ahead_of(x->next_b, x->depth) : ahead_of(x->b, k + 2 * x->depth);
@@ -144,7 +122,7 @@ static struct emit_factor factor_at(struct emit *m, const struct emit_factor *f,
     return at;
 }
 
-/* What a loop over chunks carries: the sums, and the pieces of the next chunk that are read. */
+/* Values that a loop over chunks carries: the sums, and the pieces of the next chunk. */
 struct carried {
     struct thread_operand *o;
     int count;

@@ -9,28 +9,6 @@
 #include "lower/lower_dot_factor.h"
 #include "lower/lower_flow.h"
 
-struct block {
-    int32_t rows, columns; /* of this thread */
-    int vector_m, vector_n;
-    int32_t reps_n;
-};
-
-static struct block block_of(const struct dot_plan *p)
-{
-    const struct fma_tiling *t = &p->fma;
-    int32_t reps_m = divide_up(p->m, t->vector_m * t->lanes_m * t->warps_m);
-    int32_t reps_n = divide_up(p->n, t->vector_n * t->lanes_n * t->warps_n);
-    return (struct block){t->vector_m * reps_m, t->vector_n * reps_n, t->vector_m, t->vector_n,
-                          reps_n};
-}
-
-/* Which register of the sum row i, column j of the thread's has. */
-static int32_t sum_register(const struct block *b, int32_t i, int32_t j)
-{
-    int32_t rep = i / b->vector_m * b->reps_n + j / b->vector_n;
-    return (rep * b->vector_m + i % b->vector_m) * b->vector_n + j % b->vector_n;
-}
-
 static const char *multiply_add(enum dtype t)
 {
     switch ((int)t) {
@@ -43,13 +21,13 @@ static const char *multiply_add(enum dtype t)
 }
 
 /* Products of one row and one k. */
-static void emit_row(struct lower *l, const struct dot_plan *p, const struct block *t,
+static void emit_row(struct lower *l, const struct dot_plan *p, const struct fma_block *t,
                      struct dot_factor *a, struct dot_factor *b, const struct regtile *sum,
                      const struct regtile *from, int32_t k, int32_t i, bool backwards)
 {
     const char *op = multiply_add(p->sum);
     for (int32_t c = 0; c < t->columns; c++) {
-        int32_t j = backwards ? t->columns - 1 - c : c, at = sum_register(t, i, j);
+        int32_t j = backwards ? t->columns - 1 - c : c, at = fma_register(t, i, j);
         struct ptx_operand x = dot_factor_element(l, a, k * t->rows + i);
         struct ptx_operand y = dot_factor_element(l, b, k * t->columns + j);
         struct ptx_operand to = sum->word[at];
@@ -81,7 +59,7 @@ static void emit_step(struct lower *l, const struct dot_plan *p, struct dot_fact
                       struct dot_factor *b, const struct regtile *sum, const struct regtile *from,
                       int32_t k, struct ahead next_a, struct ahead next_b)
 {
-    struct block t = block_of(p);
+    struct fma_block t = fma_block_of(p);
     for (int32_t i = 0; i < t.rows; i++) {
         emit_row(l, p, &t, a, b, sum, from, k, i, i % 2);
         read_part(l, &next_b, i, t.rows);
@@ -97,7 +75,7 @@ static int32_t steps_by_rows(const struct dot_plan *p, const struct dot_factor *
                              const struct dot_factor *b)
 {
     enum { MOST_REGISTERS = 144 };
-    struct block t = block_of(p);
+    struct fma_block t = fma_block_of(p);
     int32_t depth = a->depth, steps = a->chunk ? p->chunk : p->k;
     bool good = p->sum == DT_F32 && a->in_pieces && b->in_pieces && depth > 1 &&
                 steps % depth == 0 && a->reader.count == steps / depth * t.rows &&
@@ -111,7 +89,7 @@ static void emit_rows(struct lower *l, const struct dot_plan *p, struct dot_fact
                       struct dot_factor *b, const struct regtile *sum, const struct regtile *from,
                       int32_t k, struct dot_factor *next_a, struct ahead next_b)
 {
-    struct block t = block_of(p);
+    struct fma_block t = fma_block_of(p);
     for (int32_t i = 0; i < t.rows; i++) {
         bool last = i + 1 == t.rows;
         struct dot_factor *f = last ? next_a : a;

@@ -8,6 +8,7 @@
 #ifndef TW_LOWER_PLAN_H
 #define TW_LOWER_PLAN_H
 
+#include "base/arithmetic.h"
 #include "layout/layout_access.h"
 #include "layout/layout_named.h"
 #include "layout/layout_swizzle.h"
@@ -45,6 +46,30 @@ struct dot_plan {
     /* Bytes read by ldmatrix.trans: a, b are as that brings them (lower_dot_bytes.c). */
     bool a_paired, b_paired;
 };
+
+/* Elements of the sum that a thread has in multiply-adds: vector_m x vector_n blocks, row by row, first along n. */
+struct fma_block {
+    int32_t rows, columns; /* of this thread */
+    int vector_m, vector_n;
+    int32_t reps_n;
+};
+
+static inline struct fma_block fma_block_of(const struct dot_plan *p)
+{
+    const struct fma_tiling *t = &p->fma;
+    const int32_t reps_m = divide_up(p->m, t->vector_m * t->lanes_m * t->warps_m);
+    const int32_t reps_n = divide_up(p->n, t->vector_n * t->lanes_n * t->warps_n);
+    return (struct fma_block){t->vector_m * reps_m, t->vector_n * reps_n, t->vector_m, t->vector_n,
+                              reps_n};
+}
+
+/* Returns the register of the sum that has row i, column j of the thread's elements. */
+static inline int32_t fma_register(const struct fma_block *b, int32_t i, int32_t j)
+{
+    const int32_t rep = i / b->vector_m * b->reps_n + j / b->vector_n;
+    return (rep * b->vector_m + i % b->vector_m) * b->vector_n + j % b->vector_n;
+}
+
 const struct dot_plan *plan_dot(struct lower *l, const struct expr *e);
 /* Does a product read what a tile is declared with again, in place of the tile? Nothing else uses
  * it. */
