@@ -292,9 +292,9 @@ static bool only_prepares(struct stmt *s)
     return !impure || (s->kind == STMT_EFFECT && s->value->op == OP_CLUSTER_SYNC);
 }
 
-/* What comes before this overlaps with the kernel before this one. The next kernel waits for this one, so that it
- * need not wait for the kernels before. Kernels with roles fill a multiprocessor with one block: blocks of the next
- * kernel come as these end. For others lower/lower.c gives the reason. */
+/* Waits for the earlier kernels of the stream, with which the code before may overlap. A kernel with roles then lets the
+ * next one begin: it fills a multiprocessor with one block, so blocks of the next kernel begin one by one as its own
+ * end. lower/lower.c gives the reason why other kernels do not. */
 static void wait_for_kernels(struct emit *m)
 {
     m->out->begins_early = lower_begins_early(m->kernel, m->options->target);

@@ -379,7 +379,8 @@ struct scratch emit_scratch_rows(struct emit *m, enum dtype t, int slot, int64_t
 struct thread_operand emit_scratch_at(struct emit *m, const struct scratch *s, struct scalar index);
 /* Ends an exchange of a kernel without roles: scratch was read. The barrier before it is written again comes when it is. */
 void emit_was_read(struct emit *m, const struct scratch *s);
-/* Returns the slot for an exchange of so many elements: a little more memory takes less time than a barrier. */
+/* Returns the slot for an exchange of that number of elements: a second one if the first may still be read and they are
+ * few, which takes memory in place of a barrier. */
 int emit_free_slot(const struct emit *m, enum dtype t, int64_t elements);
 /* Emits a barrier if scratch was read since the last one: before control flow, after which this is not known. */
 void emit_settle(struct emit *m);

@@ -227,9 +227,9 @@ bool lower_begins_early(const struct kernel *k, const struct target *t)
     return target_has(t, TARGET_EARLY_LAUNCH) && !k->cooperative;
 }
 
-/* What comes before this overlaps with the end of the kernel before this one. The next kernel may begin when the
- * blocks of this one end, and not earlier: its blocks would fill the multiprocessors that are free first, several on
- * some of them and none on others (H200, products with k split: up to 19 % slower). */
+/* Waits for the earlier kernels of the stream, with which the code before may overlap. The next kernel may not begin
+ * before the blocks of this one end: its blocks would gather on the multiprocessors that are free first (H200, products
+ * with k split: up to 19 % slower). */
 static void wait_for_kernels(struct lower *l)
 {
     l->out->begins_early = lower_begins_early(l->kernel, l->target);
