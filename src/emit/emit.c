@@ -1,6 +1,7 @@
 #include "emit/emit.h"
 
 #include "emit/emit_own.h"
+#include "lower/lower_limits.h"
 #include "lower/lower_plan.h"
 #include "nvptx/nvptx.h"
 #include "plan/plan.h"
@@ -126,6 +127,9 @@ struct thread_object *emit_object(struct emit *m, const struct sym *s)
 static bool shared_fits(struct emit *m)
 {
     const struct target *t = m->options->target;
+    m->out->shared_bytes = m->shared_bytes;
+    if (m->layouts)
+        return limits_of_shared(m->layouts);
     if (m->shared_bytes <= t->shared_bytes)
         return true;
     m->out->excess = LOWER_MANY_BYTES;
@@ -348,6 +352,24 @@ static void emit_body(struct emit *m)
     m->b.region = body;
 }
 
+/* Plans the layouts of a kernel without roles, and checks what it needs of the target. */
+static bool make_plan(struct emit *m)
+{
+    struct lower *l = arena_new(m->arena, struct lower);
+    const int threads = kernel_block_threads(m->kernel);
+    *l = (struct lower){.arena = m->arena,
+                        .kernel = m->kernel,
+                        .options = m->options,
+                        .target = m->options->target,
+                        .diag = m->diag,
+                        .out = m->out,
+                        .warps = divide_up(threads, WARP_LANES),
+                        .threads = threads};
+    m->layouts = l;
+    m->out->shared_bytes = m->kernel->shared_bytes;
+    return limits_of_kernel(l) && plan_make(l) && limits_of_registers(l) && limits_of_code(l);
+}
+
 static struct thread_function *make_function(struct emit *m)
 {
     const struct kernel *k = m->kernel;
@@ -367,7 +389,7 @@ static struct thread_function *make_function(struct emit *m)
         f->shape[1] = f->shape[2] = 1;
     }
     m->shared_bytes = k->shared_bytes;
-    if (!check_target(m) || !shared_fits(m))
+    if (m->by_threads ? !make_plan(m) : !check_target(m) || !shared_fits(m))
         return NULL;
     list_parameters(m);
     list_objects(m);
@@ -454,9 +476,9 @@ bool emit_thread_level(struct arena *a, struct kernel *k, const struct lower_opt
     if (!is_right(a, f, diag, &fixed))
         return false;
     thread_optimise_elements(a, f);
-    if (!make_module(a, f, diag, fixed, out))
+    if (!make_module(a, f, diag, fixed, out) || !limits_of_parameters(m->layouts))
         return false;
-    if (m->layouts && !f->blocks)
+    if (!f->blocks)
         lower_ask_for_registers(m->layouts);
     return true;
 }

@@ -586,6 +586,14 @@ void emit_access_store(struct emit *m, const struct expr *target, const struct p
     }
 }
 
+static bool moves_vectors(struct emit *m, const struct deal *d, const struct expr *target,
+                          const struct expr *value)
+{
+    return d->vector > 1 && is_plain(target, value) &&
+           emit_access_width(m, value, d->vector) == d->vector &&
+           emit_access_width(m, target, d->vector) == d->vector;
+}
+
 /* Reads the value for a piece: v has one scalar for each element, or the first one is a group of all. */
 static void read(struct emit *m, const struct deal *d, const struct expr *target,
                  const struct expr *value, const struct piece *p, int64_t piece, struct scalar *v)
@@ -593,8 +601,7 @@ static void read(struct emit *m, const struct deal *d, const struct expr *target
     const struct type *t = &target->type;
     const int vector = d->vector;
     struct coordinate own[MAX_RANK];
-    if (vector > 1 && is_plain(target, value) && emit_access_width(m, value, vector) == vector &&
-        emit_access_width(m, target, vector) == vector) {
+    if (moves_vectors(m, d, target, value)) {
         const struct element x = emit_access_at(m, value, p->at, p->mine, NULL);
         v[0] = emit_access_load(m, value, &x, vector);
         return;
@@ -623,6 +630,31 @@ bool emit_reads_memory(const struct expr *e, const struct expr *target, const st
     return found;
 }
 
+/* --- notes --- */
+
+/* Notes the access of a copy, in vectors of as many elements. */
+static void note_access(struct emit *m, const struct deal *d, const struct expr *e, int vector,
+                        bool store)
+{
+    if (d->in_turn)
+        emit_note_elements(m, e, 1, store);
+    else if (e->sym->storage == ST_VIEW)
+        emit_note_vectors(m, e, vector, d->pieces * (d->vector / vector), store);
+    else if (e->sym->storage == ST_SHARED)
+        emit_note_part(m, e, &d->layout, vector, store);
+}
+
+static void note_reads(struct emit *m, const struct deal *d, const struct expr *target,
+                       const struct expr *value)
+{
+    for (int i = 0; i < value->count; i++)
+        note_reads(m, d, target, value->args[i]);
+    if (value->op == OP_ACCESS)
+        note_access(m, d, value, moves_vectors(m, d, target, value) ? d->vector : 1, false);
+}
+
+/* --- the copy --- */
+
 /* Copies in a loop, one piece in each iteration. */
 static void copy_in_loop(struct emit *m, const struct deal *d, const struct expr *target,
                          const struct expr *value)
@@ -648,6 +680,8 @@ void emit_copy(struct emit *m, const struct expr *target, const struct expr *val
     struct deal d;
     if (!deal(m, target, value, &d))
         return;
+    note_reads(m, &d, target, value);
+    note_access(m, &d, target, emit_access_width(m, target, d.vector), true);
     if (d.in_turn && d.pieces > MOST_ROUNDS) {
         copy_in_loop(m, &d, target, value);
         return;
@@ -683,6 +717,7 @@ void emit_copy_to_tile(struct emit *m, const struct sym *s, const struct expr *v
     }
     const int64_t count = d.pieces * d.vector;
     struct scalar *v = arena_array(m->arena, struct scalar, count + 1);
+    note_reads(m, &d, &target, value);
     for (int64_t i = 0; i < count && !m->failed; i += d.vector) {
         const struct piece p = piece_at(m, &d, i / d.vector);
         read(m, &d, &target, value, &p, i / d.vector, &v[i]);
@@ -718,6 +753,7 @@ void emit_copy_async(struct emit *m, const struct stmt *s)
         return;
     }
     const int64_t bytes = (int64_t)d.vector * (int64_t)dtype_size(s->target->type.dtype);
+    emit_note_copy(m, s, &d.layout, d.vector);
     for (int64_t i = 0; i < d.pieces; i++) {
         const struct piece p = piece_at(m, &d, i);
         const struct scalar all = emit_constant(DT_BOOL, 1);

@@ -4,7 +4,7 @@
  * may wrap (the language's rule for subscripts), so thread_reach may compute it in 64 bits from the start. A thread's own
  * array is as many variables as it has elements: its indices are constants once loops are unrolled; others are
  * compared with those of each element. */
-#include "emit/emit_own.h"
+#include "emit/emit_copy.h"
 
 static struct scalar times(struct emit *m, enum dtype t, struct scalar a, struct scalar b)
 {
@@ -299,17 +299,22 @@ static int64_t divisor_of_rows(struct emit *m, const struct expr *e, int64_t mos
     return divisor;
 }
 
-/* Returns how many neighbours along the last axis are moved together, because all are inside or none is. thread_combine combines
- * accesses that are certainly inside. */
-static int vector_width(struct emit *m, const struct expr *e, const struct part_access *p)
+/* Returns how many neighbours along the last axis one instruction may move. */
+static int neighbours(struct emit *m, const struct expr *e)
 {
     enum { BYTES = 16 };
     const struct sym *s = e->sym;
     const int last = s->type.rank - 1, size = (int)dtype_size(s->type.dtype);
-    if (s->storage != ST_VIEW || last < 0 || last >= e->indices || s->strides[0] ||
-        s->base_offset || e->index[last].kind != IX_SLICE || !p->guarded[last] ||
-        s->type.dtype == DT_BOOL || e->type.extent[e->type.rank - 1] == 1)
+    if (s->storage == ST_ARRAY || last < 0 || last >= e->indices || s->strides[0] ||
+        s->base_offset || e->index[last].kind != IX_SLICE || s->type.dtype == DT_BOOL ||
+        e->type.extent[e->type.rank - 1] == 1)
         return 1;
+    if (s->storage == ST_SHARED) {
+        int most = BYTES / size;
+        while (e->index[last].extent % most != 0)
+            most /= 2;
+        return emit_access_width(m, e, most);
+    }
     const struct sym *memory = s->base ? s->base : s;
     const int *given = m->options->alignment;
     const int64_t aligned = given && memory->is_pointer ? given[memory->index] : BYTES;
@@ -320,6 +325,14 @@ static int vector_width(struct emit *m, const struct expr *e, const struct part_
                      e->index[last].extent % n != 0))
         n /= 2;
     return n > 1 ? (int)divisor_of_rows(m, e, n) : 1;
+}
+
+/* Returns how many neighbours along the last axis are moved together, because all are inside or none is. thread_combine combines
+ * accesses that are certainly inside. */
+static int vector_width(struct emit *m, const struct expr *e, const struct part_access *p)
+{
+    const int last = e->sym->type.rank - 1;
+    return e->sym->storage == ST_VIEW && last >= 0 && p->guarded[last] ? neighbours(m, e) : 1;
 }
 
 struct scalar *emit_load_part(struct emit *m, const struct expr *e)
@@ -342,6 +355,7 @@ struct scalar *emit_load_part(struct emit *m, const struct expr *e)
         v[i] = emit_load_if(m, e, index, each, inside, otherwise);
         emit_take_apart(m, &v[i], each);
     }
+    emit_note_elements(m, e, neighbours(m, e), false);
     return v;
 }
 
@@ -363,6 +377,7 @@ static void store_elements(struct emit *m, const struct expr *target, const stru
         struct scalar group = {emit_join(m, t, all, each), t};
         emit_store_if(m, target, index, inside, group);
     }
+    emit_note_elements(m, target, neighbours(m, target), true);
 }
 
 static bool scalar(struct emit *m, const struct expr *e, struct scalar *out)

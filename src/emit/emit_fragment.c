@@ -302,6 +302,7 @@ static void store_element(struct emit *m, const struct expr *target, const struc
         inside = emit_op2(m, THREAD_AND, DT_BOOL, inside,
                           (struct scalar){thread_use(m->place.elected), DT_BOOL});
     emit_store_if(m, target, index, inside, v);
+    emit_note_elements(m, target, 1, true);
 }
 
 /* Returns whether the store copies a part of a view to a shared tile as it is: in the layout that the plan dealt the copy. */
@@ -463,16 +464,7 @@ static void merge_objects(struct emit *m)
 static void enter(struct emit *m)
 {
     merge_objects(m);
-    struct lower *l = arena_new(m->arena, struct lower);
-    *l = (struct lower){.arena = m->arena,
-                        .kernel = m->kernel,
-                        .options = m->options,
-                        .target = m->options->target,
-                        .diag = m->diag,
-                        .out = m->out,
-                        .warps = m->kernel->warps,
-                        .threads = kernel_block_threads(m->kernel)};
-    m->layouts = l;
+    m->fragments = true;
     struct scalar zero = emit_constant(DT_U32, 0), thread = emit_place(m, THREAD_TID_X);
     const bool one_warp = m->kernel->warps == 1;
     m->place = (struct position){.lane = thread, .replicas = 1, .group = zero, .warp = zero};
@@ -483,9 +475,6 @@ static void enter(struct emit *m)
         m->place.warp = emit_by(m, THREAD_DIV, thread, WARP_LANES);
     }
     m->place.elected = emit_by(m, THREAD_EQ, thread, 0).o.value;
-    m->failed |= !plan_make(l);
-    if (m->failed)
-        return;
     emit_note_dots(m);
     emit_draw_block(m);
 }

@@ -120,6 +120,10 @@ bool emit_planned_store(struct emit *m, const struct expr *access, const struct 
 /* Copies a part of a view to a shared tile in the background. */
 void emit_planned_copy(struct emit *m, const struct stmt *s);
 
+/* Notes the accesses of a way. s: the shared tile; NULL: scratch. emit_note.c */
+void emit_note_way(struct emit *m, struct loc loc, const struct sym *s, const struct shared_way *w,
+                   bool store);
+
 /* --- emit_fragment_dot.c --- */
 
 /* Returns a product of tiles in its own layout. */

@@ -209,6 +209,8 @@ static bool open_pieces(struct emit *m, const struct dot_plan *p, struct emit_fa
            : emit_way_open(m, f->source.shared, regs, false, &f->way));
     if (!has_way)
         return false;
+    emit_note_way(m, s ? LOC_NONE : f->source.shared->loc, s ? NULL : f->source.shared->sym,
+                  &f->way, false);
     f->raw = emit_fragment_new(m, f->raw.dtype, wanted);
     order_pieces(m, f, f->chunked ? p->chunk : p->k);
     return true;
@@ -225,6 +227,7 @@ static void open_whole(struct emit *m, const struct dot_plan *p, struct emit_fac
         f->raw.layout = wanted;
     } else if (emit_way_through(m, &s->scratch, &s->place.layout, wanted, false, &f->way)) {
         emit_way_fetch(m, &f->way, &f->raw);
+        emit_note_way(m, LOC_NONE, NULL, &f->way, false);
     } else {
         emit_missing(m, p->e->loc, "a product of such tiles", NULL);
     }
@@ -265,10 +268,12 @@ static void stage(struct emit *m, const struct dot_plan *p, struct emit_factor *
     bool good = layout_choose_shared(&wish, &s->place);
     s->scratch = emit_scratch(m, tile.dtype, f->right, s->place.bytes / size);
     good = good && emit_way_through(m, &s->scratch, &s->place.layout, tile.layout, true, &w);
-    if (good)
-        emit_way_store(m, &w, &tile);
-    else
+    if (!good) {
         emit_missing(m, p->e->loc, "a product of such tiles", NULL);
+        return;
+    }
+    emit_way_store(m, &w, &tile);
+    emit_note_way(m, LOC_NONE, NULL, &w, true);
 }
 
 /* Returns whether scratch is in use until the product is done. */

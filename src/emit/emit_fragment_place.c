@@ -276,10 +276,12 @@ struct fragment emit_fragment_load(struct emit *m, const struct expr *e,
         plain.otherwise = NULL;
         vector.elements = 1;
     }
+    int64_t vectors = 0;
     for (int32_t r = 0; r < f.count && !m->failed; r++) {
         struct scalar index[MAX_RANK], v[VECTOR_BYTES];
         if (!begins(&vector, r))
             continue;
+        vectors += !emit_spot_repeats(&s, r);
         const struct piece p = piece_at(m, &s, r, once ? s.first : emit_constant(DT_BOOL, 1));
         struct element x = emit_access_at(m, e, p.at, p.mine, emit_gathered_at(&gathers, r, index));
         if (others.v) {
@@ -294,6 +296,7 @@ struct fragment emit_fragment_load(struct emit *m, const struct expr *e,
         for (int i = 0; i < vector.elements; i++)
             f.v[register_at(&vector, r, i)] = v[i];
     }
+    emit_note_vectors(m, e, vector.elements, vectors, false);
     return f;
 }
 
@@ -304,15 +307,19 @@ void emit_fragment_store(struct emit *m, const struct expr *target, const struct
     const struct gathers gathers = emit_find_gathers(m, target, f->layout);
     const struct spots s = emit_spots(m, f->layout);
     const struct vector vector = vector_along(f->layout, f->dtype);
+    const int each = emit_access_width(m, target, vector.elements);
+    int64_t vectors = 0;
     for (int32_t r = 0; r < f->count && !m->failed; r++) {
         struct scalar index[MAX_RANK], v[VECTOR_BYTES];
         if (!begins(&vector, r) || emit_spot_repeats(&s, r))
             continue;
+        vectors += vector.elements / each;
         const struct piece p = piece_at(m, &s, r, s.first);
         for (int i = 0; i < vector.elements; i++)
             v[i] = f->v[register_at(&vector, r, i)];
         emit_access_store(m, target, &p, vector.elements, v, emit_gathered_at(&gathers, r, index));
     }
+    emit_note_vectors(m, target, each, vectors, true);
 }
 
 /* The layout in which an atomic's values come. */
@@ -340,10 +347,12 @@ struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
         return wanted ? emit_fragment_new(m, t, wanted) : old;
     const struct gathers gathers = emit_find_gathers(m, target, l);
     const struct spots s = emit_spots(m, l);
+    int64_t count = 0;
     for (int32_t r = 0; r < old.count && !m->failed; r++) {
         struct scalar index[MAX_RANK], values[MOST];
         if (emit_spot_repeats(&s, r))
             continue;
+        count++;
         for (int k = 0; k + 1 < e->count; k++)
             values[k] = emit_as(m, args[k].v[r], t);
         const struct piece p = piece_at(m, &s, r, s.first);
@@ -351,6 +360,7 @@ struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
             emit_access_at(m, target, p.at, p.mine, emit_gathered_at(&gathers, r, index));
         old.v[r] = emit_atomic_at(m, e, x.index, values, x.inside);
     }
+    emit_note_atomics(m, e, count, wanted);
     if (!wanted)
         return old;
     struct layout rows;
@@ -475,13 +485,16 @@ struct fragment emit_fragment_through(struct emit *m, const struct fragment *f,
     const struct scratch s =
         emit_scratch(m, f->dtype, emit_free_slot(m, f->dtype, elements), elements);
     struct shared_way w;
-    if (emit_way_through(m, &s, memory, f->layout, true, &w))
+    if (emit_way_through(m, &s, memory, f->layout, true, &w)) {
         emit_way_store(m, &w, f);
-    else
+        emit_note_way(m, LOC_NONE, NULL, &w, true);
+    } else {
         emit_fragment_put(m, &s, f, memory);
+    }
     emit_sync(m);
     if (emit_way_through(m, &s, from, to, false, &w)) {
         emit_way_fetch(m, &w, &out);
+        emit_note_way(m, LOC_NONE, NULL, &w, false);
     } else if (layout_compose(from, to, &loaded)) {
         const struct spots places = emit_spots(m, &loaded);
         get(m, &s, &out, &places);

@@ -396,6 +396,7 @@ bool emit_planned_load(struct emit *m, const struct expr *access, struct fragmen
     if (!emit_way_open(m, access, f->layout, false, &w))
         return false;
     emit_way_fetch(m, &w, f);
+    emit_note_way(m, access->loc, access->sym, &w, false);
     return true;
 }
 
@@ -460,6 +461,7 @@ bool emit_planned_store(struct emit *m, const struct expr *access, const struct 
     if (!emit_way_open(m, access, f->layout, true, &w))
         return false;
     emit_way_store(m, &w, f);
+    emit_note_way(m, access->loc, access->sym, &w, true);
     return true;
 }
 
@@ -480,8 +482,9 @@ static bool narrow(const struct layout *l, const struct part *p, enum dtype t, i
     return follow && (bytes == 4 || bytes == 8 || bytes == 16);
 }
 
-static bool copy_in_background(struct emit *m, const struct expr *target, const struct expr *value)
+static bool copy_in_background(struct emit *m, const struct stmt *copied)
 {
+    const struct expr *target = copied->target, *value = copied->value;
     const struct layout *l = plan_copy(m->layouts, target, value);
     const enum dtype t = target->type.dtype;
     const struct spots s = emit_spots(m, l);
@@ -497,6 +500,7 @@ static bool copy_in_background(struct emit *m, const struct expr *target, const 
         !open_way(m, &p, l, &how, &w))
         return false;
     const int64_t bytes = (int64_t)how.elements * (int64_t)dtype_size(t);
+    emit_note_async(m, copied, &how);
     for (int32_t r = 0; r < emit_registers(l) && !m->failed; r++) {
         const struct scalar all = emit_constant(DT_BOOL, 1);
         const struct scalar mine =
@@ -527,6 +531,6 @@ void emit_planned_copy(struct emit *m, const struct stmt *s)
         s->value->op == OP_ACCESS && !s->value->otherwise;
     if (s->hint)
         emit_missing(m, s->loc, "a hint for the cache", NULL);
-    if (!m->failed && (!background || !copy_in_background(m, s->target, s->value)))
+    if (!m->failed && (!background || !copy_in_background(m, s)))
         emit_by_tiles.store(m, s->target, s->value);
 }

@@ -1,9 +1,11 @@
-/* Notes for `show --stage layout` of a kernel with roles: tiles and their layouts, accesses and their
- * wavefronts. The layouts restate what the files that emit the accesses compute. */
-#include "emit/emit_own.h"
+/* Notes for `show --stage layout`, traces and explanations: tiles and their layouts, accesses and their wavefronts. The layouts
+ * of a kernel with roles restate what the files that emit the accesses compute. Those of other kernels are in the plan, which notes
+ * them (lower/lower_plan.c). */
+#include "emit/emit_fragment.h"
 #include "layout/layout_access.h"
 #include "layout/layout_named.h"
 #include "layout/layout_swizzle.h"
+#include "nvptx/nvptx.h"
 
 #include <string.h>
 
@@ -45,6 +47,8 @@ static bool shared_layout(const struct sym *s, int rank, struct layout *out)
 
 void emit_note_shared(struct emit *m)
 {
+    if (m->by_threads)
+        return;
     for (const struct sym *s = m->kernel->symbols; s; s = s->next) {
         struct layout *layout = arena_new(m->arena, struct layout);
         if (s->storage != ST_SHARED || !shared_layout(s, s->type.rank, layout))
@@ -114,15 +118,154 @@ void emit_note_tile(struct emit *m, const struct sym *s, int blocks)
 
 /* --- accesses --- */
 
+static bool same_access(const struct lower_access *a, const struct lower_access *b)
+{
+    return a->loc.source == b->loc.source && a->loc.offset == b->loc.offset && a->sym == b->sym &&
+           a->store == b->store && a->bytes == b->bytes && strcmp(a->how, b->how) == 0 &&
+           (a->sym || a->instructions == b->instructions);
+}
+
+/* An access that is emitted several times, in copies of a loop's body, is noted once. */
 static void add_access(struct emit *m, struct lower_access access)
 {
-    for (size_t i = 0; i < m->out->accesses.count; i++) {
-        const struct lower_access *a = &m->out->accesses.data[i];
-        if (a->loc.source == access.loc.source && a->loc.offset == access.loc.offset &&
-            a->sym == access.sym && a->shared == access.shared && strcmp(a->how, access.how) == 0)
+    for (size_t i = 0; i < m->out->accesses.count; i++)
+        if (same_access(&m->out->accesses.data[i], &access))
             return;
-    }
     vec_push(m->arena, &m->out->accesses, access);
+}
+
+static enum thread_opcode opcode_of(const struct sym *s, bool store)
+{
+    if (!s || s->storage == ST_SHARED)
+        return store ? THREAD_STORE_SHARED : THREAD_LOAD_SHARED;
+    return store ? THREAD_STORE : s->is_const ? THREAD_LOAD_CONST : THREAD_LOAD;
+}
+
+static int64_t warps_of(const struct emit *m)
+{
+    return divide_up(kernel_block_threads(m->kernel), WARP_LANES);
+}
+
+void emit_note_elements(struct emit *m, const struct expr *e, int count, bool store)
+{
+    const struct thread_type type = {.dtype = e->sym->type.dtype, .count = (uint16_t)count};
+    if (e->sym->storage == ST_ARRAY)
+        return;
+    add_access(m, (struct lower_access){
+                      .loc = e->loc,
+                      .sym = e->sym,
+                      .shared = e->sym->storage == ST_SHARED,
+                      .store = store,
+                      .how = nvptx_access_name(m->arena, opcode_of(e->sym, store), type, false),
+                      .bytes = size_of(type.dtype) * count,
+                      .instructions = warps_of(m)});
+}
+
+void emit_note_vectors(struct emit *m, const struct expr *e, int count, int64_t vectors, bool store)
+{
+    const struct thread_type type = {.dtype = e->sym->type.dtype, .count = (uint16_t)count};
+    add_access(m, (struct lower_access){
+                      .loc = e->loc,
+                      .sym = e->sym,
+                      .shared = e->sym->storage == ST_SHARED,
+                      .store = store,
+                      .how = nvptx_access_name(m->arena, opcode_of(e->sym, store), type, true),
+                      .bytes = size_of(type.dtype) * count,
+                      .instructions = vectors * warps_of(m)});
+}
+
+void emit_note_way(struct emit *m, struct loc loc, const struct sym *s, const struct shared_way *w,
+                   bool store)
+{
+    const struct access *a = &w->how;
+    const struct thread_type type = {.dtype = w->dtype, .count = (uint16_t)a->elements};
+    const bool lanes = a->kind == ACCESS_LANES;
+    const int64_t stages = layout_in_extent(w->regs, AXIS_STAGE);
+    const char *how = lanes ? nvptx_access_name(m->arena, opcode_of(NULL, store), type, true)
+                            : arena_printf(m->arena, "ldmatrix.x%d%s", a->matrices,
+                                           a->kind == ACCESS_MATRIX_TRANS ? ".trans" : "");
+    add_access(m, (struct lower_access){.loc = loc,
+                                        .sym = s,
+                                        .shared = true,
+                                        .store = store,
+                                        .how = how,
+                                        .bytes = lanes ? a->elements * size_of(type.dtype)
+                                                       : a->matrices * 4,
+                                        .instructions = stages * a->instructions,
+                                        .wavefronts = stages * a->wavefronts,
+                                        .least = stages * a->least});
+}
+
+void emit_note_async(struct emit *m, const struct stmt *s, const struct access *how)
+{
+    const int bytes = how->elements * size_of(s->target->type.dtype);
+    add_access(m, (struct lower_access){.loc = s->loc,
+                                        .sym = s->target->sym,
+                                        .shared = true,
+                                        .store = true,
+                                        .how = arena_printf(m->arena, "cp.async %d", bytes),
+                                        .bytes = bytes,
+                                        .instructions = how->instructions,
+                                        .wavefronts = how->wavefronts,
+                                        .least = how->least});
+}
+
+/* Finds how registers of the layout meet the accessed part of a shared tile, in vectors of as many elements. Tiles of
+ * thread-level kernels lie row by row, so the part's start only turns the banks. */
+static void find_way(struct emit *m, const struct expr *e, const struct layout *regs, int vector,
+                     struct shared_way *w)
+{
+    struct layout memory, cut;
+    enum layout_axis map[AXIS_COUNT];
+    int axis = 0;
+    layout_copy(&memory, plan_shared(m->layouts, e->sym));
+    for (int a = 0; a < AXIS_COUNT; a++)
+        map[a] = (enum layout_axis)a;
+    for (int i = 0; i < e->sym->type.rank; i++) {
+        const bool element = i < e->indices && e->index[i].kind == IX_ELEMENT;
+        const bool has_form =
+            element ? layout_fix(&memory, AXIS_DIM(i), 0, &cut)
+                    : layout_slice_in(&memory, AXIS_DIM(i), 0, (int32_t)e->type.extent[axis], &cut);
+        if (has_form)
+            layout_copy(&memory, &cut);
+        if (!element)
+            map[AXIS_DIM(i)] = AXIS_DIM(axis++);
+    }
+    layout_rename(&memory, map, &cut);
+    *w = (struct shared_way){.regs = regs, .dtype = e->sym->type.dtype};
+    layout_access_lanes(regs, &cut, 8 * size_of(w->dtype), vector * size_of(w->dtype), &w->how);
+}
+
+void emit_note_part(struct emit *m, const struct expr *e, const struct layout *regs, int vector,
+                    bool store)
+{
+    struct shared_way w;
+    find_way(m, e, regs, vector, &w);
+    emit_note_way(m, e->loc, e->sym, &w, store);
+}
+
+void emit_note_copy(struct emit *m, const struct stmt *s, const struct layout *regs, int vector)
+{
+    struct shared_way w;
+    find_way(m, s->target, regs, vector, &w);
+    emit_note_async(m, s, &w.how);
+}
+
+void emit_note_atomics(struct emit *m, const struct expr *e, int64_t count, bool wanted)
+{
+    const struct sym *s = e->args[0]->sym;
+    const bool shared = s->storage == ST_SHARED;
+    add_access(m, (struct lower_access){
+                      .loc = e->loc,
+                      .sym = s,
+                      .shared = shared,
+                      .store = true,
+                      .how = arena_printf(m->arena, "%s.%s.%s.%s", wanted ? "atom" : "red",
+                                          shared ? "shared" : "global",
+                                          op_table[e->op].text + strlen("atomic_"),
+                                          dtype_table[s->type.dtype].name),
+                      .bytes = size_of(s->type.dtype),
+                      .instructions = count * warps_of(m)});
 }
 
 /* Gives the layout of a part of one matrix of a shared tile. */

@@ -134,7 +134,8 @@ struct emit {
     struct diag *diag;
     struct lowered *out;
     const struct by_threads *by_threads;  /* NULL: a kernel with roles */
-    struct lower *layouts;                /* the plan of a tile-level kernel's layouts */
+    struct lower *layouts;                /* the plan of layouts; NULL: a kernel with roles */
+    bool fragments;                       /* register tiles have the plan's layouts */
     VEC(struct slot_layout) slot_layouts; /* of register tiles that matrix instructions take */
     struct thread_builder b;
     struct number_map variables;            /* sym → struct variable */
@@ -570,9 +571,24 @@ void emit_product_wait(struct emit *m, int64_t most);
 /* Finds the register tiles to which products add. */
 void emit_find_sums(struct emit *m, struct stmt *body);
 
-/* --- emit_note.c: for `show --stage layout` --- */
+/* --- emit_note.c: for `show --stage layout`, traces and explanations --- */
 
-/* Notes the layouts of all shared tiles. */
+/* Notes accesses of single elements, or of `count` neighbours together, which each thread does for itself. */
+void emit_note_elements(struct emit *m, const struct expr *e, int count, bool store);
+/* Notes `vectors` accesses of `count` neighbours in each thread, which all threads do together. */
+void emit_note_vectors(struct emit *m, const struct expr *e, int count, int64_t vectors,
+                       bool store);
+/* Notes an atomic of a part: `count` instructions of each thread. wanted: with the old values. */
+void emit_note_atomics(struct emit *m, const struct expr *e, int64_t count, bool wanted);
+/* Notes a copy in the background to a shared tile. */
+struct access;
+void emit_note_async(struct emit *m, const struct stmt *s, const struct access *how);
+/* The same for vectors of registers of the layout, and for an access that is not in the background. */
+struct layout;
+void emit_note_copy(struct emit *m, const struct stmt *s, const struct layout *regs, int vector);
+void emit_note_part(struct emit *m, const struct expr *e, const struct layout *regs, int vector,
+                    bool store);
+/* Notes the layouts of all shared tiles of a kernel with roles. */
 void emit_note_shared(struct emit *m);
 /* Notes the layout of a register tile. blocks: of 64 rows, of a warpgroup. */
 void emit_note_tile(struct emit *m, const struct sym *s, int blocks);

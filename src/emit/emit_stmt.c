@@ -44,7 +44,7 @@ static void sync_earlier(struct emit *m, const struct stmt *s)
 {
     bool differ = false;
     for (const struct earlier *e = s->earlier; e; e = e->next)
-        differ |= m->layouts || emit_form(&e->access->type) != TILE_WHOLE ||
+        differ |= m->fragments || emit_form(&e->access->type) != TILE_WHOLE ||
                   emit_form(&e->before->type) != TILE_WHOLE;
     if (differ && !m->place.one_thread)
         emit_sync(m);

@@ -170,7 +170,7 @@ static int period_of(struct emit *m, const struct stmt *s, const struct sym *sym
 
 static void find_cycles(struct emit *m, const struct stmt *s, struct unrolling *t, struct found f)
 {
-    const int64_t cost = f.cost + (m->layouts ? dot_instructions_in(m->layouts, s->body) : 0);
+    const int64_t cost = f.cost + (m->fragments ? dot_instructions_in(m->layouts, s->body) : 0);
     int period = 1;
     for (const struct stmt *d = s->init; d; d = d->next) {
         int own =

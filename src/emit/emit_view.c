@@ -379,7 +379,7 @@ struct scalar emit_view_atomic(struct emit *m, const struct expr *e, bool wanted
     m->b.region = outer;
     emit_sync(m);
     old = emit_from_scratch(m, &s, emit_constant(DT_U32, 0));
-    if (m->layouts)
+    if (m->fragments)
         emit_was_read(m, &s);
     else
         emit_sync(m);

@@ -18,6 +18,11 @@
  * f is verified. */
 struct ptx_module *nvptx_emit(struct arena *a, const struct thread_function *f, struct diag *d);
 
+/* Returns the name of the instruction that a load or store of such a value becomes: "ld.global.nc.v4.f32". typed: false ends it
+ * by `*` in place of the type. */
+const char *nvptx_access_name(struct arena *a, enum thread_opcode op, struct thread_type t,
+                              bool typed);
+
 /* Returns the bytes of dynamic shared memory that a launch gives. */
 uint32_t nvptx_shared_bytes(const struct thread_function *f);
 

@@ -138,8 +138,8 @@ static void load(struct nvptx *n, const struct thread_operation *op, const char 
         put_bools(n, v, byte);
 }
 
-/* One instruction moves 1, 2 or 4 words, or a part of one. */
-static void load_or_store(struct nvptx *n, const struct thread_operation *op)
+/* Returns the name of a load or store, which ends with `*` in place of the type. words: 1, 2 or 4 */
+static const char *mnemonic_of(enum thread_opcode op, uint16_t words)
 {
     static const char *const mnemonic[4][2][3] = {
         {{"ld.global.*", "ld.global.v2.*", "ld.global.v4.*"},
@@ -149,10 +149,27 @@ static void load_or_store(struct nvptx *n, const struct thread_operation *op)
         {{"ld.shared::cluster.*", "ld.shared::cluster.v2.*", "ld.shared::cluster.v4.*"},
          {"st.shared::cluster.*", "st.shared::cluster.v2.*", "st.shared::cluster.v4.*"}},
         {{"ld.global.nc.*", "ld.global.nc.v2.*", "ld.global.nc.v4.*"}}};
+    const bool peer = op == THREAD_LOAD_PEER || op == THREAD_STORE_PEER;
+    const bool own = thread_is_shared_access(op) || op == THREAD_LOAD_SHARED_IF;
+    const int space = peer ? 2 : op == THREAD_LOAD_CONST ? 3 : own;
+    return mnemonic[space][thread_op_table[op].effects == THREAD_WRITES][words / 2];
+}
+
+const char *nvptx_access_name(struct arena *a, enum thread_opcode op, struct thread_type t,
+                              bool typed)
+{
+    t.dtype = t.dtype == DT_BOOL ? DT_U8 : t.dtype;
+    const char *name = mnemonic_of(op, nvptx_words(t));
+    return typed ? arena_printf(a, "%.*s%s", (int)strlen(name) - 1, name,
+                                ptx_mods[nvptx_moved_type(t)].text)
+                 : name;
+}
+
+/* One instruction moves 1, 2 or 4 words, or a part of one. */
+static void load_or_store(struct nvptx *n, const struct thread_operation *op)
+{
     const bool peer = op->op == THREAD_LOAD_PEER || op->op == THREAD_STORE_PEER;
     const bool own = thread_is_shared_access(op->op) || op->op == THREAD_LOAD_SHARED_IF;
-    const int space = peer ? 2 : op->op == THREAD_LOAD_CONST ? 3 : own;
-    const bool stores = op->results.count == 0;
     const struct thread_operand *from = op->operands.data + thread_is_guarded_load(op->op);
     const struct thread_operand *last = &op->operands.data[op->operands.count - 1];
     struct thread_type t = thread_moved_type(op);
@@ -162,7 +179,8 @@ static void load_or_store(struct nvptx *n, const struct thread_operation *op)
         nvptx_fail(n, op);
         return;
     }
-    const char *text = mnemonic[space][stores][words / 2];
+    const char *text = mnemonic_of(op->op, words);
+    const bool stores = op->results.count == 0;
     struct ptx_operand at = peer  ? in_peer(n, op)
                             : own ? nvptx_element(n, from)
                                   : global(n, from, (int64_t)dtype_size(op->types[0]));
