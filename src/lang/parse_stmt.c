@@ -207,7 +207,7 @@ static struct node *parse_async(struct parser *p)
 
 static struct node *parse_over(struct parser *p, const char *of);
 
-/* role = "warps" "(" expr "+:" expr ")" [ over ] [ "regs" "(" expr ")" ] block */
+/* role = "warps" "(" expr "+:" expr ")" { over | "regs" "(" expr ")" } block, each at most once */
 static struct node *parse_role(struct parser *p)
 {
     uint32_t first = p->pos, open = first + 1;
@@ -218,9 +218,11 @@ static struct node *parse_role(struct parser *p)
     if (expect(p, TOK_PLUS_COLON, "after the role's first warp: `warps(4 +: 8)`"))
         n->b = parse_expr(p);
     expect_close(p, open, "after the warps");
-    if (at(p, TOK_FOR))
-        n->over = parse_over(p, "warps(…)");
-    if (at_word(p, "regs")) {
+    while ((at(p, TOK_FOR) && !n->over) || (at_word(p, "regs") && !n->c)) {
+        if (at(p, TOK_FOR)) {
+            n->over = parse_over(p, "warps(…)");
+            continue;
+        }
         open = p->pos + 1;
         advance(p);
         expect(p, TOK_LPAREN, "after `regs`");
