@@ -144,13 +144,26 @@ static bool shared_fits(struct emit *m)
     return false;
 }
 
+/* Learns the conditions of the loops in whose bodies the statement is. */
+static void enter_loops(struct tile_facts *t, const struct flow_loop *loop)
+{
+    if (!loop)
+        return;
+    enter_loops(t, loop->outer);
+    if (loop->in_body)
+        tile_facts_enter(t, loop->s);
+}
+
 struct facts emit_facts_of(struct emit *m, const struct expr *e)
 {
     if (!m->facts) {
         m->facts = arena_new(m->arena, struct tile_facts);
         tile_facts_find(m->facts, m->arena, m->kernel);
     }
-    return tile_facts_of(m->facts, e);
+    enter_loops(m->facts, m->loop);
+    const struct facts f = tile_facts_of(m->facts, e);
+    tile_facts_forget(m->facts, 0);
+    return f;
 }
 
 /* --- roles --- */

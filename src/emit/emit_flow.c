@@ -508,10 +508,13 @@ static void go_on(struct emit *m)
 static void end_iteration(struct emit *m)
 {
     const struct stmt *s = m->loop->s;
+    const bool in_body = m->loop->in_body;
+    m->loop->in_body = false;
     for (const struct stmt *step = s->step; step; step = step->next)
         emit_statement(m, step);
     if (!m->loop->first || test(m, s))
         go_on(m);
+    m->loop->in_body = in_body;
 }
 
 void emit_leave(struct emit *m, const struct stmt *s)
@@ -583,7 +586,9 @@ static void emit_bodies(struct emit *m, struct flow_loop *loop)
     if (!loop->first && !test(m, s))
         return;
     for (int i = 0; i < loop->bodies && !m->ended; i++) {
+        loop->in_body = true;
         emit_list(m, s->body);
+        loop->in_body = false;
         if (i + 1 < loop->bodies)
             emit_list(m, s->step);
         if (i + 1 < loop->bodies && loop->copies == 1)

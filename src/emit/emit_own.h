@@ -79,6 +79,7 @@ struct flow_loop {
     int exits, slots;
     bool *late;          /* by variable: in flight after an iteration, and not before the loop */
     bool first;          /* the first iteration is certain */
+    bool in_body;        /* the present statement is in its body, and not in its step */
     int copies;          /* of the body in an iteration, under one test */
     int bodies;          /* of the body in an iteration */
     struct scalar limit; /* of several copies: the counter is less at the start of an iteration */
@@ -183,7 +184,7 @@ struct scalar emit_place(struct emit *m, enum thread_opcode op);
 struct thread_operand emit_map(struct emit *m, const struct sym *view, const int *box, int swizzle);
 /* The address that a view begins at, a u64. */
 struct thread_operand emit_base(struct emit *m, const struct sym *view);
-/* Returns what is known of a scalar in every place. */
+/* Returns what is known of a scalar in this place. */
 struct facts emit_facts_of(struct emit *m, const struct expr *e);
 /* Emits the barrier of the present role. */
 void emit_sync(struct emit *m);

@@ -20,22 +20,28 @@ bool emit_is_swizzled(const struct sym *s)
     return rows % EMIT_SWIZZLED_ROWS == 0 || type_elements(t) * size_of(s) == rows * EMIT_PANEL;
 }
 
-/* The rows of a part that begins at a scalar. It must be known that they are rows of the tile, and begin
- * where the swizzle repeats. */
+/* Returns whether the rows of a slice that begins at a scalar are rows of the tile, and begin where the swizzle repeats. */
+static bool is_further(struct emit *m, const struct expr *e, int axis)
+{
+    const struct facts f = emit_facts_of(m, e->index[axis].value);
+    return f.least >= 0 && f.greatest <= e->sym->type.extent[axis] - e->index[axis].extent &&
+           f.modulus % EMIT_SWIZZLED_ROWS == 0 && f.rest % EMIT_SWIZZLED_ROWS == 0;
+}
+
 static bool part_further(struct emit *m, const struct expr *e, int axis, int *extent,
                          struct scalar *further)
 {
-    struct facts f = emit_facts_of(m, e->index[axis].value);
     *extent = (int)e->index[axis].extent;
-    if (f.least >= 0 && f.greatest + *extent <= e->sym->type.extent[axis] &&
-        f.modulus % EMIT_SWIZZLED_ROWS == 0 && f.rest % EMIT_SWIZZLED_ROWS == 0) {
+    if (is_further(m, e, axis)) {
         *further = emit_as(m, emit_scalar(m, e->index[axis].value), DT_U32);
         return true;
     }
     emit_error(m, e->loc, "it is not known where this part of `%s` begins", e->sym->name);
-    diag_note(m->diag, e->loc,
-              "rows begin at a constant, or at a multiple of %d that follows from `cluster.rank`",
-              EMIT_SWIZZLED_ROWS);
+    diag_note(
+        m->diag, e->loc,
+        "rows begin at a constant, or at a multiple of %d within the tile that follows from a "
+        "role's index, a loop's counter or `cluster.rank`",
+        EMIT_SWIZZLED_ROWS);
     return false;
 }
 
@@ -476,6 +482,9 @@ static bool moves_together(struct emit *m, const struct expr *e, struct shared_p
         int64_t multiple = i < last   ? (swizzled ? EMIT_SWIZZLED_ROWS : 1)
                            : swizzled ? EMIT_PANEL / size
                                       : step;
+        if (i == last - 1 && x && x->kind == IX_SLICE && !eval_int(x->value, NULL, &start) &&
+            is_further(m, e, i))
+            continue;
         if (i < last - 1
                 ? !x || x->kind != IX_ELEMENT
                 : x && x->kind != IX_ALL &&

@@ -21,6 +21,7 @@ struct assignment {
     int number;
     enum dtype type;
     const struct expr *value; /* NULL: any */
+    int replicas;             /* of a role that the variable counts; 0: it counts none */
     struct scope *scope;
     const struct expr *holds; /* true of the variable before it; NULL: not known */
     bool computed;            /* from the present facts of all that it reads: */
@@ -82,6 +83,7 @@ static void count_assignment(void *user, struct stmt *s)
 static void note_assignment(struct finding *g, const struct stmt *s)
 {
     const struct sym *to = s->kind == STMT_DECL                                ? s->sym
+                           : s->kind == STMT_ROLE                              ? s->role->replica
                            : s->kind == STMT_ASSIGN && s->target->op == OP_REF ? s->target->sym
                                                                                : NULL;
     int number = to ? numbering_of(&g->facts->numbers, to) : -1;
@@ -91,6 +93,8 @@ static void note_assignment(struct finding *g, const struct stmt *s)
         .number = number, .type = to->type.dtype, .value = s->value, .scope = g->scope};
     if (g->facts->assigned[number] == 1 && s->kind == STMT_ASSIGN)
         a.holds = g->condition;
+    if (s->kind == STMT_ROLE)
+        a.replicas = s->role->replicas;
     if (g->scope)
         vec_push(g->facts->arena, &g->scope->assignments, (int)g->list.count);
     vec_push(g->facts->arena, &g->list, a);
@@ -155,6 +159,8 @@ static void compute(struct finding *g, int place)
         enter(t, a->scope);
     t->reader = place;
     a->fact = any_value(a->type);
+    if (a->replicas)
+        a->fact.is = facts_between(0, a->replicas - 1);
     t->unreached = false;
     if (a->holds)
         tile_facts_learn(t, a->holds, a->number);
