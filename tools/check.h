@@ -19,8 +19,10 @@ enum { CHECK_CONFIGURATIONS = 20000 }; /* limit; a remark reports the rest */
 /* Default configuration of a choice of types, on the simulated targets. */
 struct check_default {
     int types;
-    bool taken;              /* by one of them */
+    bool taken;              /* by one of them, or by `only` */
+    const char *only;        /* another target that takes what they refuse; NULL: none */
     struct findings refusal; /* the latest refusal by the others; empty: none */
+    bool of_sizes;           /* it is for the sizes of the run */
 };
 
 /* Inputs of a run: random values, or those of the FILL_… of the same name. */
@@ -207,10 +209,14 @@ void check_note_ascending(struct check *c);
 /* Records that the present configuration was simulated for its target. */
 void check_target_takes(struct check *c);
 /* Records that the target refuses the present configuration, which the CPU engine ran; the
- * latest call has the reason. `sizes` are those of the run if they are the reason. */
-void check_target_refuses(struct check *c, const char *sizes);
-/* Reports each default configuration that every target refuses, so that it runs only on the CPU: by a
- * warning, or by an error if the kernel's head names the target. */
+ * latest call has the reason. `sizes` are those of the run if they may be the reason; of_sizes:
+ * they are. */
+void check_target_refuses(struct check *c, const char *sizes, bool of_sizes);
+/* Returns a target that takes a default configuration that the simulated ones refuse; NULL: none. */
+const char *check_other_target(struct check *c);
+/* Reports each default configuration that the simulated targets refuse, and that was simulated for
+ * another one, or runs only on the CPU: by a warning, or by an error if the kernel's head names the
+ * target. */
 void check_warn_of_refused(struct check *c, bool names_target);
 void check_forget_refused(struct check *c);
 

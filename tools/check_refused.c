@@ -1,5 +1,6 @@
 /* Configurations that the CPU engine runs but a GPU target refuses: too many registers, too much
  * shared memory, missing instructions. -v and --json report each target. A default configuration
+ * that both simulated targets refuse is simulated for another one, with a warning. One
  * that every target refuses gets a warning, because such a kernel runs on no GPU. It is an error if the
  * kernel's head names the target, or if parameters are beyond the limit of all GPUs. */
 #include "check.h"
@@ -29,7 +30,7 @@ void check_target_takes(struct check *c)
         d->taken = true;
 }
 
-void check_target_refuses(struct check *c, const char *sizes)
+void check_target_refuses(struct check *c, const char *sizes, bool of_sizes)
 {
     const tw_context *ctx = c->program->ctx;
     tw_message m = tw_message_init();
@@ -39,9 +40,10 @@ void check_target_refuses(struct check *c, const char *sizes)
     char *line = need_text("%s does not take it: %s", tw_kernel_target(c->kernel), m.text);
     remarks_add(&c->not_simulated, line, where);
     struct check_default *d = default_at_hand(c);
-    if (d) {
+    if (d && !d->only) {
         findings_free(&d->refusal);
         findings_take(&d->refusal, ctx, c->name, NULL, where);
+        d->of_sizes = of_sizes;
     }
     free(where);
 }
@@ -84,29 +86,36 @@ static size_t parameter_bytes(tw_kernel *k)
     return bytes;
 }
 
-/* Returns whether the default configuration of the types compiles for any target. */
-static bool compiles_at_all(struct check *c, int types)
+const char *check_other_target(struct check *c)
 {
-    const char *target;
-    for (int t = 1; (target = tw_target_at(t)); t++) /* 0: the CPU */
-        if (compiles_for(c, target, types))
-            return true;
-    return false;
+    const char *other = NULL;
+    for (int i = 0; i < c->default_count; i++) {
+        struct check_default *d = &c->defaults[i];
+        if (d->taken || d->of_sizes || !d->refusal.count)
+            continue;
+        const char *target;
+        for (int t = 1; !d->only && (target = tw_target_at(t)); t++) /* 0: the CPU */
+            d->only = compiles_for(c, target, d->types) ? target : NULL;
+        other = other ? other : d->only;
+    }
+    return other;
 }
 
 void check_warn_of_refused(struct check *c, bool names_target)
 {
     for (int i = 0; i < c->default_count; i++) {
         struct check_default *d = &c->defaults[i];
-        if (d->taken || !d->refusal.count)
+        if (!d->refusal.count || (d->only ? !d->taken : d->taken || (d->of_sizes && !names_target)))
             continue;
-        d->taken = !names_target && compiles_at_all(c, d->types);
-        if (d->taken)
-            continue;
+        bool never =
+            !d->only && (names_target || parameter_bytes(c->kernel) > MOST_PARAMETER_BYTES);
+        char *before = d->only ? need_text("simulated for %s alone: ", d->only)
+                               : need_text("no GPU takes %s simulated: ",
+                                           d->of_sizes ? "these sizes, and they are not"
+                                                       : "this, and it is not");
         c->warned_of_refused = true;
-        bool never = names_target || parameter_bytes(c->kernel) > MOST_PARAMETER_BYTES;
-        findings_again(&c->findings, &d->refusal.list[0], never ? TW_ERROR : TW_WARNING,
-                       "no GPU takes this, and it is not simulated: ");
+        findings_again(&c->findings, &d->refusal.list[0], never ? TW_ERROR : TW_WARNING, before);
+        free(before);
         if (never)
             check_worse(c, STATUS_USAGE, TW_BAD_PROGRAM);
     }

@@ -32,7 +32,8 @@ static bool has_statics(tw_kernel *k)
 static void take_refusal(struct check *c, tw_status s, tw_status on_cpu, const char *sizes)
 {
     if (on_cpu == TW_OK && (s == TW_BAD_PROGRAM || s == TW_BAD_ARGUMENT))
-        check_target_refuses(c, s == TW_BAD_ARGUMENT || has_statics(c->kernel) ? sizes : NULL);
+        check_target_refuses(c, s == TW_BAD_ARGUMENT || has_statics(c->kernel) ? sizes : NULL,
+                             s == TW_BAD_ARGUMENT);
 }
 
 /* Adds a note to "c[3][0] in global memory is read and was never written", if the caller may
@@ -299,6 +300,21 @@ static int find_targets(tw_kernel *k, const char **out, bool *named)
     return count;
 }
 
+static void simulate_for(struct check *c, const char *target)
+{
+    tw_status s = tw_kernel_for_target(c->cpu_kernel, target, &c->kernel);
+    if (s == TW_OK)
+        s = tw_launch_new(c->kernel, &c->launch);
+    if (s != TW_OK) {
+        check_take_messages(c, s, NULL, target);
+        return;
+    }
+    if (space_open(&c->space, c->kernel, c->given) == STATUS_OK)
+        simulate_configurations(c, target);
+    space_close(&c->space);
+    tw_launch_free(c->launch);
+}
+
 /* Also simulates kernels whose values are wrong on the CPU, because the simulator may find the
  * cause: a race, or two blocks that write the same elements. If they are right on zeroed outputs
  * only, it finds the access that reads these. */
@@ -315,19 +331,12 @@ void check_simulated(struct check *c)
     const char *asked[sizeof targets / sizeof *targets];
     bool named;
     int count = find_targets(kernel, asked, &named);
-    for (int i = 0; i < count && c->status == STATUS_OK; i++) {
-        tw_status s = tw_kernel_for_target(kernel, asked[i], &c->kernel);
-        if (s == TW_OK)
-            s = tw_launch_new(c->kernel, &c->launch);
-        if (s != TW_OK) {
-            check_take_messages(c, s, NULL, asked[i]);
-            break;
-        }
-        if (space_open(&c->space, c->kernel, c->given) == STATUS_OK)
-            simulate_configurations(c, asked[i]);
-        space_close(&c->space);
-        tw_launch_free(c->launch);
-    }
+    for (int i = 0; i < count && c->status == STATUS_OK; i++)
+        simulate_for(c, asked[i]);
+    c->kernel = kernel;
+    const char *other = !named && c->status == STATUS_OK ? check_other_target(c) : NULL;
+    if (other)
+        simulate_for(c, other);
     c->kernel = kernel;
     c->launch = launch;
     c->space = space;

@@ -158,7 +158,6 @@ void findings_again(struct findings *f, const struct finding *error, tw_severity
     m.line = error->line;
     m.column = error->column;
     m.text = text;
-    m.shown_notes = "";
     struct finding *same = find_same(f, error->kernel, &m);
     if (same) {
         same->seen++;
@@ -169,21 +168,15 @@ void findings_again(struct findings *f, const struct finding *error, tw_severity
     x->kernel = error->kernel;
     x->where = copy_text(error->where);
     append_place(&x->rendered, &m);
-    append_text(&x->rendered, "%s: %s\n", severity == TW_ERROR ? "error" : "warning", text);
-    m.shown = x->rendered;
-    char *shown = message_shown(&m);
-    free(x->rendered);
-    x->rendered = shown;
+    append_text(&x->rendered, "%s: %s%s", severity == TW_ERROR ? "error" : "warning", text,
+                error->rendered + strcspn(error->rendered, "\n"));
     for (int i = 0; i < error->note_count; i++) {
         const struct note *n = &error->notes[i];
-        tw_message note = {.size = sizeof note,
-                           .file = n->file,
-                           .line = n->line,
-                           .column = n->column,
-                           .text = n->text};
-        add_note(x, &note);
-        append_place(&x->rendered, &note);
-        append_text(&x->rendered, "note: %s\n", n->text);
+        add_note(x, &(tw_message){.size = sizeof(tw_message),
+                                  .file = n->file,
+                                  .line = n->line,
+                                  .column = n->column,
+                                  .text = n->text});
     }
     free(text);
 }

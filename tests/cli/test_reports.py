@@ -122,6 +122,15 @@ kernel copies(const f32 *a, f32 *c) grid(1) warps(4)
 """
 HOPPER_LARGE = HOPPER.replace("warps(4)", "warps(4) target(sm_90a)").replace("s[64][16]", "s[64][16], more[256][256]").replace(
     "    wait(full);", "    more[0] = 1;\n    wait(full);\n    sync();").replace("s + 1;", "s + more[0][0];")
+ODD_GRID = """
+kernel copy(i32 n, const f16 *a, f16 *c) grid(device.sms / 4 + 2) warps(4) cluster(2) target(sm_90a)
+{
+    global f16 A[n][64] = a, C[n][64] = c;
+    for (i32 i = block.x; i < n; i += grid.x)
+        C[i +: 1][:] = A[i +: 1][:];
+    ensures C == A;
+}
+"""
 SHARED = "kernels/matmul/shared.tile"
 QUICK = ["--warmup", "0", "--repeat", "1"]
 
@@ -326,12 +335,15 @@ def test_refused(run):
     expect(kernel["ok"] and found["severity"] == "warning" and found["line"] == 3 and taken in found["message"], kernel)
     expect(found["with"] == "R = 512" and fits[6:] in found["notes"][-1]["text"], found)
     expect([line[:5] for line in kernel["not_simulated"].split("\n")] == ["sm_80", "sm_90"], kernel)
-    # the reason of a kernel for Hopper names the way out, and each reason comes once
-    said = run("check", "hopper.tile", err="copies is not simulated: sm_80 does not take it: ").err
-    expect("which are for sm_90a and need `target(sm_90a)` in the kernel's head" in said, said)
+    # a kernel for Hopper whose head names no target is simulated for sm_90a; the reason names the way out, and comes once
+    said = run("check", "hopper.tile", "-v", out=["copies: not simulated: sm_90 does not take it"], not_in=" 0 simulated",
+               err="hopper.tile:2:8: warning: simulated for sm_90a alone: ").err
+    expect(said.count("which are for sm_90a and need `target(sm_90a)` in the kernel's head") == 1 and "^~~~~~" in said, said)
     # a kernel that names its target is for GPUs
     said = run("check", "hopper_large.tile", status=2, err="error: no GPU takes this, and it is not simulated: ").err
     expect(said.count("not simulated") == 1, said)
+    # sizes alone are wrong
+    run("check", "odd_grid.tile", status=2, err=["odd_grid.tile:2:8: error: no GPU takes these sizes, and they are not simulated: ", "its grid has 35 blocks along x", "^~~~"])
     # e4m3 begins with sm_89, so sm_90 accepts it
     f8 = ("check", "kernels/matmul/fp8.tile", "--tune", "BM=128,BN=128,BK=64")
     run(*f8, not_in="warning")
@@ -342,7 +354,7 @@ def test_refused(run):
 def main():
     tool = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in (("programs", PROGRAMS), ("copy", COPY), ("undecided", UNDECIDED), ("viewless", VIEWLESS), ("warned", WARNED), ("large", LARGE), ("negative", NEGATIVE), ("hopper", HOPPER), ("hopper_large", HOPPER_LARGE), ("none", "// nothing here\n"), ("binary", "\0\1\2")):
+        for name, text in (("programs", PROGRAMS), ("copy", COPY), ("undecided", UNDECIDED), ("viewless", VIEWLESS), ("warned", WARNED), ("large", LARGE), ("negative", NEGATIVE), ("hopper", HOPPER), ("hopper_large", HOPPER_LARGE), ("odd_grid", ODD_GRID), ("none", "// nothing here\n"), ("binary", "\0\1\2")):
             with open(f"{folder}/{name}.tile", "w") as out:
                 out.write(text)
         os.symlink(os.path.abspath("kernels"), f"{folder}/kernels")
