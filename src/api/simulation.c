@@ -351,8 +351,16 @@ static void keep_end(struct simulation *s, enum sim_end end, struct arena *resul
     if (end == SIM_DONE || end == SIM_ASKED || explained)
         return;
     const char *kind = tw_code_name(end_code(end)), *message = result->ended;
-    struct text json;
+    const struct sim_place *at = sim_stopped_at(s->sim);
+    const struct sim_finding where = {.access_count = at != NULL,
+                                      .access[0].at = at ? *at : (struct sim_place){0}};
+    const struct diagnostic d = {.severity = SEV_ERROR,
+                                 .loc = sim_finding_place(&s->report, &where, 0),
+                                 .message = arena_printf(results, "%s: %s", kind, message)};
+    struct text text, json;
+    text_init(&text, results);
     text_init(&json, results);
+    diagnostic_render(&text, &d, s->ctx->config.colour);
     text_printf(&json, "{\"kind\": \"%s\", \"fails\": true, \"count\": 1, \"message\": ", kind);
     text_add_json(&json, message);
     text_add(&json, ", \"accesses\": [], \"steps\": []}");
@@ -361,11 +369,15 @@ static void keep_end(struct simulation *s, enum sim_end end, struct arena *resul
                             .message = message,
                             .fails = true,
                             .count = 1,
-                            .text = arena_printf(results, "error: %s: %s\n", kind, message),
+                            .text = text.data,
                             .json = json.data};
+    if (d.loc.source) {
+        out->file = keep(results, d.loc.source->name);
+        loc_line_column(d.loc, &out->line, &out->column);
+    }
     result->finding_count++;
     result->failures++;
-    diag_error(&s->ctx->diag, LOC_NONE, "%s: %s", kind, message);
+    diag_error(&s->ctx->diag, d.loc, "%s", d.message);
     diag_code(&s->ctx->diag, (enum diag_code)end_code(end));
 }
 

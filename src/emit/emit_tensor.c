@@ -427,6 +427,27 @@ static bool boxes_align(struct emit *m, const struct boxes *b, struct loc loc)
     return false;
 }
 
+/* Returns false, and reports it, if the copy certainly begins between multiples of 16 bytes of a row. */
+static bool begins_aligned(struct emit *m, const struct boxes *b)
+{
+    const struct index *x =
+        b->column_axis < b->view->indices ? &b->view->index[b->column_axis] : NULL;
+    int64_t size = (int64_t)dtype_size(b->view->sym->type.dtype), each = EMIT_PIECE / size;
+    if (!x || x->kind != IX_SLICE)
+        return true;
+    const struct facts f = emit_facts_of(m, x->value);
+    int64_t unit = f.modulus && (f.modulus & -f.modulus) < each ? f.modulus & -f.modulus : each;
+    if (f.rest % unit == 0)
+        return true;
+    emit_error(m, x->value->loc, "a tensor copy that begins %lld bytes past a multiple of %d bytes",
+               (long long)(f.rest % unit * size), (int)(unit * size));
+    diag_note(m->diag, x->value->loc,
+              "it begins at a multiple of %d bytes, here of %lld elements: begin earlier, and read "
+              "a part of the tile",
+              EMIT_PIECE, (long long)each);
+    return false;
+}
+
 /* Returns the largest number of rows of a box that divides all. */
 static int rows_of_box(int rows)
 {
@@ -446,7 +467,7 @@ void emit_tensor_copy(struct emit *m, const struct stmt *s)
         return;
     b.rows = rows_of_box(b.shared.part_rows);
     b.columns = b.shared.swizzled ? b.shared.panel : b.shared.part_columns;
-    if (!box_fits(m, &b, s->loc) || !boxes_align(m, &b, s->loc))
+    if (!box_fits(m, &b, s->loc) || !boxes_align(m, &b, s->loc) || !begins_aligned(m, &b))
         return;
     emit_note_boxes(m, s, &b.shared, b.rows, b.columns);
     if (s->barrier)

@@ -336,6 +336,7 @@ bool sim_stop(struct sim_warp *w, const struct sim_op *op, const char *format, .
     text_printf(&out, "%s%s%s (", what, *ins ? ": " : "", ins);
     sim_describe(&out, w, op);
     text_add(&out, ")");
+    sim_place_of(w, op, &w->sim->stopped_at);
     sim_over(w->sim, SIM_STOPPED, out.data);
     return false;
 }

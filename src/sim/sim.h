@@ -164,7 +164,7 @@ const char *sim_why(const struct sim *sim);
 /* After SIM_DEADLOCK: returns which blocks and warps wait for what. NULL: the launch ended
  * otherwise. */
 const struct sim_standstill *sim_standstill(const struct sim *sim);
-/* After SIM_ENDLESS: returns the place of one of the warps; NULL: not known. */
+/* After SIM_ENDLESS and SIM_STOPPED: returns the place of one of the warps; NULL: not known. */
 const struct sim_place *sim_stopped_at(const struct sim *sim);
 /* Returns the number of blocks of the last launch whose instructions observers did not hear. */
 int64_t sim_unwatched(const struct sim *sim);

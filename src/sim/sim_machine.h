@@ -278,7 +278,7 @@ struct sim {
     enum sim_end end;
     bool over;
     const char *why;
-    struct sim_place stopped_at; /* step limit reached: the place; .ins NULL: not known */
+    struct sim_place stopped_at; /* step limit, SIM_STOPPED: the place; .ins NULL: not known */
     struct sim_standstill *standstill;
     int64_t steps, step_limit;
     uint64_t random;
