@@ -386,6 +386,10 @@ static bool make_plan(struct emit *m)
 static struct thread_function *make_function(struct emit *m)
 {
     const struct kernel *k = m->kernel;
+    struct plan_context plan = {.kernel = m->kernel,
+                                .target = m->options->target,
+                                .diag = m->diag,
+                                .alignment = m->options->alignment};
     struct thread_function *f;
     thread_build_start(&m->b, m->arena, k->name, m->options->target->ptx);
     f = m->b.function;
@@ -402,7 +406,8 @@ static struct thread_function *make_function(struct emit *m)
         f->shape[1] = f->shape[2] = 1;
     }
     m->shared_bytes = k->shared_bytes;
-    if (m->by_threads ? !make_plan(m) : !check_target(m) || !shared_fits(m))
+    if (m->by_threads ? !plan_run(&plan, NULL) || !make_plan(m)
+                      : !check_target(m) || !shared_fits(m) || !plan_run(&plan, NULL))
         return NULL;
     list_parameters(m);
     list_objects(m);
@@ -473,11 +478,7 @@ bool emit_thread_level(struct arena *a, struct kernel *k, const struct lower_opt
                        struct diag *diag, struct lowered *out)
 {
     struct emit *m = arena_new(a, struct emit);
-    struct plan_context plan = {
-        .kernel = k, .target = options->target, .diag = diag, .alignment = options->alignment};
     *out = (struct lowered){0};
-    if (!plan_run(&plan, NULL))
-        return false;
     *m = (struct emit){.arena = a,
                        .kernel = k,
                        .options = options,

@@ -310,19 +310,19 @@ void emit_note_moved(struct emit *m, const struct expr *e, const struct shared_p
                                         .least = found.least * replicas});
 }
 
-void emit_note_global(struct emit *m, const struct expr *e, const struct tile *t, bool store)
+void emit_note_global(struct emit *m, const struct expr *e, int width, int elements, bool store)
 {
-    int elements = t->form == TILE_WHOLE     ? t->blocks * t->columns / 2
-                   : t->form == TILE_COLUMNS ? t->columns / 4
-                                             : 2 * t->blocks;
-    int bits = 8 * size_of(t->dtype);
-    add_access(m, (struct lower_access){
-                      .loc = e->loc,
-                      .sym = e->sym,
-                      .store = store,
-                      .how = arena_printf(m->arena, "%s.global.b%d", store ? "st" : "ld", bits),
-                      .bytes = size_of(t->dtype),
-                      .instructions = (int64_t)elements * m->place.warps * m->place.replicas});
+    int bytes = width * size_of(e->type.dtype);
+    int64_t instructions = (int64_t)elements / width * m->place.warps * m->place.replicas;
+    if (!elements)
+        return;
+    add_access(m, (struct lower_access){.loc = e->loc,
+                                        .sym = e->sym,
+                                        .store = store,
+                                        .how = arena_printf(m->arena, "%s.global.b%d",
+                                                            store ? "st" : "ld", 8 * bytes),
+                                        .bytes = bytes,
+                                        .instructions = instructions});
 }
 
 void emit_note_boxes(struct emit *m, const struct stmt *s, const struct shared_part *p, int rows,

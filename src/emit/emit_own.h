@@ -597,8 +597,8 @@ void emit_note_tile(struct emit *m, const struct sym *s, int blocks);
  * it; e: the access. */
 void emit_note_moved(struct emit *m, const struct expr *e, const struct shared_part *p, int blocks,
                      bool store);
-/* Notes the accesses that move a register tile to a view, or from it. */
-void emit_note_global(struct emit *m, const struct expr *e, const struct tile *t, bool store);
+/* Notes the accesses that move elements of each thread to a view, or from it. width: elements of one access. */
+void emit_note_global(struct emit *m, const struct expr *e, int width, int elements, bool store);
 /* Notes both sides of a tensor copy by boxes. */
 void emit_note_boxes(struct emit *m, const struct stmt *s, const struct shared_part *p, int rows,
                      int columns);

@@ -1,5 +1,8 @@
-/* Views: register tiles loaded and stored by the threads that hold them, elements outside the view left out. */
+/* Views: register tiles loaded and stored by the threads that hold them, elements outside the view left out. Two neighbours
+ * of a thread move together if by(…) of the part allows it. Where it allows 8, the four lanes of a quad, which have two of each 8
+ * columns, exchange these pairs, so that each lane moves 8 neighbours: 16 bytes of elements of 2. */
 #include "emit/emit_own.h"
+#include "plan/plan.h"
 
 #include <string.h>
 
@@ -162,19 +165,96 @@ static struct element element_at(struct emit *m, const struct view_part *p, enum
     return e;
 }
 
-/* Loads one element; `otherwise` outside, where nothing is read. */
-static struct thread_operand load(struct emit *m, enum dtype t, struct element at,
+/* --- several elements --- */
+
+enum { PAIR = 2, QUAD = 4, PIECE = PAIR * QUAD, EXCHANGED = 2 * PIECE };
+
+/* Returns how many neighbours a thread moves together at most: 1, PAIR or PIECE. */
+static int together(struct emit *m, const struct expr *e, enum tile_form form)
+{
+    const int most = plan_copier_of(m->options->target, e).bytes / (int)dtype_size(e->type.dtype);
+    if (!has_columns(form) || e->type.dtype == DT_BOOL || most < PAIR)
+        return 1;
+    return form == TILE_WHOLE && most >= PIECE ? PIECE : PAIR;
+}
+
+/* Returns how many neighbours move together from element i on. A PIECE is one row of EXCHANGED elements of the thread. */
+static int width_at(int together, int i, int elements)
+{
+    return together == PIECE && i / EXCHANGED == elements / EXCHANGED ? PAIR : together;
+}
+
+static void note(struct emit *m, const struct expr *e, const struct tile *t, int together,
+                 bool store)
+{
+    int elements, parts = emit_parts(t->form, t->blocks, t->columns, &elements);
+    int apart = together == PIECE ? elements % EXCHANGED : 0;
+    emit_note_global(m, e, together, parts * (elements - apart), store);
+    emit_note_global(m, e, PAIR, parts * apart, store);
+}
+
+/* Finds the place of element i of the part, or of the piece that the thread moves in place of its own pairs. */
+static struct element place_at(struct emit *m, const struct view_part *p, const struct tile *t,
+                               const struct type *type, int part, int i, int width)
+{
+    struct held h = emit_held(m, t, type, part, i);
+    struct scalar quad = emit_by(m, THREAD_AND, m->place.lane, QUAD - 1);
+    if (width == PIECE)
+        h.column = emit_by(m, THREAD_ADD, emit_by(m, THREAD_MUL, quad, PIECE), i / 4 * 8);
+    return element_at(m, p, t->form, h, part, i);
+}
+
+/* Exchanges groups in each quad: lane i gets group i of all four lanes, in their order. */
+static void exchange(struct emit *m, enum dtype t, struct thread_operand *group)
+{
+    for (int bit = 1; bit < QUAD; bit *= 2) {
+        struct scalar set = emit_by(m, THREAD_AND, m->place.lane, bit);
+        const struct thread_operand odd = emit_by(m, THREAD_NE, set, 0).o;
+        for (int i = 0; i < QUAD; i++) {
+            struct thread_operand *a = &group[i], *b = a + bit;
+            if (i & bit)
+                continue;
+            struct thread_operand gives =
+                thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, t, DT_NONE, odd, *a, *b));
+            struct thread_operand gets = thread_use(
+                THREAD_ADD_OP(&m->b, THREAD_SHUFFLE_XOR, t, DT_NONE, gives, thread_integer(bit)));
+            *a = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, t, DT_NONE, odd, gets, *a));
+            *b = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, t, DT_NONE, odd, *b, gets));
+        }
+    }
+}
+
+/* --- loads --- */
+
+/* Loads `count` elements. Outside, where nothing is read, they are `otherwise`. */
+static struct thread_operand load(struct emit *m, enum dtype t, int count, struct element at,
                                   struct scalar otherwise)
 {
     struct thread_operand from[] = {at.inside.o, at.address.o, thread_integer(0), thread_integer(0),
                                     otherwise.o};
-    if (at.inside.o.kind != THREAD_VALUE && at.inside.o.integer == 0)
+    const struct thread_type type = {.dtype = t, .count = (uint16_t)count};
+    const bool known = at.inside.o.kind != THREAD_VALUE;
+    struct scalar v = otherwise;
+    if (count > 1)
+        otherwise.o = emit_splat(m, t, otherwise.o, count);
+    if (known && at.inside.o.integer == 0)
         return otherwise.o;
-    if (at.inside.o.kind != THREAD_VALUE)
-        return thread_use(thread_add_counted(&m->b, THREAD_LOAD, t, DT_NONE, 1, from + 1, 3));
-    if (t == DT_BOOL)
-        from[4] = emit_predicate(m, otherwise);
-    return thread_use(thread_add_counted(&m->b, THREAD_LOAD_IF, t, DT_NONE, 1, from, 5));
+    if (known)
+        return thread_use(
+            thread_add_counted(&m->b, THREAD_LOAD, t, DT_NONE, type.count, from + 1, 3));
+    if (count == 1) {
+        if (t == DT_BOOL)
+            from[4] = emit_predicate(m, otherwise);
+        return thread_use(thread_add_counted(&m->b, THREAD_LOAD_IF, t, DT_NONE, 1, from, 5));
+    }
+    const struct choice choice = emit_choice(m, at.inside);
+    emit_choice_arm(m, &choice);
+    v.o = thread_use(thread_add_counted(&m->b, THREAD_LOAD, t, DT_NONE, type.count, from + 1, 3));
+    emit_choice_give(m, &v, 1);
+    emit_choice_arm(m, &choice);
+    emit_choice_give(m, &otherwise, 1);
+    emit_choice_end(m, &choice, type, &v, 1);
+    return v.o;
 }
 
 struct tile emit_view_load(struct emit *m, const struct expr *e)
@@ -188,20 +268,36 @@ struct tile emit_view_load(struct emit *m, const struct expr *e)
     check_alone(m, &p, t.form);
     struct scalar otherwise = e->otherwise ? emit_as(m, emit_scalar(m, e->otherwise), t.dtype)
                                            : emit_constant(t.dtype, 0);
-    emit_note_global(m, e, &t, false);
+    const int most = together(m, e, t.form);
+    note(m, e, &t, most, false);
     int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
     struct thread_operand *loaded = arena_array(m->arena, struct thread_operand, elements);
     for (int i = 0; i < parts; i++) {
-        for (int j = 0; j < elements; j++)
-            loaded[j] =
-                load(m, t.dtype, element_at(m, &p, t.form, emit_held(m, &t, &e->type, i, j), i, j),
-                     otherwise);
-        t.part[i] = emit_join(m, t.dtype, loaded, elements);
+        int count = 0;
+        for (int j = 0, width; j < elements; j += width == PIECE ? EXCHANGED : width) {
+            struct thread_operand group[2][QUAD];
+            width = width_at(most, j, elements);
+            for (int row = 0; row < (width == PIECE ? 2 : 1); row++) {
+                struct element at = place_at(m, &p, &t, &e->type, i, j + PAIR * row, width);
+                struct thread_operand v = load(m, t.dtype, width, at, otherwise);
+                if (width < PIECE)
+                    loaded[count++] = v;
+                for (int k = 0; width == PIECE && k < QUAD; k++)
+                    group[row][k] = emit_part(m, t.dtype, v, PAIR * k, PAIR, 1);
+                if (width == PIECE)
+                    exchange(m, t.dtype, group[row]);
+            }
+            for (int k = 0; width == PIECE && k < PIECE; k++)
+                loaded[count++] = group[k % 2][k / 2];
+        }
+        t.part[i] = emit_join(m, t.dtype, loaded, count);
     }
     return t;
 }
 
-/* Emits the store of one value where the element is inside. */
+/* --- stores --- */
+
+/* Emits the store of a value, or of a group of neighbours, where the elements are inside. */
 static void store(struct emit *m, enum dtype t, struct element at, struct thread_operand v)
 {
     if (at.inside.o.kind != THREAD_VALUE && at.inside.o.integer == 0)
@@ -210,6 +306,23 @@ static void store(struct emit *m, enum dtype t, struct element at, struct thread
     THREAD_ADD_OP(&m->b, THREAD_STORE, t, DT_NONE, at.address.o, thread_integer(0),
                   thread_integer(0), v);
     m->b.region = outer;
+}
+
+/* Returns the elements that the thread stores together, from element i of the part on. */
+static struct thread_operand stored(struct emit *m, const struct tile *t, int part, int i,
+                                    int width)
+{
+    struct thread_operand group[QUAD];
+    if (width == 1)
+        return emit_element(m, t, part, i);
+    if (t->form == TILE_UNIFORM)
+        return emit_splat(m, t->dtype, t->part[0], width);
+    if (width == PAIR)
+        return emit_part(m, t->dtype, t->part[part], i, PAIR, 1);
+    for (int k = 0; k < QUAD; k++)
+        group[k] = emit_part(m, t->dtype, t->part[part], i + QUAD * k, PAIR, 1);
+    exchange(m, t->dtype, group);
+    return emit_join(m, t->dtype, group, QUAD);
 }
 
 void emit_view_store(struct emit *m, const struct expr *target, const struct tile *value)
@@ -222,16 +335,19 @@ void emit_view_store(struct emit *m, const struct expr *target, const struct til
         return;
     check_alone(m, &p, t.form);
     p.inside = emit_op2(m, THREAD_AND, DT_BOOL, p.inside, emit_holds_first(m, t.form));
-    emit_note_global(m, target, &t, true);
+    const int most = together(m, target, t.form);
+    note(m, target, &t, most, true);
     struct tile from = *value;
     if (from.form != TILE_UNIFORM)
         from = emit_spread(m, value, &target->type, target->loc);
     int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
     for (int i = 0; i < parts; i++)
-        for (int j = 0; j < elements; j++) {
-            struct thread_operand element = emit_element(m, &from, i, j);
-            struct held held = emit_held(m, &t, &target->type, i, j);
-            store(m, t.dtype, element_at(m, &p, t.form, held, i, j), element);
+        for (int j = 0, width; j < elements; j += width == PIECE ? EXCHANGED : width) {
+            width = width_at(most, j, elements);
+            for (int row = 0; row < (width == PIECE ? 2 : 1); row++) {
+                struct element at = place_at(m, &p, &t, &target->type, i, j + PAIR * row, width);
+                store(m, t.dtype, at, stored(m, &from, i, j + PAIR * row, width));
+            }
         }
 }
 
@@ -243,7 +359,7 @@ struct scalar emit_view_element(struct emit *m, const struct expr *e)
     if (!find_part(m, e, &p))
         return emit_constant(e->type.dtype, 0);
     struct element at = {p.base, emit_constant(DT_BOOL, 1)};
-    return (struct scalar){load(m, e->type.dtype, at, emit_constant(e->type.dtype, 0)),
+    return (struct scalar){load(m, e->type.dtype, 1, at, emit_constant(e->type.dtype, 0)),
                            e->type.dtype};
 }
 

@@ -23,6 +23,7 @@ struct copiers {
     struct plan_context *c;
     struct tile_facts *facts;
     bool ragged; /* the last warp is not full: threads take elements in turn */
+    bool roles;  /* copies in the background without an mbarrier are done at once */
 };
 
 /* --- what the addresses allow --- */
@@ -165,6 +166,9 @@ static const char *why_wrong_place(struct copiers *p, const struct transfer *x,
                             place_of(x->from), place_of(x->to));
     if (copier->done == COPIER_AT_ONCE)
         return NULL;
+    if (x->at_once && p->roles)
+        return arena_printf(a, "kernels with roles copy by tensor copies, and not by `%s`",
+                            copier->name);
     if (x->at_once)
         return arena_printf(a,
                             "`%s` is done only after a wait, and the next statement may use this "
@@ -332,7 +336,7 @@ static void visit_store(struct copiers *p, struct stmt *s)
                (struct transfer){.from = COPIER_GLOBAL,
                                  .to = COPIER_SHARED,
                                  .registers = true,
-                                 .at_once = s->kind != STMT_ASYNC_COPY});
+                                 .at_once = p->roles || s->kind != STMT_ASYNC_COPY});
     } else if (s->value) {
         visit(p, s->value, apart);
     }
@@ -343,6 +347,8 @@ static void visit_store(struct copiers *p, struct stmt *s)
 static void visit_stmt(void *user, struct stmt *s)
 {
     struct copiers *p = user;
+    if (s->barrier || (s->kind == STMT_ASYNC_COPY && s->target->sym->storage == ST_VIEW))
+        return; /* a tensor copy */
     if (s->condition)
         visit(p, s->condition, false);
     if (s->kind == STMT_DECL || s->kind == STMT_ASSIGN || s->kind == STMT_ASYNC_COPY)
@@ -354,8 +360,10 @@ static void visit_stmt(void *user, struct stmt *s)
 void plan_copiers(struct plan_context *c)
 {
     struct tile_facts facts;
-    struct copiers p = {
-        .c = c, .facts = &facts, .ragged = kernel_block_threads(c->kernel) % WARP_LANES != 0};
+    struct copiers p = {.c = c,
+                        .facts = &facts,
+                        .ragged = kernel_block_threads(c->kernel) % WARP_LANES != 0,
+                        .roles = kernel_uses_roles(c->kernel)};
     tile_facts_find(&facts, c->kernel->arena, c->kernel);
     stmt_walk(c->kernel->body, visit_stmt, &p);
 }

@@ -24,7 +24,7 @@ struct plan_context {
 void plan_units(struct plan_context *c);
 
 /* copiers.c: writes by(…) at each part of a view that the block moves together: at loads, stores, and
- * copies to shared memory. It states the copier and the most bytes that a lane moves at a time, as the
+ * copies to shared memory, tensor copies apart. It states the copier and the most bytes that a lane moves at a time, as the
  * addresses, the edges and the rows of the part allow; a layout may allow fewer, and then those move, a
  * copy by cp.async too narrow for it through registers. requires: types, variance, planned. keeps: all
  * values, by(…) of the program. diagnoses: by(…) of the program that the target does not have or the part
@@ -37,6 +37,7 @@ struct plan_pass {
     const char *name; /* as in `show --after NAME` */
     void (*run)(struct plan_context *c);
     const char *summary;
+    bool of_roles; /* also of kernels with roles, which say themselves who multiplies */
 };
 extern const struct plan_pass plan_pass_list[];
 extern const int plan_pass_count;
