@@ -240,14 +240,15 @@ static char *reason_text(const struct chosen *c)
         return need_text("%s, %.4g ms at these sizes%s%s on %s", c->variant, c->milliseconds, with,
                          types, c->device);
     if (c->by == TW_BY_NEAREST)
-        return need_text("%s, predicted %.4g ms from %s%s%s", c->variant, c->milliseconds,
+        return need_text("%s, estimated %.4g ms from %s%s%s", c->variant, c->milliseconds,
                          c->nearest, with, types);
     if (c->device)
         return need_text("%s, by the model: no results for %s, so from those of %s at %s%s%s",
                          c->variant, c->own, c->device, c->nearest, with, types);
     if (c->milliseconds > 0)
-        return need_text("%s, predicted %.4g ms by the model: no results for it on %s", c->variant,
-                         c->milliseconds, c->own);
+        return need_text(
+            "%s, estimated %.4g ms from the work of one block: no results for it on %s", c->variant,
+            c->milliseconds, c->own);
     return need_text("%s: no results for %s, which the model does not know (`tilewright tune` "
                      "finds the fastest)",
                      c->variant, c->own);

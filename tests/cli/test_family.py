@@ -186,7 +186,7 @@ def test_choice(tool, folder):
     expect(got == {"kernel": "rows", "tune": "BM=8", "types": "T=f32", "by": "result", "device": "NVIDIA H200", "nearest": small,
                    "distance": 0, "milliseconds": 0.0025, "compared": 2, "result_types": None, "by_hand": None}, got)
     line, got = chosen(tool, folder, "--set", between, "--device", "sim:h200")
-    expect(line.startswith("chosen: columns BN=16, predicted 0.00") and line.endswith(f" ms from {large}"), line)
+    expect(line.startswith("chosen: columns BN=16, estimated 0.00") and line.endswith(f" ms from {large}"), line)
     expect(got["by"] == "nearest" and 0.2 < got["distance"] < 3, got)
     line, got = chosen(tool, folder, "--set", small, "--device", "sim:h100")
     expect(line == f"chosen: rows BM=8, by the model: no results for H100 SXM, so from those of NVIDIA H200 at {small}", line)
@@ -194,6 +194,7 @@ def test_choice(tool, folder):
     for more in ((), ("--device", "sim:h200")):  # other types have no results
         line, got = chosen(tool, folder, "--set", small, "--type", "f16", *more)
         expect(": no results for " in line and got["device"] is None and got["types"] == "T=f16", line)
+    expect(", estimated 0.00" in line and " ms from the work of one block: no results for it on " in line, line)
     line, got = chosen(tool, folder, "--set", small, "--device", "sim:h200", "--tune", "BM=16")
     expect(line.startswith("chosen: rows BM=8,") and line.endswith(" on NVIDIA H200; --tune replaces its values by BM=16"), line)
     expect(got["tune"] == "BM=8" and got["by_hand"] == "BM=16", got)
