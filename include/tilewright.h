@@ -609,7 +609,8 @@ typedef struct tw_param {
     bool is_ensured;       /* a pointer whose array an `ensures` describes */
     tw_dtype dtype;        /* TW_DTYPE_NONE: the type variable `type_name` decides */
     const char *type_name; /* NULL: it has no type variable */
-    /* A scalar's default: `i32 stride = 1` is 1 unless the caller sets it. Kind 0: no default. */
+    /* A scalar's default: `i32 stride = 1` is 1 unless the caller sets it. A static parameter that has
+     * one, `static i32 n = 64`, takes no other value. Kind 0: no default. */
     tw_value default_value;
     /* A scalar that the launch computes: "2 * m" for `i32 n = 2 * m`. Entries have no argument for it.
      * "device.sms" and "device.clusters" are the last parameters of a kernel that uses them: the launch

@@ -106,7 +106,8 @@ static tw_status set_scalars(struct check *c, int shape)
         if (p.is_pointer || p.derived)
             continue;
         bool is_pinned = c->pin.param && strcmp(c->pin.param, p.name) == 0;
-        if (p.default_value.kind && shape % 2 == 0 && !is_pinned && !is_axis(&sizes, p.name))
+        bool takes_default = shape % 2 == 0 && !is_pinned && !is_axis(&sizes, p.name);
+        if (p.default_value.kind && (p.is_static || takes_default)) /* static: no other value */
             v = p.default_value;
         else if (is_float_type(p.dtype))
             v = tw_float(0.125);

@@ -376,7 +376,8 @@ tw_status tw_kernel_param(const tw_kernel *k, int index, tw_param *out)
         .is_static = p->is_static,
         .is_ensured = p->is_ensured,
         .dtype = p->type_variable >= 0 ? TW_DTYPE_NONE : (tw_dtype)p->dtype,
-        .default_value = p->has_default && !p->device ? value_of(p->value) : (tw_value){0},
+        .default_value =
+            p->has_value || (p->has_default && !p->device) ? value_of(p->value) : (tw_value){0},
         .derived = p->device ? device_number_text(p->device) : p->derived_text,
         .type_name = p->type_variable >= 0 ? k->info->types[p->type_variable].name : NULL,
         .rank = p->rank,
