@@ -269,7 +269,9 @@ static bool check_target(struct emit *m)
         "`%s` has roles, clusters, mbarriers or tensor copies, which are for sm_90a%s; this is %s",
         m->kernel->name, named ? "" : " and need `target(sm_90a)` in the kernel's head", t->name);
     if (named)
-        diag_note(m->diag, m->kernel->loc, "choose `--device sm_90a`");
+        diag_note(m->diag, m->kernel->loc,
+                  "it runs on GPUs with compute capability 9.0, and anywhere on the simulator "
+                  "(`--device sim`) and the CPU");
     return false;
 }
 

@@ -165,8 +165,9 @@ static const struct target_warpgroup_unit *find_unit(struct emit *m, const struc
                type_text(m->arena, b));
     if (u)
         diag_note(m->diag, s->loc,
-                  "n is a multiple of 8, and of %d above 32, at most %d; k a multiple of %d",
-                  u->step, TARGET_WARPGROUP_N, u->k);
+                  "n is a multiple of %d up to %d%s, here %lld; k is a multiple of %d, here %lld",
+                  u->step, TARGET_WARPGROUP_N, u->step > 8 ? ", or 8 or 24" : "",
+                  (long long)dot->type.extent[1], u->k, (long long)a->extent[1]);
     else
         diag_note(m->diag, s->loc,
                   "there are products of two f16, two bf16, two tf32 or two 8-bit floats with sums "

@@ -399,10 +399,16 @@ static bool box_fits(struct emit *m, const struct boxes *b, struct loc loc)
         return true;
     emit_error(m, loc, "a tensor copy of rows of %lld bytes to or from `%s`", (long long)bytes,
                p->sym->name);
-    diag_note(m->diag, loc,
-              "its rows are whole, a multiple of %d bytes, and up to %d elements; parts and longer "
-              "rows are a multiple of %d bytes, in a tile of a multiple of %d rows",
-              EMIT_PIECE, MOST_BOX, EMIT_PANEL, EMIT_SWIZZLED_ROWS);
+    if (bytes % EMIT_PIECE != 0)
+        diag_note(m->diag, p->sym->loc,
+                  "let rows take a multiple of %d bytes, such as %lld columns", EMIT_PIECE,
+                  (long long)((bytes / EMIT_PIECE + 1) * EMIT_PIECE * b->columns / bytes));
+    else
+        diag_note(
+            m->diag, loc,
+            "its rows are whole, a multiple of %d bytes, and up to %d elements; parts and longer "
+            "rows are a multiple of %d bytes, in a tile of a multiple of %d rows",
+            EMIT_PIECE, MOST_BOX, EMIT_PANEL, EMIT_SWIZZLED_ROWS);
     return false;
 }
 

@@ -111,13 +111,58 @@ static const char *begins(const struct role_place *p)
                                      : "written here";
 }
 
-/* Returns the text of the mbarrier of a copy, as the program writes it. */
-static const char *copy_barrier(struct roles_check *r, const struct role_place *p)
+/* Returns the text of the mbarrier of a copy, a wait or an arrival, as the program writes it. */
+static const char *written_barrier(struct roles_check *r, const struct stmt *s)
 {
-    struct text t;
-    text_init(&t, r->k->arena);
-    expr_print(&t, p->stmt->barrier);
-    return t.data;
+    const struct loc at = s->barrier ? s->barrier->loc : s->value->args[0]->loc;
+    return arena_printf(r->k->arena, "%.*s", (int)at.length, at.source->text + at.offset);
+}
+
+static const struct sym *step_barrier(const struct roles_check *r, const struct role_step *s)
+{
+    return r->barriers.data[barrier_sym(r, s->barrier)];
+}
+
+/* Notes an mbarrier at which other roles arrive, and for which none waits. Returns false if there is none. */
+static bool note_never_awaited(struct roles_check *r, const struct role_place *p)
+{
+    for (size_t i = 0; i < r->barriers.count; i++) {
+        const struct sym *sym = r->barriers.data[i];
+        bool arrives = false, waits = false;
+        for (size_t t = 0; t < r->traces.count; t++)
+            for (size_t j = 0; j < r->traces.data[t].steps.count; j++) {
+                const struct role_step *s = &r->traces.data[t].steps.data[j];
+                arrives |= s->kind == STEP_ARRIVE && (int)t != p->role && step_barrier(r, s) == sym;
+                waits |= s->kind == STEP_WAIT && step_barrier(r, s) == sym;
+            }
+        if (!arrives || waits)
+            continue;
+        diag_note(r->k->diag, p->loc, "no role waits for `%s`: put `wait(%s%s)` before this",
+                  sym->name, sym->name, sym->type.rank ? "[…]" : "");
+        return true;
+    }
+    return false;
+}
+
+/* Returns the role's first wait for a parity of the mbarrier; NULL: there is none. */
+static const struct stmt *find_parity(const struct roles_check *r, int role, const struct sym *sym)
+{
+    for (size_t i = 0; role >= 0 && i < r->traces.data[role].steps.count; i++) {
+        const struct role_step *s = &r->traces.data[role].steps.data[i];
+        if (s->kind == STEP_WAIT && s->number >= 0 && step_barrier(r, s) == sym)
+            return s->stmt;
+    }
+    return NULL;
+}
+
+/* Notes that a wait may name the parity of a wrong phase. */
+static void note_parity(struct roles_check *r, const struct stmt *wait)
+{
+    diag_note(
+        r->k->diag, wait->value->loc,
+        "is the parity right? Phases have the numbers 0, 1, …%s; `wait(%s)` counts them itself",
+        wait->value->args[0]->sym->ready ? ", and 0 is complete at first" : "",
+        written_barrier(r, wait));
 }
 
 static void race_way_out(struct roles_check *r, const struct role_finding *f)
@@ -125,6 +170,8 @@ static void race_way_out(struct roles_check *r, const struct role_finding *f)
     struct diag *d = r->k->diag;
     const struct role_place *early = &f->early, *late = &f->late;
     bool same_role = early->role == late->role;
+    const struct stmt *wait =
+        early->work == WORK_COPY ? find_parity(r, late->role, early->stmt->barrier->sym) : NULL;
     if (f->waited) {
         diag_note(d, f->waited->loc,
                   "only one thread of the role waits here: put `sync()` after it");
@@ -136,16 +183,20 @@ static void race_way_out(struct roles_check *r, const struct role_finding *f)
             d, f->few->loc,
             "a phase completes after the %lld bytes that this announces, and its copies bring "
             "%lld: `expect(%s, %lld)`",
-            (long long)f->announced, (long long)f->bytes, copy_barrier(r, early),
+            (long long)f->announced, (long long)f->bytes, written_barrier(r, early->stmt),
             (long long)f->bytes);
-    else if (early->work == WORK_COPY && late->work == WORK_COPY)
-        diag_note(d, late->loc,
-                  "wait before this for an mbarrier at which the roles that read the part arrive");
+    else if (early->work == WORK_COPY && late->work == WORK_COPY) {
+        if (!note_never_awaited(r, late))
+            diag_note(
+                d, late->loc,
+                "wait before this for an mbarrier at which the roles that read the part arrive");
+    } else if (early->work == WORK_COPY && wait)
+        note_parity(r, wait);
     else if (early->work == WORK_COPY)
         diag_note(d, late->loc,
                   "the copy completes a phase of `%s`: let `wait(%s)` for that phase come before "
                   "this",
-                  copy_barrier(r, early), copy_barrier(r, early));
+                  written_barrier(r, early->stmt), written_barrier(r, early->stmt));
     else if (early->work == WORK_LOAD)
         diag_note(d, late->loc, "put `async_wait(0)` and `sync()` before this");
     else if (early->work == WORK_STORE)
@@ -224,7 +275,7 @@ static void report_pending(struct roles_check *r, const struct role_finding *f)
         if (f->early.work == WORK_COPY)
             diag_note(d, f->early.loc,
                       "no role waits for this phase of `%s`: wait for each phase that has copies",
-                      copy_barrier(r, &f->early));
+                      written_barrier(r, f->early.stmt));
         else
             diag_note(d, f->early.loc, "put `async_wait(0)` at the end of the %s",
                       f->at_scope ? "scope" : "role");
@@ -285,10 +336,14 @@ static void report_bytes(struct roles_check *r, const struct role_finding *f)
     note_calls(r, &f->early);
     if (f->late.stmt != f->early.stmt && f->bytes > 0)
         note_place(r, &f->late, "the last copy of the phase begins here");
-    diag_note(d, f->early.loc,
-              "announce the bytes of all copies of the phase, those beyond the edge of a view too: "
-              "`expect(%s, %lld)`",
-              name, (long long)f->bytes);
+    diag_note(
+        d, f->early.loc,
+        f->announced > f->bytes && r->blocks > 1
+            ? "let other blocks copy to this one, too, by `multicast(…)`, or announce the "
+              "bytes of its own copies: `expect(%s, %lld)`"
+            : "announce the bytes of all copies of the phase, those beyond the edge of a view "
+              "too: `expect(%s, %lld)`",
+        written_barrier(r, f->early.stmt), (long long)f->bytes);
 }
 
 static const char *warps_text(struct roles_check *r, const struct role_place *p)
@@ -318,6 +373,12 @@ static void note_waiting(struct roles_check *r, const struct role_waiting *w)
         return;
     }
     int64_t wanted = arrivals_of(r, w->barrier);
+    if (w->arrivals == wanted) {
+        diag_note(r->k->diag, w->place.loc,
+                  "%s %s here for `%s`, whose phase lacks bytes that are announced", warps, verb,
+                  barrier_text(r, w->barrier));
+        return;
+    }
     diag_note(r->k->diag, w->place.loc,
               "%s %s here for `%s`, whose phase has %lld of %lld arrival%s", warps, verb,
               barrier_text(r, w->barrier), (long long)w->arrivals, (long long)wanted,
@@ -340,17 +401,29 @@ static void report_stuck(struct roles_check *r, const struct role_finding *f)
     diag_error(d, f->late.loc, "%s",
                single ? "this waits forever" : "roles wait for each other forever");
     diag_code(d, CODE_DEADLOCK);
-    for (int i = 0; i < f->waiting; i++)
-        note_waiting(r, &f->waits[i]);
-    if (!single && nothing_began(f))
+    const struct stmt *parity = NULL;
+    bool lacks = false;
+    for (int i = 0; i < f->waiting; i++) {
+        const struct role_waiting *w = &f->waits[i];
+        const struct stmt *s = w->place.stmt;
+        note_waiting(r, w);
+        lacks |= w->barrier >= 0 && w->arrivals == arrivals_of(r, w->barrier);
+        parity = w->barrier >= 0 && s->value->count > 1 && !parity ? s : parity;
+    }
+    if (!single && !lacks && nothing_began(f))
         diag_note(d, f->late.loc,
                   "no role can begin: the first wait for an mbarrier that is declared `ready` "
                   "returns at once");
     bool sync = f->waits[0].barrier < 0 && r->blocks > 1;
+    if (parity) {
+        note_parity(r, parity);
+        return;
+    }
     diag_note(d, f->late.loc,
-              sync ? "all blocks of a cluster come to `cluster_sync()` equally often"
-                   : "each `wait` takes one phase: a role waits as often as phases complete, and "
-                     "each phase gets all of its arrivals");
+              lacks  ? "let copies bring all bytes that are announced"
+              : sync ? "all blocks of a cluster come to `cluster_sync()` equally often"
+                     : "each `wait` takes one phase: a role waits as often as phases complete, and "
+                       "each phase gets all of its arrivals");
 }
 
 /* Notes a role whose warpgroups arrive more often together than a phase counts. */
@@ -388,9 +461,20 @@ static void report_early(struct roles_check *r, const struct role_finding *f)
                    f->early.work == WORK_COPY ? "that phase waits for this copy"
                                               : "that phase waits for this arrival");
     note_warpgroups(r, f);
+    if (note_never_awaited(r, &f->late))
+        return;
     diag_note(d, f->late.loc,
               "let this role know that the phase is over: wait for it, or for an mbarrier at which "
               "a role arrives after it has waited; or change the number of arrivals");
+}
+
+/* Returns true if one thread of a role begins copies, and all threads wait. */
+static bool copies_apart(const struct roles_check *r, const struct role_place *p)
+{
+    for (size_t i = 0; p->role >= 0 && !p->thread && i < r->traces.data[p->role].steps.count; i++)
+        if (r->traces.data[p->role].steps.data[i].kind == STEP_COPY)
+            return true;
+    return false;
 }
 
 static void report_overtaken(struct roles_check *r, const struct role_finding *f)
@@ -407,7 +491,10 @@ static void report_overtaken(struct roles_check *r, const struct role_finding *f
         note_place(r, &f->early, "the next phase can complete here without the wait");
     diag_note(
         d, f->late.loc,
-        is_arrive(&f->early)
+        copies_apart(r, &f->late)
+            ? "one thread begins the copies, and the other warps of the role may be late: put both "
+              "into `one_thread { … }`"
+        : is_arrive(&f->early)
             ? "arrive once for each phase, and only after this role has had the chance to wait"
             : "let this role `arrive` at an mbarrier after the wait, and wait for that before "
               "the next phase");
