@@ -2,6 +2,7 @@
  * each running thread. */
 #include "base/number.h"
 #include "cpu/program.h"
+#include "tile/print_row.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,11 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    SHOWN_ALONE = 12, /* axes up to this extent are printed whole, longer ones by their ends */
-    SHOWN_ENDS = 4,
-    MOST_DIGITS = 21
-};
+enum { MOST_DIGITS = 21 };
 
 /* Collects text, so that the caller gets pieces of a useful size. */
 struct printer {
@@ -139,9 +136,9 @@ static void print_axis(struct printer *p, const struct print_item *item, int axi
     step /= n;
     printer_add(p, "[");
     for (int64_t i = first; i < end; i++) {
-        if (!window && n > SHOWN_ALONE && i == SHOWN_ENDS) {
+        if (!window && n > PRINT_ALONE && i == PRINT_ENDS) {
             printer_add(p, ", …");
-            i = n - SHOWN_ENDS;
+            i = n - PRINT_ENDS;
         }
         if (i > first)
             printer_add(p, ", ");

@@ -266,6 +266,7 @@ static void start(struct lower *l)
     roll_assignments(l);
     bodies_init(l);
     ptx_build_start(&l->b, l->arena, l->target->ptx);
+    nvptx_print_start(&l->bodies->printer, &l->b);
     if (l->options->lines && k->loc.source)
         lower_source(l, k->loc.source);
     l->shared = ptx_dynamic_shared(&l->b, "$smem", SHARED_ALIGNMENT);

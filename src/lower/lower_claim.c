@@ -1,7 +1,5 @@
 /* Claims, for the simulator: where one is false, a function of its own is called, with what to say and
  * the values. */
-#include "lower/lower_print.h"
-
 #include "lower/lower_element.h"
 #include "lower/lower_flow.h"
 #include "tile/claims.h"
@@ -36,11 +34,11 @@ void claim_emit(struct lower *l, const struct stmt *s)
     int64_t known;
     if (value_known(holds, &known) && known)
         return;
-    args[0] = constant_text(l, claim->text);
+    args[0] = nvptx_text(&l->bodies->printer, claim->text);
     for (int i = 0; i < CLAIM_VALUES; i++)
         args[1 + i] = i < claim->count ? word_of(l, claim->values[i]) : args[0];
     branch_on(l, holds, !lower_varying(l, condition), &over, "claimed");
     const char *name = claim->is_inside ? "$claim_inside" : "$claim_assume";
-    module_call(l, module_function(l, name, claim_ptx), NULL, args, 1 + CLAIM_VALUES);
+    nvptx_call(&l->b, nvptx_function(&l->b, name, claim_ptx), NULL, args, 1 + CLAIM_VALUES);
     place_label(l, over);
 }

@@ -3,8 +3,8 @@
 #ifndef TW_LOWER_FLOW_H
 #define TW_LOWER_FLOW_H
 
-#include "base/name_table.h"
 #include "lower/lower_body.h"
+#include "nvptx/nvptx_print.h"
 
 /* A scalar of the program. One that is assigned after its declaration has a register for good,
  * which is always up to date, except where a loop's code is repeated with the variable a constant
@@ -37,9 +37,8 @@ struct bodies {
     int64_t copies; /* bodies written out by `unroll`, of all loops together */
     /* loads and assignments are for threads where this holds; NULL: all */
     const struct value *lazy;
-    struct map assigned;      /* sym -> sym: assigned besides its declaration */
-    struct name_table texts;  /* of print; object: the variable that holds it */
-    struct ptx_variable *row; /* of print: memory of each thread for a row; NULL: none yet */
+    struct map assigned; /* sym -> sym: assigned besides its declaration */
+    struct nvptx_printer printer;
     /* lines of the source */
     const struct source *source;
     struct line_starts lines;

@@ -13,12 +13,12 @@
  * exact is the product of an f64: its 17th digit may be another one that reads back as well, and
  * beyond 1e±22 it has 15 digits.
  */
-#include "lower/lower_print.h"
+#include "nvptx/nvptx_print.h"
 
 #include <stddef.h>
 
 /* clang-format off */
-const char *const print_ptx[] = {
+const char *const nvptx_print_items[] = {
     ".extern .func (.param .b32 status) vprintf (.param .b64 format, .param .b64 arguments);\n"
     ".global .align 1 .b8 $print_format[3] = {37, 115, 0};\n",
 
