@@ -54,7 +54,7 @@ static int64_t threads_along(const struct emit *m, int axis)
     return m->kernel->threads[axis] > 0 ? m->kernel->threads[axis] : 1;
 }
 
-static struct scalar number_of_thread(struct emit *m)
+struct scalar emit_thread_number(struct emit *m)
 {
     struct scalar at = place_of_thread(m, 0);
     int64_t step = 1;
@@ -150,17 +150,17 @@ static bool deal_to_warps(struct emit *m, struct deal *d)
     return count >= 0 && d->pieces * d->vector <= MOST_REGISTERS;
 }
 
-static struct piece piece_in_turn(struct emit *m, const struct deal *d, struct scalar at)
+struct piece emit_piece_in_turn(struct emit *m, const struct type *t, struct scalar at)
 {
-    const int64_t count = type_elements(d->type);
+    const int64_t count = type_elements(t);
     struct piece p = {.mine = emit_op2(m, THREAD_LT, DT_I32, at, number(count))};
     int64_t left = count;
     struct scalar rest = emit_as(m, at, DT_U32);
-    for (int i = d->type->rank - 1; i >= 0; i--) {
-        left /= d->type->extent[i];
+    for (int i = t->rank - 1; i >= 0; i--) {
+        left /= t->extent[i];
         p.at[i].thread =
-            emit_as(m, left > 1 ? emit_by(m, THREAD_REM, rest, d->type->extent[i]) : rest, DT_I32);
-        rest = emit_by(m, THREAD_DIV, rest, d->type->extent[i]);
+            emit_as(m, left > 1 ? emit_by(m, THREAD_REM, rest, t->extent[i]) : rest, DT_I32);
+        rest = emit_by(m, THREAD_DIV, rest, t->extent[i]);
     }
     return p;
 }
@@ -169,7 +169,8 @@ static struct piece piece_at(struct emit *m, const struct deal *d, int64_t i)
 {
     int32_t in[LAYOUT_INS] = {0}, out[LAYOUT_OUTS];
     if (d->in_turn)
-        return piece_in_turn(m, d, plus(m, d->number, number(i * kernel_block_threads(m->kernel))));
+        return emit_piece_in_turn(m, d->type,
+                                  plus(m, d->number, number(i * kernel_block_threads(m->kernel))));
     struct piece p = {.mine = d->first};
     in[layout_in_index(&d->layout, AXIS_REG)] = (int32_t)(i * d->vector);
     layout_apply(&d->layout, in, out);
@@ -469,6 +470,12 @@ static struct scalar value_at(struct emit *m, const struct expr *e, const struct
     }
 }
 
+struct scalar emit_value_at(struct emit *m, const struct expr *e, const struct coordinate *at,
+                            struct scalar mine)
+{
+    return value_at(m, e, at, (struct reader){.mine = mine});
+}
+
 /* --- copies --- */
 
 static bool is_slice(const struct expr *e, enum storage storage)
@@ -553,7 +560,7 @@ static bool deal(struct emit *m, const struct expr *target, const struct expr *v
 {
     const int64_t threads = kernel_block_threads(m->kernel);
     *d = (struct deal){.type = &target->type, .in_turn = threads % WARP_LANES != 0, .vector = 1};
-    d->number = number_of_thread(m);
+    d->number = emit_thread_number(m);
     d->first = emit_constant(DT_BOOL, 1);
     for (int i = 0; i < MAX_RANK; i++)
         d->thread[i] = number(0);
@@ -663,7 +670,7 @@ static void copy_in_loop(struct emit *m, const struct deal *d, const struct expr
     const struct open_loop loop = emit_open_loop(m);
     const struct thread_type type = {.dtype = DT_I32, .count = 1};
     struct scalar v, at = {emit_loop_argument(m, &loop, d->number.o, type), DT_I32};
-    const struct piece p = piece_in_turn(m, d, at);
+    const struct piece p = emit_piece_in_turn(m, d->type, at);
     read(m, d, target, value, &p, 0, &v);
     if (emit_reads_memory(value, target, target))
         emit_missing(m, target->loc, "a large copy of an array to itself", NULL);

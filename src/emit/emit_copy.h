@@ -34,6 +34,14 @@ struct scalar emit_access_load(struct emit *m, const struct expr *e, const struc
 /* Stores the elements of a piece: v has one scalar for each, or the first one is a group of all. */
 void emit_access_store(struct emit *m, const struct expr *target, const struct piece *p, int vector,
                        const struct scalar *v, const struct scalar *gathered);
+/* Returns the thread's number in its block, an i32. */
+struct scalar emit_thread_number(struct emit *m);
+/* Returns element `at`, an i32, of a tile whose elements threads take in turn. */
+struct piece emit_piece_in_turn(struct emit *m, const struct type *t, struct scalar at);
+/* Returns the element at these coordinates of a tile that the block computes together. In threads whose `mine` is false, the
+ * value is arbitrary. */
+struct scalar emit_value_at(struct emit *m, const struct expr *e, const struct coordinate *at,
+                            struct scalar mine);
 /* Returns whether the value reads the target's memory by an access other than `own`; own NULL: by any. */
 bool emit_reads_memory(const struct expr *e, const struct expr *target, const struct expr *own);
 

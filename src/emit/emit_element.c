@@ -467,6 +467,7 @@ static bool effect(struct emit *m, const struct stmt *s)
         eval_int(s->value->args[0], NULL, &most);
         THREAD_ADD_OP(&m->b, THREAD_COPY_ASYNC_WAIT, DT_NONE, DT_NONE, thread_integer(most));
         return true;
+    case OP_PRINT: emit_print(m, s); return true;
     default:
         if (op_is_atomic(s->value->op))
             emit_atomic(m, s->value);

@@ -522,6 +522,11 @@ struct scalar emit_load_if(struct emit *m, const struct expr *e, const struct sc
 void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *index,
                    struct scalar inside, struct scalar value);
 
+/* --- emit_print.c: of kernels without roles --- */
+
+/* Emits a print(). */
+void emit_print(struct emit *m, const struct stmt *s);
+
 /* --- emit_ticket.c: of kernels without roles --- */
 
 /* Returns whether blocks of the kernel wait for others, and so draw their numbers. */

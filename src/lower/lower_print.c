@@ -50,9 +50,10 @@ static void add_plain(struct printer *p, const struct value *v)
         return;
     }
     flush(p);
-    p->at = t == DT_BOOL ? nvptx_print_bool(p->to, p->at, value_operand(l, v))
-                         : nvptx_print_number(p->to, p->at, t,
-                                              value_register(l, scalar_cast(l, v, print_wide(t))));
+    p->at = t == DT_BOOL
+                ? nvptx_print_bool(p->to, p->at, value_operand(l, v))
+                : nvptx_print_number(p->to, p->at, t,
+                                     value_register(l, scalar_cast(l, v, nvptx_print_type(t))));
 }
 
 /* A value of a format. */
@@ -60,7 +61,7 @@ static void add_converted(struct printer *p, const struct print_piece *piece, co
 {
     struct lower *l = p->l;
     const enum dtype t = print_type(piece->letter, value_dtype(v)),
-                     wide = print_of_float(piece->letter) ? DT_F64 : print_wide(t);
+                     wide = print_of_float(piece->letter) ? DT_F64 : nvptx_print_type(t);
     if (p->values == PRINT_MOST_VALUES)
         flush_format(p);
     if (wide != DT_F64)

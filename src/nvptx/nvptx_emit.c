@@ -593,6 +593,7 @@ struct ptx_module *nvptx_emit(struct arena *a, const struct thread_function *f, 
     nvptx_find_same(&n);
     nvptx_share(&n);
     ptx_build_start(&n.build, a, f->target);
+    nvptx_print_start(&n.printer, &n.build);
     ptx_begin_kernel(&n.build, f->name);
     if (f->shape[0])
         ptx_limit(&n.build, PTX_REQNTID, 3, f->shape[0], f->shape[1], f->shape[2]);

@@ -5,8 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Returns the address of an element, as a u32. */
-static struct ptx_operand address(struct nvptx *n, const struct thread_operand *o)
+struct ptx_operand nvptx_element_address(struct nvptx *n, const struct thread_operand *o)
 {
     struct ptx_operand at = nvptx_element(n, o), r = ptx_reg(&n->build, MOD_U32), base = at;
     base.kind = PTX_REGISTER;
@@ -481,7 +480,7 @@ static void store_matrix(struct nvptx *n, const struct thread_operation *op)
 static void descriptor(struct nvptx *n, const struct thread_operation *op)
 {
     const struct thread_operand *o = op->operands.data;
-    struct ptx_operand at = address(n, &o[0]),
+    struct ptx_operand at = nvptx_element_address(n, &o[0]),
                        to = nvptx_registers_of(n, op->results.data[0])->word[0];
     uint64_t fixed =
         (uint64_t)1 << 62 | (uint64_t)o[2].integer >> 4 << 32 | (uint64_t)o[1].integer >> 4 << 16;
@@ -628,6 +627,8 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
     default:
         if (thread_is_access(op->op))
             load_or_store(n, op);
+        else if (thread_is_printing(op->op))
+            nvptx_print(n, op);
         else
             nvptx_compute(n, op);
         break;

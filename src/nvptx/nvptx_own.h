@@ -3,6 +3,7 @@
 #define TW_NVPTX_OWN_H
 
 #include "nvptx/nvptx.h"
+#include "nvptx/nvptx_print.h"
 #include "nvptx/nvptx_scalars.h"
 
 /* The registers of a value. */
@@ -34,6 +35,7 @@ struct nvptx {
     const struct thread_function *function;
     struct ptx_builder build;
     struct nvptx_scalars scalars; /* of `build` */
+    struct nvptx_printer printer; /* of `build` */
     struct nvptx_registers
         *registers;   /* by the number of a value, or of the one that it shares with */
     uint32_t *shares; /* by number: the value whose registers it has */
@@ -111,6 +113,8 @@ struct ptx_operand nvptx_all_of(struct nvptx *n, const struct thread_value *v);
 /* nvptx_places.c */
 /* Returns [address] of an element in shared memory. */
 struct ptx_operand nvptx_element(struct nvptx *n, const struct thread_operand *o);
+/* Returns that address as a value, a u32. nvptx_memory.c */
+struct ptx_operand nvptx_element_address(struct nvptx *n, const struct thread_operand *o);
 /* Finds the values of a thread- or tile-level kernel that are indices of elements. */
 void nvptx_find_places(struct nvptx *n);
 /* Returns whether only the addresses of the result are needed, for which nvptx_reach has the instructions. */
@@ -133,6 +137,8 @@ bool nvptx_is_defined(enum thread_opcode op, enum dtype t);
 uint32_t nvptx_bits_of_constant(const struct thread_operand *o, enum dtype t);
 /* Puts the address of a table into a register. nvptx_table.c */
 void nvptx_table(struct nvptx *n, const struct thread_operation *op);
+/* Emits an operation of a row for the host. nvptx_rows.c */
+void nvptx_print(struct nvptx *n, const struct thread_operation *op);
 /* nvptx_groups.c */
 void nvptx_part(struct nvptx *n, const struct thread_operation *op);
 void nvptx_join(struct nvptx *n, const struct thread_operation *op);

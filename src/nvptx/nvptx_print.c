@@ -136,6 +136,11 @@ struct ptx_operand nvptx_print_bool(struct nvptx_printer *p, struct ptx_operand 
     return write(p, "$print_text", args, 2);
 }
 
+enum dtype nvptx_print_type(enum dtype t)
+{
+    return dtype_is_float(t) ? DT_F64 : dtype_is_signed(t) ? DT_I64 : DT_U64;
+}
+
 /* Finds the bits of the fraction, and the least exponent of a number that has all of them. */
 static void find_format(enum dtype t, int *mantissa, int *least)
 {

@@ -30,8 +30,10 @@ struct ptx_operand nvptx_print_text(struct nvptx_printer *p, struct ptx_operand 
 /* x: a predicate */
 struct ptx_operand nvptx_print_bool(struct nvptx_printer *p, struct ptx_operand at,
                                     struct ptx_operand x);
-/* x: the number as an f64, an i64 or a u64, whichever has all values of its type t; in a register. A float gets the fewest digits
- * that read back as the same value of t. */
+/* Returns the type of 8 bytes in which numbers of type t are printed: f64, i64 or u64. */
+enum dtype nvptx_print_type(enum dtype t);
+/* x: a number of type t as one of nvptx_print_type, in a register. A float gets the fewest digits that read back as the same
+ * value of t. */
 struct ptx_operand nvptx_print_number(struct nvptx_printer *p, struct ptx_operand at, enum dtype t,
                                       struct ptx_operand x);
 /* Prints the text at the address. */

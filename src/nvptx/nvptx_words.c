@@ -101,17 +101,17 @@ struct ptx_instruction *nvptx_latest(struct nvptx *n)
                : NULL;
 }
 
-/* Returns where the latest instruction names that register, if it always writes it: alone, or as one of the elements of a word
- * that it takes apart. NULL: it does not. */
+/* Returns where the latest instruction names that register, if it always writes it: alone, as one of the elements of a word
+ * that it takes apart, or as the result of a call. NULL: it does not. */
 static struct ptx_operand *written_as(struct nvptx *n, struct ptx_operand r)
 {
     struct ptx_instruction *ins = nvptx_latest(n);
     if (!ins || ins->operand_count == 0 || ins->op == PTX_ST || r.kind != PTX_REGISTER || r.negated)
         return NULL;
     struct ptx_operand *to = &ins->operands[0];
-    const bool apart = ins->op == PTX_MOV && to->kind == PTX_VECTOR;
-    const size_t count = apart ? to->count : 1;
-    to = apart ? to->elements : to;
+    const bool several = (ins->op == PTX_MOV && to->kind == PTX_VECTOR) || to->kind == PTX_LIST;
+    const size_t count = several ? to->count : 1;
+    to = several ? to->elements : to;
     for (size_t i = 0; i < count; i++)
         if (to[i].kind == PTX_REGISTER && to[i].reg == r.reg)
             return &to[i];

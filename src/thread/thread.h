@@ -98,7 +98,13 @@ static inline uint32_t thread_element_bytes(const struct thread_object *o)
 
 /* --- operations --- */
 
-enum thread_operand_kind { THREAD_VALUE, THREAD_INTEGER, THREAD_FLOAT, THREAD_ELEMENT };
+enum thread_operand_kind {
+    THREAD_VALUE,
+    THREAD_INTEGER,
+    THREAD_FLOAT,
+    THREAD_ELEMENT,
+    THREAD_TEXT
+};
 
 struct thread_operand {
     enum thread_operand_kind kind;
@@ -107,6 +113,7 @@ struct thread_operand {
     union {
         int64_t integer; /* element: added to the index */
         double real;
+        const char *text;
     };
     const struct thread_object *object; /* element */
 };
@@ -155,6 +162,11 @@ static inline bool thread_states_count(enum thread_opcode op)
 static inline bool thread_is_atomic(enum thread_opcode op)
 {
     return op >= THREAD_ATOMIC_ADD && op <= THREAD_ATOMIC_CAS;
+}
+/* Returns whether the operation is about a row of text for the host. */
+static inline bool thread_is_printing(enum thread_opcode op)
+{
+    return op >= THREAD_PRINT_ROW && op <= THREAD_PRINT_FORMAT;
 }
 /* Returns whether the operation is an unconditional load or store of the block's own shared memory. */
 static inline bool thread_is_shared_access(enum thread_opcode op)

@@ -70,6 +70,11 @@ struct thread_operand thread_real(double v)
     return (struct thread_operand){.kind = THREAD_FLOAT, .where = LOC_NONE, .real = v};
 }
 
+struct thread_operand thread_text(const char *text)
+{
+    return (struct thread_operand){.kind = THREAD_TEXT, .where = LOC_NONE, .text = text};
+}
+
 struct thread_operand thread_element(const struct thread_object *object,
                                      struct thread_operand index, int64_t more)
 {

@@ -26,6 +26,7 @@ struct thread_object *thread_new_table(struct thread_builder *b, const char *nam
 struct thread_operand thread_use(struct thread_value *v);
 struct thread_operand thread_integer(int64_t v);
 struct thread_operand thread_real(double v);
+struct thread_operand thread_text(const char *text);
 /* Element `index` + `more` of an array; index: a u32 value, or an integer. */
 struct thread_operand thread_element(const struct thread_object *object,
                                      struct thread_operand index, int64_t more);

@@ -166,6 +166,7 @@ static bool same_operand(const struct thread_operand *a, const struct thread_ope
     case THREAD_VALUE: return true;
     case THREAD_FLOAT: return memcmp(&a->real, &b->real, sizeof a->real) == 0;
     case THREAD_ELEMENT: return a->object == b->object && a->integer == b->integer;
+    case THREAD_TEXT: return strcmp(a->text, b->text) == 0;
     default: return a->integer == b->integer;
     }
 }

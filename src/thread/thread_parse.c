@@ -223,7 +223,22 @@ static double real_of(const struct ptx_token *t)
     return t->kind == PTX_TOKEN_FLOAT ? (double)narrow : wide;
 }
 
-/* operand: value | element | ["-"] number | "inf" */
+/* text: "\"" {character | "\\n" | "\\" character} "\"" */
+static const char *take_text(struct parser *p)
+{
+    struct text text;
+    text_init(&text, p->arena);
+    for (size_t i = 0; i < p->token.length; i++) {
+        char c = p->token.text[i];
+        if (c == '\\') /* the scanner ends no text after it */
+            c = p->token.text[++i] == 'n' ? '\n' : p->token.text[i];
+        text_add_char(&text, c);
+    }
+    next(p);
+    return text.length ? text.data : "";
+}
+
+/* operand: value | element | text | ["-"] number | "inf" */
 static struct thread_operand take_operand(struct parser *p)
 {
     struct thread_operand o = {.where = here(p)};
@@ -247,6 +262,9 @@ static struct thread_operand take_operand(struct parser *p)
         next(p);
     } else if (p->token.kind == PTX_TOKEN_NAME && !negative) {
         return take_element(p);
+    } else if (p->token.kind == PTX_TOKEN_STRING && !negative) {
+        o.kind = THREAD_TEXT;
+        o.text = take_text(p);
     } else {
         fail(p, here(p), "expected an operand");
     }

@@ -42,6 +42,19 @@ static void print_float(struct text *out, double real)
         text_add_double(out, real, false);
 }
 
+static void print_text(struct text *out, const char *text)
+{
+    text_add_char(out, '"');
+    for (const char *c = text; *c; c++)
+        switch (*c) {
+        case '\n': text_add(out, "\\n"); break;
+        case '"':
+        case '\\': text_printf(out, "\\%c", *c); break;
+        default: text_add_char(out, *c); break;
+        }
+    text_add_char(out, '"');
+}
+
 static void print_operand(struct text *out, const struct thread_operand *o)
 {
     switch (o->kind) {
@@ -49,6 +62,7 @@ static void print_operand(struct text *out, const struct thread_operand *o)
     case THREAD_INTEGER: text_printf(out, "%" PRId64, o->integer); break;
     case THREAD_FLOAT: print_float(out, o->real); break;
     case THREAD_ELEMENT: print_element(out, o); break;
+    case THREAD_TEXT: print_text(out, o->text); break;
     }
 }
 

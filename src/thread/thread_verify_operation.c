@@ -50,6 +50,7 @@ static const char *const expected[] = {
     ['c'] = "expected a predicate (bool), or a group of them",
     ['t'] = "expected the first element of a table, such as levels[0]",
     ['q'] = "expected a predicate (bool), or 0 or 1",
+    ['s'] = "expected a text, such as \"sum = \"",
     ['i'] = "expected a u32",
     ['k'] = "expected a u32, or a group of them",
     ['x'] = "expected an index: a u32, a u64 or an i64",
@@ -89,6 +90,7 @@ static bool takes(const struct thread_operation *op, char kind, const struct thr
         return o->kind == THREAD_ELEMENT && o->object->dtype != DT_NONE && !o->object->values &&
                (thread_op_table[op->op].types == 0 || o->object->dtype == op->types[0]);
     case 't': return o->kind == THREAD_ELEMENT && o->object->values && !o->value && o->integer == 0;
+    case 's': return o->kind == THREAD_TEXT;
     case 'b': return o->kind == THREAD_ELEMENT && o->object->dtype == DT_NONE;
     default: return false;
     }
@@ -170,6 +172,8 @@ static const struct limit {
     {THREAD_COPY_OUT_WAIT, 0, 0, 4095, 1},
     {THREAD_DESCRIPTOR, 1, 0, 0x3fff0, 16},
     {THREAD_DESCRIPTOR, 2, 0, 0x3fff0, 16},
+    {THREAD_PRINT_ROW, 0, 16, 1 << 18, 16},
+    {THREAD_PRINT_STORE, 1, 0, 31, 1},
     {THREAD_PRODUCT, 4, 0, 3, 1},
     {THREAD_PRODUCT_FROM, 4, 0, 1, 1},
     {THREAD_PRODUCT_WAIT, 1, 0, 7, 1},
@@ -327,12 +331,26 @@ static void check_memory(struct checks *c, const struct thread_operation *op)
         check_copy(c, op);
 }
 
+/* A row has one value after the other; a format's have 8 bytes each. */
+static void check_printed(struct checks *c, const struct thread_operation *op)
+{
+    const struct thread_operand *o = &op->operands.data[op->operands.count - 1];
+    if (op->op != THREAD_PRINT_VALUE && op->op != THREAD_PRINT_STORE)
+        return;
+    if (is_value(o) && o->value->type.count > 1)
+        verify_fault(c, o->where, "one element is printed at a time");
+    if (op->op == THREAD_PRINT_STORE && op->types[0] != DT_F64 && op->types[0] != DT_I64 &&
+        op->types[0] != DT_U64)
+        verify_fault(c, op->where, "a format's values are f64, i64 or u64");
+}
+
 static void check_values(struct checks *c, const struct thread_operation *op)
 {
     check_lengths(c, op);
     check_types(c, op);
     check_product(c, op);
     check_memory(c, op);
+    check_printed(c, op);
     if (op->op == THREAD_PART)
         check_part(c, op);
     if (op->op == THREAD_MMA)

@@ -37,11 +37,6 @@ int64_t print_number_of(const struct print_shown *s, int64_t number)
     return whole;
 }
 
-enum dtype print_wide(enum dtype t)
-{
-    return dtype_is_float(t) ? DT_F64 : dtype_is_signed(t) ? DT_I64 : DT_U64;
-}
-
 const char *print_conversion(struct arena *a, const struct print_piece *piece, enum dtype t)
 {
     const bool is_float = print_of_float(piece->letter);

@@ -50,8 +50,6 @@ struct print_row print_row_make(struct arena *a, const struct kernel *k, const s
 int64_t print_number_of(const struct print_shown *s, int64_t number);
 /* Returns whether an axis is shown by its ends: of n elements the first and the last PRINT_ENDS. */
 bool print_by_ends(const struct print_shown *s, int axis);
-/* Returns the type of 8 bytes in which elements of a type are printed: f64, i64 or u64. */
-enum dtype print_wide(enum dtype t);
 /* Returns a conversion of C's printf for values of type t that are given in 8 bytes. */
 const char *print_conversion(struct arena *a, const struct print_piece *piece, enum dtype t);
 

@@ -105,6 +105,17 @@ CASES = [
     ("shared u32 a[64] at 0\n %o = atomic_add.u32 a[0], 0, 3, %n", "expected 0, because the element has its index"),
     ("shared f16 a[64] at 0\n %p = lt.u32 %n, 3 copy_async a[0], %out, %n, 0, 16, %p copy_async a[8], %out, %n, 0, 8, 0", None),
     ("shared f16 a[64] at 0\n copy_async a[%n], %out, %n, 0, 16, 2", "expected a predicate (bool), or 0 or 1"),
+    # text for the host
+    ("shared u8 s[64] at 0\n %r = print_row 96 %a = print_text %r, \"a \\\"b\\\" \\\\ %d …\\n\" %v = convert.i64.u32 %n %b = print_value.i64 %a, %v\n"
+     "%p = eq.u32 %n, 3 %c = print_value.bool %b, %p %d = print_value.f16 %c, 0.5 %e = print_text %d, \"\" print_show %r\n"
+     "%s = print_row_shared s[16] print_store.u64 %s, 0, 7 print_store.f64 %s, 1, 0.5 print_format %s, \"%llu %g\\n\"", None),
+    ("%r = print_row 90", "expected a constant from 16 to 262144, a multiple of 16"),
+    ("%r = print_row 96 %a = print_text %r, 5", "expected a text, such as"),
+    ("%r = print_row 96 %a = print_value.f32 %r, \"five\"", "expected a value or a constant of the operation's type"),
+    ("%r = print_row 96 %a = print_text %r, \"five", "this text has no closing quote"),
+    ("%r = print_row 96 %g = undefined.f32 * 4 %a = print_value.f32 %r, %g", "one element is printed at a time"),
+    ("%r = print_row 256 print_store.f64 %r, 32, 0.5", "from 0 to 31"),
+    ("%r = print_row 256 print_store.f32 %r, 0, 0.5", "a format's values are f64, i64 or u64"),
     # alignment in shared memory, where it is known
     ("shared f32 a[64] at 0\n %i = mul.u32 %n, 4\n %g = load_shared.f32 a[%i + 8] * 4\n store_shared.f32 a[%i + 4], %g", None),
     ("shared f32 a[64] at 0\n %i = mul.u32 %n, 4\n %g = load_shared.f32 a[%i + 2] * 4", "a multiple of 16 bytes"),
