@@ -6,6 +6,8 @@
 #include "layout/layout_named.h"
 #include "plan/plan.h"
 
+#include <string.h>
+
 enum { VECTOR_BYTES = 16, MOST_ROUNDS = 8, MOST_REGISTERS = 512 };
 
 /* How the threads divide a tile. */
@@ -739,6 +741,28 @@ void emit_copy_to_tile(struct emit *m, const struct sym *s, const struct expr *v
 
 /* --- in the background --- */
 
+struct thread_operand emit_cache_policy(struct emit *m, const struct stmt *s)
+{
+    if (!s->hint || strcmp(s->hint, "no_allocate") == 0)
+        return (struct thread_operand){0};
+    return thread_use(
+        THREAD_ADD_OP(&m->b, THREAD_CACHE_POLICY, DT_NONE, DT_NONE, thread_text(s->hint)));
+}
+
+void emit_piece_async(struct emit *m, struct thread_operand to, const struct sym *view,
+                      const struct element *from, int64_t bytes, struct thread_operand policy)
+{
+    const struct thread_operand base = emit_base(m, view);
+    const struct thread_operand all[] = {to,
+                                         base,
+                                         emit_view_at(m, view, from->index).o,
+                                         thread_integer(0),
+                                         thread_integer(bytes),
+                                         from->inside.o,
+                                         policy};
+    thread_add_counted(&m->b, THREAD_COPY_ASYNC, DT_NONE, DT_NONE, 0, all, policy.value ? 7 : 6);
+}
+
 static bool can_copy_async(struct emit *m, const struct stmt *s, const struct deal *d)
 {
     const int bytes = d->vector * (int)dtype_size(s->target->type.dtype);
@@ -751,9 +775,7 @@ static bool can_copy_async(struct emit *m, const struct stmt *s, const struct de
 void emit_copy_async(struct emit *m, const struct stmt *s)
 {
     struct deal d;
-    if (s->hint)
-        emit_missing(m, s->loc, "a hint for the cache", NULL);
-    if (m->failed || !deal(m, s->target, s->value, &d))
+    if (!deal(m, s->target, s->value, &d))
         return;
     if (!can_copy_async(m, s, &d)) {
         emit_copy(m, s->target, s->value);
@@ -761,6 +783,7 @@ void emit_copy_async(struct emit *m, const struct stmt *s)
     }
     const int64_t bytes = (int64_t)d.vector * (int64_t)dtype_size(s->target->type.dtype);
     emit_note_copy(m, s, &d.layout, d.vector);
+    const struct thread_operand policy = emit_cache_policy(m, s);
     for (int64_t i = 0; i < d.pieces; i++) {
         const struct piece p = piece_at(m, &d, i);
         const struct scalar all = emit_constant(DT_BOOL, 1);
@@ -770,11 +793,8 @@ void emit_copy_async(struct emit *m, const struct stmt *s)
         if (there.o.kind != THREAD_VALUE && !there.o.integer)
             continue;
         struct thread_region *outer = emit_open_if(m, there);
-        const struct thread_operand element = emit_shared_at(m, s->target->sym, to.index),
-                                    base = emit_base(m, s->value->sym),
-                                    at = emit_view_at(m, s->value->sym, from.index).o;
-        THREAD_ADD_OP(&m->b, THREAD_COPY_ASYNC, DT_NONE, DT_NONE, element, base, at,
-                      thread_integer(0), thread_integer(bytes), from.inside.o);
+        emit_piece_async(m, emit_shared_at(m, s->target->sym, to.index), s->value->sym, &from,
+                         bytes, policy);
         m->b.region = outer;
     }
 }

@@ -34,6 +34,11 @@ struct scalar emit_access_load(struct emit *m, const struct expr *e, const struc
 /* Stores the elements of a piece: v has one scalar for each, or the first one is a group of all. */
 void emit_access_store(struct emit *m, const struct expr *target, const struct piece *p, int vector,
                        const struct scalar *v, const struct scalar *gathered);
+/* Returns the policy of a copy's hint; without a value: there is none. */
+struct thread_operand emit_cache_policy(struct emit *m, const struct stmt *s);
+/* Copies bytes of a view to shared memory in the background. policy: emit_cache_policy of the statement */
+void emit_piece_async(struct emit *m, struct thread_operand to, const struct sym *view,
+                      const struct element *from, int64_t bytes, struct thread_operand policy);
 /* Returns the thread's number in its block, an i32. */
 struct scalar emit_thread_number(struct emit *m);
 /* Returns element `at`, an i32, of a tile whose elements threads take in turn. */

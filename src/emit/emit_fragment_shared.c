@@ -501,6 +501,7 @@ static bool copy_in_background(struct emit *m, const struct stmt *copied)
         return false;
     const int64_t bytes = (int64_t)how.elements * (int64_t)dtype_size(t);
     emit_note_async(m, copied, &how);
+    const struct thread_operand policy = emit_cache_policy(m, copied);
     for (int32_t r = 0; r < emit_registers(l) && !m->failed; r++) {
         const struct scalar all = emit_constant(DT_BOOL, 1);
         const struct scalar mine =
@@ -515,10 +516,7 @@ static bool copy_in_background(struct emit *m, const struct stmt *copied)
         struct thread_region *outer = emit_open_if(m, mine);
         const struct element from =
             emit_access_at(m, value, at, all, emit_gathered_at(&gathers, r, index));
-        const struct thread_operand base = emit_base(m, value->sym),
-                                    element = emit_view_at(m, value->sym, from.index).o;
-        THREAD_ADD_OP(&m->b, THREAD_COPY_ASYNC, DT_NONE, DT_NONE, to, base, element,
-                      thread_integer(0), thread_integer(bytes), from.inside.o);
+        emit_piece_async(m, to, value->sym, &from, bytes, policy);
         m->b.region = outer;
     }
     return true;
@@ -529,8 +527,6 @@ void emit_planned_copy(struct emit *m, const struct stmt *s)
     const bool background =
         plan_copier_of(m->options->target, s->value).copier->to == COPIER_SHARED &&
         s->value->op == OP_ACCESS && !s->value->otherwise;
-    if (s->hint)
-        emit_missing(m, s->loc, "a hint for the cache", NULL);
-    if (!m->failed && (!background || !copy_in_background(m, s)))
+    if (!background || !copy_in_background(m, s))
         emit_by_tiles.store(m, s->target, s->value);
 }

@@ -435,6 +435,7 @@ static bool on_target(struct ptx_target t, const struct thread_operation *op)
     case THREAD_WARP_MAX:
     case THREAD_WARP_AND:
     case THREAD_WARP_OR:
+    case THREAD_CACHE_POLICY:
     case THREAD_COPY_ASYNC:
     case THREAD_COPY_ASYNC_COMMIT:
     case THREAD_COPY_ASYNC_WAIT:

@@ -318,18 +318,32 @@ static void load_matrix(struct nvptx *n, const struct thread_operation *op)
         ptx_emit(&n->build, "mov.b32", r->word[i], bits[i]);
 }
 
+static void cache_policy(struct nvptx *n, const struct thread_operation *op)
+{
+    const char *text =
+        arena_printf(n->arena, "createpolicy.fractional.L2::%s.b64", op->operands.data[0].text);
+    ptx_emit(&n->build, text, nvptx_registers_of(n, op->results.data[0])->word[0], ptx_f32(1));
+}
+
 static void copy_async(struct nvptx *n, const struct thread_operation *op)
 {
+    static const char *const names[2][2] = {
+        {"cp.async.ca.shared.global", "cp.async.cg.shared.global"},
+        {"cp.async.ca.shared.global.L2::cache_hint", "cp.async.cg.shared.global.L2::cache_hint"}};
     const struct thread_operand *o = op->operands.data;
-    const int64_t bytes = thread_element_bytes(o[0].object);
-    struct ptx_operand to = nvptx_element(n, &o[0]), from = global(n, &o[1], bytes);
-    const char *text =
-        o[4].integer == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
-    struct ptx_operand all[] = {to, from, ptx_int(o[4].integer), ptx_int(0)};
+    const bool has_policy = op->operands.count > 6;
+    struct ptx_operand all[5] = {nvptx_element(n, &o[0]),
+                                 global(n, &o[1], thread_element_bytes(o[0].object)),
+                                 ptx_int(o[4].integer)};
+    size_t count = 3;
     if (o[5].kind == THREAD_VALUE)
-        all[3] = ptx_not(nvptx_scalar(n, &o[5], DT_BOOL));
-    const bool all_read = o[5].kind != THREAD_VALUE && o[5].integer != 0;
-    nvptx_guarded(n, ptx_emit_list(&n->build, text, NULL, all, all_read ? 3 : 4));
+        all[count++] = ptx_not(nvptx_scalar(n, &o[5], DT_BOOL));
+    else if (o[5].integer == 0)
+        all[count++] = ptx_int(0);
+    if (has_policy)
+        all[count++] = nvptx_scalar(n, &o[6], DT_U64);
+    nvptx_guarded(
+        n, ptx_emit_list(&n->build, names[has_policy][o[4].integer == 16], NULL, all, count));
 }
 
 static struct ptx_operand words_of(struct nvptx *n, const struct thread_value *v)
@@ -599,6 +613,7 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
         break;
     case THREAD_PEER: find_peer(n, op); break;
     case THREAD_LOAD_MATRIX: load_matrix(n, op); break;
+    case THREAD_CACHE_POLICY: cache_policy(n, op); break;
     case THREAD_COPY_ASYNC: copy_async(n, op); break;
     case THREAD_MMA: mma(n, op); break;
     case THREAD_LOCK:

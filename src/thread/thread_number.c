@@ -188,7 +188,7 @@ static uint32_t bucket_of(const struct thread_operation *op)
     for (size_t i = 0; i < op->operands.count; i++) {
         const struct thread_operand *o = &op->operands.data[i];
         hash = hash * 31 + (o->value ? o->value->number : 0) +
-               (o->kind == THREAD_FLOAT ? 0 : (uint32_t)o->integer);
+               (o->kind == THREAD_FLOAT || o->kind == THREAD_TEXT ? 0 : (uint32_t)o->integer);
     }
     return hash % BUCKETS;
 }

@@ -106,20 +106,30 @@ static void check_index(struct checks *c, const struct thread_operand *o)
         verify_fault(c, o->where, "this element is outside of the array");
 }
 
+/* Returns '+' or '?' if the pattern ends with it; else 0. */
+static char ending(const char *pattern)
+{
+    const size_t length = strlen(pattern);
+    const char last = length ? pattern[length - 1] : '\0';
+    return last == '+' || last == '?' ? last : '\0';
+}
+
 /* Returns the letter of operand i; 0: there is none. */
 static char letter(const char *pattern, size_t i)
 {
-    size_t length = strlen(pattern);
-    if (length > 0 && pattern[length - 1] == '+' && i + 2 >= length)
-        return i < length + 3 ? pattern[length - 2] : '\0';
-    return i < length ? pattern[i] : '\0';
+    enum { MOST_OF_LAST = 5 };
+    const char end = ending(pattern);
+    const size_t letters = strlen(pattern) - (end != '\0');
+    if (end == '+' && i >= letters)
+        return i + 1 < letters + MOST_OF_LAST ? pattern[letters - 1] : '\0';
+    return i < letters ? pattern[i] : '\0';
 }
 
 static bool check_operands(struct checks *c, const struct thread_operation *op)
 {
     const char *pattern = thread_op_table[op->op].operands;
-    size_t least = strlen(pattern);
-    least -= least > 0 && pattern[least - 1] == '+';
+    const char end = ending(pattern);
+    const size_t least = strlen(pattern) - (end == '?' ? 2 : end == '+');
     for (size_t i = 0; i < op->operands.count; i++) {
         const struct thread_operand *o = &op->operands.data[i];
         char kind = letter(pattern, i);
@@ -308,6 +318,15 @@ static void check_vector(struct checks *c, const struct thread_operation *op)
                               : "one instruction moves 1, 2, 4, 8 or 16 bytes");
 }
 
+static void check_policy(struct checks *c, const struct thread_operation *op)
+{
+    const char *name = op->operands.data[0].text;
+    if (strcmp(name, "evict_first") != 0 && strcmp(name, "evict_last") != 0 &&
+        strcmp(name, "evict_normal") != 0)
+        verify_fault(c, op->operands.data[0].where,
+                     "the policies are evict_first, evict_last and evict_normal");
+}
+
 static void check_copy(struct checks *c, const struct thread_operation *op)
 {
     int64_t bytes = op->operands.data[4].integer;
@@ -329,6 +348,8 @@ static void check_memory(struct checks *c, const struct thread_operation *op)
         check_vector(c, op);
     if (op->op == THREAD_COPY_ASYNC)
         check_copy(c, op);
+    if (op->op == THREAD_CACHE_POLICY)
+        check_policy(c, op);
 }
 
 /* A row has one value after the other; a format's have 8 bytes each. */

@@ -26,7 +26,6 @@ from tile_runner import fail
 
 FOLDERS = ("kernels", "puzzles", "tests/parity", "tests/golden", "tests/sync")
 NOT_TAKEN = {
-    "tests/parity/async_copies.tile:staged": "a hint for the cache is",
     "tests/parity/reductions_scans.tile:scans": "`scan` of tiles is",
 }
 # Reasons for more instructions, wavefronts or sectors: the kinds of instructions that grow most by it, or the figure

@@ -105,6 +105,10 @@ CASES = [
     ("shared u32 a[64] at 0\n %o = atomic_add.u32 a[0], 0, 3, %n", "expected 0, because the element has its index"),
     ("shared f16 a[64] at 0\n %p = lt.u32 %n, 3 copy_async a[0], %out, %n, 0, 16, %p copy_async a[8], %out, %n, 0, 8, 0", None),
     ("shared f16 a[64] at 0\n copy_async a[%n], %out, %n, 0, 16, 2", "expected a predicate (bool), or 0 or 1"),
+    ("shared f16 a[64] at 0\n %e = cache_policy \"evict_last\" copy_async a[0], %out, %n, 0, 16, 1, %e copy_async a[8], %out, %n, 0, 8, 0, %e", None),
+    ("shared f16 a[64] at 0\n %e = cache_policy \"evict_never\" copy_async a[0], %out, %n, 0, 16, 1, %e", "the policies are evict_first"),
+    ("shared f16 a[64] at 0\n copy_async a[0], %out, %n, 0, 16, 1, %out, %out", "there are too many operands"),
+    ("shared f16 a[64] at 0\n copy_async a[0], %out, %n, 0, 16", "there are too few operands"),
     # text for the host
     ("shared u8 s[64] at 0\n %r = print_row 96 %a = print_text %r, \"a \\\"b\\\" \\\\ %d …\\n\" %v = convert.i64.u32 %n %b = print_value.i64 %a, %v\n"
      "%p = eq.u32 %n, 3 %c = print_value.bool %b, %p %d = print_value.f16 %c, 0.5 %e = print_text %d, \"\" print_show %r\n"
