@@ -1,7 +1,8 @@
 /* Values of several elements that each thread of a thread-level kernel has for itself: its own arrays, and expressions of them.
  * A value is an array of scalars, one for each element, row-major. */
-#include "emit/emit_own.h"
+#include "emit/emit_fragment.h"
 #include "lower/lower_op.h"
+#include "lower/lower_tile_own.h"
 
 #include <string.h>
 
@@ -146,6 +147,12 @@ static void read(struct emit *m, const struct expr *e, struct scalar *v)
         v[i] = (struct scalar){x->slots[i].o, e->type.dtype};
 }
 
+/* Returns the elements of a tile of the block, which each thread gets whole. */
+static struct scalar *of_block(struct emit *m, const struct expr *e)
+{
+    return emit_fragment(m, e, tile_everywhere(m->layouts, &e->type)).v;
+}
+
 struct scalar *emit_elements(struct emit *m, const struct expr *e)
 {
     const int64_t count = type_elements(&e->type);
@@ -156,6 +163,8 @@ struct scalar *emit_elements(struct emit *m, const struct expr *e)
         emit_missing(m, e->loc, "a large array", NULL);
     if (m->failed)
         return v;
+    if (emit_has_layout(m, e))
+        return of_block(m, e);
     switch (e->op) {
     case OP_REF:
         if (e->type.rank == 0)
@@ -177,7 +186,12 @@ struct scalar *emit_elements(struct emit *m, const struct expr *e)
     case OP_REDUCE_MAX:
     case OP_REDUCE_MIN:
     case OP_REDUCE_ANY:
-    case OP_REDUCE_ALL: reduce(m, e, v); break;
+    case OP_REDUCE_ALL:
+        if (e->type.rank == 0 && emit_is_reduced_by_block(m, e))
+            v[0] = emit_scalar(m, e);
+        else
+            reduce(m, e, v);
+        break;
     case OP_SCAN: scan(m, e, v); break;
     case OP_DOT: multiply(m, e, v); break;
     default:

@@ -188,16 +188,6 @@ static struct piece piece_at(struct emit *m, const struct deal *d, int64_t i)
 
 /* --- places of an access --- */
 
-/* The thread that reads an element of a tile. */
-struct reader {
-    struct scalar mine;      /* bool: this thread moves the element */
-    const struct deal *deal; /* NULL: the coordinates are not those of the target */
-    int64_t number;          /* of the target's element, among the thread's elements */
-};
-
-static struct scalar value_at(struct emit *m, const struct expr *e, const struct coordinate *at,
-                              struct reader r);
-
 static struct facts facts_of_extent(struct emit *m, const struct sym *s, int axis)
 {
     return s->storage == ST_VIEW ? emit_facts_of(m, s->dims[axis])
@@ -290,7 +280,6 @@ static struct scalar sum_of(struct emit *m, struct scalar start, struct coordina
 struct element emit_access_at(struct emit *m, const struct expr *e, const struct coordinate *at,
                               struct scalar mine, const struct scalar *gathered)
 {
-    const struct reader reader = {.mine = mine};
     struct element x = {.inside = mine};
     int axis = 0;
     for (int i = 0; i < e->sym->type.rank; i++) {
@@ -301,7 +290,7 @@ struct element emit_access_at(struct emit *m, const struct expr *e, const struct
             continue;
         }
         struct scalar start = kind == IX_GATHER && gathered ? gathered[i]
-                              : kind == IX_GATHER ? value_at(m, index->value, &at[axis], reader)
+                              : kind == IX_GATHER ? emit_value_at(m, index->value, &at[axis], mine)
                                                   : emit_scalar(m, index->value);
         x.index[i] = kind == IX_SLICE ? sum_of(m, start, at[axis]) : start;
         if (kind == IX_SLICE && !index->inside)
@@ -318,8 +307,6 @@ int emit_access_width(struct emit *m, const struct expr *e, int elements)
 {
     const struct sym *s = e->sym;
     int64_t size = (int64_t)dtype_size(s->type.dtype), stride = 1, divisor = elements;
-    if (s->storage == ST_REG)
-        return elements;
     if (m->by_threads->place_in_shared && s->storage == ST_SHARED)
         return 1;
     if (s->storage == ST_VIEW) {
@@ -396,7 +383,7 @@ static void reshape_coordinates(struct emit *m, const struct type *from, const s
 }
 
 static struct scalar operation_at(struct emit *m, const struct expr *e, const struct coordinate *at,
-                                  struct reader r)
+                                  struct scalar mine)
 {
     enum { MOST_ARGS = 3 };
     struct scalar args[MOST_ARGS] = {0};
@@ -409,50 +396,23 @@ static struct scalar operation_at(struct emit *m, const struct expr *e, const st
         return emit_constant(e->type.dtype, 0);
     }
     for (int i = 0; i < e->count && !m->failed; i++) {
-        struct reader of_arg = r;
-        if (!type_same_shape(&e->args[i]->type, &e->type))
-            of_arg.deal = NULL;
         broadcast_coordinates(&e->args[i]->type, &e->type, at, own);
-        args[i] = value_at(m, e->args[i], own, of_arg);
+        args[i] = emit_value_at(m, e->args[i], own, mine);
     }
     if (m->failed)
         return emit_constant(e->type.dtype, 0);
     return shaped ? emit_as(m, args[0], e->type.dtype) : emit_apply_scalars(m, e, args);
 }
 
-/* Returns how many neighbours along the last axis of a register tile a thread has. */
-static int tile_vector(const struct emit *m, const struct type *t)
+struct scalar emit_value_at(struct emit *m, const struct expr *e, const struct coordinate *at,
+                            struct scalar mine)
 {
-    int vector = VECTOR_BYTES / (int)dtype_size(t->dtype);
-    while (vector > 1 && (t->extent[t->rank - 1] % vector != 0 ||
-                          vector * kernel_block_threads(m->kernel) > type_elements(t)))
-        vector /= 2;
-    return vector;
-}
-
-/* Reads the thread's own element of a register tile that has the same layout as the target. */
-static struct scalar read_tile(struct emit *m, const struct expr *e, struct reader r)
-{
-    const struct variable *v = emit_variable(m, e->sym);
-    if (v && e->sym->storage == ST_REG && r.deal && !r.deal->in_turn &&
-        type_same_shape(&e->sym->type, r.deal->type) &&
-        tile_vector(m, &e->sym->type) == r.deal->vector)
-        return (struct scalar){v->slots[r.number].o, e->sym->type.dtype};
-    emit_missing(m, e->loc, "a register tile whose elements other threads need", NULL);
-    return emit_constant(e->type.dtype, 0);
-}
-
-/* Returns the element of a tile that the block computes together. In threads that do not move it, the value is arbitrary. */
-static struct scalar value_at(struct emit *m, const struct expr *e, const struct coordinate *at,
-                              struct reader r)
-{
-    const struct reader moved = {.mine = r.mine};
     struct coordinate own[MAX_RANK];
     if (e->type.rank == 0)
         return emit_scalar(m, e);
     switch (e->op) {
     case OP_ACCESS: {
-        const struct element x = emit_access_at(m, e, at, r.mine, NULL);
+        const struct element x = emit_access_at(m, e, at, mine, NULL);
         return emit_access_load(m, e, &x, 1);
     }
     case OP_IOTA:
@@ -463,19 +423,12 @@ static struct scalar value_at(struct emit *m, const struct expr *e, const struct
     case OP_TRANS:
         for (int i = 0; i < e->type.rank; i++)
             own[i] = at[i < e->type.rank - 2 ? i : 2 * e->type.rank - 3 - i];
-        return value_at(m, e->args[0], own, moved);
+        return emit_value_at(m, e->args[0], own, mine);
     case OP_RESHAPE:
         reshape_coordinates(m, &e->args[0]->type, &e->type, at, own);
-        return value_at(m, e->args[0], own, moved);
-    case OP_REF: return read_tile(m, e, r);
-    default: return operation_at(m, e, at, r);
+        return emit_value_at(m, e->args[0], own, mine);
+    default: return operation_at(m, e, at, mine);
     }
-}
-
-struct scalar emit_value_at(struct emit *m, const struct expr *e, const struct coordinate *at,
-                            struct scalar mine)
-{
-    return value_at(m, e, at, (struct reader){.mine = mine});
 }
 
 /* --- copies --- */
@@ -522,17 +475,6 @@ static void note_copy(void *user, struct stmt *s)
     n->vector = vector < n->vector ? vector : n->vector;
 }
 
-/* Returns a register tile of the shape that the expression reads; NULL: there is none. */
-static const struct sym *tile_in(const struct expr *e, const struct type *shape)
-{
-    if (e->op == OP_REF && e->sym->storage == ST_REG && type_same_shape(&e->type, shape))
-        return e->sym;
-    const struct sym *found = NULL;
-    for (int i = 0; i < e->count && !found; i++)
-        found = tile_in(e->args[i], shape);
-    return found;
-}
-
 /* Returns how many elements a thread moves together. All copies to an array use the same number, so that a thread waits for the
  * elements that it copied itself. */
 static int choose_vector(struct emit *m, const struct expr *target, const struct expr *value)
@@ -541,9 +483,6 @@ static int choose_vector(struct emit *m, const struct expr *target, const struct
     const bool copies = is_slice(value, ST_VIEW) && is_plain(target, value);
     const int64_t last = t->extent[t->rank - 1], threads = kernel_block_threads(m->kernel);
     int vector = VECTOR_BYTES / (int)dtype_size(t->dtype);
-    const struct sym *tile = target->sym->storage == ST_REG ? target->sym : tile_in(value, t);
-    if (tile)
-        return tile_vector(m, &tile->type);
     if (target->sym->storage == ST_VIEW) {
         vector = widest_of(m, target);
     } else if (copies) {
@@ -605,7 +544,7 @@ static bool moves_vectors(struct emit *m, const struct deal *d, const struct exp
 
 /* Reads the value for a piece: v has one scalar for each element, or the first one is a group of all. */
 static void read(struct emit *m, const struct deal *d, const struct expr *target,
-                 const struct expr *value, const struct piece *p, int64_t piece, struct scalar *v)
+                 const struct expr *value, const struct piece *p, struct scalar *v)
 {
     const struct type *t = &target->type;
     const int vector = d->vector;
@@ -619,9 +558,7 @@ static void read(struct emit *m, const struct deal *d, const struct expr *target
         broadcast_coordinates(&value->type, t, p->at, own);
         if (value->type.rank > 0 && value->type.extent[value->type.rank - 1] > 1)
             own[value->type.rank - 1].more += i;
-        const struct reader r = {p->mine, type_same_shape(&value->type, t) ? d : NULL,
-                                 piece * vector + i};
-        v[i] = emit_as(m, value_at(m, value, own, r), target->sym->type.dtype);
+        v[i] = emit_as(m, emit_value_at(m, value, own, p->mine), target->sym->type.dtype);
     }
 }
 
@@ -673,7 +610,7 @@ static void copy_in_loop(struct emit *m, const struct deal *d, const struct expr
     const struct thread_type type = {.dtype = DT_I32, .count = 1};
     struct scalar v, at = {emit_loop_argument(m, &loop, d->number.o, type), DT_I32};
     const struct piece p = emit_piece_in_turn(m, d->type, at);
-    read(m, d, target, value, &p, 0, &v);
+    read(m, d, target, value, &p, &v);
     if (emit_reads_memory(value, target, target))
         emit_missing(m, target->loc, "a large copy of an array to itself", NULL);
     emit_access_store(m, target, &p, 1, &v, NULL);
@@ -699,44 +636,12 @@ void emit_copy(struct emit *m, const struct expr *target, const struct expr *val
     struct piece *p = arena_array(m->arena, struct piece, d.pieces + 1);
     for (int64_t i = 0; i < d.pieces && !m->failed; i++) {
         p[i] = piece_at(m, &d, i);
-        read(m, &d, target, value, &p[i], i, &v[i * d.vector]);
+        read(m, &d, target, value, &p[i], &v[i * d.vector]);
     }
     if (emit_reads_memory(value, target, target))
         emit_sync(m);
     for (int64_t i = 0; i < d.pieces && !m->failed; i++)
         emit_access_store(m, target, &p[i], d.vector, &v[i * d.vector], NULL);
-}
-
-/* --- register tiles --- */
-
-void emit_copy_to_tile(struct emit *m, const struct sym *s, const struct expr *value,
-                       struct loc loc)
-{
-    const struct expr target = {
-        .op = OP_ACCESS, .type = s->type, .loc = loc, .sym = (struct sym *)s};
-    const struct expr zero = {.op = OP_LITERAL, .type = {.dtype = s->type.dtype}, .loc = loc};
-    const enum dtype t = s->type.dtype;
-    struct deal d;
-    value = value ? value : &zero;
-    if (!deal(m, &target, value, &d))
-        return;
-    if (d.in_turn) {
-        emit_missing(m, loc, "a register tile in a block whose threads are not whole warps", NULL);
-        return;
-    }
-    const int64_t count = d.pieces * d.vector;
-    struct scalar *v = arena_array(m->arena, struct scalar, count + 1);
-    note_reads(m, &d, &target, value);
-    for (int64_t i = 0; i < count && !m->failed; i += d.vector) {
-        const struct piece p = piece_at(m, &d, i / d.vector);
-        read(m, &d, &target, value, &p, i / d.vector, &v[i]);
-        emit_take_apart(m, &v[i], d.vector);
-    }
-    struct variable *tile = emit_variable(m, s);
-    if (!tile)
-        tile = emit_declare(m, s, (int)count);
-    for (int64_t i = 0; i < count && !m->failed; i++)
-        tile->slots[i] = (struct slot){v[i].o, {.dtype = t, .count = 1}};
 }
 
 /* --- in the background --- */

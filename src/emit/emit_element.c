@@ -4,7 +4,8 @@
  * may wrap (the language's rule for subscripts), so thread_reach may compute it in 64 bits from the start. A thread's own
  * array is as many variables as it has elements: its indices are constants once loops are unrolled; others are
  * compared with those of each element. */
-#include "emit/emit_copy.h"
+#include "emit/emit_fragment.h"
+#include "lower/lower_limits.h"
 
 static struct scalar times(struct emit *m, enum dtype t, struct scalar a, struct scalar b)
 {
@@ -380,16 +381,51 @@ static void store_elements(struct emit *m, const struct expr *target, const stru
     emit_note_elements(m, target, neighbours(m, target), true);
 }
 
+/* Returns whether no thread has the expression, a scalar or a tile, for itself. */
+static bool is_collective(const struct expr *e)
+{
+    return !e->type.varying && !expr_is_per_thread(e) &&
+           !((e->op == OP_ACCESS || e->op == OP_REF) && e->sym->storage == ST_ARRAY);
+}
+
+/* Returns whether threads exchange elements to compute the expression. */
+static bool exchanges(const struct expr *e)
+{
+    return (e->op >= OP_REDUCE_SUM && e->op <= OP_REDUCE_ALL) || e->op == OP_DOT ||
+           e->op == OP_SCAN;
+}
+
+static bool needs_layout(const struct expr *e)
+{
+    bool needs = exchanges(e) || (e->op == OP_REF && e->sym->storage == ST_REG);
+    for (int i = 0; i < e->count && !needs; i++)
+        needs = needs_layout(e->args[i]);
+    return needs && e->type.rank > 0;
+}
+
+bool emit_has_layout(const struct emit *m, const struct expr *e)
+{
+    return m->fragments && is_collective(e) && needs_layout(e);
+}
+
+bool emit_is_reduced_by_block(const struct emit *m, const struct expr *e)
+{
+    return m->fragments && is_collective(e->args[0]);
+}
+
 static bool scalar(struct emit *m, const struct expr *e, struct scalar *out)
 {
     switch (e->op) {
     case OP_BLOCK: return emit_drawn_block(m, e, out);
-    case OP_ACCESS:
+    case OP_ACCESS: *out = emit_elements(m, e)[0]; return true;
     case OP_REDUCE_SUM:
     case OP_REDUCE_MAX:
     case OP_REDUCE_MIN:
     case OP_REDUCE_ANY:
-    case OP_REDUCE_ALL: *out = emit_elements(m, e)[0]; return true;
+    case OP_REDUCE_ALL:
+        *out = emit_is_reduced_by_block(m, e) ? emit_fragment_reduce(m, e).v[0]
+                                              : emit_elements(m, e)[0];
+        return true;
     default:
         if (op_is_atomic(e->op))
             *out = emit_elements(m, e)[0];
@@ -399,18 +435,14 @@ static bool scalar(struct emit *m, const struct expr *e, struct scalar *out)
 
 /* --- statements --- */
 
-/* Returns whether no thread has the expression, a scalar or a tile, for itself. */
-static bool is_collective(const struct expr *e)
-{
-    return !e->type.varying && !expr_is_per_thread(e) &&
-           !((e->op == OP_ACCESS || e->op == OP_REF) && e->sym->storage == ST_ARRAY);
-}
-
 static void store(struct emit *m, const struct expr *target, const struct expr *value)
 {
     struct scalar one;
     if (target->type.rank > 0 && is_collective(target) && is_collective(value)) {
-        emit_copy(m, target, value);
+        if (emit_has_layout(m, value))
+            emit_by_tiles.store(m, target, value);
+        else
+            emit_copy(m, target, value);
     } else if (target->type.rank == 0) {
         one = emit_scalar(m, value);
         store_elements(m, target, &one);
@@ -434,7 +466,12 @@ static void declare(struct emit *m, const struct stmt *s)
     const int64_t count = type_elements(&s->sym->type);
     const enum dtype t = s->sym->type.dtype;
     if (s->sym->storage == ST_REG) {
-        emit_copy_to_tile(m, s->sym, s->value, s->loc);
+        if (m->fragments) {
+            emit_by_tiles.declare(m, s);
+        } else {
+            limits_ragged(m->layouts, s->loc, "a register tile");
+            m->failed = true;
+        }
         return;
     }
     if (count > MOST) {
@@ -451,7 +488,7 @@ static void declare(struct emit *m, const struct stmt *s)
 static void assign(struct emit *m, struct variable *v, const struct stmt *s)
 {
     if (v->sym->storage == ST_REG)
-        emit_copy_to_tile(m, v->sym, s->value, s->loc);
+        emit_by_tiles.assign(m, v, s);
     else
         give_elements(m, v, s->value, s->target->sym->type.dtype);
 }
@@ -493,6 +530,18 @@ uint32_t emit_divisor(struct emit *m, const struct lower_param *p)
     return divides == 0 || power > MOST ? MOST : power > 1 ? (uint32_t)power : 0;
 }
 
+static void note_exchange(void *user, struct expr **at)
+{
+    *(bool *)user |= exchanges(*at);
+}
+
+static void note_tiles(void *user, struct stmt *s)
+{
+    *(bool *)user |= s->kind == STMT_DECL && s->sym->storage == ST_REG;
+    expr_walk(&s->value, note_exchange, user);
+    expr_walk(&s->condition, note_exchange, user);
+}
+
 static void enter(struct emit *m)
 {
     struct scalar first = emit_constant(DT_BOOL, 1);
@@ -504,6 +553,10 @@ static void enter(struct emit *m)
             first = emit_op2(m, THREAD_AND, DT_BOOL, first, emit_by(m, THREAD_EQ, at, 0));
         }
     m->place.elected = first.o.value;
+    bool tiles = false;
+    stmt_walk(m->kernel->body, note_tiles, &tiles);
+    if (tiles && kernel_block_threads(m->kernel) % WARP_LANES == 0)
+        emit_use_fragments(m, emit_as(m, emit_thread_number(m), DT_U32));
     emit_draw_block(m);
 }
 

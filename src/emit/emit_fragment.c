@@ -461,19 +461,24 @@ static void merge_objects(struct emit *m)
         }
 }
 
-static void enter(struct emit *m)
+void emit_use_fragments(struct emit *m, struct scalar thread)
 {
-    merge_objects(m);
     m->fragments = true;
-    struct scalar zero = emit_constant(DT_U32, 0), thread = emit_place(m, THREAD_TID_X);
-    const bool one_warp = m->kernel->warps == 1;
-    m->place = (struct position){.lane = thread, .replicas = 1, .group = zero, .warp = zero};
-    m->place.replica = zero;
-    m->place.warps = m->kernel->warps;
-    if (!one_warp) { /* as digits of the thread's number, which layouts have, too */
+    m->place.warps = kernel_block_threads(m->kernel) / WARP_LANES;
+    m->place.number = m->place.lane = thread;
+    m->place.warp = emit_constant(DT_U32, 0);
+    if (m->place.warps > 1) { /* as digits of the thread's number, which layouts have, too */
         m->place.lane = emit_by(m, THREAD_REM, thread, WARP_LANES);
         m->place.warp = emit_by(m, THREAD_DIV, thread, WARP_LANES);
     }
+}
+
+static void enter(struct emit *m)
+{
+    merge_objects(m);
+    struct scalar zero = emit_constant(DT_U32, 0), thread = emit_place(m, THREAD_TID_X);
+    m->place = (struct position){.replicas = 1, .group = zero, .replica = zero};
+    emit_use_fragments(m, thread);
     m->place.elected = emit_by(m, THREAD_EQ, thread, 0).o.value;
     emit_note_dots(m);
     emit_draw_block(m);

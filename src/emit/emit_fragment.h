@@ -20,6 +20,8 @@ static inline int32_t emit_registers(const struct layout *l)
 
 /* --- emit_fragment.c --- */
 
+/* Lets register tiles have the plan's layouts. thread: the thread's number in its block, a u32 */
+void emit_use_fragments(struct emit *m, struct scalar thread);
 struct fragment emit_fragment_new(struct emit *m, enum dtype t, const struct layout *layout);
 /* Returns the scalar as a value, also if it is a constant: for operations on other lanes. */
 struct scalar emit_value_of(struct emit *m, struct scalar v);

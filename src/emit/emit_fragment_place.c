@@ -27,7 +27,7 @@ static int64_t thread_weight(const struct layout *l, int d)
 /* Computes a digit of the thread's number in its block. */
 static struct scalar digit(struct emit *m, int64_t weight, int64_t extent)
 {
-    struct scalar v = emit_by(m, THREAD_DIV, emit_place(m, THREAD_TID_X), weight);
+    struct scalar v = emit_by(m, THREAD_DIV, m->place.number, weight);
     if (weight * extent < kernel_block_threads(m->kernel))
         v = emit_by(m, THREAD_REM, v, extent);
     return emit_as(m, v, DT_I32);
@@ -41,7 +41,7 @@ static bool is_power_of_2(int64_t n)
 /* Computes whether a digit of the thread's number is 0. */
 static struct scalar digit_is_0(struct emit *m, int64_t weight, int64_t extent)
 {
-    const struct scalar thread = emit_place(m, THREAD_TID_X);
+    const struct scalar thread = m->place.number;
     if (weight * extent >= kernel_block_threads(m->kernel))
         return emit_by(m, THREAD_LT, thread, weight);
     if (is_power_of_2(weight) && is_power_of_2(extent))

@@ -96,6 +96,8 @@ struct position {
     struct scalar warp;  /* within the replica, u32 */
     struct scalar group; /* warpgroup within the replica, u32 */
     struct scalar lane;
+    struct scalar
+        number; /* of the thread in its block, u32; of kernels whose tiles have layouts of the plan */
     struct scalar replica;        /* u32 */
     struct thread_value *elected; /* bool: the role's one thread */
     bool touched; /* its threads may have used shared memory since their last barrier */
@@ -527,6 +529,12 @@ void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *in
 /* Emits a print(). */
 void emit_print(struct emit *m, const struct stmt *s);
 
+/* Returns whether the block computes the tile together, in layouts of the plan: threads exchange elements for it, or it reads a
+ * register tile. */
+bool emit_has_layout(const struct emit *m, const struct expr *e);
+/* Returns whether a reduction to a scalar is done by the block. */
+bool emit_is_reduced_by_block(const struct emit *m, const struct expr *e);
+
 /* --- emit_ticket.c: of kernels without roles --- */
 
 /* Returns whether blocks of the kernel wait for others, and so draw their numbers. */
@@ -552,9 +560,6 @@ struct scalar emit_atomic_at(struct emit *m, const struct expr *e, const struct 
 
 void emit_copy(struct emit *m, const struct expr *target, const struct expr *value);
 void emit_copy_async(struct emit *m, const struct stmt *s);
-/* Declares a register tile, or assigns to it; value NULL: none. */
-void emit_copy_to_tile(struct emit *m, const struct sym *s, const struct expr *value,
-                       struct loc loc);
 
 /* --- emit_tensor.c --- */
 

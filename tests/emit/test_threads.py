@@ -22,9 +22,7 @@ from tile_runner import fail
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 FIGURES = ("warp_instructions", "shared_wavefronts", "global_sectors")
 # The kernels that thread IR does not take, and the reason in its message.
-TILES = "a register tile is"
 NOT_TAKEN = {
-    "tests/parity/print_of_sums.tile": TILES,
     "tests/parity/tables.tile:by_threads": "`lookup` of arrays is",
     "tests/golden/ptx_large_array.tile": "a large array is",
 }
