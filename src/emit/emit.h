@@ -18,6 +18,7 @@
  *   emit_array.c    thread-level kernels: arrays that each thread has for itself, atomics
  *   emit_ticket.c   kernels without roles: numbers of blocks that wait for others
  *   emit_copy.c     thread-level kernels: copies by all threads
+ *   emit_claim.c    kernels without roles: claims that the simulator checks
  *   emit_print.c    kernels without roles: print()
  *   emit_unroll.c   thread-level kernels: loops with several copies of their body
  *   emit_fragment*.c  tile-level kernels without roles: register tiles in the layouts of lower/lower_plan.h

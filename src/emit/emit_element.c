@@ -505,6 +505,10 @@ static bool effect(struct emit *m, const struct stmt *s)
         THREAD_ADD_OP(&m->b, THREAD_COPY_ASYNC_WAIT, DT_NONE, DT_NONE, thread_integer(most));
         return true;
     case OP_PRINT: emit_print(m, s); return true;
+    case OP_ASSUME:
+        if (s->claim)
+            emit_claim(m, s);
+        return true;
     default:
         if (op_is_atomic(s->value->op))
             emit_atomic(m, s->value);

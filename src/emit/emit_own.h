@@ -535,6 +535,11 @@ bool emit_has_layout(const struct emit *m, const struct expr *e);
 /* Returns whether a reduction to a scalar is done by the block. */
 bool emit_is_reduced_by_block(const struct emit *m, const struct expr *e);
 
+/* --- emit_claim.c: of kernels without roles --- */
+
+/* Emits the check of a claim. */
+void emit_claim(struct emit *m, const struct stmt *s);
+
 /* --- emit_ticket.c: of kernels without roles --- */
 
 /* Returns whether blocks of the kernel wait for others, and so draw their numbers. */

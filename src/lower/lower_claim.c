@@ -4,13 +4,6 @@
 #include "lower/lower_flow.h"
 #include "tile/claims.h"
 
-/* clang-format off */
-static const char *const claim_ptx[] = {
-    ".extern .func $claim_assume (.reg .b64 text, .reg .b64 a, .reg .b64 b, .reg .b64 c, .reg .b64 d);\n",
-    ".extern .func $claim_inside (.reg .b64 text, .reg .b64 a, .reg .b64 b, .reg .b64 c, .reg .b64 d);\n",
-    NULL};
-/* clang-format on */
-
 /* As i64, or the bits of an f64. */
 static struct ptx_operand word_of(struct lower *l, const struct expr *e)
 {
@@ -29,16 +22,15 @@ void claim_emit(struct lower *l, const struct stmt *s)
     const struct claim *claim = s->claim;
     const struct expr *condition = s->value->args[0];
     const struct value *holds = scalar_truth(l, condition);
-    struct ptx_operand args[1 + CLAIM_VALUES];
+    struct ptx_operand values[CLAIM_VALUES];
     struct ptx_label *over = NULL;
     int64_t known;
     if (value_known(holds, &known) && known)
         return;
-    args[0] = nvptx_text(&l->bodies->printer, claim->text);
+    const struct ptx_operand none = value_register(l, value_int(l, DT_I64, 0));
     for (int i = 0; i < CLAIM_VALUES; i++)
-        args[1 + i] = i < claim->count ? word_of(l, claim->values[i]) : args[0];
+        values[i] = i < claim->count ? word_of(l, claim->values[i]) : none;
     branch_on(l, holds, !lower_varying(l, condition), &over, "claimed");
-    const char *name = claim->is_inside ? "$claim_inside" : "$claim_assume";
-    nvptx_call(&l->b, nvptx_function(&l->b, name, claim_ptx), NULL, args, 1 + CLAIM_VALUES);
+    nvptx_print_claim(&l->bodies->printer, claim->is_inside, claim->text, values);
     place_label(l, over);
 }

@@ -22,8 +22,9 @@ static void add_items(struct ptx_builder *b, const char *const *items)
         vec_push(b->arena, &b->module->items, m->items.data[i]);
 }
 
-struct ptx_function *nvptx_function(struct ptx_builder *b, const char *name,
-                                    const char *const *items)
+/* Returns the module's function of that name. If it has none, the module gets the items, PTX up to a NULL. */
+static struct ptx_function *function_of(struct ptx_builder *b, const char *name,
+                                        const char *const *items)
 {
     struct ptx_function *f = ptx_find_function(b->module, name);
     if (f)
@@ -39,8 +40,10 @@ static struct ptx_operand list_of(struct ptx_builder *b, const struct ptx_operan
     return list;
 }
 
-void nvptx_call(struct ptx_builder *b, struct ptx_function *f, const struct ptx_operand *result,
-                const struct ptx_operand *args, size_t count)
+/* result NULL: none */
+static void call_function(struct ptx_builder *b, struct ptx_function *f,
+                          const struct ptx_operand *result, const struct ptx_operand *args,
+                          size_t count)
 {
     struct ptx_operand operands[3] = {{.kind = PTX_NOTHING}};
     if (result)
@@ -54,7 +57,7 @@ void nvptx_call(struct ptx_builder *b, struct ptx_function *f, const struct ptx_
 static void call(struct nvptx_printer *p, const char *name, const struct ptx_operand *result,
                  const struct ptx_operand *args, size_t count)
 {
-    nvptx_call(p->build, nvptx_function(p->build, name, nvptx_print_items), result, args, count);
+    call_function(p->build, function_of(p->build, name, nvptx_print_items), result, args, count);
 }
 
 /* Calls a function that writes; its first argument is the address. */
@@ -91,7 +94,7 @@ static struct ptx_operand address_of(struct nvptx_printer *p, const char *mnemon
     return generic(p, mnemonic, address);
 }
 
-struct ptx_operand nvptx_text(struct nvptx_printer *p, const char *text)
+static struct ptx_operand text_address(struct nvptx_printer *p, const char *text)
 {
     const size_t length = strlen(text);
     const char *name = arena_printf(p->build->arena, "$text_%zu", p->texts.count);
@@ -123,14 +126,14 @@ struct ptx_operand nvptx_print_shared(struct nvptx_printer *p, struct ptx_operan
 struct ptx_operand nvptx_print_text(struct nvptx_printer *p, struct ptx_operand at,
                                     const char *text)
 {
-    const struct ptx_operand args[] = {at, nvptx_text(p, text)};
+    const struct ptx_operand args[] = {at, text_address(p, text)};
     return write(p, "$print_text", args, 2);
 }
 
 struct ptx_operand nvptx_print_bool(struct nvptx_printer *p, struct ptx_operand at,
                                     struct ptx_operand x)
 {
-    struct ptx_operand yes = nvptx_text(p, "true"), no = nvptx_text(p, "false");
+    struct ptx_operand yes = text_address(p, "true"), no = text_address(p, "false");
     struct ptx_operand args[] = {at, ptx_reg(p->build, MOD_B64)};
     ptx_emit(p->build, "selp.b64", args[1], yes, no, x);
     return write(p, "$print_text", args, 2);
@@ -207,6 +210,23 @@ void nvptx_print_store(struct nvptx_printer *p, struct ptx_operand values, int64
 
 void nvptx_print_format(struct nvptx_printer *p, struct ptx_operand values, const char *format)
 {
-    const struct ptx_operand args[] = {nvptx_text(p, format), values};
+    const struct ptx_operand args[] = {text_address(p, format), values};
     call(p, "$print_formatted", NULL, args, 2);
+}
+
+/* --- claims --- */
+
+void nvptx_print_claim(struct nvptx_printer *p, bool is_inside, const char *text,
+                       const struct ptx_operand *values)
+{
+    /* clang-format off */
+    static const char *const items[] = {
+        ".extern .func $claim_assume (.reg .b64 text, .reg .b64 a, .reg .b64 b, .reg .b64 c, .reg .b64 d);\n",
+        ".extern .func $claim_inside (.reg .b64 text, .reg .b64 a, .reg .b64 b, .reg .b64 c, .reg .b64 d);\n",
+        NULL};
+    /* clang-format on */
+    const char *name = is_inside ? "$claim_inside" : "$claim_assume";
+    struct ptx_operand args[1 + NVPTX_CLAIM_VALUES] = {text_address(p, text)};
+    memcpy(args + 1, values, NVPTX_CLAIM_VALUES * sizeof *args);
+    call_function(p->build, function_of(p->build, name, items), NULL, args, 1 + NVPTX_CLAIM_VALUES);
 }

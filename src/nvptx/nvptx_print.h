@@ -17,8 +17,6 @@ struct nvptx_printer {
 /* `build` has begun a module. */
 void nvptx_print_start(struct nvptx_printer *p, struct ptx_builder *build);
 
-/* Returns the address of a constant text. */
-struct ptx_operand nvptx_text(struct nvptx_printer *p, const char *text);
 /* Returns the address of memory of the thread. All its rows use the same, one after the other. */
 struct ptx_operand nvptx_print_row(struct nvptx_printer *p, int64_t bytes);
 /* Returns the generic address of one in shared memory, a .b32. */
@@ -45,12 +43,10 @@ void nvptx_print_store(struct nvptx_printer *p, struct ptx_operand values, int64
 /* Prints a format of C's printf with the values at the address. */
 void nvptx_print_format(struct nvptx_printer *p, struct ptx_operand values, const char *format);
 
-/* Returns the module's function of that name. If it has none, the module gets the items, PTX up to a NULL. */
-struct ptx_function *nvptx_function(struct ptx_builder *b, const char *name,
-                                    const char *const *items);
-/* Calls it; result NULL: none. */
-void nvptx_call(struct ptx_builder *b, struct ptx_function *f, const struct ptx_operand *result,
-                const struct ptx_operand *args, size_t count);
+/* Tells the simulator that a claim is false: a function of its own is called, with what to say and four values, .b64. */
+enum { NVPTX_CLAIM_VALUES = 4 };
+void nvptx_print_claim(struct nvptx_printer *p, bool is_inside, const char *text,
+                       const struct ptx_operand *values);
 
 /* The items of $print_show, $print_formatted, $print_text, $print_digits, $print_signed and $print_float. */
 extern const char *const nvptx_print_items[];

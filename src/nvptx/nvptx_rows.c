@@ -24,6 +24,15 @@ static struct ptx_operand print_value(struct nvptx *n, const struct thread_opera
     return nvptx_print_number(&n->printer, at, t, x);
 }
 
+static void claim(struct nvptx *n, const struct thread_operation *op)
+{
+    const struct thread_operand *o = op->operands.data;
+    struct ptx_operand values[NVPTX_CLAIM_VALUES];
+    for (int i = 0; i < NVPTX_CLAIM_VALUES; i++)
+        values[i] = in_register(n, &o[2 + i], DT_U64);
+    nvptx_print_claim(&n->printer, o[0].integer != 0, o[1].text, values);
+}
+
 /* Returns the operation's result. */
 static struct ptx_operand emit(struct nvptx *n, const struct thread_operation *op)
 {
@@ -42,6 +51,7 @@ void nvptx_print(struct nvptx *n, const struct thread_operation *op)
 {
     const struct thread_operand *o = op->operands.data;
     switch (op->op) {
+    case THREAD_CLAIM: claim(n, op); break;
     case THREAD_PRINT_SHOW: nvptx_print_show(&n->printer, nvptx_scalar(n, &o[0], DT_U64)); break;
     case THREAD_PRINT_STORE:
         nvptx_print_store(&n->printer, nvptx_scalar(n, &o[0], DT_U64), o[1].integer, op->types[0],

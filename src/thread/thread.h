@@ -166,7 +166,7 @@ static inline bool thread_is_atomic(enum thread_opcode op)
 /* Returns whether the operation is about a row of text for the host. */
 static inline bool thread_is_printing(enum thread_opcode op)
 {
-    return op >= THREAD_PRINT_ROW && op <= THREAD_PRINT_FORMAT;
+    return op >= THREAD_PRINT_ROW && op <= THREAD_CLAIM;
 }
 /* Returns whether the operation is an unconditional load or store of the block's own shared memory. */
 static inline bool thread_is_shared_access(enum thread_opcode op)

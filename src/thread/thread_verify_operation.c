@@ -182,6 +182,7 @@ static const struct limit {
     {THREAD_COPY_OUT_WAIT, 0, 0, 4095, 1},
     {THREAD_DESCRIPTOR, 1, 0, 0x3fff0, 16},
     {THREAD_DESCRIPTOR, 2, 0, 0x3fff0, 16},
+    {THREAD_CLAIM, 0, 0, 1, 1},
     {THREAD_PRINT_ROW, 0, 16, 1 << 18, 16},
     {THREAD_PRINT_STORE, 1, 0, 31, 1},
     {THREAD_PRODUCT, 4, 0, 3, 1},
@@ -352,17 +353,20 @@ static void check_memory(struct checks *c, const struct thread_operation *op)
         check_policy(c, op);
 }
 
-/* A row has one value after the other; a format's have 8 bytes each. */
+/* A row has one value after the other; those of a format and of a claim have 8 bytes each. */
 static void check_printed(struct checks *c, const struct thread_operation *op)
 {
-    const struct thread_operand *o = &op->operands.data[op->operands.count - 1];
-    if (op->op != THREAD_PRINT_VALUE && op->op != THREAD_PRINT_STORE)
-        return;
-    if (is_value(o) && o->value->type.count > 1)
-        verify_fault(c, o->where, "one element is printed at a time");
-    if (op->op == THREAD_PRINT_STORE && op->types[0] != DT_F64 && op->types[0] != DT_I64 &&
-        op->types[0] != DT_U64)
+    const bool formats = op->op == THREAD_PRINT_STORE, claims = op->op == THREAD_CLAIM;
+    for (size_t i = 0; i < op->operands.count; i++) {
+        const struct thread_operand *o = &op->operands.data[i];
+        if ((formats || claims || op->op == THREAD_PRINT_VALUE) && is_value(o) &&
+            o->value->type.count > 1)
+            verify_fault(c, o->where, "one element is printed at a time");
+    }
+    if (formats && op->types[0] != DT_F64 && op->types[0] != DT_I64 && op->types[0] != DT_U64)
         verify_fault(c, op->where, "a format's values are f64, i64 or u64");
+    if (claims && op->types[0] != DT_U64)
+        verify_fault(c, op->where, "the values of a claim are u64: claim.u64");
 }
 
 static void check_values(struct checks *c, const struct thread_operation *op)

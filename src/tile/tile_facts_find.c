@@ -264,11 +264,14 @@ static bool may_leave(struct stmt *s)
     return leaves;
 }
 
-/* Learns what every block assumes: what is assumed before a statement that may leave the kernel. */
+/* Learns what every block assumes: what is assumed before a statement that may leave the kernel. An assumption that is checked holds
+ * only after the check. */
 static void learn_assumptions(struct tile_facts *t)
 {
+    if (t->kernel->has_claims)
+        return;
     for (struct stmt *s = t->kernel->body; s && !may_leave(s); s = s->next)
-        if (s->kind == STMT_EFFECT && s->value->op == OP_ASSUME && !s->claim)
+        if (s->kind == STMT_EFFECT && s->value->op == OP_ASSUME)
             tile_facts_learn(t, s->value->args[0], -1);
 }
 

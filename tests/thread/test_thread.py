@@ -113,6 +113,8 @@ CASES = [
     ("shared u8 s[64] at 0\n %r = print_row 96 %a = print_text %r, \"a \\\"b\\\" \\\\ %d …\\n\" %v = convert.i64.u32 %n %b = print_value.i64 %a, %v\n"
      "%p = eq.u32 %n, 3 %c = print_value.bool %b, %p %d = print_value.f16 %c, 0.5 %e = print_text %d, \"\" print_show %r\n"
      "%s = print_row_shared s[16] print_store.u64 %s, 0, 7 print_store.f64 %s, 1, 0.5 print_format %s, \"%llu %g\\n\"", None),
+    ("claim.u64 2, \"n is %d\", 0, 0, 0, 0", "from 0 to 1"),
+    ("claim.i64 0, \"n is %d\", 0, 0, 0, 0", "the values of a claim are u64"),
     ("%r = print_row 90", "expected a constant from 16 to 262144, a multiple of 16"),
     ("%r = print_row 96 %a = print_text %r, 5", "expected a text, such as"),
     ("%r = print_row 96 %a = print_value.f32 %r, \"five\"", "expected a value or a constant of the operation's type"),
