@@ -190,6 +190,8 @@ struct thread_type thread_moved_type(const struct thread_operation *op);
 bool thread_is_integer(const struct thread_operation *op);
 /* Returns whether the operations have equal opcodes, types and operands. thread_number.c */
 bool thread_same_operation(const struct thread_operation *a, const struct thread_operation *b);
+/* Returns a number that is the same for such operations. thread_number.c */
+uint32_t thread_hash_operation(const struct thread_operation *op);
 
 /* --- text, checks --- */
 

@@ -1,6 +1,15 @@
 #include "thread/thread_build.h"
 
-enum { MOST_GROUP = 256 };
+#include <string.h>
+
+enum { MOST_GROUP = 256, MADE = 1024 };
+
+/* An operation that was made. */
+struct thread_made {
+    const struct thread_operation *operation;
+    const struct thread_region *region;
+    size_t at; /* its place in the region, if that was not cut since */
+};
 
 void thread_build_start(struct thread_builder *b, struct arena *a, const char *name,
                         struct ptx_target target)
@@ -11,28 +20,41 @@ void thread_build_start(struct thread_builder *b, struct arena *a, const char *n
     b->function->target = target;
     b->function->where = LOC_NONE;
     b->region = b->function->body = arena_new(a, struct thread_region);
+    b->made = arena_array(a, struct thread_made, MADE);
 }
 
-/* Returns `_` and the number. It takes a tenth of the instructions that arena_printf takes. */
-static const char *name_of_number(struct arena *a, uint32_t number)
-{
+/* A value and what belongs to most of them, in one piece of memory: a piece for each took most of the time. */
+struct value_piece {
+    struct thread_value value;
+    struct thread_value *as_result; /* the only element of an operation's list */
     char name[12];
-    size_t at = sizeof name;
+};
+
+/* Writes `_` and the number at the end of `name`; returns where it begins. */
+static const char *name_of_number(char name[12], uint32_t number)
+{
+    size_t at = 12;
+    name[--at] = '\0';
     do
         name[--at] = (char)('0' + number % 10);
     while (number /= 10);
     name[--at] = '_';
-    return arena_string(a, &name[at], sizeof name - at);
+    return &name[at];
+}
+
+static struct value_piece *new_value(struct thread_builder *b, struct thread_type type)
+{
+    struct value_piece *piece = arena_room(b->arena, sizeof *piece);
+    piece->value =
+        (struct thread_value){.type = type, .where = b->where, .number = b->function->values++};
+    piece->value.name = name_of_number(piece->name, piece->value.number);
+    piece->as_result = &piece->value;
+    return piece;
 }
 
 struct thread_value *thread_new_value(struct thread_builder *b, struct thread_type type)
 {
-    struct thread_value *v = arena_new(b->arena, struct thread_value);
-    v->type = type;
-    v->where = b->where;
-    v->number = b->function->values++;
-    v->name = name_of_number(b->arena, v->number);
-    return v;
+    return &new_value(b, type)->value;
 }
 
 struct thread_object *thread_new_object(struct thread_builder *b, const char *name,
@@ -157,26 +179,52 @@ struct thread_operation *thread_add_control(struct thread_builder *b, enum threa
     return o;
 }
 
+/* Returns the place for the operation if one that was made earlier may serve. */
+static struct thread_made *made_of(const struct thread_builder *b, const struct thread_operation *o)
+{
+    if (!b->made || thread_op_table[o->op].effects != THREAD_PURE || o->op == THREAD_UNDEFINED)
+        return NULL;
+    return &b->made[thread_hash_operation(o) % MADE];
+}
+
+/* Returns whether the operation still ends in the builder's region, and computes the single value that `o` would. */
+static bool serves(const struct thread_builder *b, const struct thread_made *made,
+                   const struct thread_operation *o)
+{
+    return made->operation && made->region == b->region && made->at < b->region->operations.count &&
+           b->region->operations.data[made->at] == made->operation &&
+           thread_same_operation(made->operation, o);
+}
+
 struct thread_value *thread_add_typed(struct thread_builder *b, enum thread_opcode op,
                                       const enum dtype types[THREAD_TYPES],
                                       uint16_t count_of_result,
                                       const struct thread_operand *operands, size_t count)
 {
+    struct thread_operation wanted = {.op = op};
+    wanted.operands.data = (struct thread_operand *)operands; /* which are only read */
+    wanted.operands.count = count;
+    memcpy(wanted.types, types, sizeof wanted.types);
+    struct thread_made *made = count_of_result > 1 ? NULL : made_of(b, &wanted);
+    if (made && serves(b, made, &wanted))
+        return made->operation->results.data[0];
     struct thread_operation *o = thread_add_control(b, op);
-    for (int i = 0; i < THREAD_TYPES; i++)
-        o->types[i] = types[i];
-    for (size_t i = 0; i < count; i++) {
-        vec_push(b->arena, &o->operands, operands[i]);
+    memcpy(o->types, types, sizeof o->types);
+    o->operands.data = arena_copy(b->arena, operands, count * sizeof *operands);
+    o->operands.count = o->operands.capacity = count;
+    for (size_t i = 0; i < count; i++)
         o->operands.data[i].where = b->where;
-    }
     if (!thread_op_table[op].results[0])
         return NULL;
     struct thread_type type = thread_result_type(o, thread_op_table[op].results[0]);
     if (count_of_result)
         type.count = count_of_result;
-    struct thread_value *v = thread_new_value(b, type);
-    vec_push(b->arena, &o->results, v);
-    return v;
+    struct value_piece *result = new_value(b, type);
+    o->results.data = &result->as_result;
+    o->results.count = o->results.capacity = 1;
+    if (made && type.count == 1)
+        *made = (struct thread_made){o, b->region, b->region->operations.count - 1};
+    return &result->value;
 }
 
 struct thread_value *thread_add_counted(struct thread_builder *b, enum thread_opcode op,

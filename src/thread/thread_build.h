@@ -9,9 +9,11 @@ struct thread_builder {
     struct thread_function *function;
     struct thread_region *region; /* operations go to its end */
     struct loc where;             /* the place of the operations to come */
+    struct thread_made *made; /* by hash, for operations to come; NULL: equal ones are made again */
 };
 
-/* Starts a function: without parameters, objects and operations. */
+/* Starts a function: without parameters, objects and operations. An operation that computes a single value from its
+ * operands alone is made once in a region, as far as the last thousand tell: what adds it again gets the first result. */
 void thread_build_start(struct thread_builder *b, struct arena *a, const char *name,
                         struct ptx_target target);
 

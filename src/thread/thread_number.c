@@ -5,13 +5,13 @@
 
 #include <string.h>
 
-enum { BUCKETS = 1024 };
+enum { BUCKETS = 4096 };
 
 /* A computed value that is visible here. */
 struct entry {
     const struct thread_operation *operation;
     int32_t next; /* of the bucket; -1: none */
-    uint32_t bucket;
+    uint32_t hash;
 };
 
 struct numbering {
@@ -182,7 +182,7 @@ bool thread_same_operation(const struct thread_operation *a, const struct thread
     return true;
 }
 
-static uint32_t bucket_of(const struct thread_operation *op)
+uint32_t thread_hash_operation(const struct thread_operation *op)
 {
     uint32_t hash = (uint32_t)op->op * 31 + (uint32_t)op->types[0];
     for (size_t i = 0; i < op->operands.count; i++) {
@@ -190,13 +190,13 @@ static uint32_t bucket_of(const struct thread_operation *op)
         hash = hash * 31 + (o->value ? o->value->number : 0) +
                (o->kind == THREAD_FLOAT || o->kind == THREAD_TEXT ? 0 : (uint32_t)o->integer);
     }
-    return hash % BUCKETS;
+    return hash ^ hash >> 15;
 }
 
 static void forget(struct numbering *g, size_t from)
 {
     for (size_t i = g->entries.count; i-- > from;)
-        g->first[g->entries.data[i].bucket] = g->entries.data[i].next;
+        g->first[g->entries.data[i].hash % BUCKETS] = g->entries.data[i].next;
     g->entries.count = from;
 }
 
@@ -236,31 +236,37 @@ static void number_operation(struct numbering *g, struct thread_operation *op)
         g->instead[number] = instead;
         return;
     }
-    uint32_t bucket = bucket_of(op);
-    for (int32_t i = g->first[bucket]; i >= 0; i = g->entries.data[i].next)
-        if (thread_same_operation(g->entries.data[i].operation, op)) {
-            g->instead[number].value = g->entries.data[i].operation->results.data[0];
+    const uint32_t hash = thread_hash_operation(op);
+    int32_t *first = &g->first[hash % BUCKETS];
+    for (int32_t i = *first; i >= 0; i = g->entries.data[i].next) {
+        const struct entry *e = &g->entries.data[i];
+        if (e->hash == hash && thread_same_operation(e->operation, op)) {
+            g->instead[number].value = e->operation->results.data[0];
             return;
         }
-    struct entry e = {.operation = op, .next = g->first[bucket], .bucket = bucket};
-    g->first[bucket] = (int32_t)g->entries.count;
+    }
+    struct entry e = {.operation = op, .next = *first, .hash = hash};
+    *first = (int32_t)g->entries.count;
     vec_push(g->arena, &g->entries, e);
 }
 
 /* --- arguments of loops --- */
 
-static struct thread_operand constant_of(const struct numbering *g, const struct thread_operand *o)
+static const struct thread_operand *constant_of(const struct numbering *g,
+                                                const struct thread_operand *o)
 {
     const bool known = o->kind == THREAD_VALUE && g->instead[o->value->number].kind != THREAD_VALUE;
-    return known ? g->instead[o->value->number] : *o;
+    return known ? &g->instead[o->value->number] : o;
 }
 
-static void set_constant(struct numbering *g, const struct thread_value *v,
+/* Returns whether the value is now a constant. */
+static bool set_constant(struct numbering *g, const struct thread_value *v,
                          const struct thread_operand *o)
 {
     const bool constant =
         o && o->kind == THREAD_INTEGER && v->type.count == 1 && dtype_is_int(v->type.dtype);
     g->instead[v->number] = constant ? *o : (struct thread_operand){.kind = THREAD_VALUE};
+    return constant;
 }
 
 /* Computes the operations of a loop's region whose operands are constants. */
@@ -268,14 +274,19 @@ static void compute_region(struct numbering *g, const struct thread_region *r)
 {
     for (size_t i = 0; i < r->operations.count; i++) {
         const struct thread_operation *op = r->operations.data[i];
-        struct thread_operation with = *op;
-        struct thread_operand instead, operands[2];
-        if (!has_number(op) || op->operands.count != 2)
+        if (op->operands.count != 2 || !has_number(op))
             continue;
-        for (int j = 0; j < 2; j++)
-            operands[j] = constant_of(g, &op->operands.data[j]);
-        with.operands.data = operands;
-        set_constant(g, op->results.data[0], simplify(&with, &instead) ? &instead : NULL);
+        const struct thread_operand *x = constant_of(g, &op->operands.data[0]);
+        const struct thread_operand *y = constant_of(g, &op->operands.data[1]);
+        struct thread_operand instead;
+        bool known = x->kind == THREAD_INTEGER || y->kind == THREAD_INTEGER;
+        if (known) {
+            struct thread_operand operands[2] = {*x, *y};
+            struct thread_operation with = *op;
+            with.operands.data = operands;
+            known = simplify(&with, &instead);
+        }
+        set_constant(g, op->results.data[0], known ? &instead : NULL);
     }
 }
 
@@ -287,16 +298,17 @@ static void find_constant_arguments(struct numbering *g, const struct thread_ope
     const struct thread_operation *last = thread_only_continue(loop);
     if (!last)
         return;
+    bool changed = false;
     for (size_t i = 0; i < r->arguments.count; i++)
-        set_constant(g, r->arguments.data[i], &loop->operands.data[i]);
-    for (bool changed = true; changed;) {
+        changed |= set_constant(g, r->arguments.data[i], &loop->operands.data[i]);
+    while (changed) {
         changed = false;
         compute_region(g, r);
         for (size_t i = 0; i < r->arguments.count; i++) {
             const struct thread_value *v = r->arguments.data[i];
-            const struct thread_operand next = constant_of(g, &last->operands.data[i]);
+            const struct thread_operand *next = constant_of(g, &last->operands.data[i]);
             if (g->instead[v->number].kind != THREAD_INTEGER ||
-                is_integer(&next, g->instead[v->number].integer))
+                is_integer(next, g->instead[v->number].integer))
                 continue;
             set_constant(g, v, NULL);
             changed = true;

@@ -143,8 +143,23 @@ static void unroll_region(struct unrolling *u, struct thread_region *r)
     }
 }
 
+static bool asks(const struct thread_region *r)
+{
+    for (size_t i = 0; i < r->operations.count; i++) {
+        const struct thread_operation *op = r->operations.data[i];
+        if (op->unroll > 1)
+            return true;
+        for (size_t j = 0; j < op->regions.count; j++)
+            if (asks(op->regions.data[j]))
+                return true;
+    }
+    return false;
+}
+
 void thread_unroll(struct arena *a, struct thread_function *f)
 {
+    if (!asks(f->body))
+        return;
     struct unrolling u = {.arena = a, .function = f};
     name_table_init(&u.names, a);
     for (size_t i = 0; i < f->parameters.count; i++)
