@@ -11,8 +11,9 @@ struct fragment emit_fragment_new(struct emit *m, enum dtype t, const struct lay
 {
     struct fragment f = {.dtype = t, .layout = layout, .count = emit_registers(layout)};
     f.v = arena_array(m->arena, struct scalar, f.count + 1);
+    const struct scalar zero = emit_constant(t, 0);
     for (int32_t r = 0; r < f.count; r++)
-        f.v[r] = emit_constant(t, 0);
+        f.v[r] = zero;
     return f;
 }
 

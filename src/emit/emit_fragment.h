@@ -41,8 +41,9 @@ struct spots {
     struct layout layout;                                 /* digits merged into runs */
     struct scalar added[LAYOUT_OUTS], xored[LAYOUT_OUTS]; /* i32 */
     bool xors[LAYOUT_OUTS];
-    int64_t most[LAYOUT_OUTS]; /* of the thread's part */
-    struct scalar first;       /* bool: no thread before this one has the same elements */
+    int64_t most[LAYOUT_OUTS];                         /* of the thread's part */
+    int32_t least[LAYOUT_OUTS], greatest[LAYOUT_OUTS]; /* of all threads and registers */
+    struct scalar first; /* bool: no thread before this one has the same elements */
     int vector; /* registers of consecutive values of the last result, at a multiple of this number */
 };
 struct spots emit_spots(struct emit *m, const struct layout *l);

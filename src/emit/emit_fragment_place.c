@@ -120,6 +120,8 @@ struct spots emit_spots(struct emit *m, const struct layout *l)
     layout_runs(&s.layout);
     for (int j = 0; j < LAYOUT_OUTS; j++)
         s.added[j] = s.xored[j] = number(0);
+    for (int j = 0; j < s.layout.out_count; j++)
+        layout_range(&s.layout, j, &s.least[j], &s.greatest[j]);
     add_thread_digits(m, &s);
     s.vector = vector_of(&s.layout);
     return s;
@@ -148,16 +150,15 @@ struct scalar emit_spot_inside(struct emit *m, const struct spots *s, int32_t re
 {
     struct scalar inside = emit_constant(DT_BOOL, 1);
     for (int j = 0; j < s->layout.out_count; j++) {
-        int32_t least, greatest, extent = s->layout.outs[j].extent;
-        if (!(axes >> j & 1))
+        const int32_t extent = s->layout.outs[j].extent;
+        if (!(axes >> j & 1) || (s->least[j] >= 0 && s->greatest[j] < extent))
             continue;
-        layout_range(&s->layout, j, &least, &greatest);
         const struct coordinate c = emit_spot(m, s, j, reg);
-        const bool upper = s->xors[j] ? greatest >= extent : s->most[j] + c.more >= extent;
+        const bool upper = s->xors[j] ? s->greatest[j] >= extent : s->most[j] + c.more >= extent;
         if (upper)
             inside = emit_op2(m, THREAD_AND, DT_BOOL, inside,
                               combine(m, THREAD_LT, c.thread, number(extent - c.more)));
-        if (least < 0)
+        if (s->least[j] < 0)
             inside = emit_op2(m, THREAD_AND, DT_BOOL, inside,
                               combine(m, THREAD_GE, c.thread, number(-c.more)));
     }

@@ -147,6 +147,7 @@ struct emit {
     VEC(const struct thread_object *) read; /* scratch that was read since the last barrier */
     struct number_map index_tiles; /* sym → struct index_tile of emit_fragment_index.c, or NULL */
     struct number_map taken;       /* value of emit_take_apart → where it was, of emit_tile.c */
+    struct number_map apart;       /* group → its values of emit_take_apart, of emit_tile.c */
 
     struct number_map sums; /* sym of a register tile to which products add */
     VEC(struct map_param) map_list;

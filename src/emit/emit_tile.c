@@ -67,6 +67,14 @@ struct taken {
     int index;
 };
 
+/* The elements of a group, which were taken out in a region. */
+struct apart {
+    const struct thread_region *region;
+    size_t at; /* the place of the first one's operation, if the region was not cut since */
+    int count;
+    struct thread_operand *elements;
+};
+
 static const struct taken *taken_of(const struct emit *m, const struct thread_operand *o)
 {
     const struct number_entry *found =
@@ -110,15 +118,38 @@ struct thread_operand emit_splat(struct emit *m, enum dtype t, struct thread_ope
     return emit_join(m, t, all, count);
 }
 
+/* Gives the elements if the group was taken apart before in this region. */
+static bool is_apart(const struct emit *m, const struct apart *p, struct scalar *v, int count)
+{
+    const struct thread_region *r = m->b.region;
+    if (p->region != r || p->count != count || p->at >= r->operations.count ||
+        r->operations.data[p->at]->results.count != 1 ||
+        r->operations.data[p->at]->results.data[0] != p->elements[0].value)
+        return false;
+    const enum dtype t = v[0].dtype;
+    for (int i = 0; i < count; i++)
+        v[i] = (struct scalar){p->elements[i], t};
+    return true;
+}
+
 void emit_take_apart(struct emit *m, struct scalar *v, int count)
 {
     const struct scalar all = v[0];
+    bool added;
     if (all.o.kind != THREAD_VALUE || all.o.value->type.count == 1)
         return;
+    struct number_entry *known =
+        number_map_entry(m->arena, &m->apart, (uintptr_t)all.o.value, &added);
+    if (!added && is_apart(m, (const struct apart *)(uintptr_t)known->value, v, count))
+        return;
+    struct apart *apart = arena_new(m->arena, struct apart);
     struct taken *taken = arena_array(m->arena, struct taken, count);
+    *apart = (struct apart){m->b.region, m->b.region->operations.count, count,
+                            arena_array(m->arena, struct thread_operand, count)};
+    known->value = (uintptr_t)apart;
     for (int i = 0; i < count; i++) {
-        bool added;
-        v[i] = (struct scalar){emit_part(m, all.dtype, all.o, i, 1, 1), all.dtype};
+        apart->elements[i] = emit_part(m, all.dtype, all.o, i, 1, 1);
+        v[i] = (struct scalar){apart->elements[i], all.dtype};
         taken[i] = (struct taken){all.o, i};
         number_map_entry(m->arena, &m->taken, (uintptr_t)v[i].o.value, &added)->value =
             (uintptr_t)&taken[i];

@@ -367,11 +367,13 @@ static void mma(struct nvptx *n, const struct thread_operation *op)
         nvptx_fail(n, op);
         return;
     }
-    const char *sum = matrix_type(u->sum);
-    const char *text =
-        arena_printf(n->arena, "mma.sync.aligned.m%dn%dk%d.row.col.%s.%s.%s.%s", u->m, u->n, u->k,
-                     sum, matrix_type(u->a), matrix_type(u->b), sum);
-    ptx_emit(&n->build, text, words_of(n, op->results.data[0]), words_of(n, o[1].value),
+    if (n->unit != u) {
+        const char *sum = matrix_type(u->sum);
+        n->unit = u;
+        n->product = arena_printf(n->arena, "mma.sync.aligned.m%dn%dk%d.row.col.%s.%s.%s.%s", u->m,
+                                  u->n, u->k, sum, matrix_type(u->a), matrix_type(u->b), sum);
+    }
+    ptx_emit(&n->build, n->product, words_of(n, op->results.data[0]), words_of(n, o[1].value),
              words_of(n, o[2].value), words_of(n, o[0].value));
 }
 

@@ -29,6 +29,8 @@ struct nvptx_file {
 
 struct nvptx_loop;
 
+struct target_unit;
+
 struct nvptx {
     struct arena *arena;
     struct diag *diag;
@@ -44,6 +46,8 @@ struct nvptx {
     struct ptx_operand memory;           /* address of shared memory */
     const struct ptx_instruction *apart; /* the latest that took a word of halves apart */
     unsigned used_apart;                 /* its elements that are values, a bit each */
+    const struct target_unit *unit;      /* of the latest product */
+    const char *product;                 /* its mnemonic */
     struct nvptx_places *
         *places;              /* by number of a value that is an index: where its elements are */
     struct ptx_operand guard; /* of the effects of an `if`; kind PTX_NOTHING: none */

@@ -22,7 +22,8 @@ void thread_optimise_elements(struct arena *a, struct thread_function *f)
     thread_lift(a, f);
     make_scalars_few(a, f);
     thread_reach(a, f);
-    make_scalars_few(a, f);
+    thread_hoist(a, f);
+    thread_number(a, f);
     thread_drop_unused(a, f);
     thread_reuse(a, f);
     thread_fuse(a, f);
