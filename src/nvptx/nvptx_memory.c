@@ -599,6 +599,11 @@ void nvptx_act(struct nvptx *n, const struct thread_operation *op)
         nvptx_guarded(n, ptx_emit_plain(&n->build, plain(n, op->op)));
         return;
     }
+    const bool all = op->op == THREAD_COPY_ASYNC_WAIT && o[0].integer == 0;
+    if (all) {
+        nvptx_guarded(n, ptx_emit_plain(&n->build, "cp.async.wait_all"));
+        return;
+    }
     if (counted(op->op)) {
         nvptx_guarded(
             n, ptx_emit(&n->build, counted(op->op), ptx_int(o[op->operands.count - 1].integer)));
