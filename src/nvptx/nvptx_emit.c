@@ -610,10 +610,10 @@ struct ptx_module *nvptx_emit(struct arena *a, const struct thread_function *f, 
             ptx_dynamic_shared(&n.build, arena_printf(a, "%s_memory", f->name), MEMORY_ALIGNMENT);
     line(&n, f->where);
     nvptx_find_places(&n);
-    bool *used = arena_array(a, bool, f->values + 1);
-    find_used(f->body, used);
+    n.used = arena_array(a, bool, f->values + 1);
+    find_used(f->body, n.used);
     for (size_t i = 0; i < f->parameters.count; i++)
-        parameter(&n, f->parameters.data[i], used[f->parameters.data[i]->number]);
+        parameter(&n, f->parameters.data[i], n.used[f->parameters.data[i]->number]);
     if (memory) {
         n.memory = ptx_reg(&n.build, MOD_U32);
         ptx_emit(&n.build, "mov.u32", n.memory, ptx_address_of(memory, 0));

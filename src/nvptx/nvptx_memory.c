@@ -230,19 +230,24 @@ static void atomic(struct nvptx *n, const struct thread_operation *op)
         nvptx_fail(n, op);
         return;
     }
-    const bool shared = o[0].kind == THREAD_ELEMENT;
-    const char *text = arena_printf(
-        n->arena, "atom%s.%s.%s%s.*", op->op == THREAD_ATOMIC_ARRIVE ? ".acq_rel.gpu" : "",
-        shared ? "shared" : "global", atomic_name(op->op), dtype_size(t) == 2 ? ".noftz" : "");
+    const bool shared = o[0].kind == THREAD_ELEMENT, swaps = op->op == THREAD_ATOMIC_CAS;
+    const bool reduces = !n->used[op->results.data[0]->number] && !swaps &&
+                         op->op != THREAD_ATOMIC_EXCHANGE && op->op != THREAD_ATOMIC_INC &&
+                         op->op != THREAD_ATOMIC_ARRIVE;
+    const char *text = arena_printf(n->arena, "%s%s.%s.%s%s.*", reduces ? "red" : "atom",
+                                    op->op == THREAD_ATOMIC_ARRIVE ? ".acq_rel.gpu" : "",
+                                    shared ? "shared" : "global", atomic_name(op->op),
+                                    dtype_size(t) == 2 ? ".noftz" : "");
     const struct ptx_operand at = shared ? nvptx_element(n, o)
                                          : global(n, o, (int64_t)dtype_size(t)),
-                             to = nvptx_registers_of(n, op->results.data[0])->word[0],
                              value = nvptx_scalar(n, &o[3], t);
-    struct ptx_operand all[] = {to, at, value, {0}};
-    const bool swaps = op->op == THREAD_ATOMIC_CAS;
+    struct ptx_operand all[] = {{0}, at, value, {0}};
+    if (!reduces)
+        all[0] = nvptx_registers_of(n, op->results.data[0])->word[0];
     if (swaps)
         all[3] = nvptx_scalar(n, &o[4], t);
-    nvptx_guarded(n, ptx_emit_list(&n->build, text, &type, all, swaps ? 4 : 3));
+    nvptx_guarded(
+        n, ptx_emit_list(&n->build, text, &type, all + reduces, (size_t)(swaps ? 4 : 3) - reduces));
 }
 
 /* Nanoseconds between polls, at first and at most; they double each time. */

@@ -43,6 +43,7 @@ struct nvptx {
     uint32_t *shares; /* by number: the value whose registers it has */
     const struct thread_operation **
         same; /* by number: the value's operation, if it has the words of its operands; NULL: it does not */
+    bool *used;                          /* by number: an operation takes the value */
     struct ptx_operand memory;           /* address of shared memory */
     const struct ptx_instruction *apart; /* the latest that took a word of halves apart */
     unsigned used_apart;                 /* its elements that are values, a bit each */
