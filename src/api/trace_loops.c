@@ -143,9 +143,26 @@ static const char *written_name(struct arena *a, const struct sym *v)
     return known ? arena_string(a, v->name, v->loc.length) : v->name;
 }
 
-static struct sim_trace_loop described(struct bounds *b, const struct stmt *s, bool warp)
+static void note_collective(void *user, struct stmt *s)
 {
-    struct sim_trace_loop out = {.warp = warp};
+    bool *found = user;
+    *found |=
+        s->kind == STMT_ASYNC_COPY || stmt_arrives(s) ||
+        (s->kind == STMT_EFFECT && !op_is_atomic(s->value->op) && s->value->op != OP_ASSUME) ||
+        (s->kind == STMT_DECL && (s->sym->storage == ST_SHARED || s->sym->storage == ST_REG));
+}
+
+/* Returns whether the body is more than arithmetic and accesses of single threads. */
+static bool is_collective(const struct bounds *b, const struct stmt *loop)
+{
+    bool found = !kernel_thread_level(&b->kernel);
+    stmt_walk(loop->body, note_collective, &found);
+    return found;
+}
+
+static struct sim_trace_loop described(struct bounds *b, const struct stmt *s)
+{
+    struct sim_trace_loop out = {.warp = is_collective(b, s)};
     const struct expr *bound = NULL, *start, *amount;
     bool up = false, reached = false;
     int sign = 1;
@@ -180,22 +197,21 @@ void trace_loops(struct simulation *s, const tw_launch *l)
     for (size_t i = 0; i < lowered->params.count; i++)
         b.by_ticket = b.by_ticket || lowered->params.data[i].kind == LOWER_TICKET;
     for (size_t i = 0; i < lowered->function->marks.count; i++) {
-        const struct lower_mark *m = lowered->function->marks.data[i].what;
+        const struct ptx_mark *m = &lowered->function->marks.data[i];
         size_t loop = 0;
         while (loop < known.count && known.data[loop] != m->loop)
             loop++;
         if (loop == known.count) {
-            struct sim_trace_loop found = described(&b, m->loop, m->warp);
-            vec_push(&s->arena, &known, m->loop);
+            struct sim_trace_loop found = described(&b, m->loop);
+            vec_push(&s->arena, &known, (const struct stmt *)m->loop);
             sim_trace_add_loop(s->trace, &found);
         }
-        static const enum sim_trace_mark_kind kinds[] = {
-            [LOWER_LOOP_BEGINS] = SIM_TRACE_LOOP_BEGINS,
-            [LOWER_COPY_BEGINS] = SIM_TRACE_COPY_BEGINS,
-            [LOWER_BRANCH_NEXT] = SIM_TRACE_BRANCH_NEXT,
-            [LOWER_LOOP_ENDS] = SIM_TRACE_LOOP_ENDS};
+        static const enum sim_trace_mark_kind kinds[] = {[PTX_LOOP_BEGINS] = SIM_TRACE_LOOP_BEGINS,
+                                                         [PTX_COPY_BEGINS] = SIM_TRACE_COPY_BEGINS,
+                                                         [PTX_BRANCH_NEXT] = SIM_TRACE_BRANCH_NEXT,
+                                                         [PTX_LOOP_ENDS] = SIM_TRACE_LOOP_ENDS};
         struct sim_trace_mark mark = {.kind = kinds[m->kind],
-                                      .instruction = lowered->function->marks.data[i].instruction,
+                                      .instruction = m->instruction,
                                       .loop = (int)loop,
                                       .copy = m->copy};
         sim_trace_mark(s->trace, &mark);

@@ -419,6 +419,7 @@ static struct thread_function *make_function(struct emit *m)
     emit_find_sums(m, k->body);
     if (!m->failed)
         emit_body(m);
+    emit_note_last_values(m);
     emit_place_scratch(m);
     if (!m->failed)
         shared_fits(m);
@@ -457,14 +458,15 @@ static bool is_right(struct arena *a, const struct thread_function *f, struct di
 }
 
 /* Makes the module of thread IR after its passes. */
-static bool make_module(struct arena *a, const struct thread_function *f, struct diag *diag,
-                        bool fixed, struct lowered *out)
+static bool make_module(struct arena *a, const struct kernel *k, const struct thread_function *f,
+                        struct diag *diag, bool fixed, struct lowered *out)
 {
     out->thread = f;
     out->module = nvptx_emit(a, f, diag);
     if (!out->module)
         return false;
     out->function = ptx_find_function(out->module, f->name);
+    emit_list_held(a, k, f, out);
     out->block[0] = (int)f->threads;
     out->block[1] = out->block[2] = 1;
     for (int i = 0; i < 3 && f->shape[0]; i++)
@@ -492,7 +494,7 @@ bool emit_thread_level(struct arena *a, struct kernel *k, const struct lower_opt
     if (!is_right(a, f, diag, &fixed))
         return false;
     thread_optimise_elements(a, f);
-    if (!make_module(a, f, diag, fixed, out) || !limits_of_parameters(m->layouts))
+    if (!make_module(a, k, f, diag, fixed, out) || !limits_of_parameters(m->layouts))
         return false;
     if (!f->blocks)
         lower_ask_for_registers(m->layouts);
@@ -510,5 +512,5 @@ bool emit_kernel(struct arena *a, struct kernel *k, const struct lower_options *
     if (!is_right(a, f, diag, &fixed))
         return false;
     thread_optimise(a, f);
-    return make_module(a, f, diag, fixed, out);
+    return make_module(a, k, f, diag, fixed, out);
 }

@@ -263,6 +263,7 @@ struct scalar *emit_atomic(struct emit *m, const struct expr *e)
     }
     for (int i = 1; i < e->count; i++)
         args[i - 1] = emit_elements_as(m, e->args[i], &target->type);
+    const struct loc before = emit_at(m, e->loc);
     if (m->failed || !emit_has_atomic(m, e) || !emit_find_part(m, target, &p))
         return old;
     for (int64_t i = 0; i < count; i++) {
@@ -271,5 +272,6 @@ struct scalar *emit_atomic(struct emit *m, const struct expr *e)
             values[k] = emit_as(m, args[k][i], t);
         old[i] = emit_atomic_at(m, e, index, values, inside);
     }
+    emit_at(m, before);
     return old;
 }

@@ -404,6 +404,17 @@ static struct scalar operation_at(struct emit *m, const struct expr *e, const st
     return shaped ? emit_as(m, args[0], e->type.dtype) : emit_apply_scalars(m, e, args);
 }
 
+/* Loads `count` neighbours, the first one at the coordinates. */
+static struct scalar read_memory(struct emit *m, const struct expr *e, const struct coordinate *at,
+                                 struct scalar mine, int count)
+{
+    const struct loc before = emit_at(m, e->loc);
+    const struct element x = emit_access_at(m, e, at, mine, NULL);
+    const struct scalar v = emit_access_load(m, e, &x, count);
+    emit_at(m, before);
+    return v;
+}
+
 struct scalar emit_value_at(struct emit *m, const struct expr *e, const struct coordinate *at,
                             struct scalar mine)
 {
@@ -411,10 +422,7 @@ struct scalar emit_value_at(struct emit *m, const struct expr *e, const struct c
     if (e->type.rank == 0)
         return emit_scalar(m, e);
     switch (e->op) {
-    case OP_ACCESS: {
-        const struct element x = emit_access_at(m, e, at, mine, NULL);
-        return emit_access_load(m, e, &x, 1);
-    }
+    case OP_ACCESS: return read_memory(m, e, at, mine, 1);
     case OP_IOTA:
         for (int i = 0; i < e->type.rank; i++)
             if (e->type.extent[i] != 1)
@@ -550,8 +558,7 @@ static void read(struct emit *m, const struct deal *d, const struct expr *target
     const int vector = d->vector;
     struct coordinate own[MAX_RANK];
     if (moves_vectors(m, d, target, value)) {
-        const struct element x = emit_access_at(m, value, p->at, p->mine, NULL);
-        v[0] = emit_access_load(m, value, &x, vector);
+        v[0] = read_memory(m, value, p->at, p->mine, vector);
         return;
     }
     for (int i = 0; i < vector; i++) {
@@ -640,8 +647,10 @@ void emit_copy(struct emit *m, const struct expr *target, const struct expr *val
     }
     if (emit_reads_memory(value, target, target))
         emit_sync(m);
+    const struct loc before = emit_at(m, target->loc);
     for (int64_t i = 0; i < d.pieces && !m->failed; i++)
         emit_access_store(m, target, &p[i], d.vector, &v[i * d.vector], NULL);
+    emit_at(m, before);
 }
 
 /* --- in the background --- */

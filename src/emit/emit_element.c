@@ -343,6 +343,7 @@ struct scalar *emit_load_part(struct emit *m, const struct expr *e)
     const enum dtype t = e->type.dtype;
     const int64_t count = type_elements(&e->type);
     struct scalar *v = arena_array(m->arena, struct scalar, count + 1), *others = NULL;
+    const struct loc before = emit_at(m, e->loc);
     if (!emit_find_part(m, e, &p))
         return v;
     if (e->otherwise)
@@ -357,6 +358,7 @@ struct scalar *emit_load_part(struct emit *m, const struct expr *e)
         emit_take_apart(m, &v[i], each);
     }
     emit_note_elements(m, e, neighbours(m, e), false);
+    emit_at(m, before);
     return v;
 }
 
@@ -368,6 +370,7 @@ static void store_elements(struct emit *m, const struct expr *target, const stru
     struct thread_operand all[MOST];
     const enum dtype t = target->sym->type.dtype;
     const int64_t count = type_elements(&target->type);
+    const struct loc before = emit_at(m, target->loc);
     if (!emit_find_part(m, target, &p))
         return;
     const int each = vector_width(m, target, &p);
@@ -379,6 +382,7 @@ static void store_elements(struct emit *m, const struct expr *target, const stru
         emit_store_if(m, target, index, inside, group);
     }
     emit_note_elements(m, target, neighbours(m, target), true);
+    emit_at(m, before);
 }
 
 /* Returns whether no thread has the expression, a scalar or a tile, for itself. */

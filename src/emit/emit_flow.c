@@ -409,6 +409,20 @@ void emit_one_thread(struct emit *m, const struct stmt *body)
 
 /* --- loops --- */
 
+const struct thread_source_loop *emit_new_loop(struct emit *m, const struct stmt *s)
+{
+    struct thread_source_loop *loop = arena_new(m->arena, struct thread_source_loop);
+    *loop = (struct thread_source_loop){.loop = s, .outer = m->b.turn};
+    return loop;
+}
+
+void emit_turn(struct emit *m, const struct thread_source_loop *in, int copy)
+{
+    struct thread_turn *turn = arena_new(m->arena, struct thread_turn);
+    *turn = (struct thread_turn){in, copy};
+    m->b.turn = turn;
+}
+
 /* Notes the values with which a run leaves the loop, and gives them to the operation that leaves. */
 static void leave(struct emit *m, struct thread_operation *o, const struct values *v)
 {
@@ -537,6 +551,17 @@ static bool has_first_iteration(struct emit *m, const struct stmt *s)
     return c.o.kind == THREAD_INTEGER && c.o.integer;
 }
 
+/* Notes the arguments of a loop as the holders of its variables, unless a loop before it has those of a variable. */
+static void note_holders(struct emit *m, const struct variable_list *l,
+                         struct thread_value *const *arguments)
+{
+    for (size_t i = 0; i < l->list.count; i++) {
+        const struct variable *v = l->list.data[i];
+        emit_note_holder(m, v, arguments);
+        arguments += v->count;
+    }
+}
+
 static void begin_loop(struct emit *m, struct flow_loop *loop)
 {
     struct values before = take(m, &loop->variables), inside = take(m, &loop->variables);
@@ -550,6 +575,7 @@ static void begin_loop(struct emit *m, struct flow_loop *loop)
         inside.slots[i] = (struct slot){thread_use(v), before.slots[i].type};
     }
     vec_push(m->arena, &loop->operation->regions, r);
+    note_holders(m, &loop->variables, r->arguments.data);
     for (size_t i = 0; i < loop->variables.list.count; i++)
         pass_flight(&inside, i, inside.begun - inside.flights[i]);
     give(m, &loop->variables, &inside);
@@ -587,6 +613,7 @@ static void emit_bodies(struct emit *m, struct flow_loop *loop)
         return;
     for (int i = 0; i < loop->bodies && !m->ended; i++) {
         loop->in_body = true;
+        emit_turn(m, loop->in, i);
         emit_list(m, s->body);
         loop->in_body = false;
         if (i + 1 < loop->bodies)
@@ -603,6 +630,7 @@ static void emit_loop_once(struct emit *m, struct flow_loop *loop)
     loop->exits = 0;
     loop->exit = arena_array(m->arena, struct thread_operand, loop->slots + 1);
     loop->exits_differ = arena_array(m->arena, bool, loop->slots + 1);
+    emit_turn(m, loop->in, -1);
     loop->operation = thread_add_control(&m->b, THREAD_LOOP);
     emit_note_iterations(m, s);
     begin_loop(m, loop);
@@ -660,7 +688,8 @@ static void drop_cycles(struct variable_list *l, const struct unrolling *t)
 void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct unrolling *t,
                          int copies, struct scalar limit)
 {
-    struct flow_loop loop = {.s = s, .outer = m->loop, .copies = copies, .limit = limit};
+    struct flow_loop loop = {
+        .s = s, .in = t->in, .outer = m->loop, .copies = copies, .limit = limit};
     loop.bodies = copies > 1 ? copies : t->period;
     find_changes(m, s->body, &loop.variables);
     find_changes(m, s->step, &loop.variables);
@@ -671,10 +700,11 @@ void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct unro
     loop.late = arena_array(m->arena, bool, loop.variables.list.count + 1);
     struct values before = take(m, &loop.variables);
     const size_t operations = m->b.region->operations.count, live = m->live.count;
-    const size_t placed = m->out->placed.count;
+    const size_t placed = m->out->placed.count, holders = m->b.function->holders.count;
     const bool touched = m->place.touched;
     do {
         m->out->placed.count = placed;
+        m->b.function->holders.count = holders;
         m->place.touched = touched;
         emit_loop_once(m, &loop);
     } while (begin_late(m, &loop, &before, operations, live));
@@ -683,10 +713,11 @@ void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct unro
 
 void emit_loop(struct emit *m, const struct stmt *s)
 {
-    static const struct unrolling one = {.copies = 1, .period = 1};
+    const struct unrolling one = {.in = emit_new_loop(m, s), .copies = 1, .period = 1};
     emit_list(m, s->init);
     if (m->by_threads)
-        m->by_threads->loop(m, s);
+        m->by_threads->loop(m, s, one.in);
     else
         emit_loop_of_copies(m, s, &one, 1, emit_constant(DT_I32, 0));
+    m->b.turn = one.in->outer;
 }

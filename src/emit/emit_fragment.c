@@ -294,6 +294,7 @@ struct fragment emit_fragment_shaped(struct emit *m, const struct expr *e, const
 static void store_element(struct emit *m, const struct expr *target, const struct expr *value)
 {
     const struct scalar v = emit_as(m, emit_scalar(m, value), target->sym->type.dtype);
+    const struct loc before = emit_at(m, target->loc);
     struct scalar index[MAX_RANK];
     struct part_access p;
     if (!emit_find_part(m, target, &p))
@@ -304,6 +305,7 @@ static void store_element(struct emit *m, const struct expr *target, const struc
                           (struct scalar){thread_use(m->place.elected), DT_BOOL});
     emit_store_if(m, target, index, inside, v);
     emit_note_elements(m, target, 1, true);
+    emit_at(m, before);
 }
 
 /* Returns whether the store copies a part of a view to a shared tile as it is: in the layout that the plan dealt the copy. */

@@ -1,5 +1,6 @@
 /* A fragment in another layout, as layout_plan_conversion says: moves, shuffles with selects around them, or a way through scratch. */
 #include "emit/emit_fragment.h"
+#include "lower/lower_limits.h"
 #include "layout/layout_convert.h"
 #include "lower/lower_tile_own.h"
 
@@ -209,7 +210,11 @@ static struct fragment convert(struct emit *m, const struct fragment *f, const s
         return by_shuffles(m, f, to, &plan.shuffles);
     if (possible && plan.passes == 1)
         return emit_fragment_through(m, f, &plan.scratch.layout, &plan.scratch.layout, to);
-    emit_missing(m, m->b.where, "an exchange of a large register tile", "take smaller tiles");
+    if (possible)
+        emit_missing(m, m->b.where, "an exchange of a large register tile", "take smaller tiles");
+    else
+        limits_no_room(m->layouts, layout_size_out(to) * bits / 8);
+    m->failed = true;
     return emit_fragment_new(m, f->dtype, to);
 }
 

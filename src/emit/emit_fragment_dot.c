@@ -77,11 +77,13 @@ int emit_factor_unread(const struct emit_factor *f, int32_t end)
 
 void emit_factor_read(struct emit *m, struct emit_factor *f, int count)
 {
+    const struct loc before = emit_at(m, f->source.shared ? f->source.shared->loc : m->b.where);
     for (; count > 0 && f->read < f->count; count--) {
         struct emit_piece *piece = &f->pieces[f->read++];
         piece->group = emit_way_group(m, &f->way, piece->reg);
         emit_way_spread(m, &f->way, piece->reg, piece->group, f->raw.v);
     }
+    emit_at(m, before);
 }
 
 /* Reads the pieces that have any k below `end`. */

@@ -261,8 +261,8 @@ static bool begins(const struct vector *v, int32_t reg)
     return first;
 }
 
-struct fragment emit_fragment_load(struct emit *m, const struct expr *e,
-                                   const struct layout *layout, bool once)
+static struct fragment load(struct emit *m, const struct expr *e, const struct layout *layout,
+                            bool once)
 {
     struct fragment f = emit_fragment_new(m, e->sym->type.dtype, layout), others = {0};
     if (e->sym->storage == ST_SHARED && emit_planned_load(m, e, &f))
@@ -301,7 +301,16 @@ struct fragment emit_fragment_load(struct emit *m, const struct expr *e,
     return f;
 }
 
-void emit_fragment_store(struct emit *m, const struct expr *target, const struct fragment *f)
+struct fragment emit_fragment_load(struct emit *m, const struct expr *e,
+                                   const struct layout *layout, bool once)
+{
+    const struct loc before = emit_at(m, e->loc);
+    const struct fragment f = load(m, e, layout, once);
+    emit_at(m, before);
+    return f;
+}
+
+static void store(struct emit *m, const struct expr *target, const struct fragment *f)
 {
     if (target->sym->storage == ST_SHARED && emit_planned_store(m, target, f))
         return;
@@ -321,6 +330,13 @@ void emit_fragment_store(struct emit *m, const struct expr *target, const struct
         emit_access_store(m, target, &p, vector.elements, v, emit_gathered_at(&gathers, r, index));
     }
     emit_note_vectors(m, target, each, vectors, true);
+}
+
+void emit_fragment_store(struct emit *m, const struct expr *target, const struct fragment *f)
+{
+    const struct loc before = emit_at(m, target->loc);
+    store(m, target, f);
+    emit_at(m, before);
 }
 
 /* The layout in which an atomic's values come. */
@@ -346,6 +362,7 @@ struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
         args[i - 1] = emit_fragment(m, e->args[i], l);
     if (m->failed || !emit_has_atomic(m, e))
         return wanted ? emit_fragment_new(m, t, wanted) : old;
+    const struct loc before = emit_at(m, e->loc);
     const struct gathers gathers = emit_find_gathers(m, target, l);
     const struct spots s = emit_spots(m, l);
     int64_t count = 0;
@@ -362,6 +379,7 @@ struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
         old.v[r] = emit_atomic_at(m, e, x.index, values, x.inside);
     }
     emit_note_atomics(m, e, count, wanted);
+    emit_at(m, before);
     if (!wanted)
         return old;
     struct layout rows;

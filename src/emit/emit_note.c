@@ -365,3 +365,96 @@ void emit_note_factor(struct emit *m, const struct expr *e, const struct shared_
                                         .wavefronts = all * bytes / WAVEFRONT_BYTES,
                                         .least = all * bytes / WAVEFRONT_BYTES});
 }
+
+/* --- variables --- */
+
+void emit_note_holder(struct emit *m, const struct variable *v, struct thread_value *const *values)
+{
+    struct thread_function *f = m->b.function;
+    for (size_t i = 0; i < f->holders.count; i++)
+        if (f->holders.data[i]->of == v->sym)
+            return;
+    if (v->sym->storage != ST_SCALAR && v->sym->storage != ST_REG)
+        return;
+    struct thread_holder *h = arena_new(m->arena, struct thread_holder);
+    h->of = v->sym;
+    for (int i = 0; i < v->count - v->sums; i++)
+        vec_push(m->arena, &h->values, values[i]);
+    vec_push(m->arena, &f->holders, h);
+}
+
+void emit_note_last_values(struct emit *m)
+{
+    for (size_t i = 0; i < m->live.count; i++) {
+        const struct variable *v = m->live.data[i];
+        struct thread_value **values = arena_array(m->arena, struct thread_value *, v->count + 1);
+        bool all = true;
+        for (int j = 0; j < v->count; j++) {
+            all &= v->slots[j].o.kind == THREAD_VALUE;
+            values[j] = v->slots[j].o.value;
+        }
+        if (all)
+            emit_note_holder(m, v, values);
+    }
+}
+
+/* Assignments to a variable, and whether it is a loop's counter: only that loop's step assigns to it, by an addition. */
+struct assignments {
+    const struct sym *sym;
+    int count;
+    bool counts;
+};
+
+static bool is_ref(const struct expr *e, const struct sym *s)
+{
+    return e->op == OP_REF && e->sym == s;
+}
+
+static void note_assignment(void *user, struct stmt *s)
+{
+    struct assignments *a = user;
+    a->count += s->kind == STMT_ASSIGN && s->target->sym == a->sym;
+    for (const struct stmt *step = s->kind == STMT_FOR ? s->step : NULL; step; step = step->next) {
+        const struct expr *e = step->kind == STMT_ASSIGN ? step->value : NULL;
+        if (e && step->target->sym == a->sym && (e->op == OP_ADD || e->op == OP_SUB))
+            a->counts |=
+                is_ref(e->args[0], a->sym) || (e->op == OP_ADD && is_ref(e->args[1], a->sym));
+    }
+}
+
+static const struct layout *layout_of(const struct lowered *out, const struct sym *s)
+{
+    for (size_t i = 0; i < out->placed.count; i++)
+        if (out->placed.data[i].sym == s)
+            return out->placed.data[i].layout;
+    return NULL;
+}
+
+static const struct thread_holder *holder_of(const struct thread_function *f, const struct sym *s)
+{
+    for (size_t i = 0; i < f->holders.count; i++)
+        if (f->holders.data[i]->of == s && f->holders.data[i]->registers.count > 0)
+            return f->holders.data[i];
+    return NULL;
+}
+
+void emit_list_held(struct arena *a, const struct kernel *k, const struct thread_function *f,
+                    struct lowered *out)
+{
+    for (const struct sym *s = k->symbols; s; s = s->next) {
+        const struct thread_holder *h = holder_of(f, s);
+        struct assignments found = {.sym = s};
+        if (!h)
+            continue;
+        stmt_walk(k->body, note_assignment, &found);
+        const bool is_tile = s->storage == ST_REG,
+                   variable = found.count > 0 && !(found.counts && found.count == 1);
+        struct lower_held held = {.sym = s,
+                                  .layout = is_tile ? layout_of(out, s) : NULL,
+                                  .assigned = found.count > 0,
+                                  .count = (int)h->registers.count,
+                                  .registers = h->registers.data};
+        if (is_tile ? held.layout != NULL : variable)
+            vec_push(a, &out->held, held);
+    }
+}

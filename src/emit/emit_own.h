@@ -68,6 +68,7 @@ struct variable_list {
 /* A loop around the statement: where continue and break go. */
 struct flow_loop {
     const struct stmt *s;
+    const struct thread_source_loop *in;
     struct thread_operation *operation;
     struct variable_list variables;
     struct thread_operand
@@ -178,6 +179,14 @@ void emit_error(struct emit *m, struct loc loc, const char *format, ...) DIAG_FO
 /* Reports that `what` has no code for GPUs in such a kernel, and the way out; NULL: there is none. */
 void emit_missing(struct emit *m, struct loc loc, const char *what, const char *way_out);
 
+/* Places the operations to come. Returns the place of those before, which the caller makes the place again. */
+static inline struct loc emit_at(struct emit *m, struct loc where)
+{
+    const struct loc before = m->b.where;
+    m->b.where = where;
+    return before;
+}
+
 /* --- emit.c --- */
 
 struct thread_object *emit_object(struct emit *m, const struct sym *s);
@@ -265,6 +274,7 @@ void emit_one_thread(struct emit *m, const struct stmt *body);
 
 /* How a thread-level kernel does a loop. */
 struct unrolling {
+    const struct thread_source_loop *in; /* the loop, in its place in the code */
     bool whole; /* all iterations one after the other: the condition is constant in each */
     int copies; /* of the body in an iteration while as many are left, then one at a time; 1: no copies */
     int64_t step;
@@ -275,11 +285,15 @@ struct unrolling {
     VEC(const struct sym *) cycles; /* these variables */
 };
 /* Emits a loop of a thread-level kernel, after its `init`. */
-void emit_loop_of_threads(struct emit *m, const struct stmt *s);
+void emit_loop_of_threads(struct emit *m, const struct stmt *s,
+                          const struct thread_source_loop *in);
 /* Returns whether e is a rising counter of a loop around it, or that counter plus 0 to one step: e is not negative. */
 bool emit_rises_from_0(const struct emit *m, const struct expr *e);
 /* Emits a loop whose iterations have `copies` of the body under one test, that the counter is less than the limit; or, if copies
  * is 1, as many as the iterations' period. emit_flow.c */
+const struct thread_source_loop *emit_new_loop(struct emit *m, const struct stmt *s);
+/* Lets the operations to come belong to a copy of the loop's body; -1: to none. */
+void emit_turn(struct emit *m, const struct thread_source_loop *in, int copy);
 void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct unrolling *t,
                          int copies, struct scalar limit);
 
@@ -489,7 +503,7 @@ struct by_threads {
     /* Declares, assigns to, a thread's own array. */
     void (*declare)(struct emit *m, const struct stmt *s);
     void (*assign)(struct emit *m, struct variable *v, const struct stmt *s);
-    void (*loop)(struct emit *m, const struct stmt *s);
+    void (*loop)(struct emit *m, const struct stmt *s, const struct thread_source_loop *in);
     /* Emits a statement's effect. Returns false if emit_statement emits it as in other kernels. */
     bool (*effect)(struct emit *m, const struct stmt *s);
     void (*copy_async)(struct emit *m, const struct stmt *s);
@@ -605,6 +619,13 @@ struct layout;
 void emit_note_copy(struct emit *m, const struct stmt *s, const struct layout *regs, int vector);
 void emit_note_part(struct emit *m, const struct expr *e, const struct layout *regs, int vector,
                     bool store);
+/* Notes the values that hold a variable, unless others are noted. */
+void emit_note_holder(struct emit *m, const struct variable *v, struct thread_value *const *values);
+/* Notes the last values of the variables that no others hold. */
+void emit_note_last_values(struct emit *m);
+/* Lists the registers of holders, after src/nvptx named them. */
+void emit_list_held(struct arena *a, const struct kernel *k, const struct thread_function *f,
+                    struct lowered *out);
 /* Notes the layouts of all shared tiles of a kernel with roles. */
 void emit_note_shared(struct emit *m);
 /* Notes the layout of a register tile. blocks: of 64 rows, of a warpgroup. */

@@ -259,9 +259,9 @@ static struct unrolling find_unrolling(struct emit *m, const struct stmt *s)
 /* --- loops --- */
 
 /* Emits the iterations of a loop one after the other. Its conditions are constants. */
-static void unroll(struct emit *m, const struct stmt *s)
+static void unroll(struct emit *m, const struct stmt *s, const struct thread_source_loop *in)
 {
-    while (!m->failed && !m->ended) {
+    for (int copy = 0; !m->failed && !m->ended; copy++) {
         struct scalar c = s->condition ? emit_as(m, emit_scalar(m, s->condition), DT_BOOL)
                                        : emit_constant(DT_BOOL, 1);
         if (c.o.kind == THREAD_VALUE) {
@@ -270,6 +270,7 @@ static void unroll(struct emit *m, const struct stmt *s)
         }
         if (!c.o.integer)
             return;
+        emit_turn(m, in, copy);
         emit_list(m, s->body);
         emit_list(m, s->step);
     }
@@ -288,11 +289,12 @@ bool emit_rises_from_0(const struct emit *m, const struct expr *e)
 }
 
 /* Emits several copies of the body in an iteration while as many iterations are left, then one at a time. */
-void emit_loop_of_threads(struct emit *m, const struct stmt *s)
+void emit_loop_of_threads(struct emit *m, const struct stmt *s, const struct thread_source_loop *in)
 {
     struct unrolling t = find_unrolling(m, s);
+    t.in = in;
     if (t.whole) {
-        unroll(m, s);
+        unroll(m, s, in);
         return;
     }
     const size_t outer = m->rising.count;

@@ -389,6 +389,7 @@ void emit_lock(struct emit *m, const struct expr *e)
                      "write `cooperative` in the kernel's head: all blocks run at the same time");
         return;
     }
+    const struct loc before = emit_at(m, e->loc);
     o[3] = emit_as(m, emit_scalar(m, e->args[1]), t).o;
     if (!find_part(m, e->args[0], &p))
         return;
@@ -401,6 +402,7 @@ void emit_lock(struct emit *m, const struct expr *e)
     m->b.region = outer;
     if (locks)
         emit_sync(m);
+    emit_at(m, before);
 }
 
 /* --- atomics --- */
@@ -460,7 +462,7 @@ static struct thread_operand change(struct emit *m, const struct expr *e, struct
                                          DT_NONE, 0, o, (size_t)e->count + 2));
 }
 
-struct scalar emit_view_atomic(struct emit *m, const struct expr *e, bool wanted)
+static struct scalar one_atomic(struct emit *m, const struct expr *e, bool wanted)
 {
     const enum dtype t = e->args[0]->type.dtype;
     struct scalar none = emit_constant(t, 0);
@@ -500,6 +502,14 @@ struct scalar emit_view_atomic(struct emit *m, const struct expr *e, bool wanted
     else
         emit_sync(m);
     return (struct scalar){old, t};
+}
+
+struct scalar emit_view_atomic(struct emit *m, const struct expr *e, bool wanted)
+{
+    const struct loc before = emit_at(m, e->loc);
+    const struct scalar old = one_atomic(m, e, wanted);
+    emit_at(m, before);
+    return old;
 }
 
 void emit_view_atomics(struct emit *m, const struct expr *e)

@@ -95,16 +95,6 @@ struct lower_held {
     const char *const *registers; /* their names; elements of 16 and 8 bits share one */
 };
 
-/* A mark of the function (ptx_mark): a loop of the source begins, a copy of its body does, its branch
- * back is the next one, or the loop is over. Loops are nested. */
-enum lower_mark_kind { LOWER_LOOP_BEGINS, LOWER_COPY_BEGINS, LOWER_BRANCH_NEXT, LOWER_LOOP_ENDS };
-struct lower_mark {
-    enum lower_mark_kind kind;
-    const struct stmt *loop;
-    int copy;  /* iterations of the source since the iteration of the code began */
-    bool warp; /* the body is more than arithmetic and accesses of single threads */
-};
-
 struct thread_function; /* thread/thread.h */
 
 struct lowered {

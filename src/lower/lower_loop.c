@@ -61,7 +61,6 @@ struct loop {
     enum op op;
     const struct value *bound;
     int64_t trips; /* -1: not known */
-    bool warp;     /* struct lower_mark */
 };
 
 /* --- what the body does --- */
@@ -356,11 +355,9 @@ static void set_variables(struct lower *l, const struct loop *p, int steps)
 }
 
 /* Says for traces where the loop's turns are in the code. */
-static void mark(struct lower *l, const struct loop *p, enum lower_mark_kind kind, int copy)
+static void mark(struct lower *l, const struct loop *p, enum ptx_mark_kind kind, int copy)
 {
-    struct lower_mark *m = arena_new(l->arena, struct lower_mark);
-    *m = (struct lower_mark){.kind = kind, .loop = p->s, .copy = copy, .warp = p->warp};
-    ptx_mark(&l->b, m);
+    ptx_mark(&l->b, kind, p->s, copy);
 }
 
 static void emit_copy(struct lower *l, struct loop *p, int copy)
@@ -368,7 +365,7 @@ static void emit_copy(struct lower *l, struct loop *p, int copy)
     struct loop_target target = {.outer = l->bodies->loop, .exit = &p->exit};
     struct scope scope;
     bool continues = look_at(p->s->body, NULL).continues;
-    mark(l, p, LOWER_COPY_BEGINS, copy);
+    mark(l, p, PTX_COPY_BEGINS, copy);
     l->bodies->loop = &target;
     l->bodies->depth++;
     if (continues)
@@ -540,7 +537,7 @@ static void emit_frame(struct lower *l, struct loop *p, int copies, bool between
      * that. */
     bool whole = is_uniform(l, p) && !kernel_thread_level(l->kernel);
     const struct value *again = condition_value(l, p, limit);
-    mark(l, p, LOWER_BRANCH_NEXT, 0);
+    mark(l, p, PTX_BRANCH_NEXT, 0);
     branch_on(l, again, whole, &head, "loop");
     frame_close(l, &frame);
     variables_refresh(l, &p->assigned);
@@ -827,9 +824,8 @@ void loop_emit(struct lower *l, const struct stmt *s)
     *p = (struct loop){.s = s, .trips = -1};
     start_variables(l, p);
     find_trips(l, p);
-    p->warp = !kernel_thread_level(l->kernel) || look_at(s->body, NULL).collective;
-    mark(l, p, LOWER_LOOP_BEGINS, 0);
+    mark(l, p, PTX_LOOP_BEGINS, 0);
     if (!emit_unrolled(l, p))
         emit_guarded(l, p);
-    mark(l, p, LOWER_LOOP_ENDS, 0);
+    mark(l, p, PTX_LOOP_ENDS, 0);
 }

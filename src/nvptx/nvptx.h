@@ -5,6 +5,7 @@
  *   nvptx_memory.c     memory, barriers, the copy engine, matrix units
  *   nvptx_rows.c       text for the host
  *   nvptx_words.c      elements, and the words that they share
+ *   nvptx_turns.c      marks of the program's loops, for traces
  *   nvptx_scalars.h    one elementwise operation on registers: nvptx_op.c, nvptx_cast.c, nvptx_packed.c, nvptx_math*.c …
  *
  * Values get registers of their own, except that groups which follow each other

@@ -349,6 +349,7 @@ static void end_with_test(struct nvptx *n, const struct thread_operation *test,
 {
     const struct thread_operation *loop = n->loop->operation;
     pass(n, again->operands.data, loop->regions.data[0]->arguments.data, again->operands.count);
+    nvptx_goes_back(n, loop);
     ptx_when(ptx_branch(&n->build, n->loop->again),
              ptx_not(nvptx_scalar(n, &test->operands.data[0], DT_BOOL)));
     pass(n, test->operands.data + 1, loop->results.data, test->operands.count - 1);
@@ -360,11 +361,13 @@ static void end_iteration(struct nvptx *n)
     const struct nvptx_loop *loop = n->loop;
     const struct thread_region *r = loop->operation->regions.data[0];
     if (loop->test == 0) {
+        nvptx_goes_back(n, loop->operation);
         ptx_branch(&n->build, loop->again);
         return;
     }
     region_from(n, r, 0, loop->test - 1);
     const struct thread_operand *leaves = &r->operations.data[loop->test - 1]->operands.data[0];
+    nvptx_goes_back(n, loop->operation);
     ptx_when(ptx_branch(&n->build, loop->again), ptx_not(nvptx_scalar(n, leaves, DT_BOOL)));
 }
 
@@ -514,6 +517,7 @@ static void region_from(struct nvptx *n, const struct thread_region *r, size_t f
             nvptx_fail(n, op);
             return;
         }
+        nvptx_enter(n, op->turn);
         line(n, op->where);
         if (op->op == THREAD_BREAK_IF && ends_loop(n, r, i)) {
             end_with_test(n, op, r->operations.data[i + 1]);
@@ -573,6 +577,38 @@ static void parameter(struct nvptx *n, const struct thread_value *v, bool used)
         ptx_emit(&n->build, "setp.ne.b32", r, to, ptx_int(0));
 }
 
+static void find_defined(const struct thread_region *r, bool *defined)
+{
+    for (size_t i = 0; i < r->arguments.count; i++)
+        defined[r->arguments.data[i]->number] = true;
+    for (size_t i = 0; i < r->operations.count; i++) {
+        const struct thread_operation *op = r->operations.data[i];
+        for (size_t j = 0; j < op->results.count; j++)
+            defined[op->results.data[j]->number] = true;
+        for (size_t j = 0; j < op->regions.count; j++)
+            find_defined(op->regions.data[j], defined);
+    }
+}
+
+/* Names the registers of the program's variables whose values are all there still. */
+static void name_holders(struct nvptx *n, const struct thread_function *f)
+{
+    bool *defined = arena_array(n->arena, bool, f->values + 1);
+    find_defined(f->body, defined);
+    for (size_t i = 0; i < f->holders.count; i++) {
+        struct thread_holder *h = f->holders.data[i];
+        bool all = true;
+        for (size_t j = 0; j < h->values.count; j++)
+            all &= defined[h->values.data[j]->number];
+        for (size_t j = 0; all && j < h->values.count; j++) {
+            const struct nvptx_registers *r = nvptx_registers_of(n, h->values.data[j]);
+            for (uint16_t w = 0; w < r->words; w++)
+                vec_push(n->arena, &h->registers,
+                         ptx_register_name(n->arena, n->build.function, r->word[w].reg));
+        }
+    }
+}
+
 uint32_t nvptx_shared_bytes(const struct thread_function *f)
 {
     uint32_t bytes = 0;
@@ -620,7 +656,9 @@ struct ptx_module *nvptx_emit(struct arena *a, const struct thread_function *f, 
     }
     nvptx_reach(&n, f->parameters.data, f->parameters.count);
     region(&n, f->body);
+    nvptx_enter(&n, &thread_outside);
     ptx_emit_plain(&n.build, "ret");
+    name_holders(&n, f);
     ptx_end(&n.build);
     return n.failed ? NULL : n.build.module;
 }

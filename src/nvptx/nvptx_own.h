@@ -54,6 +54,7 @@ struct nvptx {
     struct ptx_operand guard; /* of the effects of an `if`; kind PTX_NOTHING: none */
     struct nvptx_loop *loop;  /* innermost */
     const struct thread_operation *branch; /* the `if` of this region */
+    const struct thread_turn *turn;        /* of the latest operation; NULL: outside of loops */
     /* lines of the program, of a function with `lines` */
     VEC(struct nvptx_file) files;
     bool failed;
@@ -132,6 +133,11 @@ enum ptx_mod nvptx_moved_type(struct thread_type t);
 /* Guards an instruction by the `if` around its operation. */
 void nvptx_guarded(struct nvptx *n, struct ptx_instruction *ins);
 void nvptx_fail(struct nvptx *n, const struct thread_operation *op);
+
+/* Marks that the instructions to come are of this turn; NULL: of the same as those before. nvptx_turns.c */
+void nvptx_enter(struct nvptx *n, const struct thread_turn *turn);
+/* Marks the next branch, which goes back in a loop. */
+void nvptx_goes_back(struct nvptx *n, const struct thread_operation *loop);
 
 /* Emits any operation but those of control; nvptx_compute: one that computes values from values. */
 void nvptx_act(struct nvptx *n, const struct thread_operation *op);

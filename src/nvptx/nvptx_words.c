@@ -95,7 +95,10 @@ void nvptx_set(struct nvptx *n, enum ptx_mod type, struct ptx_operand to, struct
 struct ptx_instruction *nvptx_latest(struct nvptx *n)
 {
     const struct ptx_function *f = n->build.function;
-    const struct ptx_statement *last = f->body.count ? &f->body.data[f->body.count - 1] : NULL;
+    size_t count = f->body.count;
+    while (count > 0 && f->body.data[count - 1].kind == PTX_AT_MARK)
+        count--;
+    const struct ptx_statement *last = count ? &f->body.data[count - 1] : NULL;
     return last && last->kind == PTX_AT_INSTRUCTION && !last->instruction->guarded
                ? last->instruction
                : NULL;

@@ -193,15 +193,18 @@ struct ptx_statement {
         const char *pragma; /* the text in the quotes */
         struct ptx_targets *targets;
         struct ptx_prototype *prototype;
-        const void *mark;
+        const struct ptx_mark *mark;
     };
 };
 
-/* A place in the body of a built function: the number of the instruction after it, counted from
- * 0. */
+/* A place in the body of a built function, for traces: a loop of the program begins, a copy of its body does, its branch back
+ * is the next one, or the loop is over. Loops are nested. */
+enum ptx_mark_kind { PTX_LOOP_BEGINS, PTX_COPY_BEGINS, PTX_BRANCH_NEXT, PTX_LOOP_ENDS };
 struct ptx_mark {
-    uint32_t instruction;
-    const void *what;
+    uint32_t instruction; /* number of the instruction after it, counted from 0 */
+    enum ptx_mark_kind kind;
+    const void *loop; /* of the program */
+    int copy; /* iterations of the program since the iteration of the code began; -1: no copy of the body */
 };
 
 /* --- declarations --- */

@@ -163,7 +163,9 @@ static size_t copy_body(struct arena *a, struct ptx_statement *to, struct ptx_fu
     for (size_t i = 0; i < f->body.count; i++) {
         const struct ptx_statement *s = &f->body.data[i];
         if (s->kind == PTX_AT_MARK)
-            vec_push(a, &f->marks, ((struct ptx_mark){instructions, s->mark}));
+            vec_push(
+                a, &f->marks,
+                ((struct ptx_mark){instructions, s->mark->kind, s->mark->loop, s->mark->copy}));
         if (s->kind == PTX_AT_LINE || s->kind == PTX_AT_MARK)
             continue;
         instructions += s->kind == PTX_AT_INSTRUCTION;
@@ -499,9 +501,11 @@ void ptx_pragma(struct ptx_builder *b, const char *text)
     push(b, s);
 }
 
-void ptx_mark(struct ptx_builder *b, const void *what)
+void ptx_mark(struct ptx_builder *b, enum ptx_mark_kind kind, const void *loop, int copy)
 {
-    struct ptx_statement s = {.kind = PTX_AT_MARK, .mark = what};
+    struct ptx_mark *mark = arena_new(b->arena, struct ptx_mark);
+    *mark = (struct ptx_mark){.kind = kind, .loop = loop, .copy = copy};
+    struct ptx_statement s = {.kind = PTX_AT_MARK, .mark = mark};
     push(b, s);
 }
 

@@ -161,7 +161,7 @@ struct ptx_instruction *ptx_branch(struct ptx_builder *b, struct ptx_label *labe
 void ptx_pragma(struct ptx_builder *b, const char *text);
 
 /* Marks the place before the next instruction. After ptx_end, function->marks has it. */
-void ptx_mark(struct ptx_builder *b, const void *what);
+void ptx_mark(struct ptx_builder *b, enum ptx_mark_kind kind, const void *loop, int copy);
 
 /* --- pieces of code that are joined later --- */
 

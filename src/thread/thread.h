@@ -118,6 +118,27 @@ struct thread_operand {
     const struct thread_object *object; /* element */
 };
 
+/* A loop of the program, in one place of the code: in each copy of a loop's body, the loops within are others. */
+struct thread_turn;
+struct thread_source_loop {
+    const void *loop;                /* the program's statement */
+    const struct thread_turn *outer; /* that the loop is in */
+};
+/* A copy of a loop's body, for traces. */
+struct thread_turn {
+    const struct thread_source_loop *in; /* NULL: outside of all loops */
+    int copy; /* iterations since the iteration of the code began; -1: in the loop, in no copy of its body */
+};
+
+extern const struct thread_turn thread_outside; /* of all loops. thread_build.c */
+
+/* The values that hold a variable of the program, for traces and `show`. */
+struct thread_holder {
+    const void *of; /* the program's symbol */
+    VEC(struct thread_value *) values;
+    VEC(const char *) registers; /* named by src/nvptx; none: a pass dropped a value */
+};
+
 struct thread_operation;
 
 struct thread_region {
@@ -136,6 +157,9 @@ struct thread_operation {
     VEC(struct thread_value *) results;
     VEC(struct thread_region *) regions;
     uint32_t unroll; /* of a loop: iterations that are to become one; 0: not stated */
+    /* where it is among the program's loops; of a loop that is one of the program: copy -1 of it. NULL: where the operation
+     * before it is */
+    const struct thread_turn *turn;
 };
 
 struct thread_function {
@@ -147,6 +171,7 @@ struct thread_function {
     VEC(struct thread_value *) parameters;
     VEC(struct thread_object *) objects, tables;
     struct thread_region *body;
+    VEC(struct thread_holder *) holders;
     uint32_t values; /* number of all values */
     bool lines;      /* the places of operations are lines of a program, for its PTX */
     struct loc where;

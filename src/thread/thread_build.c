@@ -11,6 +11,8 @@ struct thread_made {
     size_t at; /* its place in the region, if that was not cut since */
 };
 
+const struct thread_turn thread_outside = {.copy = -1};
+
 void thread_build_start(struct thread_builder *b, struct arena *a, const char *name,
                         struct ptx_target target)
 {
@@ -21,6 +23,7 @@ void thread_build_start(struct thread_builder *b, struct arena *a, const char *n
     b->function->where = LOC_NONE;
     b->region = b->function->body = arena_new(a, struct thread_region);
     b->made = arena_array(a, struct thread_made, MADE);
+    b->turn = &thread_outside;
 }
 
 /* A value and what belongs to most of them, in one piece of memory: a piece for each took most of the time. */
@@ -175,6 +178,7 @@ struct thread_operation *thread_add_control(struct thread_builder *b, enum threa
     for (int i = 0; i < THREAD_TYPES; i++)
         o->types[i] = DT_NONE;
     o->where = b->where;
+    o->turn = b->turn;
     vec_push(b->arena, &b->region->operations, o);
     return o;
 }

@@ -7,8 +7,9 @@
 struct thread_builder {
     struct arena *arena;
     struct thread_function *function;
-    struct thread_region *region; /* operations go to its end */
-    struct loc where;             /* the place of the operations to come */
+    struct thread_region *region;   /* operations go to its end */
+    struct loc where;               /* the place of the operations to come */
+    const struct thread_turn *turn; /* likewise */
     struct thread_made *made; /* by hash, for operations to come; NULL: equal ones are made again */
 };
 

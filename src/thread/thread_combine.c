@@ -159,7 +159,7 @@ static struct thread_operation *part_of(struct combining *c, struct thread_value
     struct thread_operation *op = arena_new(c->build.arena, struct thread_operation);
     const struct thread_operand operands[] = {thread_use(group), thread_integer(number),
                                               thread_integer(1), thread_integer(1)};
-    *op = (struct thread_operation){.op = THREAD_PART, .where = load->where};
+    *op = (struct thread_operation){.op = THREAD_PART, .where = load->where, .turn = load->turn};
     memcpy(op->types, load->types, sizeof op->types);
     for (size_t i = 0; i < 4; i++)
         vec_push(c->build.arena, &op->operands, operands[i]);
@@ -183,6 +183,7 @@ static void add_store(struct combining *c, struct thread_region *to, const struc
         values[i] = stored_by(r->operations.data[n->at[i]]);
     c->build.region = to;
     c->build.where = r->operations.data[last]->where;
+    c->build.turn = r->operations.data[last]->turn;
     struct thread_value *group =
         thread_add_counted(&c->build, THREAD_JOIN, first->types[0], DT_NONE, 0, values, n->count);
     struct thread_operand all[4];
@@ -199,6 +200,7 @@ static void add_load(struct combining *c, struct thread_region *to, const struct
     const enum dtype t = op->types[0];
     c->build.region = to;
     c->build.where = op->where;
+    c->build.turn = op->turn;
     const struct thread_operation *first = r->operations.data[n->at[0]];
     struct thread_value *group =
         thread_add_counted(&c->build, op->op, t, DT_NONE, (uint16_t)n->count, first->operands.data,

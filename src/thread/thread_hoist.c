@@ -59,7 +59,8 @@ static uint32_t depth_of_operands(const struct hoisting *h, const struct thread_
 /* A loop: the place before it. `outer`: the loop whose region it is in, if that is no region of an `if`. */
 struct loop_place {
     struct thread_region *before;
-    uint32_t depth; /* loops around its region, with it */
+    const struct thread_turn *turn; /* there */
+    uint32_t depth;                 /* loops around its region, with it */
     const struct loop_place *outer;
     bool branch; /* the region is one of an `if` in the loop */
 };
@@ -72,7 +73,7 @@ static bool is_cheap(const struct thread_operation *op)
 }
 
 /* Returns the outermost place where the operands are known; NULL: the operation stays. */
-static struct thread_region *place_of(const struct hoisting *h, const struct thread_operation *op,
+static struct thread_region *place_of(const struct hoisting *h, struct thread_operation *op,
                                       const struct loop_place *loop, uint32_t *depth)
 {
     uint32_t least = depth_of_operands(h, op);
@@ -81,6 +82,7 @@ static struct thread_region *place_of(const struct hoisting *h, const struct thr
     while (loop->outer && least < loop->outer->depth)
         loop = loop->outer;
     *depth = loop->depth - 1;
+    op->turn = loop->turn;
     return loop->before;
 }
 
@@ -105,7 +107,7 @@ static void hoist_region(struct hoisting *h, struct thread_region *r, uint32_t d
     struct thread_region kept = {0};
     for (size_t i = 0; i < r->operations.count; i++) {
         struct thread_operation *op = r->operations.data[i];
-        struct loop_place inner = {&kept, depth + 1, loop, false};
+        struct loop_place inner = {&kept, op->turn, depth + 1, loop, false};
         const struct loop_place *in = place_in(h, op, loop, &inner);
         const bool loops = op->op == THREAD_LOOP;
         for (size_t j = 0; j < op->regions.count; j++) {

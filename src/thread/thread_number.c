@@ -332,6 +332,17 @@ static void number_region(struct numbering *g, const struct thread_region *r)
     forget(g, known);
 }
 
+static void number_holders(const struct numbering *g, const struct thread_function *f)
+{
+    for (size_t i = 0; i < f->holders.count; i++)
+        for (size_t j = 0; j < f->holders.data[i]->values.count; j++) {
+            struct thread_value **v = &f->holders.data[i]->values.data[j];
+            const struct thread_operand *instead = &g->instead[(*v)->number];
+            if (instead->kind == THREAD_VALUE && instead->value)
+                *v = instead->value;
+        }
+}
+
 void thread_number(struct arena *a, struct thread_function *f)
 {
     struct numbering *g = arena_new(a, struct numbering);
@@ -340,4 +351,5 @@ void thread_number(struct arena *a, struct thread_function *f)
     g->definitions = arena_array(a, const struct thread_operation *, f->values + 1);
     memset(g->first, -1, sizeof g->first);
     number_region(g, f->body);
+    number_holders(g, f);
 }

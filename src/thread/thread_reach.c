@@ -48,8 +48,10 @@ struct frame {
     struct frame *outer;
     struct thread_region to;       /* its operations so far */
     struct thread_operation *loop; /* whose region it is; NULL: another */
-    uint32_t depth;                /* loops around its operations */
-    uint32_t level;                /* regions around them */
+    const struct thread_turn
+        *turn;      /* of the operation that is reached, or of the one that it is in */
+    uint32_t depth; /* loops around its operations */
+    uint32_t level; /* regions around them */
     bool brief; /* a region of an `if` with few accesses: addresses are computed before the `if` */
     struct induction *induction; /* by argument of the loop */
     VEC(struct known) known;
@@ -336,6 +338,7 @@ static struct thread_operand add_operation(struct reaching *g, struct frame *f,
 {
     const struct thread_operand operands[] = {a, b};
     g->build.region = &f->to;
+    g->build.turn = f->turn;
     struct thread_value *v = thread_add_counted(&g->build, op, t, from, 0, operands, count);
     note(g, v, f->to.operations.data[f->to.operations.count - 1], f->depth, f->level);
     return thread_use(v);
@@ -751,6 +754,7 @@ static void reach_region(struct reaching *g, struct thread_region *r, struct fra
     for (size_t i = 0; i < r->operations.count; i++) {
         struct thread_operation *op = r->operations.data[i];
         const bool brief_if = is_brief(op);
+        f.turn = op->turn;
         reach(g, &f, op);
         for (size_t j = 0; j < op->regions.count; j++)
             reach_region(g, op->regions.data[j], &f, op->op == THREAD_LOOP ? op : NULL, brief_if);

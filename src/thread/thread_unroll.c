@@ -63,6 +63,7 @@ static struct thread_operation *copy_operation(struct copying *c, const struct t
     new->op = op->op;
     memcpy(new->types, op->types, sizeof new->types);
     new->where = op->where;
+    new->turn = op->turn;
     new->unroll = op->unroll;
     for (size_t i = 0; i < op->operands.count; i++) {
         struct thread_operand o = op->operands.data[i];
