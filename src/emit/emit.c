@@ -270,8 +270,7 @@ static bool check_target(struct emit *m)
         m->kernel->name, named ? "" : " and need `target(sm_90a)` in the kernel's head", t->name);
     if (named)
         diag_note(m->diag, m->kernel->loc,
-                  "it runs on GPUs with compute capability 9.0, and anywhere on the simulator "
-                  "(`--device sim`) and the CPU");
+                  "take a GPU of compute capability 9.0, or `--device sim`");
     return false;
 }
 

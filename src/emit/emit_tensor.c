@@ -400,9 +400,7 @@ static bool box_fits(struct emit *m, const struct boxes *b, struct loc loc)
     emit_error(m, loc, "a tensor copy of rows of %lld bytes to or from `%s`", (long long)bytes,
                p->sym->name);
     if (bytes % EMIT_PIECE != 0)
-        diag_note(m->diag, p->sym->loc,
-                  "let rows take a multiple of %d bytes, such as %lld columns", EMIT_PIECE,
-                  (long long)((bytes / EMIT_PIECE + 1) * EMIT_PIECE * b->columns / bytes));
+        diag_note(m->diag, p->sym->loc, "let rows take a multiple of %d bytes", EMIT_PIECE);
     else
         diag_note(
             m->diag, loc,
@@ -448,9 +446,7 @@ static bool begins_aligned(struct emit *m, const struct boxes *b)
     emit_error(m, x->value->loc, "a tensor copy that begins %lld bytes past a multiple of %d bytes",
                (long long)(f.rest % unit * size), (int)(unit * size));
     diag_note(m->diag, x->value->loc,
-              "it begins at a multiple of %d bytes, here of %lld elements: begin earlier, and read "
-              "a part of the tile",
-              EMIT_PIECE, (long long)each);
+              "let it begin at a multiple of %d bytes, and read a part of the tile", EMIT_PIECE);
     return false;
 }
 

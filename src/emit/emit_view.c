@@ -1,6 +1,6 @@
 /* Views: register tiles loaded and stored by the threads that hold them, elements outside the view left out. Two neighbours
- * of a thread move together if by(…) of the part allows it. Where it allows 8, the four lanes of a quad, which have two of each 8
- * columns, exchange these pairs, so that each lane moves 8 neighbours: 16 bytes of elements of 2. */
+ * of a thread move together if by(…) of the part allows it. If it allows 8 in a store, the four lanes of a quad, which have two
+ * of each 8 columns, exchange these pairs, so that each lane stores 8 neighbours: 16 bytes of elements of 2. */
 #include "emit/emit_own.h"
 #include "plan/plan.h"
 
@@ -8,15 +8,18 @@
 
 enum { MOST_AXES = MAX_RANK };
 
-/* The part of a view that an access chooses: its element (0, 0) and the steps along the last two axes of the part. */
+/* The rows or the columns of a part of a view. */
+struct view_axis {
+    struct scalar start, extent; /* in the view, of the part's first; of the view: i64 */
+    struct scalar step;          /* bytes, i64 */
+    struct tile list;            /* i64, of a gather: the index of each; dtype DT_NONE: none */
+};
+
+/* The part of a view that an access chooses: its element (0, 0) and its last two axes. */
 struct view_part {
     struct scalar base; /* address of the element (0, 0) of the part, u64; it may lie outside */
-    struct scalar row, column;           /* in the view, of the element (0, 0): i64 */
-    struct scalar rows, columns;         /* of the view: i64 */
-    struct scalar row_step, column_step; /* bytes, i64 */
-    struct scalar inside;                /* the element indices are within the view: bool */
-    struct tile row_list,
-        column_list; /* i64, of a gather: the index of each; dtype DT_NONE: none */
+    struct view_axis axis[2];
+    struct scalar inside; /* the element indices are within the view: bool */
 };
 
 static struct scalar wide(struct emit *m, const struct expr *e)
@@ -73,12 +76,12 @@ static struct tile find_list(struct emit *m, struct expr *indices, bool of_rows)
 static bool find_part(struct emit *m, const struct expr *e, struct view_part *out)
 {
     const struct sym *s = e->sym;
-    struct scalar steps[MOST_AXES], at = wide_constant(0);
+    const struct scalar zero = wide_constant(0);
+    struct scalar steps[MOST_AXES], at = zero;
     int rank = e->type.rank, seen = 0;
     *out = (struct view_part){.inside = emit_constant(DT_BOOL, 1)};
-    out->rows = out->columns = wide_constant(1);
-    out->row_step = out->column_step = out->row = out->column = wide_constant(0);
-    out->row_list.dtype = out->column_list.dtype = DT_NONE;
+    for (int i = 0; i < 2; i++)
+        out->axis[i] = (struct view_axis){zero, wide_constant(1), zero, {.dtype = DT_NONE}};
     find_steps(m, s, steps);
     for (int i = 0; i < s->type.rank; i++) {
         enum index_kind kind = i < e->indices ? e->index[i].kind : IX_ALL;
@@ -93,13 +96,13 @@ static bool find_part(struct emit *m, const struct expr *e, struct view_part *ou
         if (!in_row && rank > 0) {
             out->inside = emit_op2(m, THREAD_AND, DT_BOOL, out->inside, within(m, start, extent));
         } else if (in_row) {
-            bool is_row = rank >= 2 && seen == rank - 1;
-            *(is_row ? &out->row : &out->column) = start;
-            *(is_row ? &out->rows : &out->columns) = extent;
-            *(is_row ? &out->row_step : &out->column_step) = steps[i];
+            const bool is_row = rank >= 2 && seen == rank - 1;
+            struct view_axis *a = &out->axis[!is_row];
+            a->start = start;
+            a->extent = extent;
+            a->step = steps[i];
             if (kind == IX_GATHER)
-                *(is_row ? &out->row_list : &out->column_list) =
-                    find_list(m, e->index[i].value, is_row);
+                a->list = find_list(m, e->index[i].value, is_row);
         }
     }
     out->base = (struct scalar){emit_base(m, s), DT_U64};
@@ -107,23 +110,19 @@ static bool find_part(struct emit *m, const struct expr *e, struct view_part *ou
     return true;
 }
 
-static bool has_rows(enum tile_form form)
+/* Returns whether a tile of that form has several rows, or several columns. */
+static bool has_axis(enum tile_form form, int axis)
 {
-    return form == TILE_ROWS || form == TILE_WHOLE;
-}
-
-static bool has_columns(enum tile_form form)
-{
-    return form == TILE_COLUMNS || form == TILE_WHOLE;
+    return form == TILE_WHOLE || form == (axis ? TILE_COLUMNS : TILE_ROWS);
 }
 
 /* Checks the axes of which a tile of that form has one element. */
 static void check_alone(struct emit *m, struct view_part *p, enum tile_form form)
 {
-    if (!has_rows(form))
-        p->inside = emit_op2(m, THREAD_AND, DT_BOOL, p->inside, within(m, p->row, p->rows));
-    if (!has_columns(form))
-        p->inside = emit_op2(m, THREAD_AND, DT_BOOL, p->inside, within(m, p->column, p->columns));
+    for (int i = 0; i < 2; i++)
+        if (!has_axis(form, i))
+            p->inside = emit_op2(m, THREAD_AND, DT_BOOL, p->inside,
+                                 within(m, p->axis[i].start, p->axis[i].extent));
 }
 
 /* An element's address, and whether it is inside. */
@@ -131,36 +130,25 @@ struct element {
     struct scalar address, inside;
 };
 
-/* The index of element i of a part along an axis: `start` + `held`, or that of a gather. */
-static struct scalar index_of(struct emit *m, const struct tile *list, int part, int i,
-                              struct scalar start, struct scalar held)
-{
-    if (list->dtype == DT_NONE)
-        return add(m, emit_as(m, held, DT_I64), start);
-    return (struct scalar){emit_element(m, list, part, i), DT_I64};
-}
-
 static struct element element_at(struct emit *m, const struct view_part *p, enum tile_form form,
                                  struct held at, int part, int i)
 {
     struct element e = {p->base, emit_op2(m, THREAD_AND, DT_BOOL, p->inside, at.real)};
-    if (has_rows(form)) {
-        bool listed = p->row_list.dtype != DT_NONE, whole = form == TILE_WHOLE;
-        struct scalar row =
-            index_of(m, &p->row_list, whole ? 2 * part + i / 2 % 2 : part, 0, p->row, at.row);
-        struct scalar step = listed ? row : emit_as(m, at.row, DT_I64);
-        e.address = emit_op2(m, THREAD_ADD, DT_U64, e.address,
-                             emit_as(m, times(m, step, p->row_step), DT_U64));
-        e.inside = emit_op2(m, THREAD_AND, DT_BOOL, e.inside, within(m, row, p->rows));
-    }
-    if (has_columns(form)) {
-        bool listed = p->column_list.dtype != DT_NONE, whole = form == TILE_WHOLE;
-        struct scalar column =
-            index_of(m, &p->column_list, 0, whole ? i / 4 * 2 + i % 2 : i, p->column, at.column);
-        struct scalar step = listed ? column : emit_as(m, at.column, DT_I64);
-        e.address = emit_op2(m, THREAD_ADD, DT_U64, e.address,
-                             emit_as(m, times(m, step, p->column_step), DT_U64));
-        e.inside = emit_op2(m, THREAD_AND, DT_BOOL, e.inside, within(m, column, p->columns));
+    const bool whole = form == TILE_WHOLE;
+    for (int axis = 0; axis < 2; axis++) {
+        const struct view_axis *a = &p->axis[axis];
+        struct scalar step = emit_as(m, axis ? at.column : at.row, DT_I64), index;
+        if (!has_axis(form, axis))
+            continue;
+        if (a->list.dtype != DT_NONE) {
+            int row = whole ? 2 * part + i / 2 % 2 : part, column = whole ? i / 4 * 2 + i % 2 : i;
+            step.o = emit_element(m, &a->list, axis ? 0 : row, axis ? column : 0);
+            index = step;
+        } else
+            index = add(m, step, a->start);
+        step = emit_as(m, times(m, step, a->step), DT_U64);
+        e.address = emit_op2(m, THREAD_ADD, DT_U64, e.address, step);
+        e.inside = emit_op2(m, THREAD_AND, DT_BOOL, e.inside, within(m, index, a->extent));
     }
     return e;
 }
@@ -169,13 +157,13 @@ static struct element element_at(struct emit *m, const struct view_part *p, enum
 
 enum { PAIR = 2, QUAD = 4, PIECE = PAIR * QUAD, EXCHANGED = 2 * PIECE };
 
-/* Returns how many neighbours a thread moves together at most: 1, PAIR or PIECE. */
-static int together(struct emit *m, const struct expr *e, enum tile_form form)
+/* Returns how many neighbours a thread moves together at most: 1, PAIR or `piece`. */
+static int together(struct emit *m, const struct expr *e, enum tile_form form, int piece)
 {
     const int most = plan_copier_of(m->options->target, e).bytes / (int)dtype_size(e->type.dtype);
-    if (!has_columns(form) || e->type.dtype == DT_BOOL || most < PAIR)
+    if (!has_axis(form, 1) || e->type.dtype == DT_BOOL || most < PAIR)
         return 1;
-    return form == TILE_WHOLE && most >= PIECE ? PIECE : PAIR;
+    return form == TILE_WHOLE && most >= piece ? piece : PAIR;
 }
 
 /* Returns how many neighbours move together from element i on. A PIECE is one row of EXCHANGED elements of the thread. */
@@ -204,22 +192,26 @@ static struct element place_at(struct emit *m, const struct view_part *p, const 
     return element_at(m, p, t->form, h, part, i);
 }
 
+static struct thread_operand select_group(struct emit *m, enum dtype t, struct scalar condition,
+                                          struct thread_operand a, struct thread_operand b)
+{
+    return thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, t, DT_NONE, condition.o, a, b));
+}
+
 /* Exchanges groups in each quad: lane i gets group i of all four lanes, in their order. */
 static void exchange(struct emit *m, enum dtype t, struct thread_operand *group)
 {
     for (int bit = 1; bit < QUAD; bit *= 2) {
-        struct scalar set = emit_by(m, THREAD_AND, m->place.lane, bit);
-        const struct thread_operand odd = emit_by(m, THREAD_NE, set, 0).o;
+        struct scalar odd = emit_by(m, THREAD_NE, emit_by(m, THREAD_AND, m->place.lane, bit), 0);
         for (int i = 0; i < QUAD; i++) {
-            struct thread_operand *a = &group[i], *b = a + bit;
+            struct thread_operand a = group[i], b = group[i ^ bit];
             if (i & bit)
                 continue;
-            struct thread_operand gives =
-                thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, t, DT_NONE, odd, *a, *b));
-            struct thread_operand gets = thread_use(
-                THREAD_ADD_OP(&m->b, THREAD_SHUFFLE_XOR, t, DT_NONE, gives, thread_integer(bit)));
-            *a = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, t, DT_NONE, odd, gets, *a));
-            *b = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, t, DT_NONE, odd, *b, gets));
+            struct thread_operand gets =
+                thread_use(THREAD_ADD_OP(&m->b, THREAD_SHUFFLE_XOR, t, DT_NONE,
+                                         select_group(m, t, odd, a, b), thread_integer(bit)));
+            group[i] = select_group(m, t, odd, gets, a);
+            group[i ^ bit] = select_group(m, t, odd, b, gets);
         }
     }
 }
@@ -268,29 +260,15 @@ struct tile emit_view_load(struct emit *m, const struct expr *e)
     check_alone(m, &p, t.form);
     struct scalar otherwise = e->otherwise ? emit_as(m, emit_scalar(m, e->otherwise), t.dtype)
                                            : emit_constant(t.dtype, 0);
-    const int most = together(m, e, t.form);
-    note(m, e, &t, most, false);
+    const int width = together(m, e, t.form, PAIR);
+    note(m, e, &t, width, false);
     int elements, parts = emit_parts(t.form, t.blocks, t.columns, &elements);
     struct thread_operand *loaded = arena_array(m->arena, struct thread_operand, elements);
     for (int i = 0; i < parts; i++) {
-        int count = 0;
-        for (int j = 0, width; j < elements; j += width == PIECE ? EXCHANGED : width) {
-            struct thread_operand group[2][QUAD];
-            width = width_at(most, j, elements);
-            for (int row = 0; row < (width == PIECE ? 2 : 1); row++) {
-                struct element at = place_at(m, &p, &t, &e->type, i, j + PAIR * row, width);
-                struct thread_operand v = load(m, t.dtype, width, at, otherwise);
-                if (width < PIECE)
-                    loaded[count++] = v;
-                for (int k = 0; width == PIECE && k < QUAD; k++)
-                    group[row][k] = emit_part(m, t.dtype, v, PAIR * k, PAIR, 1);
-                if (width == PIECE)
-                    exchange(m, t.dtype, group[row]);
-            }
-            for (int k = 0; width == PIECE && k < PIECE; k++)
-                loaded[count++] = group[k % 2][k / 2];
-        }
-        t.part[i] = emit_join(m, t.dtype, loaded, count);
+        for (int j = 0; j < elements; j += width)
+            loaded[j / width] =
+                load(m, t.dtype, width, place_at(m, &p, &t, &e->type, i, j, width), otherwise);
+        t.part[i] = emit_join(m, t.dtype, loaded, elements / width);
     }
     return t;
 }
@@ -335,7 +313,7 @@ void emit_view_store(struct emit *m, const struct expr *target, const struct til
         return;
     check_alone(m, &p, t.form);
     p.inside = emit_op2(m, THREAD_AND, DT_BOOL, p.inside, emit_holds_first(m, t.form));
-    const int most = together(m, target, t.form);
+    const int most = together(m, target, t.form, PIECE);
     note(m, target, &t, most, true);
     struct tile from = *value;
     if (from.form != TILE_UNIFORM)

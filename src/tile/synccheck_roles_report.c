@@ -118,41 +118,32 @@ static const char *written_barrier(struct roles_check *r, const struct stmt *s)
     return arena_printf(r->k->arena, "%.*s", (int)at.length, at.source->text + at.offset);
 }
 
-static const struct sym *step_barrier(const struct roles_check *r, const struct role_step *s)
+/* Returns the first such step of the roles, at an mbarrier of the symbol; NULL: at any. */
+static const struct stmt *find_step(const struct roles_check *r, int first, int end,
+                                    enum step_kind kind, const struct sym *sym)
 {
-    return r->barriers.data[barrier_sym(r, s->barrier)];
+    for (int t = first < 0 ? 0 : first; t < end; t++)
+        for (size_t i = 0; i < r->traces.data[t].steps.count; i++) {
+            const struct role_step *s = &r->traces.data[t].steps.data[i];
+            if (s->kind == kind && (!sym || r->barriers.data[barrier_sym(r, s->barrier)] == sym))
+                return s->stmt;
+        }
+    return NULL;
 }
 
-/* Notes an mbarrier at which other roles arrive, and for which none waits. Returns false if there is none. */
+/* Notes an mbarrier at which roles arrive, and for which none waits. Returns false if there is none. */
 static bool note_never_awaited(struct roles_check *r, const struct role_place *p)
 {
+    const int all = (int)r->traces.count;
     for (size_t i = 0; i < r->barriers.count; i++) {
         const struct sym *sym = r->barriers.data[i];
-        bool arrives = false, waits = false;
-        for (size_t t = 0; t < r->traces.count; t++)
-            for (size_t j = 0; j < r->traces.data[t].steps.count; j++) {
-                const struct role_step *s = &r->traces.data[t].steps.data[j];
-                arrives |= s->kind == STEP_ARRIVE && (int)t != p->role && step_barrier(r, s) == sym;
-                waits |= s->kind == STEP_WAIT && step_barrier(r, s) == sym;
-            }
-        if (!arrives || waits)
+        if (!find_step(r, 0, all, STEP_ARRIVE, sym) || find_step(r, 0, all, STEP_WAIT, sym))
             continue;
         diag_note(r->k->diag, p->loc, "no role waits for `%s`: put `wait(%s%s)` before this",
                   sym->name, sym->name, sym->type.rank ? "[…]" : "");
         return true;
     }
     return false;
-}
-
-/* Returns the role's first wait for a parity of the mbarrier; NULL: there is none. */
-static const struct stmt *find_parity(const struct roles_check *r, int role, const struct sym *sym)
-{
-    for (size_t i = 0; role >= 0 && i < r->traces.data[role].steps.count; i++) {
-        const struct role_step *s = &r->traces.data[role].steps.data[i];
-        if (s->kind == STEP_WAIT && s->number >= 0 && step_barrier(r, s) == sym)
-            return s->stmt;
-    }
-    return NULL;
 }
 
 /* Notes that a wait may name the parity of a wrong phase. */
@@ -171,60 +162,63 @@ static void race_way_out(struct roles_check *r, const struct role_finding *f)
     const struct role_place *early = &f->early, *late = &f->late;
     bool same_role = early->role == late->role;
     const struct stmt *wait =
-        early->work == WORK_COPY ? find_parity(r, late->role, early->stmt->barrier->sym) : NULL;
+        early->work == WORK_COPY && late->work != WORK_COPY
+            ? find_step(r, late->role, late->role + 1, STEP_WAIT, early->stmt->barrier->sym)
+            : NULL;
     if (f->waited) {
         diag_note(d, f->waited->loc,
                   "only one thread of the role waits here: put `sync()` after it");
         fix_with_barrier(r->k, early->site, late->site, f->waited->loc);
         return;
     }
-    if (f->few)
+    if (f->few) {
         diag_note(
             d, f->few->loc,
             "a phase completes after the %lld bytes that this announces, and its copies bring "
             "%lld: `expect(%s, %lld)`",
             (long long)f->announced, (long long)f->bytes, written_barrier(r, early->stmt),
             (long long)f->bytes);
-    else if (early->work == WORK_COPY && late->work == WORK_COPY) {
-        if (!note_never_awaited(r, late))
-            diag_note(
-                d, late->loc,
-                "wait before this for an mbarrier at which the roles that read the part arrive");
-    } else if (early->work == WORK_COPY && wait)
+        return;
+    }
+    if (early->work == WORK_COPY && late->work == WORK_COPY && note_never_awaited(r, late))
+        return;
+    if (wait && wait->value->count > 1) {
         note_parity(r, wait);
+        return;
+    }
+    static const char between[] = "put `sync()` between the two";
+    const char *way;
+    if (early->work == WORK_COPY && late->work == WORK_COPY)
+        way = "wait before this for an mbarrier at which the roles that read the part arrive";
     else if (early->work == WORK_COPY)
-        diag_note(d, late->loc,
-                  "the copy completes a phase of `%s`: let `wait(%s)` for that phase come before "
-                  "this",
-                  written_barrier(r, early->stmt), written_barrier(r, early->stmt));
+        way = arena_printf(r->k->arena,
+                           "the copy completes a phase of `%s`: let `wait(%s)` for that phase come "
+                           "before this",
+                           written_barrier(r, early->stmt), written_barrier(r, early->stmt));
     else if (early->work == WORK_LOAD)
-        diag_note(d, late->loc, "put `async_wait(0)` and `sync()` before this");
+        way = "put `async_wait(0)` and `sync()` before this";
     else if (early->work == WORK_STORE)
-        diag_note(d, late->loc,
-                  early->role == late->role && late->thread
-                      ? "put `store_wait(0)` before this"
-                      : "put `store_wait(0)` and then `sync()` before this");
-    else if (early->work == WORK_DOT && early->role == late->role)
-        diag_note(d, late->loc, "put `dot_wait(0)` and then `sync()` before this");
+        way = same_role && late->thread ? "put `store_wait(0)` before this"
+                                        : "put `store_wait(0)` and then `sync()` before this";
     else if (early->work == WORK_DOT)
-        diag_note(d, late->loc,
-                  "let the role of the product `dot_wait` and then `arrive` at an mbarrier that "
-                  "this role waits for before this");
+        way = same_role ? "put `dot_wait(0)` and then `sync()` before this"
+                        : "let the role of the product `dot_wait` and then `arrive` at an mbarrier "
+                          "that this role waits for before this";
     else if (early->block != late->block)
-        diag_note(d, late->loc,
-                  early->role < 0 || late->role < 0
-                      ? "put `cluster_sync()` between the two"
-                      : "let the other block `arrive` at an mbarrier of this one afterwards, and "
-                        "wait for it before this");
+        way = early->role < 0 || late->role < 0
+                  ? "put `cluster_sync()` between the two"
+                  : "let the other block `arrive` at an mbarrier of this one afterwards, and wait "
+                    "for it before this";
     else if (early->stmt == late->stmt && early->kind == TOUCH_READ)
-        diag_note(d, late->loc, "keep the element in a scalar before, and put `sync()` after that");
-    else if (same_role || early->role < 0) {
-        diag_note(d, late->loc, "put `sync()` between the two");
+        way = "keep the element in a scalar before, and put `sync()` after that";
+    else if (same_role || early->role < 0)
+        way = between;
+    else
+        way = "let that role `arrive` at an mbarrier afterwards, and this one wait for it before "
+              "this";
+    diag_note(d, late->loc, "%s", way);
+    if (way == between)
         fix_with_barrier(r->k, early->site, late->site, LOC_NONE);
-    } else
-        diag_note(d, late->loc,
-                  "let that role `arrive` at an mbarrier afterwards, and this one wait for it "
-                  "before this");
 }
 
 static bool in_background(const struct role_place *p)
@@ -339,8 +333,8 @@ static void report_bytes(struct roles_check *r, const struct role_finding *f)
     diag_note(
         d, f->early.loc,
         f->announced > f->bytes && r->blocks > 1
-            ? "let other blocks copy to this one, too, by `multicast(…)`, or announce the "
-              "bytes of its own copies: `expect(%s, %lld)`"
+            ? "let other blocks copy to this one by `multicast(…)`, or announce less: `expect(%s, "
+              "%lld)`"
             : "announce the bytes of all copies of the phase, those beyond the edge of a view "
               "too: `expect(%s, %lld)`",
         written_barrier(r, f->early.stmt), (long long)f->bytes);
@@ -373,16 +367,10 @@ static void note_waiting(struct roles_check *r, const struct role_waiting *w)
         return;
     }
     int64_t wanted = arrivals_of(r, w->barrier);
-    if (w->arrivals == wanted) {
-        diag_note(r->k->diag, w->place.loc,
-                  "%s %s here for `%s`, whose phase lacks bytes that are announced", warps, verb,
-                  barrier_text(r, w->barrier));
-        return;
-    }
     diag_note(r->k->diag, w->place.loc,
-              "%s %s here for `%s`, whose phase has %lld of %lld arrival%s", warps, verb,
+              "%s %s here for `%s`, whose phase has %lld of %lld arrival%s%s", warps, verb,
               barrier_text(r, w->barrier), (long long)w->arrivals, (long long)wanted,
-              wanted == 1 ? "" : "s");
+              wanted == 1 ? "" : "s", w->arrivals == wanted ? ", and lacks bytes" : "");
 }
 
 /* Returns true if each role waits for the first phase of an mbarrier. */
@@ -402,15 +390,13 @@ static void report_stuck(struct roles_check *r, const struct role_finding *f)
                single ? "this waits forever" : "roles wait for each other forever");
     diag_code(d, CODE_DEADLOCK);
     const struct stmt *parity = NULL;
-    bool lacks = false;
     for (int i = 0; i < f->waiting; i++) {
         const struct role_waiting *w = &f->waits[i];
         const struct stmt *s = w->place.stmt;
         note_waiting(r, w);
-        lacks |= w->barrier >= 0 && w->arrivals == arrivals_of(r, w->barrier);
         parity = w->barrier >= 0 && s->value->count > 1 && !parity ? s : parity;
     }
-    if (!single && !lacks && nothing_began(f))
+    if (!single && nothing_began(f))
         diag_note(d, f->late.loc,
                   "no role can begin: the first wait for an mbarrier that is declared `ready` "
                   "returns at once");
@@ -420,10 +406,9 @@ static void report_stuck(struct roles_check *r, const struct role_finding *f)
         return;
     }
     diag_note(d, f->late.loc,
-              lacks  ? "let copies bring all bytes that are announced"
-              : sync ? "all blocks of a cluster come to `cluster_sync()` equally often"
-                     : "each `wait` takes one phase: a role waits as often as phases complete, and "
-                       "each phase gets all of its arrivals");
+              sync ? "all blocks of a cluster come to `cluster_sync()` equally often"
+                   : "each `wait` takes one phase: a role waits as often as phases complete, and "
+                     "each phase gets all of its arrivals");
 }
 
 /* Notes a role whose warpgroups arrive more often together than a phase counts. */
@@ -468,18 +453,11 @@ static void report_early(struct roles_check *r, const struct role_finding *f)
               "a role arrives after it has waited; or change the number of arrivals");
 }
 
-/* Returns true if one thread of a role begins copies, and all threads wait. */
-static bool copies_apart(const struct roles_check *r, const struct role_place *p)
-{
-    for (size_t i = 0; p->role >= 0 && !p->thread && i < r->traces.data[p->role].steps.count; i++)
-        if (r->traces.data[p->role].steps.data[i].kind == STEP_COPY)
-            return true;
-    return false;
-}
-
 static void report_overtaken(struct roles_check *r, const struct role_finding *f)
 {
     struct diag *d = r->k->diag;
+    const int role = f->late.role;
+    bool apart = !f->late.thread && find_step(r, role, role + 1, STEP_COPY, NULL);
     const char *name = barrier_text(r, f->barrier);
     diag_error(d, f->late.loc,
                "`%s` may be two phases ahead of this wait, which then waits forever: a wait sees "
@@ -491,9 +469,7 @@ static void report_overtaken(struct roles_check *r, const struct role_finding *f
         note_place(r, &f->early, "the next phase can complete here without the wait");
     diag_note(
         d, f->late.loc,
-        copies_apart(r, &f->late)
-            ? "one thread begins the copies, and the other warps of the role may be late: put both "
-              "into `one_thread { … }`"
+        apart ? "one thread begins the copies, others may be late: put both into `one_thread { … }`"
         : is_arrive(&f->early)
             ? "arrive once for each phase, and only after this role has had the chance to wait"
             : "let this role `arrive` at an mbarrier after the wait, and wait for that before "
