@@ -287,8 +287,7 @@ static void prologue(struct emit *m, struct thread_region **once)
         any |= s->storage == ST_MBARRIER;
     if (!any)
         return;
-    struct thread_region *outer =
-        emit_open_if(m, (struct scalar){thread_use(m->place.elected), DT_BOOL});
+    struct thread_region *outer = emit_open_if(m, emit_elected(m));
     emit_init_mbarriers(m);
     add_plain(m, THREAD_FENCE_MBARRIER_INIT);
     *once = m->b.region;

@@ -144,7 +144,7 @@ static struct thread_operand left_fragment(struct emit *m, const struct dot *d, 
             emit_by(m, THREAD_ADD, emit_row(m, block, d->out.blocks), i / 2 % 2 * 8);
         struct scalar at = k_of(m, k, i % 2 + i / 4 * 2);
         struct scalar real = below(m, at, extent[1], (extent[1] + STEP - 1) / STEP * STEP);
-        real = emit_op2(m, THREAD_AND, DT_BOOL, real, below(m, row, extent[0], extent[0] + !whole));
+        emit_and(m, &real, below(m, row, extent[0], extent[0] + !whole));
         all[i] = fetch(m, &d->left, row, at, real).o;
     }
     return emit_join(m, d->left.type->dtype, all, OF_LEFT);
@@ -159,7 +159,7 @@ static struct thread_operand right_fragment(struct emit *m, const struct dot *d,
     for (int i = 0; i < OF_RIGHT; i++) {
         struct scalar at = k_of(m, k, i);
         struct scalar real = below(m, at, extent[0], (extent[0] + STEP - 1) / STEP * STEP);
-        real = emit_op2(m, THREAD_AND, DT_BOOL, real, below(m, n, extent[1], column + 8));
+        emit_and(m, &real, below(m, n, extent[1], column + 8));
         all[i] = fetch(m, &d->right, at, n, real).o;
     }
     return emit_join(m, d->right.type->dtype, all, OF_RIGHT);

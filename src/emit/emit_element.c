@@ -160,7 +160,7 @@ static void store_own(struct emit *m, const struct expr *e, const struct scalar 
     }
     for (int64_t i = first; i < end && !m->failed; i++) {
         struct scalar is = is_element(m, t, i, indices);
-        is = emit_op2(m, THREAD_AND, DT_BOOL, is, inside);
+        emit_and(m, &is, inside);
         v->slots[i].o = choose(m, is, value, (struct scalar){v->slots[i].o, t->dtype}).o;
     }
 }
@@ -208,8 +208,7 @@ struct scalar emit_element_of(struct emit *m, const struct part_access *p, int64
         bool wide = type == DT_I64 || type == DT_U64 || limit.dtype == DT_I64;
         enum dtype as = wide ? DT_U64 : DT_U32;
         limit = emit_as(m, limit, as);
-        inside = emit_op2(m, THREAD_AND, DT_BOOL, inside,
-                          emit_op2(m, THREAD_LT, as, emit_as(m, index[i], as), limit));
+        emit_and(m, &inside, emit_op2(m, THREAD_LT, as, emit_as(m, index[i], as), limit));
     }
     return inside;
 }
@@ -558,7 +557,7 @@ static void enter(struct emit *m)
     for (int i = 0; i < 3; i++)
         if (i == 0 || m->kernel->threads[i] > 1) {
             struct scalar at = emit_place(m, (enum thread_opcode)((int)THREAD_TID_X + i));
-            first = emit_op2(m, THREAD_AND, DT_BOOL, first, emit_by(m, THREAD_EQ, at, 0));
+            emit_and(m, &first, emit_by(m, THREAD_EQ, at, 0));
         }
     m->place.elected = first.o.value;
     bool tiles = false;

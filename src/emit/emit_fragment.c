@@ -301,8 +301,7 @@ static void store_element(struct emit *m, const struct expr *target, const struc
         return;
     struct scalar inside = emit_element_of(m, &p, 0, index);
     if (target->sym->storage != ST_ARRAY && !m->place.one_thread)
-        inside = emit_op2(m, THREAD_AND, DT_BOOL, inside,
-                          (struct scalar){thread_use(m->place.elected), DT_BOOL});
+        emit_and(m, &inside, emit_elected(m));
     emit_store_if(m, target, index, inside, v);
     emit_note_elements(m, target, 1, true);
     emit_at(m, before);
@@ -390,8 +389,7 @@ static struct scalar one_atomic(struct emit *m, const struct expr *e, bool wante
     struct scratch s = {0};
     if (wanted)
         s = emit_scratch(m, t, emit_free_slot(m, t, 1), 1);
-    struct thread_region *outer =
-        emit_open_if(m, (struct scalar){thread_use(m->place.elected), DT_BOOL});
+    struct thread_region *outer = emit_open_if(m, emit_elected(m));
     struct scalar old = emit_atomic(m, e)[0], zero = emit_constant(DT_U32, 0);
     if (!wanted) {
         m->b.region = outer;

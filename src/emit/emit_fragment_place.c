@@ -76,7 +76,7 @@ static void add_thread_digits(struct emit *m, struct spots *s)
         for (int j = 0; j < l->out_count; j++)
             moves |= g->add[j] || g->xor [j];
         if (!moves) {
-            s->first = emit_op2(m, THREAD_AND, DT_BOOL, s->first, digit_is_0(m, weight, extent));
+            emit_and(m, &s->first, digit_is_0(m, weight, extent));
             continue;
         }
         const struct scalar v = digit(m, weight, extent);
@@ -156,11 +156,9 @@ struct scalar emit_spot_inside(struct emit *m, const struct spots *s, int32_t re
         const struct coordinate c = emit_spot(m, s, j, reg);
         const bool upper = s->xors[j] ? s->greatest[j] >= extent : s->most[j] + c.more >= extent;
         if (upper)
-            inside = emit_op2(m, THREAD_AND, DT_BOOL, inside,
-                              combine(m, THREAD_LT, c.thread, number(extent - c.more)));
+            emit_and(m, &inside, combine(m, THREAD_LT, c.thread, number(extent - c.more)));
         if (s->least[j] < 0)
-            inside = emit_op2(m, THREAD_AND, DT_BOOL, inside,
-                              combine(m, THREAD_GE, c.thread, number(-c.more)));
+            emit_and(m, &inside, combine(m, THREAD_GE, c.thread, number(-c.more)));
     }
     return inside;
 }

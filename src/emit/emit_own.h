@@ -211,7 +211,11 @@ struct scalar emit_constant(enum dtype t, int64_t v);
 /* One operation on scalars of type t. Folds integers. */
 struct scalar emit_op2(struct emit *m, enum thread_opcode op, enum dtype t, struct scalar a,
                        struct scalar b);
-/* The same on a u32 and a constant. */
+/* Makes a bool false where another one is. */
+void emit_and(struct emit *m, struct scalar *a, struct scalar b);
+/* Returns whether the thread is the role's one thread: a bool. */
+struct scalar emit_elected(const struct emit *m);
+/* emit_op2 on a u32 and a constant. */
 struct scalar emit_by(struct emit *m, enum thread_opcode op, struct scalar a, int64_t b);
 /* a of the type that its element has: an i32 and an u32 have the same bits. */
 struct thread_operand emit_u32(struct emit *m, struct scalar v);

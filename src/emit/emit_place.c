@@ -112,8 +112,7 @@ struct held emit_held(struct emit *m, const struct tile *t, const struct type *t
                        : t->form == TILE_COLUMNS ? i / 2 * 8 + EACH_COLUMNS > extent_of(type, 0)
                                                  : false;
     if (columns_end)
-        h.real = emit_op2(m, THREAD_AND, DT_BOOL, h.real,
-                          emit_op2(m, THREAD_LT, DT_U32, h.column, columns));
+        emit_and(m, &h.real, emit_op2(m, THREAD_LT, DT_U32, h.column, columns));
     return h;
 }
 

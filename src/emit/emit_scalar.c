@@ -75,6 +75,16 @@ struct scalar emit_by(struct emit *m, enum thread_opcode op, struct scalar a, in
     return emit_op2(m, op, DT_U32, a, emit_constant(DT_U32, b));
 }
 
+void emit_and(struct emit *m, struct scalar *a, struct scalar b)
+{
+    *a = emit_op2(m, THREAD_AND, DT_BOOL, *a, b);
+}
+
+struct scalar emit_elected(const struct emit *m)
+{
+    return (struct scalar){thread_use(m->place.elected), DT_BOOL};
+}
+
 /* --- casts --- */
 
 struct thread_operand emit_cast(struct emit *m, enum dtype to, enum dtype from,

@@ -125,9 +125,9 @@ void emit_to_scratch(struct emit *m, const struct scratch *s, const struct tile 
         for (int i = 0; i < elements; i++) {
             struct held h = emit_held(m, t, type, p, i);
             struct scalar inside = narrow(m, &h.column, part->start[1], part->extent[1], all[1]);
-            h.real = emit_op2(m, THREAD_AND, DT_BOOL, h.real, inside);
+            emit_and(m, &h.real, inside);
             inside = narrow(m, &h.row, part->start[0], part->extent[0], all[0]);
-            h.real = emit_op2(m, THREAD_AND, DT_BOOL, h.real, inside);
+            emit_and(m, &h.real, inside);
             struct scalar index = emit_op2(m, THREAD_MUL, DT_U32, h.row, columns);
             index = emit_op2(m, THREAD_ADD, DT_U32, index, h.column);
             struct thread_operand element = emit_element(m, t, p, i);

@@ -323,8 +323,7 @@ static struct scalar place_of(struct emit *m, const struct shared_place *a, stru
         if (i == a->row_axis || i == a->column_axis)
             at = emit_op2(m, THREAD_ADD, DT_U32, at, i == a->row_axis ? row : column);
         if (!is_inside(a, i, t->extent[i]))
-            *inside = emit_op2(m, THREAD_AND, DT_BOOL, *inside,
-                               emit_op2(m, THREAD_LT, DT_U32, at, extent));
+            emit_and(m, inside, emit_op2(m, THREAD_LT, DT_U32, at, extent));
         if (i >= t->rank - 2)
             index[i - t->rank + 2] = at;
         else
@@ -526,7 +525,7 @@ void emit_shared_store(struct emit *m, const struct expr *target, const struct t
     for (int i = 0; i < parts; i++)
         for (int j = 0; j < elements; j++) {
             struct held at = emit_held(m, &t, &target->type, i, j);
-            at.real = emit_op2(m, THREAD_AND, DT_BOOL, at.real, one);
+            emit_and(m, &at.real, one);
             store_element(m, &a, at, emit_element(m, &t, i, j));
         }
 }
@@ -584,7 +583,7 @@ void emit_shared_store_element(struct emit *m, const struct expr *target, struct
     struct held at = only;
     m->place.touched = true;
     if (!m->place.one_thread)
-        at.real = (struct scalar){thread_use(m->place.elected), DT_BOOL};
+        at.real = emit_elected(m);
     if (emit_shared_find(m, target, &a))
         store_element(m, &a, at, value.o);
 }

@@ -178,9 +178,7 @@ static void wait(struct emit *m, const struct expr *e)
 
 static struct thread_region *open_one_thread(struct emit *m)
 {
-    return m->place.one_thread
-               ? m->b.region
-               : emit_open_if(m, (struct scalar){thread_use(m->place.elected), DT_BOOL});
+    return m->place.one_thread ? m->b.region : emit_open_if(m, emit_elected(m));
 }
 
 /* Do threads themselves, and not the copy engine or a product, use shared memory in these statements? */

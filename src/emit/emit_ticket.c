@@ -37,8 +37,7 @@ static struct scalar draw(struct emit *m)
         blocks = emit_op2(m, THREAD_MUL, DT_U32, blocks, grid_extent(m, axis));
     const struct scratch s = emit_scratch(m, DT_U32, OF_TICKET, 1);
     const struct scalar zero = emit_constant(DT_U32, 0), last = emit_by(m, THREAD_SUB, blocks, 1);
-    struct thread_region *outer =
-        emit_open_if(m, (struct scalar){thread_use(m->place.elected), DT_BOOL});
+    struct thread_region *outer = emit_open_if(m, emit_elected(m));
     struct thread_value *old =
         THREAD_ADD_OP(&m->b, THREAD_ATOMIC_INC, DT_U32, DT_NONE, thread_use(m->ticket),
                       thread_integer(0), thread_integer(0), last.o);

@@ -94,7 +94,7 @@ static bool find_part(struct emit *m, const struct expr *e, struct view_part *ou
                 emit_tile_cast(m, emit_tile(m, e->index[i].value), DT_I64).part[0], DT_I64};
         at = add(m, at, times(m, start, steps[i]));
         if (!in_row && rank > 0) {
-            out->inside = emit_op2(m, THREAD_AND, DT_BOOL, out->inside, within(m, start, extent));
+            emit_and(m, &out->inside, within(m, start, extent));
         } else if (in_row) {
             const bool is_row = rank >= 2 && seen == rank - 1;
             struct view_axis *a = &out->axis[!is_row];
@@ -121,8 +121,7 @@ static void check_alone(struct emit *m, struct view_part *p, enum tile_form form
 {
     for (int i = 0; i < 2; i++)
         if (!has_axis(form, i))
-            p->inside = emit_op2(m, THREAD_AND, DT_BOOL, p->inside,
-                                 within(m, p->axis[i].start, p->axis[i].extent));
+            emit_and(m, &p->inside, within(m, p->axis[i].start, p->axis[i].extent));
 }
 
 /* An element's address, and whether it is inside. */
@@ -148,7 +147,7 @@ static struct element element_at(struct emit *m, const struct view_part *p, enum
             index = add(m, step, a->start);
         step = emit_as(m, times(m, step, a->step), DT_U64);
         e.address = emit_op2(m, THREAD_ADD, DT_U64, e.address, step);
-        e.inside = emit_op2(m, THREAD_AND, DT_BOOL, e.inside, within(m, index, a->extent));
+        emit_and(m, &e.inside, within(m, index, a->extent));
     }
     return e;
 }
@@ -312,7 +311,7 @@ void emit_view_store(struct emit *m, const struct expr *target, const struct til
     if (!t.blocks || !find_part(m, target, &p))
         return;
     check_alone(m, &p, t.form);
-    p.inside = emit_op2(m, THREAD_AND, DT_BOOL, p.inside, emit_holds_first(m, t.form));
+    emit_and(m, &p.inside, emit_holds_first(m, t.form));
     const int most = together(m, target, t.form, PIECE);
     note(m, target, &t, most, true);
     struct tile from = *value;
@@ -349,7 +348,7 @@ void emit_view_store_element(struct emit *m, const struct expr *target, struct s
         return;
     struct element at = {p.base, emit_constant(DT_BOOL, 1)};
     if (!m->place.one_thread)
-        at.inside = (struct scalar){thread_use(m->place.elected), DT_BOOL};
+        at.inside = emit_elected(m);
     store(m, target->type.dtype, at, value.o);
 }
 
@@ -374,8 +373,7 @@ void emit_lock(struct emit *m, const struct expr *e)
     o[0] = p.base.o;
     if (!locks) /* after what all threads wrote */
         emit_sync(m);
-    struct thread_region *outer =
-        emit_open_if(m, (struct scalar){thread_use(m->place.elected), DT_BOOL});
+    struct thread_region *outer = emit_open_if(m, emit_elected(m));
     thread_add_counted(&m->b, locks ? THREAD_LOCK : THREAD_UNLOCK, t, DT_NONE, 0, o, 4);
     m->b.region = outer;
     if (locks)
@@ -463,8 +461,7 @@ static struct scalar one_atomic(struct emit *m, const struct expr *e, bool wante
     struct scratch s = {0};
     if (wanted)
         s = emit_scratch(m, t, emit_free_slot(m, t, 1), 1);
-    struct thread_region *outer =
-        emit_open_if(m, (struct scalar){thread_use(m->place.elected), DT_BOOL});
+    struct thread_region *outer = emit_open_if(m, emit_elected(m));
     struct thread_operand old = change(m, e, at, values);
     if (!wanted) {
         m->b.region = outer;
@@ -516,7 +513,7 @@ void emit_view_atomics(struct emit *m, const struct expr *e)
             struct scalar inside;
             struct held h = emit_held(m, &t, &target->type, i, j);
             struct thread_operand at = atomic_at(m, &p, t.form, h, i, j, &inside);
-            inside = emit_op2(m, THREAD_AND, DT_BOOL, inside, first);
+            emit_and(m, &inside, first);
             if (inside.o.kind != THREAD_VALUE && inside.o.integer == 0)
                 continue;
             struct thread_region *outer = emit_open_if(m, inside);
