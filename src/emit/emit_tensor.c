@@ -434,17 +434,15 @@ static bool begins_aligned(struct emit *m, const struct boxes *b)
 {
     const struct index *x =
         b->column_axis < b->view->indices ? &b->view->index[b->column_axis] : NULL;
-    int64_t size = (int64_t)dtype_size(b->view->sym->type.dtype), each = EMIT_PIECE / size;
     if (!x || x->kind != IX_SLICE)
         return true;
     const struct facts f = emit_facts_of(m, x->value);
-    int64_t unit = f.modulus && (f.modulus & -f.modulus) < each ? f.modulus & -f.modulus : each;
-    if (f.rest % unit == 0)
+    const int64_t units = f.modulus | EMIT_PIECE / (int64_t)dtype_size(b->view->sym->type.dtype);
+    if ((f.rest & ((units & -units) - 1)) == 0)
         return true;
-    emit_error(m, x->value->loc, "a tensor copy that begins %lld bytes past a multiple of %d bytes",
-               (long long)(f.rest % unit * size), (int)(unit * size));
-    diag_note(m->diag, x->value->loc,
-              "let it begin at a multiple of %d bytes, and read a part of the tile", EMIT_PIECE);
+    emit_error(m, x->value->loc,
+               "a tensor copy that does not begin at a multiple of %d bytes of a row", EMIT_PIECE);
+    diag_note(m->diag, x->value->loc, "begin earlier, and read a part of the tile");
     return false;
 }
 

@@ -146,14 +146,10 @@ static bool note_never_awaited(struct roles_check *r, const struct role_place *p
     return false;
 }
 
-/* Notes that a wait may name the parity of a wrong phase. */
-static void note_parity(struct roles_check *r, const struct stmt *wait)
+/* Returns what to ask about the parity that a wait names, if it names one. */
+static const char *ask_parity(const struct stmt *wait)
 {
-    diag_note(
-        r->k->diag, wait->value->loc,
-        "is the parity right? Phases have the numbers 0, 1, …%s; `wait(%s)` counts them itself",
-        wait->value->args[0]->sym->ready ? ", and 0 is complete at first" : "",
-        written_barrier(r, wait));
+    return wait && wait->value->count > 1 ? "; is the parity right? Phases count from 0" : "";
 }
 
 static void race_way_out(struct roles_check *r, const struct role_finding *f)
@@ -182,10 +178,6 @@ static void race_way_out(struct roles_check *r, const struct role_finding *f)
     }
     if (early->work == WORK_COPY && late->work == WORK_COPY && note_never_awaited(r, late))
         return;
-    if (wait && wait->value->count > 1) {
-        note_parity(r, wait);
-        return;
-    }
     static const char between[] = "put `sync()` between the two";
     const char *way;
     if (early->work == WORK_COPY && late->work == WORK_COPY)
@@ -193,8 +185,9 @@ static void race_way_out(struct roles_check *r, const struct role_finding *f)
     else if (early->work == WORK_COPY)
         way = arena_printf(r->k->arena,
                            "the copy completes a phase of `%s`: let `wait(%s)` for that phase come "
-                           "before this",
-                           written_barrier(r, early->stmt), written_barrier(r, early->stmt));
+                           "before this%s",
+                           written_barrier(r, early->stmt), written_barrier(r, early->stmt),
+                           ask_parity(wait));
     else if (early->work == WORK_LOAD)
         way = "put `async_wait(0)` and `sync()` before this";
     else if (early->work == WORK_STORE)
@@ -401,14 +394,11 @@ static void report_stuck(struct roles_check *r, const struct role_finding *f)
                   "no role can begin: the first wait for an mbarrier that is declared `ready` "
                   "returns at once");
     bool sync = f->waits[0].barrier < 0 && r->blocks > 1;
-    if (parity) {
-        note_parity(r, parity);
-        return;
-    }
     diag_note(d, f->late.loc,
-              sync ? "all blocks of a cluster come to `cluster_sync()` equally often"
+              sync ? "all blocks of a cluster come to `cluster_sync()` equally often%s"
                    : "each `wait` takes one phase: a role waits as often as phases complete, and "
-                     "each phase gets all of its arrivals");
+                     "each phase gets all of its arrivals%s",
+              ask_parity(parity));
 }
 
 /* Notes a role whose warpgroups arrive more often together than a phase counts. */

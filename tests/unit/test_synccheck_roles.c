@@ -212,8 +212,8 @@ static void waits_by_hand(void **state)
                                                                   "x = t;\n"),
          "8: error: `t` is read here while the copy into it may still be under way"
          " | 4: the copy begins here"
-         " | 7: is the parity right? Phases have the numbers 0, 1, …; `wait(full[0])` counts them "
-         "itself\n");
+         " | 8: the copy completes a phase of `full[0]`: let `wait(full[0])` for that phase come "
+         "before this; is the parity right? Phases count from 0\n");
     race(HEAD,
          PRODUCER("for (i32 p = 0; p < m; p++) {\n"
                   "wait(empty[0], p);\n"
