@@ -20,7 +20,7 @@ PARITY = os.path.join(HERE, "..", "parity")
 HEAD = re.compile(r"^kernel\s+\w+.*?\n\{\n", re.M | re.S)
 REFUSED = {
     "lock`": ["arrive:wait_for_all", "arrive:in_turn", "semaphores:turns", "workspace:sum_in_turn"],
-    "print": ["print_formats:one_block", "print_values:show_values"],
+    "print": ["print_formats:one_block", "print_tiles:tiles", "print_values:show_values"],
     "a gather from a shared tile": ["scatter_gather:columns"],
     "a tile of": ["functions_any_shape:cubes", "random_numbers:noise", "shapes:shapes"],
 }
