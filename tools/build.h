@@ -1,6 +1,8 @@
 /* Implements the command `build`: its options determine the versions to build.
  *
- *   cmd_build.c      kernels, targets, types; the files
+ *   cmd_build.c      the options, the whole, the files
+ *   build_asked.c    targets and kernels: --device, FILE:KERNEL
+ *   build_versions.c the versions of a kernel
  *   build_types.c    element types: --type
  *   build_points.c   static values: --set
  *   build_tuned.c    tuned values from a file: --tuned
@@ -110,6 +112,42 @@ struct family_request {
 /* Adds a function to the build for each choice of the family's types. Returns STATUS_OK, or another
  * status after printing a message. */
 int family_build(const struct family_request *r);
+
+/* --- the command --- */
+
+enum { BUILD_TARGETS = 32 }; /* at most */
+
+/* Kernel of the command line, with the options for its launches. */
+struct builder {
+    const struct command *self;
+    const struct options *given;
+    tw_context *ctx;
+    tw_build *build;
+    int program_count;
+    struct program *programs;
+    int kernel_count, family_count, member_count;
+    struct known_kernel *kernels;  /* apart from those of families */
+    struct known_kernel *families; /* by family, its first kernel */
+    struct known_kernel *members;  /* all kernels, for the names of options */
+    int target_count;
+    char *targets[BUILD_TARGETS];
+    int device_count;
+    struct built_device devices[BUILD_TARGETS]; /* as asked; several may have one target */
+    struct tuned tuned;
+    char *said;     /* last compiler message; many versions repeat it */
+    bool refused;   /* the compiler refused the latest version */
+    bool *left_out; /* by kernel: the compiler refused a version */
+};
+
+/* Finds the targets of --device; without it, sm_80. Returns STATUS_OK, or STATUS_USAGE after
+ * printing a message. */
+int build_find_targets(struct builder *b);
+/* Finds the kernels: FILE:KERNEL is one kernel, FILE is all of its kernels, or the family that it
+ * declares. Returns STATUS_OK, or another status after printing a message. */
+int build_find_kernels(struct builder *b);
+/* Adds a kernel's versions for all targets to the build. Returns STATUS_OK, or another status after
+ * printing a message; b->refused tells whether the compiler refused a version. */
+int build_add_kernel(struct builder *b, const struct known_kernel *known);
 
 /* --- programs of others --- */
 

@@ -137,6 +137,10 @@ void check_take_messages(struct check *c, tw_status s, const char *what, const c
 /* Adds a finding about the time limit. `order` is the target and options of `run` for that
  * simulation, ":sm_90 --seed 3"; else "". */
 void check_take_timeout(struct check *c, const char *where, const char *order);
+/* Adds a remark, where remarks are shown, that the values could not be judged: with such inputs, too
+ * many may overflow or be divided by zero. This is not a finding. Requires a call right after the
+ * comparison. */
+void check_take_unjudged(struct check *c, const char *inputs, const char *where);
 /* Sets the deadline of the next calls: that of a run, or that of the work between runs. */
 void check_set_deadline(struct check *c, bool of_run);
 /* Gives the launch scalars and arrays for a run of a shape. *where describes the run so that the
@@ -155,6 +159,11 @@ enum fill check_fill_of(enum check_inputs inputs);
 /* Sets c->pins to the constants with which the kernel compares sizes, and their neighbours. The
  * other sizes are those of CHECK_PINNED. */
 void check_find_pins(struct check *c);
+/* Returns whether the array may hold ascending integers: it has integers that may be indices,
+ * and --fill does not name it. */
+bool check_may_ascend(const struct check *c, const tw_param *p);
+/* Returns " --fill start=KIND" for each array of the present run that may ascend. The caller frees. */
+char *check_integer_options(const struct check *c, enum fill kind);
 /* Records that a run with the present pin's size was interrupted, because it takes too long. */
 void check_take_unreached(struct check *c, const struct check_pin *pin);
 /* Tells, for a shape past the tiles, whether the first CHECK_SIMULATED have one block along its
@@ -191,18 +200,9 @@ void check_say_gaps(struct check *c);
 
 /* Runs on the first suitable sizes. */
 void check_other_inputs(struct check *c);
-/* Adds a remark, where remarks are shown, that the values could not be judged: with such inputs, too
- * many may overflow or be divided by zero. This is not a finding. Requires a call right after the
- * comparison. */
-void check_take_unjudged(struct check *c, const char *inputs, const char *where);
 /* Runs with integers that ascend, such as the starts of rows; random ones rarely do. Keeps the
  * suitable shape for the simulator. */
 void check_ascending_inputs(struct check *c);
-/* Returns whether the array may hold ascending integers: it has integers that may be indices,
- * and --fill does not name it. */
-bool check_may_ascend(const struct check *c, const tw_param *p);
-/* Returns " --fill start=KIND" for each array of the present run that may ascend. The caller frees. */
-char *check_integer_options(const struct check *c, enum fill kind);
 /* Adds the options of a run with ascending inputs to the last finding. */
 void check_note_ascending(struct check *c);
 

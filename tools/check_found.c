@@ -1,4 +1,4 @@
-/* Records the results of a check: findings, and the status. */
+/* Records the results of a check: findings, remarks, and the status. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -53,6 +53,30 @@ void check_take_messages(struct check *c, tw_status s, const char *what, const c
                     s == TW_UNSYNCHRONISED || s == TW_FAULT || s == TW_WRONG_VALUES ? STATUS_FAILED
                                                                                     : STATUS_USAGE,
                     s);
+}
+
+void check_take_unreached(struct check *c, const struct check_pin *pin)
+{
+    if (pin->value > pin->constant)
+        remarks_add(&c->unreached,
+                    need_text("no size reached past `%s` = %lld, a comparison or the end of a "
+                              "slice: larger arrays take too long (--set %s=%lld tries one)",
+                              pin->param, (long long)pin->constant, pin->param,
+                              (long long)pin->value),
+                    "");
+}
+
+void check_take_unjudged(struct check *c, const char *inputs, const char *where)
+{
+    tw_message m = {.size = sizeof m, .text = ""};
+    if (!c->verbose && !c->to_json)
+        return;
+    tw_context_message(c->program->ctx, 0, &m);
+    char *line = need_text("not decided whether values are right of %s inputs: ", inputs);
+    if (m.file)
+        append_text(&line, "%s:%d: ", m.file, m.line);
+    append_text(&line, "%s", m.text);
+    remarks_add(&c->undecided, line, where);
 }
 
 /* Returns " --fill rand" for the arrays that `check` fills by itself, and the uses of --fill.

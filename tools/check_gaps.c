@@ -19,17 +19,6 @@ void check_ask_undecided(struct check *c)
     free(where);
 }
 
-void check_take_unreached(struct check *c, const struct check_pin *pin)
-{
-    if (pin->value > pin->constant)
-        remarks_add(&c->unreached,
-                    need_text("no size reached past `%s` = %lld, a comparison or the end of a "
-                              "slice: larger arrays take too long (--set %s=%lld tries one)",
-                              pin->param, (long long)pin->constant, pin->param,
-                              (long long)pin->value),
-                    "");
-}
-
 static struct check_output *output_named(struct check *c, const struct operand *o)
 {
     for (int i = 0; i < c->output_count; i++)

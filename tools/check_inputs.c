@@ -14,22 +14,6 @@ static bool any_varies(const struct check *c, const struct operands *arrays)
     return any;
 }
 
-bool check_may_ascend(const struct check *c, const tw_param *p)
-{
-    return p->is_pointer && p->is_const && p->dtype != TW_DTYPE_NONE && !is_float_type(p->dtype) &&
-           tw_dtype_size(p->dtype) > 1 && settings_fill(c->given, p->name) == FILL_NONE;
-}
-
-char *check_integer_options(const struct check *c, enum fill kind)
-{
-    char *text = need_text("%s", "");
-    tw_param p = tw_param_init();
-    for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++)
-        if (check_may_ascend(c, &p) && (!c->only || strcmp(p.name, c->only) == 0))
-            append_text(&text, " --fill %s=%s", p.name, fill_name(kind));
-    return text;
-}
-
 void check_note_ascending(struct check *c)
 {
     char *options = check_integer_options(c, FILL_IOTA);
@@ -117,19 +101,6 @@ static bool is_far_off(struct check *c, const struct operands *arrays)
     tw_launch_each_wrong(c->launch, take_far_off, &f);
     free(f.size);
     return f.any;
-}
-
-void check_take_unjudged(struct check *c, const char *inputs, const char *where)
-{
-    tw_message m = {.size = sizeof m, .text = ""};
-    if (!c->verbose && !c->to_json)
-        return;
-    tw_context_message(c->program->ctx, 0, &m);
-    char *line = need_text("not decided whether values are right of %s inputs: ", inputs);
-    if (m.file)
-        append_text(&line, "%s:%d: ", m.file, m.line);
-    append_text(&line, "%s", m.text);
-    remarks_add(&c->undecided, line, where);
 }
 
 /* Notes that a run failed whose integers may be indices. */

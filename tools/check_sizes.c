@@ -256,6 +256,22 @@ enum fill check_fill_of(enum check_inputs inputs)
     return fills[inputs];
 }
 
+bool check_may_ascend(const struct check *c, const tw_param *p)
+{
+    return p->is_pointer && p->is_const && p->dtype != TW_DTYPE_NONE && !is_float_type(p->dtype) &&
+           tw_dtype_size(p->dtype) > 1 && settings_fill(c->given, p->name) == FILL_NONE;
+}
+
+char *check_integer_options(const struct check *c, enum fill kind)
+{
+    char *text = need_text("%s", "");
+    tw_param p = tw_param_init();
+    for (int i = 0; tw_kernel_param(c->kernel, i, &p) == TW_OK; i++)
+        if (check_may_ascend(c, &p) && (!c->only || strcmp(p.name, c->only) == 0))
+            append_text(&text, " --fill %s=%s", p.name, fill_name(kind));
+    return text;
+}
+
 bool check_may_vary(const struct check *c, const struct operand *o)
 {
     bool is_float = is_float_type(o->array.dtype);

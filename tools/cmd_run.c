@@ -315,7 +315,7 @@ static int run_steps(struct run *r)
         status = run_make_arrays(r);
     for (int64_t turn = 0; turn < r->repeat && status == STATUS_OK && !r->probe.stops.reached;
          turn++) {
-        status = run_turn(r, turn);
+        status = run_repetition(r, turn);
         run_probe_end(&r->probe);
     }
     if (r->probe.asked && !r->json)

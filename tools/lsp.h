@@ -20,9 +20,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct lsp_span {
-    size_t begin, end; /* bytes of the text */
-};
 struct lsp_note {
     struct lsp_span at;
     char *text;
@@ -146,11 +143,6 @@ const tw_symbol *lsp_imported_symbol(struct lsp *l, const struct lsp_imports *li
 const struct lsp_import_line *lsp_import_at(const struct lsp_imports *list, size_t offset);
 /* Returns the file: URI of an existing file, with its whole path. The caller frees. */
 char *lsp_uri_of_path(const char *path);
-
-/* Returns the bytes of a part. */
-struct lsp_span lsp_span_of_part(const struct lsp_text *t, const tw_part *part);
-/* Returns whether the offset is in the part or at its end. */
-bool lsp_part_has(const struct lsp_text *t, const tw_part *part, size_t offset);
 
 /* --- words of the language: lsp_words.def, which scripts/editors.py writes --- */
 

@@ -8,18 +8,6 @@
 
 enum { NANOSECONDS_FOR_RESULTS = 400000000 }; /* time that a hover waits for a check */
 
-bool lsp_part_has(const struct lsp_text *t, const tw_part *part, size_t offset)
-{
-    return offset >= lsp_offset_of_place(t, part->line, part->column) &&
-           offset <= lsp_offset_of_place(t, part->end_line, part->end_column);
-}
-
-struct lsp_span lsp_span_of_part(const struct lsp_text *t, const tw_part *part)
-{
-    return (struct lsp_span){lsp_offset_of_place(t, part->line, part->column),
-                             lsp_offset_of_place(t, part->end_line, part->end_column)};
-}
-
 static void answer_null(const struct json_value *id)
 {
     struct json j;

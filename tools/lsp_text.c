@@ -132,3 +132,15 @@ size_t lsp_word_at(const struct lsp_text *t, size_t offset, size_t *begin)
     *begin = from;
     return from < to && (t->bytes[from] < '0' || t->bytes[from] > '9') ? to - from : 0;
 }
+
+struct lsp_span lsp_span_of_part(const struct lsp_text *t, const tw_part *part)
+{
+    return (struct lsp_span){lsp_offset_of_place(t, part->line, part->column),
+                             lsp_offset_of_place(t, part->end_line, part->end_column)};
+}
+
+bool lsp_part_has(const struct lsp_text *t, const tw_part *part, size_t offset)
+{
+    return offset >= lsp_offset_of_place(t, part->line, part->column) &&
+           offset <= lsp_offset_of_place(t, part->end_line, part->end_column);
+}

@@ -2,6 +2,9 @@
 #ifndef TW_LSP_TEXT_H
 #define TW_LSP_TEXT_H
 
+#include "tilewright_look.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 
 struct lsp_text {
@@ -24,6 +27,14 @@ size_t lsp_offset(const struct lsp_text *t, int line, int character);
 void lsp_position(const struct lsp_text *t, size_t offset, int *line, int *character);
 /* Returns the offset of a place of the library: line and bytes, both from 1. */
 size_t lsp_offset_of_place(const struct lsp_text *t, int line, int column);
+
+struct lsp_span {
+    size_t begin, end; /* bytes of the text */
+};
+/* Returns the bytes of a part. */
+struct lsp_span lsp_span_of_part(const struct lsp_text *t, const tw_part *part);
+/* Returns whether the offset is in the part or at its end. */
+bool lsp_part_has(const struct lsp_text *t, const tw_part *part, size_t offset);
 
 /* Finds the name that contains the offset or ends there. Returns its length, or 0 if there is
  * none. */

@@ -4,6 +4,8 @@
 
 #include "peers.h"
 
+#include <dlfcn.h>
+
 enum { MOST_CORES = 8 };
 struct peer_kind {
     const char *key, *title;
@@ -25,7 +27,10 @@ void peer_find(struct peer *p);
 /* Sets core_variable if the library runs faster as another core than the one it detects. */
 void peer_choose_core(const struct peer_kind *kind);
 /* Returns a function of the library itself, or NULL. Store it through a void **. */
-void *peer_symbol(const struct peer *p, const char *name);
+static inline void *peer_symbol(const struct peer *p, const char *name)
+{
+    return p->handle ? dlsym(p->handle, name) : NULL;
+}
 
 /* onednn.c */
 bool onednn_open(struct peer *p);

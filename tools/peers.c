@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *peer_symbol(const struct peer *p, const char *name)
-{
-    return p->handle ? dlsym(p->handle, name) : NULL;
-}
-
 /* --- CBLAS --- */
 
 /* Values of the standard (BLAS Technical Forum, C interface to the legacy BLAS). */
@@ -225,28 +220,4 @@ void peers_close(struct peers *x)
 {
     for (int i = 0; i < x->count; i++)
         onednn_close(&x->list[i]);
-}
-
-/* --- plans --- */
-
-bool peer_plan_open(struct peer_plan *p, struct peer *peer, const struct gemm *g, const void *a,
-                    const void *b, void *c)
-{
-    *p = (struct peer_plan){.peer = peer, .gemm = *g, .a = a, .b = b, .c = c};
-    snprintf(peer->why, sizeof peer->why, "does not multiply %s and %s to %s", tw_dtype_name(g->a),
-             tw_dtype_name(g->b), tw_dtype_name(g->c));
-    return peer->handle && peer->kind->plan(p);
-}
-
-bool peer_plan_run(struct peer_plan *p)
-{
-    int status = p->run(p);
-    if (status != 0)
-        snprintf(p->peer->why, sizeof p->peer->why, "its product failed with status %d", status);
-    return status == 0;
-}
-
-void peer_plan_close(struct peer_plan *p)
-{
-    onednn_plan_close(p);
 }

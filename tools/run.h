@@ -1,5 +1,5 @@
 /* Runs one kernel for `run`. run_arrays.c reads or creates its arrays, run_launch.c launches it,
- * run_verify.c compares the results with `ensures`, and cmd_run.c holds the command and its
+ * run_repeat.c launches it several times, run_verify.c compares the results with `ensures`, and cmd_run.c holds the command and its
  * report. */
 #ifndef TW_RUN_H
 #define TW_RUN_H
@@ -82,13 +82,21 @@ bool run_any_unwritten(const struct run *r);
 
 /* Makes one launch; stops it when --time-limit has passed. */
 tw_status run_launch(struct run *r, double *seconds);
-/* Makes launch number `turn`, from 0. Every launch starts with the same array contents. */
-int run_turn(struct run *r, int64_t turn);
-/* Runs a few times more on the same array contents, in turn without and with a profile. Keeps a
- * profile whose time is close to the least. */
-int run_profiled(struct run *r);
+/* Before the first run, saves the contents of the arrays that the kernel writes. Before later
+ * runs, restores them. */
+void run_prepare_arrays(struct run *r, bool first);
+/* Saves the outputs of the last run, to compare later runs with them. */
+void run_keep_in_turn(struct run *r);
 /* Reports a status other than TW_OK. Returns the exit status of the command. */
 int run_say_failed(struct run *r, tw_status s);
+
+/* --- run_repeat.c --- */
+
+/* Makes launch `number` of --repeat, from 0. Every launch starts with the same array contents. */
+int run_repetition(struct run *r, int64_t number);
+/* Runs a few times more on the same array contents, alternately without and with a profile. Keeps
+ * a profile whose time is close to the least. */
+int run_profiled(struct run *r);
 
 /* --- cmd_run.c --- */
 
@@ -98,10 +106,6 @@ int run_to_explain(const struct command *self, const struct options *given);
 
 /* --- run_races.c --- */
 
-/* Returns whether the simulation finished and found only races. */
-bool run_found_only_races(const struct run *r);
-/* Saves the outputs of the last run, to compare later runs with them. */
-void run_keep_in_turn(struct run *r);
 /* Runs several orders of warps, each on the same array contents. Then repeats the worst one: the
  * order with the most wrong values or, without `ensures`, with the most values that differ from
  * the run in turn. */

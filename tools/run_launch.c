@@ -1,9 +1,15 @@
-/* Runs one launch after another within the time limit. */
+/* Makes one launch within the time limit. */
 #include "run.h"
 #include "doing.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* Returns whether the simulation finished and found only races. */
+static bool found_only_races(const struct run *r)
+{
+    return r->despite && !r->found.ended && r->found.finding_count > 0;
+}
 
 tw_status run_launch(struct run *r, double *seconds)
 {
@@ -13,7 +19,7 @@ tw_status run_launch(struct run *r, double *seconds)
         r->found = tw_sim_result_init();
         s = tw_launch_simulate(r->launch, &r->sim.options, &r->found);
         *seconds = r->found.seconds;
-        if (s == TW_FAULT && run_found_only_races(r))
+        if (s == TW_FAULT && found_only_races(r))
             s = TW_OK;
     } else {
         double milliseconds;
@@ -33,26 +39,7 @@ int run_say_failed(struct run *r, tw_status s)
     return failed ? STATUS_FAILED : STATUS_USAGE;
 }
 
-/* Runs the launch with the warps in turn, keeps its outputs for comparison, and restores the
- * arrays. */
-static tw_status run_in_turn_first(struct run *r)
-{
-    tw_sim_options chosen = r->sim.options;
-    r->sim.options.seed = 0;
-    r->sim.options.order_count = 0;
-    double seconds;
-    tw_status s = run_launch(r, &seconds);
-    r->sim.options = chosen;
-    run_keep_in_turn(r);
-    for (int i = 0; i < r->array_count; i++)
-        if (r->arrays[i].before)
-            memcpy(r->arrays[i].array.data, r->arrays[i].before, tensor_bytes(&r->arrays[i].array));
-    return s;
-}
-
-/* Before the first run, saves the contents of the arrays that the kernel writes. Before later
- * runs, restores them. */
-static void prepare_arrays(struct run *r, bool first)
+void run_prepare_arrays(struct run *r, bool first)
 {
     for (int i = 0; i < r->array_count; i++) {
         struct given_array *o = &r->arrays[i];
@@ -65,115 +52,14 @@ static void prepare_arrays(struct run *r, bool first)
     }
 }
 
-static int ask_why(struct run *r)
+void run_keep_in_turn(struct run *r)
 {
-    const struct given_array *found = NULL;
-    char *names = NULL;
     for (int i = 0; i < r->array_count; i++) {
-        const struct given_array *a = &r->arrays[i];
-        const char *view = a->param.view;
-        append_text(&names, "%s`%s`", names ? ", " : "", a->param.name);
-        if (strcmp(a->param.name, r->why.array) == 0 ||
-            (!found && view && strcmp(view, r->why.array) == 0))
-            found = a;
+        struct given_array *o = &r->arrays[i];
+        if (o->param.is_const)
+            continue;
+        if (!o->in_turn)
+            o->in_turn = need_memory(tensor_bytes(&o->array));
+        memcpy(o->in_turn, o->array.data, tensor_bytes(&o->array));
     }
-    int status = why_ask(&r->why, found ? found->param.name : NULL, found ? &found->array : NULL,
-                         names, r->given, &r->trace.options);
-    free(names);
-    return status;
-}
-
-/* Records the origin of a value. If a different block wrote the value than the one that was
- * traced, runs the kernel again and traces that block. */
-static tw_status take_why(struct run *r, double *seconds)
-{
-    tw_status s = TW_OK;
-    if (!options_has(r->given, "in-block") && why_elsewhere(r->found.why, &r->trace.options)) {
-        prepare_arrays(r, false);
-        s = run_launch(r, seconds);
-    }
-    why_keep(&r->why, r->found.why, &r->trace.options, r->json);
-    return s;
-}
-
-int run_turn(struct run *r, int64_t turn)
-{
-    bool again = r->verify && run_any_unwritten(r), asks = r->why.array && turn == 0;
-    int status = asks ? ask_why(r) : STATUS_OK;
-    if (status != STATUS_OK)
-        return status;
-    if (r->repeat > 1 || again || r->despite || r->why.array || r->profile.asked)
-        prepare_arrays(r, turn == 0);
-    tw_status s = TW_OK;
-    if (r->worst)
-        s = run_worst_order(r, &r->seconds[turn]);
-    else if (r->despite && (r->sim.options.seed || r->sim.options.order_count))
-        s = run_in_turn_first(r);
-    if (s == TW_OK && !r->worst)
-        s = run_launch(r, &r->seconds[turn]);
-    if (s == TW_OK && asks)
-        s = take_why(r, &r->seconds[turn]);
-    fflush(stdout);
-    status = trace_file_write(&r->trace, &r->found, &r->complaints);
-    r->sim.options.trace = NULL;  /* of the first run alone */
-    if (r->probe.stops.reached) { /* which ended the run */
-        r->deadline.at = 0;
-        return STATUS_OK;
-    }
-    return s == TW_OK ? status : run_say_failed(r, s);
-}
-
-/* Runs once on the same array contents, without output of the kernel. *seconds: of the run. */
-static tw_status run_quietly(struct run *r, bool profiled, double *seconds)
-{
-    double milliseconds = 0;
-    prepare_arrays(r, false);
-    if (!profiled) {
-        tw_status s = tw_launch_time(r->launch, 1, &milliseconds);
-        *seconds = 1e-3 * milliseconds;
-        return s;
-    }
-    r->profile.result = tw_profile_init();
-    tw_status s = tw_launch_profile(r->launch, 1, &r->profile.result);
-    *seconds = r->profile.result.seconds;
-    return s;
-}
-
-/* Finds the roofs after the last profile, whose texts stay valid. */
-static tw_status find_roofs(struct run *r)
-{
-    bool measures = r->explains && options_has(r->given, "measure");
-    r->profile.roofs = tw_cpu_roofs_init();
-    tw_status s = tw_context_roofs(r->program.ctx, measures, &r->profile.roofs);
-    free(r->processor);
-    r->processor = s == TW_OK ? need_text("%s", r->profile.roofs.processor) : NULL;
-    r->profile.roofs.processor = r->processor;
-    return s;
-}
-
-int run_profiled(struct run *r)
-{
-    enum { LEAST_PAIRS = 3, MOST_PAIRS = 12 };
-    static const double patience = 0.5, close_enough = 1.05;
-    double plain, profiled, least = 0, least_plain = 0, end = seconds_now() + patience;
-    FILE *print = r->print;
-    tw_status s = TW_OK;
-    doing("running", tw_kernel_name(r->kernel));
-    r->print = NULL; /* the runs before have printed */
-    for (int turn = 0; turn < MOST_PAIRS && s == TW_OK; turn++) {
-        s = run_quietly(r, false, &plain);
-        if (s == TW_OK)
-            s = run_quietly(r, true, &profiled);
-        least_plain = turn == 0 || plain < least_plain ? plain : least_plain;
-        least = turn == 0 || profiled < least ? profiled : least;
-        bool typical = turn + 1 >= LEAST_PAIRS && profiled <= close_enough * least;
-        if (typical || seconds_now() > end)
-            break;
-    }
-    r->print = print;
-    doing(NULL, NULL);
-    r->profile.plain = least_plain;
-    if (s == TW_OK)
-        s = find_roofs(r);
-    return s == TW_OK ? STATUS_OK : run_say_failed(r, s);
 }

@@ -5,24 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool run_found_only_races(const struct run *r)
-{
-    return r->despite && !r->found.ended && r->found.finding_count > 0;
-}
-
 /* --- differences from the run in turn --- */
-
-void run_keep_in_turn(struct run *r)
-{
-    for (int i = 0; i < r->array_count; i++) {
-        struct given_array *o = &r->arrays[i];
-        if (o->param.is_const)
-            continue;
-        if (!o->in_turn)
-            o->in_turn = need_memory(tensor_bytes(&o->array));
-        memcpy(o->in_turn, o->array.data, tensor_bytes(&o->array));
-    }
-}
 
 static bool differs(const struct given_array *o, int64_t i)
 {
@@ -116,9 +99,7 @@ static void count_one(void *user, const tw_wrong *w)
 
 static tw_status try_order(struct run *r, int64_t *wrong, double *seconds)
 {
-    for (int i = 0; i < r->array_count; i++)
-        if (r->arrays[i].before)
-            memcpy(r->arrays[i].array.data, r->arrays[i].before, tensor_bytes(&r->arrays[i].array));
+    run_prepare_arrays(r, false);
     tw_status s = run_launch(r, seconds);
     *wrong = 0;
     if (s == TW_OK && tw_kernel_has_ensures(r->kernel))

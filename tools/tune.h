@@ -13,7 +13,7 @@
  *   tune_search.c    the parent: gives out jobs, handles answers, ends
  *   tune_stages.c    the order of the measurements of one problem: samples, finals
  *   tune_keep.c      the store: what is there, and what is added
- *   tune_noise.c     the part of a difference that is noise
+ *   tune_noise.c     ranks, and the part of a difference that is noise
  *   tune_report.c    the table for one problem, and the lines for many
  *   tune_json.c      the same as JSON
  *   tune_table.c     --table: a family's table; table_file.c: its file
@@ -167,6 +167,13 @@ struct build *build_at(const struct tuning *t, int problem, int candidate);
 struct trial *trial_at(const struct tuning *t, int problem, int candidate);
 /* Returns the uncertainty of the median of the samples, in ms; -1: too few samples. */
 double trial_noise(const struct trial *x);
+/* Returns the indices of all candidates, the measured ones first, by time. The caller frees. */
+int *trials_ranking(const struct tuning *t, const struct problem *p, int *measured);
+/* Returns how many of the first ranks are statistically as fast as the first, whose notches
+ * overlap: at least 1 if any was measured. */
+int trials_within_noise(const struct problem *p, const int *order, int measured);
+/* Returns the blocks per multiprocessor, by the driver or else by the estimate. */
+int trial_resident(const struct tuning *t, int problem, int candidate);
 /* Returns the candidate with the least time that differs from `other`; -1: none. */
 int problem_fastest(const struct tuning *t, const struct problem *p, int other);
 int problem_count(const struct tuning *t, const struct problem *p, enum trial_state state);
@@ -403,13 +410,6 @@ void report_problem(struct tuning *t, int problem);
 void report_all(struct tuning *t);
 void report_end(struct tuning *t);
 void json_report(struct tuning *t);
-/* Returns the indices of all candidates, the measured ones first, by time. The caller frees. */
-int *report_ranking(const struct tuning *t, const struct problem *p, int *measured);
-/* Returns how many of the first ranks are statistically as fast as the first, whose notches
- * overlap: at least 1 if any was measured. */
-int report_within_noise(const struct problem *p, const int *order, int measured);
-/* Returns the blocks per multiprocessor, by the driver or else by the estimate. */
-int report_resident(const struct tuning *t, int problem, int candidate);
 
 /* --list, --forget and --export. */
 int tune_store_command(const struct command *self, const struct options *given);

@@ -35,7 +35,7 @@ static void json_occupancy(const struct tuning *t, int problem, int candidate, s
     json_put_integer(j, "registers", loaded ? o->registers : e->registers);
     if (loaded)
         json_put_integer(j, "local_bytes", o->local_bytes);
-    json_put_integer(j, "resident", report_resident(t, problem, candidate));
+    json_put_integer(j, "resident", trial_resident(t, problem, candidate));
     json_put_real(j, "cost", e->cost);
 }
 
@@ -95,14 +95,14 @@ static void json_alone(const struct tuning *t, struct json *j)
 {
     int measured;
     const struct problem *p = &t->problems[0];
-    int *order = report_ranking(t, p, &measured);
+    int *order = trials_ranking(t, p, &measured);
     json_open(j, '{');
     json_key_texts(t, 0, j);
     json_put_text(j, "store", t->store ? tw_store_path(t->store) : NULL);
     json_put_real(j, "seconds", seconds_now() - t->started);
     json_put_bool(j, "interrupted", t->interrupted);
     json_put_bool(j, "verified", p->verified);
-    json_put_integer(j, "within_noise", report_within_noise(p, order, measured));
+    json_put_integer(j, "within_noise", trials_within_noise(p, order, measured));
     json_put_integer(j, "forbidden", t->members[0].forbidden);
     json_trials(t, 0, order, j);
     json_close(j, '}');
@@ -132,14 +132,14 @@ static void json_problem(const struct tuning *t, int problem, struct json *j)
 {
     int measured;
     const struct problem *p = &t->problems[problem];
-    int *order = report_ranking(t, p, &measured);
+    int *order = trials_ranking(t, p, &measured);
     json_open(j, '{');
     if (*p->shape.group)
         json_put_text(j, "group", p->shape.group);
     json_key_texts(t, problem, j);
     json_put_real(j, "seconds", p->seconds);
     json_put_bool(j, "verified", p->verified);
-    json_put_integer(j, "within_noise", report_within_noise(p, order, measured));
+    json_put_integer(j, "within_noise", trials_within_noise(p, order, measured));
     json_winner(t, problem, j);
     json_trials(t, problem, order, j);
     json_close(j, '}');

@@ -248,6 +248,17 @@ static void free_trials(const struct tuning *t, struct problem *p)
     free(p->trials);
 }
 
+void judged_free(struct judged *j)
+{
+    if (!j)
+        return;
+    tw_launch_free(j->launch);
+    tw_expected_free(j->expected);
+    operands_free(&j->arrays);
+    free(j->device);
+    free(j);
+}
+
 void tune_problems_free(struct tuning *t)
 {
     for (int i = 0; i < t->problem_count; i++) {

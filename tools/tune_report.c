@@ -8,38 +8,6 @@
 
 enum { ROWS = 10, REASONS = 6 };
 
-static const struct trial *sorted; /* qsort has no argument for it */
-
-static int compare(const void *a, const void *b)
-{
-    const struct trial *x = &sorted[*(const int *)a], *y = &sorted[*(const int *)b];
-    bool has_x = x->state == TRIAL_MEASURED, has_y = y->state == TRIAL_MEASURED;
-    if (has_x != has_y)
-        return has_y - has_x;
-    if (has_x && x->ms != y->ms)
-        return (x->ms > y->ms) - (x->ms < y->ms);
-    return x - y < 0 ? -1 : x > y;
-}
-
-int *report_ranking(const struct tuning *t, const struct problem *p, int *measured)
-{
-    int *order = need_memory((size_t)(t->candidate_count + 1) * sizeof *order);
-    for (int i = 0; i < t->candidate_count; i++)
-        order[i] = i;
-    *measured = problem_count(t, p, TRIAL_MEASURED);
-    sorted = p->trials;
-    qsort(order, (size_t)t->candidate_count, sizeof *order, compare);
-    return order;
-}
-
-int report_resident(const struct tuning *t, int problem, int candidate)
-{
-    if (t->problems[problem].facts[t->candidates[candidate].member] < 0)
-        return 0;
-    int loaded = build_at(t, problem, candidate)->occupancy.blocks;
-    return loaded > 0 ? loaded : trial_at(t, problem, candidate)->estimate.resident;
-}
-
 /* --- noise --- */
 
 static const double close_enough = 1.05;
@@ -47,21 +15,6 @@ static const double close_enough = 1.05;
 static bool has_few_samples(const struct trial *x)
 {
     return x->sample_count > 0 && trial_noise(x) < 0;
-}
-
-int report_within_noise(const struct problem *p, const int *order, int measured)
-{
-    const struct trial *best = &p->trials[order[0]];
-    double of_best = trial_noise(best);
-    int count = measured > 0;
-    while (count && count < measured && of_best >= 0) {
-        const struct trial *x = &p->trials[order[count]];
-        double own = trial_noise(x);
-        if (own < 0 || x->ms - own > best->ms + of_best)
-            break;
-        count++;
-    }
-    return count;
 }
 
 /* --- the table of one problem --- */
@@ -100,7 +53,7 @@ static void add_row(struct cells *c, const struct tuning *t, int candidate, int 
     snprintf(text, sizeof text, p->operations > 0 ? "%.4g" : "-", p->operations / x->ms * 1e-9);
     cells_add(c, "TFLOP/s", 8, false, text);
     if (t->on_gpu)
-        cells_add_number(c, "blocks/SM", 9, 0, report_resident(t, 0, candidate));
+        cells_add_number(c, "blocks/SM", 9, 0, trial_resident(t, 0, candidate));
     snprintf(text, sizeof text, x->sample_count ? "%d" : "stored", x->sample_count);
     cells_add(c, "samples", 7, false, text);
 }
@@ -125,7 +78,7 @@ static void print_table(const struct tuning *t, const int *order, int count)
 static void print_noise(const struct problem *p, const int *order, int measured)
 {
     const struct trial *all = p->trials;
-    int alike = report_within_noise(p, order, measured);
+    int alike = trials_within_noise(p, order, measured);
     if (alike > 1)
         printf("the first %d differ by no more than their noise: each of them may be the fastest\n",
                alike);
@@ -316,7 +269,7 @@ static void print_counts(const struct tuning *t, int unmeasured)
 static void print_best(const struct tuning *t)
 {
     int measured;
-    int *order = report_ranking(t, &t->problems[0], &measured);
+    int *order = trials_ranking(t, &t->problems[0], &measured);
     print_heading(t);
     if (measured > 0) {
         print_table(t, order, measured < ROWS ? measured : ROWS);

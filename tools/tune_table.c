@@ -136,7 +136,7 @@ static int resident(const struct tuning *t, int candidate)
 {
     int most = 0;
     for (int i = 0; i < t->problem_count && !most; i++)
-        most = report_resident(t, i, candidate);
+        most = trial_resident(t, i, candidate);
     return most;
 }
 

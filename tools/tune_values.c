@@ -175,17 +175,6 @@ static struct judged *judged_make(const struct tuning *t, int problem, int candi
     return j;
 }
 
-void judged_free(struct judged *j)
-{
-    if (!j)
-        return;
-    tw_launch_free(j->launch);
-    tw_expected_free(j->expected);
-    operands_free(&j->arrays);
-    free(j->device);
-    free(j);
-}
-
 struct judged *judged_for(struct tuning *t, int problem, int candidate)
 {
     struct facts *f = &t->facts[t->problems[problem].facts[t->candidates[candidate].member]];
