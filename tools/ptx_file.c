@@ -12,18 +12,6 @@
 
 enum { LARGEST_SOURCE = 16 << 20 };
 
-/* Returns the length of the file's name in the word, or 0 if no such file exists. */
-static size_t file_length(const char *word)
-{
-    size_t length = file_ending_in(word, ".ptx");
-    return length ? length : cuda_file_length(word);
-}
-
-bool is_ptx_file(const char *word)
-{
-    return file_length(word) > 0;
-}
-
 /* --- the kernel: --kernel takes any of its names --- */
 
 /* Returns the names of all kernels with their namespaces and template arguments; an entry is
@@ -250,7 +238,7 @@ static int read_program(struct ptx_file *f, const struct options *o)
 int ptx_file_read(struct ptx_file *f, const char *word, const struct options *o,
                   const struct program_config *config)
 {
-    size_t length = file_length(word);
+    size_t length = ptx_file_length(word);
     *f = (struct ptx_file){.complaints = config->complaints,
                            .path = need_text("%.*s", (int)length, word)};
     int status = context_open(&f->ctx, config);
@@ -260,7 +248,7 @@ int ptx_file_read(struct ptx_file *f, const char *word, const struct options *o,
 int ptx_file_open(struct ptx_file *f, const char *word, const struct options *o,
                   const struct program_config *config)
 {
-    size_t length = file_length(word);
+    size_t length = ptx_file_length(word);
     int status = ptx_file_read(f, word, o, config);
     if (status != STATUS_OK)
         return status;

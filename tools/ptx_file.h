@@ -16,10 +16,6 @@ struct ptx_file {
     struct complaints *complaints;
 };
 
-/* Returns whether the word names PTX or CUDA C: "k.ptx", "k.cu", "k.cuh", "k.ptx:NAME", or a
- * header with a kernel. */
-bool is_ptx_file(const char *word);
-
 /* Opens the file and finds the kernel. Returns STATUS_OK, or another status after printing a
  * message. The caller calls ptx_file_close in either case. */
 int ptx_file_open(struct ptx_file *f, const char *word, const struct options *o,

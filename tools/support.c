@@ -400,3 +400,14 @@ size_t cuda_file_length(const char *word)
     }
     return 0;
 }
+
+size_t ptx_file_length(const char *word)
+{
+    size_t length = file_ending_in(word, ".ptx");
+    return length ? length : cuda_file_length(word);
+}
+
+bool is_ptx_file(const char *word)
+{
+    return ptx_file_length(word) > 0;
+}

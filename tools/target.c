@@ -1,13 +1,10 @@
-/* Opens program files, chooses the kernel, and converts values from and to text. */
+/* Opens the programs and the contexts of commands. */
 #include "target.h"
 #include "doing.h"
-#include "files_read.h"
 #include "shipped.h"
 #include "tilewright_look.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,70 +16,6 @@ static void print_to_file(void *user, const char *text, size_t length)
     doing_hide();
     if (*out)
         print_output(*out, text, length);
-}
-
-/* --- texts of programs --- */
-
-/* Text of a program that was read before. A pipe can be read only once, but several words may
- * name it: -:first -:second. */
-struct kept_text {
-    struct kept_text *next;
-    char *path, *text;
-    size_t length;
-};
-static struct kept_text *kept_texts;
-
-/* Returns NULL and sets errno on failure. */
-static const struct kept_text *text_of_file(const char *path)
-{
-    enum { LARGEST_PROGRAM = 64 << 20 };
-    for (const struct kept_text *k = kept_texts; k; k = k->next)
-        if (strcmp(k->path, path) == 0)
-            return k;
-    size_t length;
-    file_is_read(path);
-    char *text = read_at_most(path, LARGEST_PROGRAM, &length);
-    if (!text)
-        return NULL;
-    struct kept_text *k = need_memory(sizeof *k);
-    *k = (struct kept_text){kept_texts, need_text("%s", path), text, length};
-    return kept_texts = k;
-}
-
-/* Returns whether the file is text. The compiler would report an error for each byte of a binary
- * file. */
-static bool is_text(const struct kept_text *k)
-{
-    size_t looked_at = k->length < 4096 ? k->length : 4096;
-    return !memchr(k->text, '\0', looked_at) && k->text[0] != '\x93';
-}
-
-/* Reads the program's text. Returns STATUS_OK, or STATUS_USAGE after printing a message. */
-static int take_text(struct program *p)
-{
-    struct complaints *c = p->complaints ? p->complaints : &complaints_of_nobody;
-    const struct kept_text *k = text_of_file(p->path);
-    if (!k) {
-        complain(c, "cannot read `%s`: %s", p->path, strerror(errno));
-        c->status = TW_NO_FILE;
-        return STATUS_USAGE;
-    }
-    if (!k->length) {
-        complain(c, "%s is empty, there is no program in it", p->path);
-        return STATUS_USAGE;
-    }
-    if (k->length > 4 && memcmp(k->text, "\177ELF", 4) == 0) {
-        complain(c, "%s is machine code; `tilewright check -- %s%s` runs and checks such a program",
-                 p->path, strchr(p->path, '/') ? "" : "./", p->path);
-        return STATUS_USAGE;
-    }
-    if (!is_text(k)) {
-        complain(c, "%s is not a program: it holds bytes that are not text", p->path);
-        return STATUS_USAGE;
-    }
-    p->text = k->text;
-    p->length = k->length;
-    return STATUS_OK;
 }
 
 /* --- the file --- */
@@ -236,58 +169,13 @@ static int program_find(struct program *p, const char *target, struct complaints
     free(shipped);
     int status = refuse_other_language(p);
     p->is_folder = is_folder(p->path);
-    return status == STATUS_OK && !p->is_folder ? take_text(p) : status;
-}
-
-/* Registers the files that a program imports, for --watch. Works also if the program does not
- * compile or an imported file does not exist yet. */
-static void imports_are_read(tw_context *ctx, const char *path, const char *text, size_t length,
-                             int levels)
-{
-    enum { LARGEST_IMPORT = 16 << 20 };
-    int count;
-    const tw_import *list;
-    if (tw_text_imports(ctx, path, text, length, &count, &list) != TW_OK)
-        return;
-    char **paths = need_memory(((size_t)count + 1) * sizeof *paths);
-    for (int i = 0; i < count; i++) {
-        file_is_read(list[i].path);
-        paths[i] = list[i].found ? need_text("%s", list[i].path) : NULL;
-    }
-    for (int i = 0; i < count; i++) {
-        size_t size;
-        char *inner = paths[i] && levels ? read_at_most(paths[i], LARGEST_IMPORT, &size) : NULL;
-        if (inner)
-            imports_are_read(ctx, paths[i], inner, size, levels - 1);
-        free(inner);
-        free(paths[i]);
-    }
-    free(paths);
+    return status == STATUS_OK && !p->is_folder ? program_take_text(p) : status;
 }
 
 static int program_read(struct program *p)
 {
-    enum { IMPORT_LEVELS = 8 };
-    if (files_are_told())
-        imports_are_read(p->ctx, p->path, p->text, p->length, IMPORT_LEVELS);
-    tw_status s =
-        p->is_folder ? TW_OK : tw_module_from_text(p->ctx, p->path, p->text, p->length, &p->module);
-    if (s != TW_OK || (!p->is_folder && *tw_context_messages(p->ctx)))
-        complain_library(p->complaints, p->ctx, s);
-    return s == TW_OK ? program_find_family(p) : s == TW_CANCELLED ? STATUS_FAILED : STATUS_USAGE;
-}
-
-int program_reopen(struct program *p, char *path, char *kernel)
-{
-    tw_family_free(p->family);
-    free(p->path);
-    free(p->kernel);
-    p->family = NULL;
-    p->path = path;
-    p->kernel = kernel;
-    p->is_folder = false;
-    int status = take_text(p);
-    return status == STATUS_OK ? program_read(p) : status;
+    int status = program_compile(p);
+    return status == STATUS_OK ? program_find_family(p) : status;
 }
 
 int program_open(struct program *p, const char *target, const struct program_config *config)
@@ -305,43 +193,6 @@ int program_open_in(struct program *p, const char *target, tw_context *ctx,
     p->ctx = ctx;
     p->shares_context = true;
     return status == STATUS_OK ? program_read(p) : status;
-}
-
-void program_close(struct program *p)
-{
-    tw_family_free(p->family);
-    if (!p->shares_context)
-        tw_context_free(p->ctx);
-    free(p->path);
-    free(p->kernel);
-    *p = (struct program){0};
-}
-
-tw_kernel *program_kernel_at(const struct program *p, int index)
-{
-    return p->family ? tw_family_kernel(p->family, index) : tw_module_kernel_at(p->module, index);
-}
-
-tw_kernel *program_kernel(const struct program *p, const struct command *c)
-{
-    int count = p->family ? tw_family_kernel_count(p->family) : tw_module_kernel_count(p->module);
-    if (p->kernel) {
-        tw_kernel *k = tw_module_kernel(p->module, p->kernel);
-        if (!k)
-            complain_library(p->complaints, p->ctx, TW_NOT_FOUND);
-        return k;
-    }
-    if (count == 1)
-        return program_kernel_at(p, 0);
-    if (count == 0) {
-        complain(p->complaints, "%s has no kernel", p->path);
-        return NULL;
-    }
-    complain(p->complaints, "%s has %d kernels; say which:", p->path, count);
-    for (int i = 0; i < count; i++)
-        complain_more(p->complaints, "tilewright %s %s:%s", c->name, p->path,
-                      tw_kernel_name(program_kernel_at(p, i)));
-    return NULL;
 }
 
 int find_param(const struct program *p, tw_kernel *k, const char *name, bool is_pointer,
@@ -397,93 +248,6 @@ bool device_named(const char *name, tw_device *out)
         if (strcmp(out->name, name) == 0)
             return true;
     return false;
-}
-
-bool is_float_type(tw_dtype t)
-{
-    return t >= TW_F64 && t <= TW_E5M2;
-}
-
-bool parse_scalar(const char *text, tw_value *out)
-{
-    *out = tw_int(text[0] == 't');
-    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0 || parse_integer(text, &out->i))
-        return true;
-    *out = tw_float(0);
-    return parse_real(text, &out->f);
-}
-
-static double as_type(tw_dtype t, double v)
-{
-    char store[8];
-    tw_dtype_store(t, store, v);
-    return tw_dtype_load(t, store);
-}
-
-void format_scalar(char *out, size_t size, tw_value v, tw_dtype t)
-{
-    if (v.kind != TW_FLOAT) {
-        snprintf(out, size, "%lld", (long long)v.i);
-        return;
-    }
-    if (isnan(v.f) || (v.f == 0 && signbit(v.f))) { /* never "-nan"; -0 is an integer */
-        snprintf(out, size, isnan(v.f) ? "nan" : "-0.0");
-        return;
-    }
-    if (!is_float_type(t))
-        t = TW_F32;
-    if (as_type(t, v.f) != v.f)
-        t = TW_F64;
-    int digits = 0;
-    do
-        snprintf(out, size, "%.*e", digits, v.f);
-    while (as_type(t, strtod(out, NULL)) != v.f && ++digits < 17);
-    const char *e = strchr(out, 'e'); /* of an infinity: none */
-    int exponent = e ? atoi(e + 1) : 0;
-    if (e && exponent >= -4 && exponent < 15)
-        snprintf(out, size, "%.*f", digits > exponent ? digits - exponent : 0, v.f);
-}
-
-bool same_scalar(tw_value a, tw_value b)
-{
-    double x = a.kind == TW_FLOAT ? a.f : (double)a.i, y = b.kind == TW_FLOAT ? b.f : (double)b.i;
-    return memcmp(&x, &y, sizeof x) == 0;
-}
-
-void format_array_type(char *out, size_t size, const tw_array *a)
-{
-    int at = snprintf(out, size, "%s", tw_dtype_name(a->dtype));
-    for (int i = 0; i < a->rank && at > 0 && (size_t)at < size; i++)
-        at += snprintf(out + at, size - (size_t)at, "[%lld]", (long long)a->shape[i]);
-}
-
-char *missing_scalars(tw_launch *l, tw_kernel *k)
-{
-    char *text = NULL;
-    tw_param p = tw_param_init();
-    tw_value v;
-    if (tw_launch_value(l, "", &v) != TW_NOT_FOUND) /* what is set is wrong: no value is known */
-        return NULL;
-    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
-        if (p.is_pointer || p.derived || tw_launch_value(l, p.name, &v) == TW_OK)
-            continue;
-        append_text(&text, "%s%s=…", text ? "," : "", p.name);
-    }
-    return text;
-}
-
-char *set_options(tw_launch *l, tw_kernel *k)
-{
-    char *text = need_text("%s", ""), value[32];
-    tw_param p = tw_param_init();
-    tw_value v;
-    for (int i = 0; tw_kernel_param(k, i, &p) == TW_OK; i++) {
-        if (p.is_pointer || p.derived || tw_launch_value(l, p.name, &v) != TW_OK)
-            continue;
-        format_scalar(value, sizeof value, v, p.dtype);
-        append_text(&text, "%s%s=%s", *text ? "," : " --set ", p.name, value);
-    }
-    return text;
 }
 
 bool options_threads(const struct options *o, int64_t *threads)

@@ -51,8 +51,13 @@ int program_open(struct program *p, const char *target, const struct program_con
 /* Like program_open, but uses an existing context, which still belongs to the caller. */
 int program_open_in(struct program *p, const char *target, tw_context *ctx,
                     struct complaints *complaints);
-void program_close(struct program *p);
 
+/* --- program_text.c --- */
+
+/* Reads the text of the program's file. Returns STATUS_OK, or STATUS_USAGE after printing a message. */
+int program_take_text(struct program *p);
+/* Makes the module of the text. Returns STATUS_OK, or another status after printing a message. */
+int program_compile(struct program *p);
 /* Makes the program that of another file and kernel, in the same context. Takes `path` and `kernel`.
  * Returns STATUS_OK, or another status after printing a message. */
 int program_reopen(struct program *p, char *path, char *kernel);
@@ -62,6 +67,7 @@ int program_reopen(struct program *p, char *path, char *kernel);
 tw_kernel *program_kernel(const struct program *p, const struct command *c);
 /* Returns kernel number `index` of the file or the family, or NULL past the last. */
 tw_kernel *program_kernel_at(const struct program *p, int index);
+void program_close(struct program *p);
 
 /* --- target_family.c --- */
 
@@ -88,6 +94,8 @@ char *capability_hint(const char *target);
 
 /* Finds the device called `name`; "cuda:0" also means "cuda". */
 bool device_named(const char *name, tw_device *out);
+
+/* --- scalars.c --- */
 
 /* Returns the scalar parameters that have neither a set nor an inferred value, as "m=…,n=…", or
  * NULL if there are none. The caller frees. */

@@ -94,5 +94,10 @@ size_t file_ending_in(const char *word, const char *end);
  * word names none. Files that end in .cu or .cuh are CUDA C; a header, .h or .hpp, is if it exists
  * and has `__global__`. */
 size_t cuda_file_length(const char *word);
+/* The same for a file of PTX or CUDA C. */
+size_t ptx_file_length(const char *word);
+/* Returns whether the word names PTX or CUDA C: "k.ptx", "k.cu", "k.cuh", "k.ptx:NAME", or a
+ * header with a kernel. */
+bool is_ptx_file(const char *word);
 
 #endif
