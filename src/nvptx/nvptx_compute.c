@@ -77,11 +77,14 @@ static bool compute_words(struct nvptx *n, const struct thread_operation *op)
         (op->op == THREAD_SELECT && !chosen) || op->op == THREAD_SHL || op->op == THREAD_SHR)
         return false;
     const struct nvptx_registers *to = nvptx_registers_of(n, v);
+    struct ptx_operand args[MOST_OPERANDS], r;
     for (uint16_t w = 0; w < to->words; w++) {
-        struct ptx_operand args[MOST_OPERANDS], r;
-        for (size_t i = 0; i < op->operands.count; i++)
-            args[i] =
-                i == 0 && chosen ? nvptx_scalar(n, &o[i], DT_BOOL) : word_register(n, &o[i], t, w);
+        for (size_t i = 0; i < op->operands.count; i++) {
+            const bool is_group = o[i].kind == THREAD_VALUE && o[i].value->type.count > 1;
+            if (w == 0 || is_group)
+                args[i] = i == 0 && chosen ? nvptx_scalar(n, &o[i], DT_BOOL)
+                                           : word_register(n, &o[i], t, w);
+        }
         if (chosen)
             r = nvptx_op(&n->scalars, THREAD_SELECT, DT_U32, args, MOST_OPERANDS);
         else if (!nvptx_op_pair(&n->scalars, op->op, t, args, &r))

@@ -261,6 +261,9 @@ void thread_lift(struct arena *a, struct thread_function *f);
 void thread_reach(struct arena *a, struct thread_function *f);
 /* Fuses an integer product and an addition to it. Leaves products that thread_drop_unused drops. thread_fuse.c */
 void thread_fuse(struct arena *a, struct thread_function *f);
+/* Computes scalars that are joined to a group as groups, if that takes fewer instructions. Leaves scalars that thread_drop_unused
+ * drops. thread_pack.c */
+void thread_pack(struct arena *a, struct thread_function *f);
 /* Drops loads of elements that an earlier load of the region has loaded, if nothing between them may write the element.
  * thread_reuse.c */
 void thread_reuse(struct arena *a, struct thread_function *f);

@@ -27,6 +27,7 @@ void thread_optimise_elements(struct arena *a, struct thread_function *f)
     thread_drop_unused(a, f);
     thread_reuse(a, f);
     thread_fuse(a, f);
+    thread_pack(a, f);
     thread_drop_unused(a, f);
     thread_combine(a, f);
     thread_add_fences(a, f);

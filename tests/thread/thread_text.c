@@ -50,6 +50,7 @@ static const struct {
     {"--pass=fuse", thread_fuse},
     {"--pass=lift", thread_lift},
     {"--pass=reuse", thread_reuse},
+    {"--pass=pack", thread_pack},
 };
 
 /* Prints what `option` says. Returns whether the text is right. */
