@@ -350,7 +350,7 @@ struct scalar emit_access_load(struct emit *m, const struct expr *e, const struc
 {
     const enum dtype t = e->sym->type.dtype;
     struct scalar otherwise = otherwise_of(m, e);
-    if (count > 1 && x->inside.o.kind == THREAD_VALUE)
+    if (count > 1 && x->inside.o.kind == THREAD_VALUE && otherwise.o.kind == THREAD_VALUE)
         otherwise.o = emit_splat(m, t, otherwise.o, count);
     return emit_load_if(m, e, x->index, count, x->inside, otherwise);
 }

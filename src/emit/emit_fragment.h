@@ -103,10 +103,9 @@ bool emit_way_through(struct emit *m, const struct scratch *s, const struct layo
 bool emit_way_begins(const struct shared_way *w, int32_t reg);
 /* Lists the registers of the instruction, EMIT_MOST_MOVED at most. Returns their number. */
 int emit_way_registers(const struct shared_way *w, int32_t reg, int32_t *registers);
-/* Loads the registers of the instruction. v: by register. */
-void emit_way_load(struct emit *m, struct shared_way *w, int32_t reg, struct scalar *v);
-/* The two halves of it: loads them as a group, and takes the group apart. */
+/* Loads the registers of the instruction as a group. */
 struct thread_operand emit_way_group(struct emit *m, struct shared_way *w, int32_t reg);
+/* Takes the group apart. v: by register. */
 void emit_way_spread(struct emit *m, const struct shared_way *w, int32_t reg,
                      struct thread_operand group, struct scalar *v);
 /* Returns the way for a value, a u32, of the layout's counter AXIS_STAGE, which is 0 in others. */

@@ -353,11 +353,6 @@ void emit_way_spread(struct emit *m, const struct shared_way *w, int32_t reg,
         v[registers[i]] = all[i];
 }
 
-void emit_way_load(struct emit *m, struct shared_way *w, int32_t reg, struct scalar *v)
-{
-    emit_way_spread(m, w, reg, emit_way_group(m, w, reg), v);
-}
-
 struct shared_way emit_way_follow(struct emit *m, const struct shared_way *way, struct scalar stage)
 {
     struct shared_way w = *way;
@@ -400,6 +395,30 @@ bool emit_planned_load(struct emit *m, const struct expr *access, struct fragmen
     return true;
 }
 
+/* Loads the registers of the instruction as a group. If the predicate does not hold, the elements are outside of the tile, and
+ * have any value. */
+static struct thread_operand group_if(struct emit *m, struct shared_way *w, int32_t reg,
+                                      struct scalar inside)
+{
+    int32_t registers[EMIT_MOST_MOVED];
+    if (inside.o.kind != THREAD_VALUE)
+        return emit_way_group(m, w, reg);
+    const struct thread_type type = {.dtype = w->dtype,
+                                     .count = (uint16_t)emit_way_registers(w, reg, registers)};
+    const struct scalar none = {thread_use(thread_add_counted(&m->b, THREAD_UNDEFINED, w->dtype,
+                                                              DT_NONE, type.count, NULL, 0)),
+                                w->dtype};
+    way_at(m, w, reg); /* before the branch, because others use the index, too */
+    const struct choice choice = emit_choice(m, inside);
+    emit_choice_arm(m, &choice);
+    struct scalar group = {emit_way_group(m, w, reg), w->dtype};
+    emit_choice_give(m, &group, 1);
+    emit_choice_arm(m, &choice);
+    emit_choice_give(m, &none, 1);
+    emit_choice_end(m, &choice, type, &group, 1);
+    return group.o;
+}
+
 void emit_way_fetch(struct emit *m, struct shared_way *w, struct fragment *f)
 {
     const struct spots s = emit_spots(m, f->layout);
@@ -412,24 +431,7 @@ void emit_way_fetch(struct emit *m, struct shared_way *w, struct fragment *f)
         const int count = emit_way_registers(w, r, registers);
         for (int i = 0; i < count; i++)
             loaded[registers[i]] = true;
-        if (inside.o.kind != THREAD_VALUE) {
-            emit_way_load(m, w, r, f->v);
-            continue;
-        }
-        way_at(m, w, r); /* before the branch, because others use the index, too */
-        const struct choice choice = emit_choice(m, inside);
-        struct scalar v[EMIT_MOST_MOVED];
-        for (int arm = 0; arm < 2; arm++) {
-            emit_choice_arm(m, &choice);
-            if (arm == 0)
-                emit_way_load(m, w, r, f->v);
-            for (int i = 0; i < count; i++)
-                v[i] = arm == 0 ? f->v[registers[i]] : emit_constant(f->dtype, 0);
-            emit_choice_give(m, v, count);
-        }
-        emit_choice_end(m, &choice, (struct thread_type){.dtype = f->dtype, .count = 1}, v, count);
-        for (int i = 0; i < count; i++)
-            f->v[registers[i]] = v[i];
+        emit_way_spread(m, w, r, group_if(m, w, r, inside), f->v);
     }
     copy_repeated(w, loaded, f->v);
 }
