@@ -279,13 +279,16 @@ struct arm {
     bool ended;
 };
 
-static struct arm emit_arm(struct emit *m, const struct stmt *body, const struct variable_list *l)
+/* rest: emitted after the body. */
+static struct arm emit_arm(struct emit *m, const struct stmt *body, const struct stmt *rest,
+                           const struct variable_list *l)
 {
     struct thread_region *outer = m->b.region;
     struct arm arm = {.region = arena_new(m->arena, struct thread_region)};
     m->b.region = arm.region;
     m->ended = false;
     emit_list(m, body);
+    emit_list(m, rest);
     arm.values = take(m, l);
     arm.ended = m->ended;
     m->b.region = outer;
@@ -346,23 +349,24 @@ static void join(struct emit *m, struct thread_operation *o, const struct variab
     give(m, l, &after);
 }
 
-/* Emits both arms under a predicate that is a value. */
+/* Emits both arms under a predicate that is a value. rest: what follows the second one. */
 static void emit_arms(struct emit *m, struct thread_operand condition, const struct stmt *body,
-                      const struct stmt *otherwise, struct loc loc)
+                      const struct stmt *otherwise, const struct stmt *rest, struct loc loc)
 {
     struct variable_list l = {0};
     find_changes(m, body, &l);
     find_changes(m, otherwise, &l);
+    find_changes(m, rest, &l);
     struct thread_operation *o = thread_add_control(&m->b, THREAD_IF);
     vec_push(m->arena, &o->operands, condition);
     struct values before = take(m, &l);
     int count = slots_of(&l);
     const bool touched = m->place.touched;
-    struct arm yes = emit_arm(m, body, &l);
+    struct arm yes = emit_arm(m, body, NULL, &l);
     const bool touched_by_yes = m->place.touched;
     m->place.touched = touched;
     give(m, &l, &before);
-    struct arm no = emit_arm(m, otherwise, &l);
+    struct arm no = emit_arm(m, otherwise, rest, &l);
     m->place.touched |= touched_by_yes;
     vec_push(m->arena, &o->regions, yes.region);
     if (yes.ended && no.ended) {
@@ -373,7 +377,7 @@ static void emit_arms(struct emit *m, struct thread_operand condition, const str
     if (!yes.ended && !no.ended)
         settle(m, &l, &yes, &no);
     /* An arm that jumps leaves the other's values. */
-    if (yes.ended && !otherwise)
+    if (yes.ended && !otherwise && !rest)
         count = 0;
     if (count > 0 && !yes.ended)
         check_factors(m, &l, &yes.values, loc);
@@ -381,7 +385,7 @@ static void emit_arms(struct emit *m, struct thread_operand condition, const str
         check_factors(m, &l, &no.values, loc);
     yield(m, &yes, count);
     yield(m, &no, count);
-    if (count > 0 || otherwise)
+    if (count > 0 || otherwise || rest)
         vec_push(m->arena, &o->regions, no.region);
     if (count > 0)
         join(m, o, &l, &yes, &no);
@@ -389,21 +393,50 @@ static void emit_arms(struct emit *m, struct thread_operand condition, const str
         give(m, &l, yes.ended ? &no.values : &yes.values);
 }
 
-void emit_branch(struct emit *m, const struct stmt *s)
+/* Returns the `continue` with which the first arm of an `if` ends; NULL: it does not. */
+static const struct stmt *last_continue(const struct stmt *s)
+{
+    const struct stmt *last = s->kind == STMT_IF ? s->body : NULL;
+    while (last && last->next)
+        last = last->next;
+    return last && last->kind == STMT_CONTINUE ? last : NULL;
+}
+
+bool emit_skips_rest(const struct emit *m, const struct stmt *list, const struct stmt *s)
+{
+    return m->loop && m->loop->tail == list && s->next && last_continue(s);
+}
+
+int emit_count_skips(const struct stmt *body)
+{
+    int count = 0;
+    for (const struct stmt *s = body; s; s = s->next)
+        count += s->next && last_continue(s);
+    return count;
+}
+
+void emit_branch(struct emit *m, const struct stmt *s, const struct stmt *rest)
 {
     struct scalar c = emit_as(m, emit_scalar(m, s->condition), DT_BOOL);
     emit_settle(m);
-    if (c.o.kind == THREAD_VALUE)
-        emit_arms(m, c.o, s->body, s->otherwise, s->loc);
-    else
-        emit_list(m, c.o.integer ? s->body : s->otherwise);
+    if (rest) {
+        m->loop->tail = rest;
+        vec_push(m->arena, &m->loop->falls, last_continue(s));
+    }
+    if (c.o.kind == THREAD_VALUE) {
+        emit_arms(m, c.o, s->body, s->otherwise, rest, s->loc);
+        return;
+    }
+    emit_list(m, c.o.integer ? s->body : s->otherwise);
+    if (!c.o.integer)
+        emit_list(m, rest);
 }
 
 void emit_one_thread(struct emit *m, const struct stmt *body)
 {
     bool outer = m->place.one_thread;
     m->place.one_thread = true;
-    emit_arms(m, thread_use(m->place.elected), body, NULL, m->b.where);
+    emit_arms(m, thread_use(m->place.elected), body, NULL, NULL, m->b.where);
     m->place.one_thread = outer;
 }
 
@@ -483,16 +516,21 @@ static void leave_if(struct emit *m, struct scalar condition)
     leave(m, o, &v);
 }
 
+/* Returns the condition for an iteration, or for the copies of an iteration. */
+static struct scalar goes_on(struct emit *m, const struct flow_loop *loop)
+{
+    const struct expr *c = loop->s->condition;
+    if (loop->copies == 1)
+        return emit_as(m, emit_scalar(m, c), DT_BOOL);
+    return emit_op2(m, THREAD_LT, loop->limit.dtype, emit_scalar(m, c->args[0]), loop->limit);
+}
+
 /* Leaves the loop unless its condition holds. Returns false if it never holds. */
 static bool test(struct emit *m, const struct stmt *s)
 {
     if (!s->condition)
         return true;
-    struct scalar holds = m->loop->copies > 1
-                              ? emit_op2(m, THREAD_LT, m->loop->limit.dtype,
-                                         emit_scalar(m, s->condition->args[0]), m->loop->limit)
-                              : emit_as(m, emit_scalar(m, s->condition), DT_BOOL);
-    struct scalar c = emit_not(m, holds);
+    struct scalar c = emit_not(m, goes_on(m, m->loop));
     emit_settle(m);
     if (c.o.kind == THREAD_VALUE)
         leave_if(m, c);
@@ -533,6 +571,9 @@ static void end_iteration(struct emit *m)
 
 void emit_leave(struct emit *m, const struct stmt *s)
 {
+    for (size_t i = 0; i < m->loop->falls.count; i++)
+        if (m->loop->falls.data[i] == s)
+            return; /* the rest of the body is in the other arm */
     struct values here = take(m, &m->loop->variables);
     if (s->kind == STMT_CONTINUE) {
         end_iteration(m);
@@ -543,11 +584,11 @@ void emit_leave(struct emit *m, const struct stmt *s)
 }
 
 /* Returns whether the first iteration is certain: the condition holds for the values before the loop. */
-static bool has_first_iteration(struct emit *m, const struct stmt *s)
+static bool has_first_iteration(struct emit *m, const struct flow_loop *loop)
 {
-    if (s->is_do || !s->condition)
+    if (loop->s->is_do || !loop->s->condition)
         return true;
-    struct scalar c = emit_as(m, emit_scalar(m, s->condition), DT_BOOL);
+    const struct scalar c = goes_on(m, loop);
     return c.o.kind == THREAD_INTEGER && c.o.integer;
 }
 
@@ -612,6 +653,8 @@ static void emit_bodies(struct emit *m, struct flow_loop *loop)
     if (!loop->first && !test(m, s))
         return;
     for (int i = 0; i < loop->bodies && !m->ended; i++) {
+        loop->tail = s->body;
+        loop->falls.count = 0;
         loop->in_body = true;
         emit_turn(m, loop->in, i);
         emit_list(m, s->body);
@@ -694,7 +737,7 @@ void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct unro
     find_changes(m, s->body, &loop.variables);
     find_changes(m, s->step, &loop.variables);
     drop_cycles(&loop.variables, t);
-    loop.first = copies == 1 && has_first_iteration(m, s);
+    loop.first = has_first_iteration(m, &loop);
     loop.slots = slots_of(&loop.variables);
     loop.exit_age = arena_array(m->arena, int, loop.variables.list.count + 1);
     loop.late = arena_array(m->arena, bool, loop.variables.list.count + 1);

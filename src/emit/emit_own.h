@@ -84,6 +84,9 @@ struct flow_loop {
     int copies;          /* of the body in an iteration, under one test */
     int bodies;          /* of the body in an iteration */
     struct scalar limit; /* of several copies: the counter is less at the start of an iteration */
+    const struct stmt *tail; /* statements with whose end the body ends */
+    VEC(const struct stmt *)
+    falls; /* `continue` with which an arm ends while the rest of the body is in the other one */
     struct flow_loop *outer;
 };
 
@@ -268,7 +271,13 @@ void emit_choice_give(struct emit *m, const struct scalar *values, int64_t count
 /* Ends the `if`. results: as many as the arms gave, of this type. */
 void emit_choice_end(struct emit *m, const struct choice *c, struct thread_type type,
                      struct scalar *results, int64_t count);
-void emit_branch(struct emit *m, const struct stmt *s);
+/* Returns whether a statement of the list is an `if` whose first arm ends with `continue`: the rest of the loop's body is then a
+ * part of the other arm. */
+bool emit_skips_rest(const struct emit *m, const struct stmt *list, const struct stmt *s);
+/* Returns the number of such statements of a loop's body. */
+int emit_count_skips(const struct stmt *body);
+/* rest: the statements after an `if` that skips them; NULL: it does not. */
+void emit_branch(struct emit *m, const struct stmt *s, const struct stmt *rest);
 void emit_loop(struct emit *m, const struct stmt *s);
 void emit_leave(struct emit *m, const struct stmt *s);
 /* Emits `body` for the role's one thread. */

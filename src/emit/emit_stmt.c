@@ -170,7 +170,8 @@ static void effect(struct emit *m, const struct stmt *s)
     }
 }
 
-void emit_statement(struct emit *m, const struct stmt *s)
+/* rest: of emit_branch. */
+static void statement(struct emit *m, const struct stmt *s, const struct stmt *rest)
 {
     const bool flows = s->kind == STMT_FOR || s->kind == STMT_WHILE || s->kind == STMT_BREAK ||
                        s->kind == STMT_CONTINUE || s->kind == STMT_ONE_THREAD;
@@ -190,7 +191,7 @@ void emit_statement(struct emit *m, const struct stmt *s)
             store(m, s->target, s->value);
         break;
     case STMT_EFFECT: effect(m, s); break;
-    case STMT_IF: emit_branch(m, s); break;
+    case STMT_IF: emit_branch(m, s, rest); break;
     case STMT_FOR:
     case STMT_WHILE: emit_loop(m, s); break;
     case STMT_BLOCK: emit_list(m, s->body); break;
@@ -206,10 +207,18 @@ void emit_statement(struct emit *m, const struct stmt *s)
     }
 }
 
+void emit_statement(struct emit *m, const struct stmt *s)
+{
+    statement(m, s, NULL);
+}
+
 void emit_list(struct emit *m, const struct stmt *first)
 {
-    for (const struct stmt *s = first; s && !m->failed && !m->ended; s = s->next)
-        emit_statement(m, s);
+    bool skips = false;
+    for (const struct stmt *s = first; s && !m->failed && !m->ended && !skips; s = s->next) {
+        skips = emit_skips_rest(m, first, s);
+        statement(m, s, skips ? s->next : NULL);
+    }
     if (m->b.region != m->b.function->body)
         emit_settle(m);
 }

@@ -10,6 +10,7 @@ enum { OWN_BODY = 64, OWN_ITERATIONS = 32, OWN_WHOLE = 512, MOST_WHOLE = 1 << 16
 struct found {
     const struct sym *sym;
     int assignments; /* of sym */
+    int continues;
     bool loops, collective, escapes;
     int64_t cost;
 };
@@ -31,7 +32,8 @@ static void look(void *user, struct stmt *s)
 {
     struct found *f = user;
     f->loops |= s->kind == STMT_FOR || s->kind == STMT_WHILE;
-    f->escapes |= s->kind == STMT_RETURN || s->kind == STMT_BREAK || s->kind == STMT_CONTINUE;
+    f->escapes |= s->kind == STMT_RETURN || s->kind == STMT_BREAK;
+    f->continues += s->kind == STMT_CONTINUE;
     f->collective |= s->kind == STMT_EFFECT || s->kind == STMT_ASYNC_COPY;
     f->assignments += s->kind == STMT_ASSIGN && s->target->sym == f->sym;
     f->cost++;
@@ -44,6 +46,7 @@ static struct found look_at(const struct stmt *body, const struct sym *sym)
 {
     struct found f = {.sym = sym};
     stmt_walk((struct stmt *)body, look, &f);
+    f.escapes |= f.continues > emit_count_skips(body);
     return f;
 }
 
