@@ -51,6 +51,7 @@ static const struct {
     {"--pass=lift", thread_lift},
     {"--pass=reuse", thread_reuse},
     {"--pass=pack", thread_pack},
+    {"--pass=enter", thread_enter},
 };
 
 /* Prints what `option` says. Returns whether the text is right. */
