@@ -126,7 +126,7 @@ struct ptx_operand op_emit(struct lower *l, enum op op, enum dtype result, enum 
     case OP_BITS: return nvptx_bits(&s, result, t, args[0]);
     case OP_WHERE:
     case OP_SELECT: return nvptx_op(&s, THREAD_SELECT, t, args, 3);
-    case OP_PHILOX: return nvptx_random(&s, args, count);
+    case OP_PHILOX: return nvptx_random(&s, DT_U64, args, count);
     case OP_LOOKUP: return lookup_emit(l, args[0], args[1]);
     default: break;
     }

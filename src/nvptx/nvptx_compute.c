@@ -51,7 +51,7 @@ static struct ptx_operand one_element(struct nvptx *n, const struct thread_opera
     const int count = (int)op->operands.count;
     switch (op->op) {
     case THREAD_RECIPROCAL_APPROX: return approximated(n, "rcp.approx.ftz.f32", args[0]);
-    case THREAD_PHILOX: return nvptx_random(&n->scalars, args, count);
+    case THREAD_PHILOX: return nvptx_random(&n->scalars, op->types[1], args, count);
     default: return nvptx_op(&n->scalars, op->op, op->types[0], args, count);
     }
 }

@@ -12,7 +12,7 @@ static struct ptx_operand word_of(uint32_t bits)
     return ptx_int((int64_t)bits);
 }
 
-/* The halves of a 64-bit operand. */
+/* The halves of an operand of 64 bits. */
 static void halves(struct nvptx_scalars *out, struct ptx_operand x, struct ptx_operand half[2])
 {
     if (x.kind == PTX_IMMEDIATE) {
@@ -83,12 +83,15 @@ static struct ptx_operand pick(struct nvptx_scalars *out, const struct ptx_opera
     return nvptx_select(out, MOD_B32, high, high_half, low_half);
 }
 
-struct ptx_operand nvptx_random(struct nvptx_scalars *out, const struct ptx_operand *args,
-                                int count)
+struct ptx_operand nvptx_random(struct nvptx_scalars *out, enum dtype t,
+                                const struct ptx_operand *args, int count)
 {
-    struct ptx_operand key[2], x[4] = {{0}, {0}, ptx_int(0), ptx_int(0)};
-    halves(out, args[0], key);
-    halves(out, args[1], x);
+    const struct ptx_operand zero = ptx_int(0);
+    struct ptx_operand key[2] = {args[0], zero}, x[4] = {args[1], zero, zero, zero};
+    if (t == DT_U64) {
+        halves(out, args[0], key);
+        halves(out, args[1], x);
+    }
     for (int round = 0; round < ROUNDS; round++) {
         round_emit(out, x, key);
         for (int i = 0; i < 2; i++)

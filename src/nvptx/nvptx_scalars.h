@@ -40,9 +40,9 @@ struct ptx_operand nvptx_op(struct nvptx_scalars *out, enum thread_opcode op, en
  * instruction does it. */
 bool nvptx_op_pair(struct nvptx_scalars *out, enum thread_opcode op, enum dtype t,
                    const struct ptx_operand *args, struct ptx_operand *result);
-/* Returns a word of Philox-4x32-10. args: seed and offset as u64, the word (0 if count is 2) as u32. */
-struct ptx_operand nvptx_random(struct nvptx_scalars *out, const struct ptx_operand *args,
-                                int count);
+/* Returns a word of Philox-4x32-10. args: seed and offset of type t, u64 or u32, the word (0 if count is 2) as u32. */
+struct ptx_operand nvptx_random(struct nvptx_scalars *out, enum dtype t,
+                                const struct ptx_operand *args, int count);
 
 /* Converts as the CPU engine does: floats round to nearest even, to integers truncate, saturate, NaN is 0; integers
  * wrap; to bool x != 0. */

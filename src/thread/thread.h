@@ -254,6 +254,9 @@ void thread_unroll(struct arena *a, struct thread_function *f);
 const struct thread_operation *thread_only_continue(const struct thread_operation *loop);
 /* Moves scalars that do not change in a loop out of it. */
 void thread_hoist(struct arena *a, struct thread_function *f);
+/* Decides conditions that always hold, or never, by facts, and the branches and exits that they guard; reduces remainders. Leaves
+ * comparisons of constants, which thread_number computes. thread_decide.c */
+void thread_decide(struct arena *a, struct thread_function *f);
 /* Moves operations on integers out of short branches. thread_lift.c */
 void thread_lift(struct arena *a, struct thread_function *f);
 /* Reaches elements of memory by stepped pointers and constant distances. Requires that invariant scalars were hoisted;

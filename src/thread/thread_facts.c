@@ -21,6 +21,7 @@ struct finding {
     void (*visit)(void *user, const struct thread_operation *op, const struct facts *facts);
     void *user;
     bool visiting;
+    bool dead; /* no run reaches the present place, because one before it always leaves */
 };
 
 static struct facts any(enum dtype t)
@@ -178,6 +179,13 @@ static void learn(struct finding *g, const struct thread_operand *o, bool holds)
     }
 }
 
+static bool always_holds(const struct finding *g, const struct thread_operand *o)
+{
+    const struct facts f = thread_facts_of(g->facts, o, DT_BOOL);
+    int64_t known;
+    return facts_known(&f, &known) && known != 0;
+}
+
 /* --- regions --- */
 
 static void walk_region(struct finding *g, const struct thread_region *r);
@@ -186,7 +194,7 @@ static void walk_region(struct finding *g, const struct thread_region *r);
 static void give(struct finding *g, const struct thread_operation *to,
                  const struct thread_operation *op, size_t from)
 {
-    for (size_t i = 0; i < to->results.count; i++) {
+    for (size_t i = 0; i < to->results.count && !g->dead; i++) {
         const struct thread_value *v = to->results.data[i];
         struct facts f = thread_facts_of(g->facts, &op->operands.data[from + i], v->type.dtype);
         g->facts[v->number] = g->reached[v->number] ? facts_join(&g->facts[v->number], &f) : f;
@@ -202,18 +210,28 @@ static void begin(struct finding *g, const struct thread_operation *op)
     }
 }
 
+/* Walks through the loop's region, whose arguments have the facts `now`; g->next then has those of `start`, joined with what
+ * `continue` gives. */
+static void go_through(struct finding *g, const struct thread_region *r, const struct facts *start,
+                       const struct facts *now)
+{
+    const size_t known = g->learned.count;
+    const bool dead = g->dead;
+    for (size_t i = 0; i < r->arguments.count; i++) {
+        g->facts[r->arguments.data[i]->number] = now[i];
+        g->next[i] = start[i];
+    }
+    walk_region(g, r);
+    g->dead = dead;
+    forget(g, known);
+}
+
 /* Walks through the loop's region; returns whether the arguments have other facts after it. */
 static bool go_round(struct finding *g, const struct thread_region *r, struct facts *now, int round)
 {
-    const size_t known = g->learned.count, count = r->arguments.count;
     bool changed = false;
-    for (size_t i = 0; i < count; i++) {
-        g->facts[r->arguments.data[i]->number] = now[i];
-        g->next[i] = now[i];
-    }
-    walk_region(g, r);
-    forget(g, known);
-    for (size_t i = 0; i < count; i++) {
+    go_through(g, r, now, now);
+    for (size_t i = 0; i < r->arguments.count; i++) {
         const struct facts_type t = facts_type_of(r->arguments.data[i]->type.dtype);
         if (!is_number(r->arguments.data[i]->type) || facts_same(&g->next[i], &now[i]))
             continue;
@@ -225,43 +243,64 @@ static bool go_round(struct finding *g, const struct thread_region *r, struct fa
     return changed;
 }
 
+/* Limits that were widened come back to what an iteration with the wide ones gives. */
+static void narrow(struct finding *g, const struct thread_operation *op, const struct facts *first,
+                   struct facts *now)
+{
+    const struct thread_region *r = op->regions.data[0];
+    begin(g, op);
+    go_through(g, r, first, now);
+    for (size_t i = 0; i < r->arguments.count; i++)
+        now[i] = g->next[i];
+}
+
 static void walk_loop(struct finding *g, const struct thread_operation *op)
 {
     const struct thread_region *r = op->regions.data[0];
     const struct thread_operation *loop = g->loop;
-    const bool visiting = g->visiting;
+    const bool visiting = g->visiting, dead = g->dead;
     struct facts *outer = g->next,
+                 *first = arena_array(g->arena, struct facts, r->arguments.count + 1),
                  *now = arena_array(g->arena, struct facts, r->arguments.count + 1);
     g->next = arena_array(g->arena, struct facts, r->arguments.count + 1);
     g->loop = op;
     g->visiting = false;
     for (size_t i = 0; i < r->arguments.count; i++)
-        now[i] = thread_facts_of(g->facts, &op->operands.data[i], r->arguments.data[i]->type.dtype);
+        first[i] = now[i] =
+            thread_facts_of(g->facts, &op->operands.data[i], r->arguments.data[i]->type.dtype);
     int round = 0;
     do
         begin(g, op);
     while (go_round(g, r, now, round++));
+    if (round > ROUNDS)
+        narrow(g, op, first, now);
     g->visiting = visiting;
-    if (visiting) {
+    if (visiting || round > ROUNDS) {
         begin(g, op);
-        go_round(g, r, now, 0);
+        go_through(g, r, now, now);
     }
     g->loop = loop;
     g->next = outer;
+    g->dead = dead;
 }
 
 static void walk_if(struct finding *g, const struct thread_operation *op)
 {
     const struct thread_operation *outer = g->branch;
+    const bool dead = g->dead;
+    bool leaves = op->regions.count > 1;
     g->branch = op;
     begin(g, op);
     for (size_t i = 0; i < op->regions.count; i++) {
         const size_t known = g->learned.count;
+        g->dead = dead;
         if (op->op == THREAD_IF)
             learn(g, &op->operands.data[0], i == 0);
         walk_region(g, op->regions.data[i]);
+        leaves &= g->dead;
         forget(g, known);
     }
+    g->dead = dead || leaves;
     g->branch = outer;
 }
 
@@ -272,18 +311,24 @@ static void walk_operation(struct finding *g, const struct thread_operation *op)
     case THREAD_ROLES: walk_if(g, op); return;
     case THREAD_LOOP: walk_loop(g, op); return;
     case THREAD_YIELD: give(g, g->branch, op, 0); return;
-    case THREAD_BREAK: give(g, g->loop, op, 0); return;
+    case THREAD_BREAK:
+        give(g, g->loop, op, 0);
+        g->dead = true;
+        return;
+    case THREAD_RETURN: g->dead = true; return;
     case THREAD_BREAK_IF:
         give(g, g->loop, op, 1);
+        g->dead |= always_holds(g, &op->operands.data[0]);
         learn(g, &op->operands.data[0], false);
         return;
     case THREAD_CONTINUE: {
         const struct thread_region *r = g->loop->regions.data[0];
-        for (size_t i = 0; i < r->arguments.count; i++) {
+        for (size_t i = 0; i < r->arguments.count && !g->dead; i++) {
             struct facts f =
                 thread_facts_of(g->facts, &op->operands.data[i], r->arguments.data[i]->type.dtype);
             g->next[i] = facts_join(&g->next[i], &f);
         }
+        g->dead = true;
         return;
     }
     default: break;

@@ -65,19 +65,13 @@ struct loop_place {
     bool branch; /* the region is one of an `if` in the loop */
 };
 
-/* Returns whether the operation is on integers, and has a result for all operands. */
-static bool is_cheap(const struct thread_operation *op)
-{
-    const bool divides = op->op == THREAD_DIV || op->op == THREAD_REM || op->op == THREAD_CDIV;
-    return thread_is_integer(op) && !(divides && op->operands.data[1].kind != THREAD_INTEGER);
-}
-
 /* Returns the outermost place where the operands are known; NULL: the operation stays. */
 static struct thread_region *place_of(const struct hoisting *h, struct thread_operation *op,
                                       const struct loop_place *loop, uint32_t *depth)
 {
     uint32_t least = depth_of_operands(h, op);
-    if (!loop || !can_move(h, op) || least >= loop->depth || (loop->branch && !is_cheap(op)))
+    if (!loop || !can_move(h, op) || least >= loop->depth ||
+        (loop->branch && !thread_is_integer(op)))
         return NULL;
     while (loop->outer && least < loop->outer->depth)
         loop = loop->outer;

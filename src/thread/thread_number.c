@@ -52,6 +52,14 @@ static bool takes_constant(const struct thread_operation *op, size_t i)
     return strchr("vixkqg", pattern[i]) != NULL;
 }
 
+/* Returns whether a condition may be a constant there. */
+static bool takes_known(const struct thread_operation *op, size_t i)
+{
+    const char *pattern = thread_op_table[op->op].operands;
+    return op->op == THREAD_LOOP || op->op == THREAD_CONTINUE ||
+           (i < strlen(pattern) && pattern[i] == 'q');
+}
+
 static void replace(struct numbering *g, const struct thread_operation *op, size_t i)
 {
     struct thread_operand *o = &op->operands.data[i];
@@ -59,6 +67,8 @@ static void replace(struct numbering *g, const struct thread_operation *op, size
         return;
     const struct thread_operand *new = &g->instead[o->value->number];
     if (new->kind == THREAD_VALUE ? !new->value : o->kind == THREAD_VALUE && !takes_constant(op, i))
+        return;
+    if (new->kind != THREAD_VALUE && o->value->type.dtype == DT_BOOL && !takes_known(op, i))
         return;
     if (o->kind == THREAD_VALUE) {
         struct loc where = o->where;
@@ -94,6 +104,8 @@ static bool compute(enum thread_opcode op, enum dtype t, int64_t a, int64_t b, i
     case THREAD_OR: r = x | y; break;
     case THREAD_XOR: r = x ^ y; break;
     case THREAD_SHL: r = y < bits ? x << y : 0; break;
+    case THREAD_EQ: *out = x == y; return true;
+    case THREAD_NE: *out = x != y; return true;
     case THREAD_DIV:
     case THREAD_REM:
     case THREAD_SHR:
@@ -133,8 +145,9 @@ static bool simplify(const struct thread_operation *op, struct thread_operand *i
         *instead = o[1];
     else if ((op->op == THREAD_MUL || op->op == THREAD_DIV) && is_integer(&o[1], 1))
         *instead = o[0];
-    else if ((op->op == THREAD_MUL || op->op == THREAD_AND) &&
-             (is_integer(&o[0], 0) || is_integer(&o[1], 0)))
+    else if (((op->op == THREAD_MUL || op->op == THREAD_AND) &&
+              (is_integer(&o[0], 0) || is_integer(&o[1], 0))) ||
+             (op->op == THREAD_REM && is_integer(&o[1], 1)))
         *instead = constant(0);
     else
         return false;

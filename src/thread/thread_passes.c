@@ -21,6 +21,7 @@ void thread_optimise_elements(struct arena *a, struct thread_function *f)
     thread_unroll(a, f);
     thread_lift(a, f);
     make_scalars_few(a, f);
+    thread_decide(a, f);
     thread_reach(a, f);
     thread_hoist(a, f);
     thread_number(a, f);

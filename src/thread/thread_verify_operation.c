@@ -254,8 +254,9 @@ static void check_types(struct checks *c, const struct thread_operation *op)
 {
     if (op->op == THREAD_BITS && dtype_size(op->types[0]) != dtype_size(op->types[1]))
         verify_fault(c, op->where, "the types have different sizes");
-    if (op->op == THREAD_PHILOX && (op->types[0] != DT_U32 || op->types[1] != DT_U64))
-        verify_fault(c, op->where, "the types are u32 and u64: philox.u32.u64");
+    if (op->op == THREAD_PHILOX &&
+        (op->types[0] != DT_U32 || (op->types[1] != DT_U64 && op->types[1] != DT_U32)))
+        verify_fault(c, op->where, "the types are u32 and u64 or u32: philox.u32.u64");
 }
 
 static void check_part(struct checks *c, const struct thread_operation *op)

@@ -237,7 +237,7 @@ CASES = [
     ("%a = pow.u32 %n, %n", None, "no instruction"),
     ("%a = shl.u32 %n, 1.5", "expected a u32, or a group of them"),
     ("%a = bits.f16.u32 %n", "the types have different sizes"),
-    ("%a = philox.u64.u64 1, 2, 3", "the types are u32 and u64"),
+    ("%a = philox.u64.u64 1, 2, 3", "the types are u32 and u64 or u32"),
     ("kernel f(u32 %n) threads 32 target sm_80 { %a = convert.e4m3.u32 %n }", None, "no instruction of sm_80 does"),
     ("kernel f(u32 %n) threads 32 target sm_75 { %a = convert.bf16.u32 %n }", None, "no instruction of sm_75 does"),
     # launches, targets

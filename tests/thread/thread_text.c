@@ -50,6 +50,7 @@ static const struct {
     {"--pass=fuse", thread_fuse},
     {"--pass=lift", thread_lift},
     {"--pass=reuse", thread_reuse},
+    {"--pass=decide", thread_decide},
     {"--pass=pack", thread_pack},
     {"--pass=enter", thread_enter},
 };

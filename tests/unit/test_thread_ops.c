@@ -378,6 +378,18 @@ static void philox(void **unused)
     tiles(&b, &subject);
     check(&b.arena, &s, "sm_80");
     bench_close(&b);
+    bench_open(&b, 80); /* the same numbers in 32 bits, and in 64 */
+    s = (struct shape){"philox.u32.u32", DT_U32, {DT_U32, DT_U32, DT_U32}, 3};
+    for (size_t i = 0; i < SAMPLES; i++) {
+        arrays[0][i] &= UINT32_MAX;
+        arrays[1][i] &= UINT32_MAX;
+    }
+    tiles(&b, &subject);
+    for (size_t i = 0; i < SAMPLES; i++)
+        for (int k = 0; k < 2; k++)
+            memcpy((uint32_t *)arrays[k] + i, &arrays[k][i], sizeof(uint32_t));
+    check(&b.arena, &s, "sm_80");
+    bench_close(&b);
 }
 
 /* A constant of any type is what a conversion from f32 gives, as a scalar and in a group. */
