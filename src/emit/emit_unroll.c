@@ -11,6 +11,7 @@ struct found {
     const struct sym *sym;
     int assignments; /* of sym */
     int continues;
+    bool copies; /* in the background */
     bool loops, collective, escapes;
     int64_t cost;
 };
@@ -34,6 +35,7 @@ static void look(void *user, struct stmt *s)
     f->loops |= s->kind == STMT_FOR || s->kind == STMT_WHILE;
     f->escapes |= s->kind == STMT_RETURN || s->kind == STMT_BREAK;
     f->continues += s->kind == STMT_CONTINUE;
+    f->copies |= s->kind == STMT_ASYNC_COPY;
     f->collective |= s->kind == STMT_EFFECT || s->kind == STMT_ASYNC_COPY;
     f->assignments += s->kind == STMT_ASSIGN && s->target->sym == f->sym;
     f->cost++;
@@ -222,7 +224,8 @@ static bool find_rising(struct emit *m, const struct stmt *s, struct rising *out
 static struct unrolling find_unrolling(struct emit *m, const struct stmt *s)
 {
     struct unrolling t = {.copies = 1, .period = 1};
-    bool counted = is_counted(s, &t);
+    const bool counted = is_counted(s, &t);
+    t.counter = counted ? t.counter : NULL;
     t.whole = s->unroll == UNROLL_FULL;
     struct found f = look_at(s->body, NULL);
     if (!t.whole && s->unroll == UNROLL_NONE && s->kind == STMT_FOR && !f.escapes)
@@ -261,6 +264,26 @@ static struct unrolling find_unrolling(struct emit *m, const struct stmt *s)
 
 /* --- loops --- */
 
+/* Returns how many iterations of a loop that goes round among constants are done `period` at a time under one test, the others after
+ * them; 0: each has its own test. If the loop fills stages ahead, the others are at least as many as these stages, so that no
+ * copy of the loop reaches past what there is to be copied. */
+static int64_t iterations_of_rounds(struct emit *m, const struct stmt *s, const struct unrolling *t)
+{
+    enum { LEAST_ROUNDS = 2 };
+    const struct variable *v = t->counter ? emit_variable(m, t->counter) : NULL;
+    if (!v || t->period < 2 || !m->layouts || v->slots[0].o.kind != THREAD_INTEGER || t->step < 0)
+        return 0;
+    const struct found f = look_at(s->body, NULL);
+    const int64_t iterations = count_iterations(s, t, v->slots[0].o.integer),
+                  last = f.copies ? t->period - 1 : 0,
+                  rest = (iterations - last) % t->period + last,
+                  dots = dot_instructions_in(m->layouts, s->body);
+    if (!f.loops && !f.continues && iterations >= LEAST_ROUNDS * t->period + last &&
+        (t->period + rest) * dots <= MOST_REPEATED)
+        return iterations - rest;
+    return iterations % t->period == 0 ? iterations : 0;
+}
+
 /* Emits the iterations of a loop one after the other. Its conditions are constants. */
 static void unroll(struct emit *m, const struct stmt *s, const struct thread_source_loop *in)
 {
@@ -277,6 +300,17 @@ static void unroll(struct emit *m, const struct stmt *s, const struct thread_sou
         emit_list(m, s->body);
         emit_list(m, s->step);
     }
+}
+
+/* Emits a loop of which `iterations` iterations go round, and those after them. */
+static void emit_rounds(struct emit *m, const struct stmt *s, const struct unrolling *t,
+                        int64_t iterations)
+{
+    struct variable *v = emit_variable(m, t->counter);
+    const int64_t start = v->slots[0].o.integer, end = start + iterations * t->step;
+    emit_loop_of_copies(m, s, t, t->period, emit_constant(DT_I32, end - t->period * t->step + 1));
+    v->slots[0].o = thread_integer(end);
+    unroll(m, s);
 }
 
 /* If a step made the counter wrap, the loop would not end: so the counter plus a step is not negative. */
@@ -304,6 +338,12 @@ void emit_loop_of_threads(struct emit *m, const struct stmt *s, const struct thr
     struct rising rising;
     if (find_rising(m, s, &rising))
         vec_push(m->arena, &m->rising, rising);
+    const int64_t rounds = iterations_of_rounds(m, s, &t);
+    if (rounds > 0) {
+        emit_rounds(m, s, &t, rounds);
+        m->rising.count = outer;
+        return;
+    }
     if (t.copies > 1) {
         enum dtype type = t.counter->type.dtype;
         struct scalar ahead = emit_constant(type, (t.copies - 1) * t.step);
