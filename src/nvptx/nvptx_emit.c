@@ -102,12 +102,12 @@ static void pass(struct nvptx *n, const struct thread_operand *from, struct thre
 {
     struct ptx_operand **copies = arena_array(n->arena, struct ptx_operand *, count + 1);
     for (size_t i = 0; i < count; i++)
-        if (is_overwritten(n, from, to, i))
+        if (!nvptx_passes_places(n, to[i]) && is_overwritten(n, from, to, i))
             copies[i] = copy_words(n, from[i].value);
     for (size_t i = 0; i < count; i++) {
         const struct nvptx_registers *r = nvptx_registers_of(n, to[i]);
         const struct thread_type t = to[i]->type;
-        if (has_registers_of(n, &from[i], to[i]))
+        if (nvptx_passes_places(n, to[i]) || has_registers_of(n, &from[i], to[i]))
             continue;
         if (to[i]->type.in_flight)
             refuse_move(n, from[i].where);
@@ -118,6 +118,14 @@ static void pass(struct nvptx *n, const struct thread_operand *from, struct thre
             nvptx_give(n, nvptx_register_type(t), r->word[w], x, from[i].kind != THREAD_VALUE);
         }
     }
+}
+
+/* Passes the values for the next iteration. */
+static void pass_on(struct nvptx *n, const struct thread_operation *again)
+{
+    const struct thread_operation *loop = n->loop->operation;
+    pass(n, again->operands.data, loop->regions.data[0]->arguments.data, again->operands.count);
+    nvptx_step_places(n, loop);
 }
 
 /* --- control --- */
@@ -147,6 +155,7 @@ static bool can_guard(const struct nvptx *n, const struct thread_operation *op)
         case THREAD_COPY_ASYNC:
         case THREAD_STORE:
         case THREAD_STORE_SHARED:
+        case THREAD_UNLOCK:
         case THREAD_LOAD:
         case THREAD_LOAD_CONST:
         case THREAD_LOAD_SHARED: break;
@@ -199,16 +208,39 @@ static void emit_guarded_loads(struct nvptx *n, const struct thread_operation *o
     n->branch = outer;
 }
 
-/* Returns whether the second arm needs instructions. It needs none if it only yields values that are in the results' registers. */
-static bool has_second_arm(struct nvptx *n, const struct thread_operation *op)
+/* Returns whether an arm needs instructions. It needs none if it only yields values that are in the results' registers. */
+static bool has_arm(struct nvptx *n, const struct thread_operation *op, size_t arm)
 {
-    if (op->regions.count < 2)
+    if (op->regions.count <= arm)
         return false;
-    const struct thread_operation *only = op->regions.data[1]->operations.data[0];
+    const struct thread_region *r = op->regions.data[arm];
+    if (r->operations.count == 0)
+        return false;
+    const struct thread_operation *only = r->operations.data[0];
     bool any = only->op != THREAD_YIELD;
     for (size_t i = 0; i < only->operands.count && !any; i++)
         any = !has_registers_of(n, &only->operands.data[i], op->results.data[i]);
     return any;
+}
+
+/* Emits arms, each of which is skipped by a jump. */
+static void emit_arms(struct nvptx *n, const struct thread_operation *op,
+                      struct ptx_operand condition)
+{
+    const bool first = has_arm(n, op, 0), second = has_arm(n, op, 1);
+    struct ptx_label *end = ptx_new_label(&n->build, "end");
+    if (first && second) {
+        struct ptx_label *other = ptx_new_label(&n->build, "else");
+        ptx_when(ptx_branch(&n->build, other), ptx_not(condition));
+        region(n, op->regions.data[0]);
+        ptx_branch(&n->build, end);
+        ptx_place(&n->build, other);
+        region(n, op->regions.data[1]);
+    } else if (first || second) {
+        ptx_when(ptx_branch(&n->build, end), first ? ptx_not(condition) : condition);
+        region(n, op->regions.data[second]);
+    }
+    ptx_place(&n->build, end);
 }
 
 static void emit_if(struct nvptx *n, const struct thread_operation *op)
@@ -225,17 +257,8 @@ static void emit_if(struct nvptx *n, const struct thread_operation *op)
         return;
     }
     const struct thread_operation *outer = n->branch;
-    struct ptx_label *end = ptx_new_label(&n->build, "end");
-    struct ptx_label *other = has_second_arm(n, op) ? ptx_new_label(&n->build, "else") : end;
     n->branch = op;
-    ptx_when(ptx_branch(&n->build, other), ptx_not(condition));
-    region(n, op->regions.data[0]);
-    if (other != end) {
-        ptx_branch(&n->build, end);
-        ptx_place(&n->build, other);
-        region(n, op->regions.data[1]);
-    }
-    ptx_place(&n->build, end);
+    emit_arms(n, op, condition);
     n->branch = outer;
 }
 
@@ -273,6 +296,7 @@ static void emit_loop(struct nvptx *n, const struct thread_operation *op)
     struct nvptx_loop loop = {.operation = op, .outer = n->loop};
     loop.again = ptx_new_label(&n->build, "loop");
     loop.end = ptx_new_label(&n->build, "end");
+    nvptx_enter_places(n, op);
     pass(n, op->operands.data, r->arguments.data, r->arguments.count);
     n->loop = &loop;
     loop.test = find_test(n, op);
@@ -348,7 +372,7 @@ static void end_with_test(struct nvptx *n, const struct thread_operation *test,
                           const struct thread_operation *again)
 {
     const struct thread_operation *loop = n->loop->operation;
-    pass(n, again->operands.data, loop->regions.data[0]->arguments.data, again->operands.count);
+    pass_on(n, again);
     nvptx_goes_back(n, loop);
     ptx_when(ptx_branch(&n->build, n->loop->again),
              ptx_not(nvptx_scalar(n, &test->operands.data[0], DT_BOOL)));
@@ -383,8 +407,7 @@ static void control(struct nvptx *n, const struct thread_operation *op)
         ptx_branch(&n->build, n->loop->end);
         break;
     case THREAD_CONTINUE:
-        pass(n, op->operands.data, n->loop->operation->regions.data[0]->arguments.data,
-             op->operands.count);
+        pass_on(n, op);
         end_iteration(n);
         break;
     case THREAD_YIELD:

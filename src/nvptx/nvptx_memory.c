@@ -41,11 +41,13 @@ static void find_peer(struct nvptx *n, const struct thread_operation *op)
 /* Returns [address] of element index + constant of an array in global memory. */
 static struct ptx_operand global(struct nvptx *n, const struct thread_operand *o, int64_t bytes)
 {
+    enum { MOST_AWAY = 1 << 24 }; /* elements: the offset in an address has 32 bits */
     const struct thread_operand *index = &o[1];
     const bool wide = index->kind == THREAD_VALUE && index->value->type.dtype != DT_U32;
+    const int64_t known = index->kind == THREAD_INTEGER ? index->integer : 0;
     struct ptx_operand base = nvptx_scalar(n, &o[0], DT_U64);
-    if (index->kind == THREAD_INTEGER && index->integer == 0)
-        return ptx_at(base, o[2].integer * bytes);
+    if (index->kind == THREAD_INTEGER && known > -MOST_AWAY && known < MOST_AWAY)
+        return ptx_at(base, (known + o[2].integer) * bytes);
     struct ptx_operand at = ptx_reg(&n->build, MOD_U64);
     ptx_emit(&n->build, wide ? "mad.lo.u64" : "mad.wide.u32", at, nvptx_scalar(n, index, DT_U32),
              ptx_int(bytes), base);
@@ -263,7 +265,7 @@ static void lock(struct nvptx *n, const struct thread_operation *op)
                              found = ptx_reg(&n->build, bits), nap = ptx_reg(&n->build, MOD_B32),
                              equal = ptx_reg(&n->build, MOD_PRED);
     if (op->op == THREAD_UNLOCK) {
-        ptx_emit_for(&n->build, &type, "st.release.gpu.global.*", at, value);
+        nvptx_guarded(n, ptx_emit_for(&n->build, &type, "st.release.gpu.global.*", at, value));
         return;
     }
     struct ptx_label *again = ptx_new_label(&n->build, "poll"),

@@ -18,6 +18,8 @@ struct nvptx_places {
     struct ptx_operand at[5];
     /* The operation that computes the index, if only these addresses are needed; NULL: the index is, too. */
     const struct thread_operation *from;
+    int64_t
+        step; /* of an argument of a loop: elements that each iteration adds to the addresses, which alone are passed; 0: it is passed */
 };
 
 /* A file of the program: its number in the PTX. */
@@ -125,6 +127,11 @@ struct ptx_operand nvptx_element_address(struct nvptx *n, const struct thread_op
 void nvptx_find_places(struct nvptx *n);
 /* Returns whether only the addresses of the result are needed, for which nvptx_reach has the instructions. */
 bool nvptx_is_place(const struct nvptx *n, const struct thread_operation *op);
+/* Returns whether a loop passes addresses in place of the argument. */
+bool nvptx_passes_places(const struct nvptx *n, const struct thread_value *argument);
+/* Computes these addresses before the loop; steps them at the end of an iteration. */
+void nvptx_enter_places(struct nvptx *n, const struct thread_operation *loop);
+void nvptx_step_places(struct nvptx *n, const struct thread_operation *loop);
 /* Computes the addresses of the elements whose indices are these values. */
 void nvptx_reach(struct nvptx *n, struct thread_value *const *values, size_t count);
 /* Returns the type that an instruction moves between memory and registers: that of words, or, of fewer bytes, of a part

@@ -1,6 +1,6 @@
 /* Addresses of elements in shared memory. A thread- or tile-level kernel computes the address of element `index` where it
  * computes the index, so that it is computed once, and outside of the loops that do not change it. An index that only addresses
- * need is not computed: its sum becomes one of bytes. */
+ * need is not computed: its sum becomes one of bytes. If it is an argument that a loop steps, the loop steps its addresses. */
 #include "nvptx/nvptx_own.h"
 
 struct ptx_operand nvptx_element(struct nvptx *n, const struct thread_operand *o)
@@ -65,6 +65,49 @@ static int addend(const struct thread_operation *op)
     return op->op == THREAD_ADD && o[0].value && o[1].value ? 0 : NO_SUM;
 }
 
+/* Returns the operation of the loop that steps an argument for its next iteration by a constant; NULL: there is none, or something
+ * else needs the argument or the next value, too. */
+static const struct thread_operation *step_of(const struct finding *g,
+                                              const struct thread_operation *loop,
+                                              const struct thread_operand *next,
+                                              const struct thread_value *argument)
+{
+    const struct thread_region *r = loop->regions.data[0];
+    const struct thread_operation *found = NULL;
+    if (!next->value || g->n->places[next->value->number] || g->uses[next->value->number] != 1 ||
+        g->uses[argument->number] != 1)
+        return NULL;
+    for (size_t i = 0; i < r->operations.count; i++)
+        if (r->operations.data[i]->op == THREAD_ADD &&
+            r->operations.data[i]->results.data[0] == next->value)
+            found = r->operations.data[i];
+    const struct thread_operand *o = found ? found->operands.data : NULL;
+    return o && o[0].value == argument && o[1].kind == THREAD_INTEGER && o[1].integer ? found
+                                                                                      : NULL;
+}
+
+/* Finds the arguments in whose place a loop passes addresses. */
+static void find_passed(struct finding *g, const struct thread_operation *loop)
+{
+    const struct thread_operation *last = thread_only_continue(loop);
+    const struct thread_region *r = loop->regions.data[0];
+    for (size_t i = 0; last && i < r->arguments.count; i++) {
+        struct nvptx_places *p = g->n->places[r->arguments.data[i]->number];
+        const struct thread_operation *step =
+            p ? step_of(g, loop, &last->operands.data[i], r->arguments.data[i]) : NULL;
+        const struct thread_value *first = loop->operands.data[i].value;
+        if (!step)
+            continue;
+        p->step = step->operands.data[1].integer;
+        want(g->n, step->results.data[0], 0);
+        g->n->places[step->results.data[0]->number]->from = step;
+        if (!first || g->uses[first->number] != 1)
+            continue;
+        want(g->n, first, p->sizes);
+        g->uses[first->number]--;
+    }
+}
+
 /* Finds the sums that only addresses need, the last one first: their addends are indices, too. */
 static void find_sums(struct finding *g, const struct thread_region *r)
 {
@@ -72,6 +115,8 @@ static void find_sums(struct finding *g, const struct thread_region *r)
         const struct thread_operation *op = r->operations.data[i];
         for (size_t j = op->regions.count; j-- > 0;)
             find_sums(g, op->regions.data[j]);
+        if (op->op == THREAD_LOOP)
+            find_passed(g, op);
         const int at = addend(op);
         if (at == NO_SUM)
             continue;
@@ -130,6 +175,8 @@ void nvptx_reach(struct nvptx *n, struct thread_value *const *values, size_t cou
 {
     for (size_t i = 0; n->places && i < count; i++) {
         struct nvptx_places *p = n->places[values[i]->number];
+        if (p && p->step)
+            continue;
         for (unsigned log = 0; p && log < 5; log++) {
             if (!(p->sizes >> log & 1))
                 continue;
@@ -137,5 +184,52 @@ void nvptx_reach(struct nvptx *n, struct thread_value *const *values, size_t cou
                 p->at[log] = ptx_reg(&n->build, MOD_U32);
             reach(n, values[i], p, log);
         }
+    }
+}
+
+/* --- addresses that loops pass --- */
+
+bool nvptx_passes_places(const struct nvptx *n, const struct thread_value *argument)
+{
+    return n->places && n->places[argument->number] && n->places[argument->number]->step;
+}
+
+void nvptx_enter_places(struct nvptx *n, const struct thread_operation *loop)
+{
+    const struct thread_region *r = loop->regions.data[0];
+    for (size_t i = 0; i < r->arguments.count; i++) {
+        const struct thread_operand *first = &loop->operands.data[i];
+        if (!nvptx_passes_places(n, r->arguments.data[i]))
+            continue;
+        struct nvptx_places *p = n->places[r->arguments.data[i]->number];
+        const struct nvptx_places *from = first->value ? n->places[first->value->number] : NULL;
+        for (unsigned log = 0; log < 5; log++) {
+            if (!(p->sizes >> log & 1))
+                continue;
+            if (p->at[log].kind != PTX_REGISTER)
+                p->at[log] = ptx_reg(&n->build, MOD_U32);
+            if (from && from->sizes >> log & 1)
+                ptx_emit(&n->build, "mov.u32", p->at[log], from->at[log]);
+            else if (first->value)
+                ptx_emit(&n->build, "mad.lo.u32", p->at[log], nvptx_scalar(n, first, DT_U32),
+                         ptx_int((int64_t)1 << log), n->memory);
+            else
+                ptx_emit(&n->build, "add.u32", p->at[log], n->memory,
+                         ptx_int((int64_t)((uint64_t)first->integer << log & UINT32_MAX)));
+        }
+    }
+}
+
+void nvptx_step_places(struct nvptx *n, const struct thread_operation *loop)
+{
+    const struct thread_region *r = loop->regions.data[0];
+    for (size_t i = 0; i < r->arguments.count; i++) {
+        const struct nvptx_places *p = nvptx_passes_places(n, r->arguments.data[i])
+                                           ? n->places[r->arguments.data[i]->number]
+                                           : NULL;
+        for (unsigned log = 0; p && log < 5; log++)
+            if (p->sizes >> log & 1)
+                ptx_emit(&n->build, "add.u32", p->at[log], p->at[log],
+                         ptx_int((int64_t)((uint64_t)p->step << log & UINT32_MAX)));
     }
 }

@@ -274,6 +274,11 @@ static bool sum_of_operation(struct reaching *g, const struct thread_operation *
         *out = sum_of(g, &o[0], narrow, true, level);
         return true;
     }
+    if (op->op == THREAD_CONVERT && !words && !narrow && is_long(t) && is_word(op->types[1]) &&
+        o[0].kind == THREAD_VALUE) {
+        *out = leaf_sum(o[0].value, false); /* it may have wrapped before the conversion */
+        return true;
+    }
     if (op->op == THREAD_CONVERT && !words && is_long(t) && is_long(op->types[1])) {
         *out = sum_of(g, &o[0], narrow, false, level);
         return true;
@@ -628,19 +633,23 @@ static bool is_brief(const struct thread_operation *op)
     return op->op == THREAD_IF && count <= MOST_OPERATIONS;
 }
 
-/* o: the array, the index and the constant of elements of `bytes` bytes. */
+/* o: the array, the index and the constant of elements of `bytes` bytes. A distance below 0 becomes a constant index. */
 static void reach_global(struct reaching *g, struct frame *f, struct thread_operand *o,
                          int64_t bytes)
 {
+    enum { MOST_AWAY = 1 << 20 };
     if (o[0].kind != THREAD_VALUE ||
         (o[1].kind == THREAD_VALUE && o[1].value->type.dtype != DT_I64))
         return;
     struct sum index = sum_of(g, &o[1], false, false, 0), at = sum_of(g, &o[0], false, false, 0);
     int64_t more = take_constant(&index) + o[2].integer;
+    const int64_t offset = take_constant(&at);
     add_scaled(&at, &index, bytes);
+    more += offset / bytes;
+    add_term(&at, (struct term){.factor = offset % bytes});
     if (at.failed || at.count == 0)
         return;
-    if (more < 0 || more >= 1 << 20) {
+    if (more <= -MOST_AWAY || more >= MOST_AWAY) {
         add_term(&at, (struct term){.factor = (int64_t)((uint64_t)more * (uint64_t)bytes)});
         more = 0;
     }
@@ -648,8 +657,8 @@ static void reach_global(struct reaching *g, struct frame *f, struct thread_oper
     if (v.kind != THREAD_VALUE)
         return;
     o[0].value = v.value;
-    o[1] = thread_integer(0);
-    o[2].integer = more;
+    o[1] = thread_integer(more < 0 ? more : 0);
+    o[2].integer = more < 0 ? 0 : more;
 }
 
 static void reach_shared(struct reaching *g, struct frame *f, struct thread_operand *o)
@@ -678,7 +687,10 @@ static void reach(struct reaching *g, struct frame *f, struct thread_operation *
     case THREAD_LOAD:
     case THREAD_LOAD_CONST:
     case THREAD_STORE: reach_global(g, f, o, (int64_t)dtype_size(op->types[0])); break;
+    case THREAD_LOCK:
+    case THREAD_UNLOCK:
     case THREAD_ATOMIC_ADD:
+    case THREAD_ATOMIC_ARRIVE:
     case THREAD_ATOMIC_MIN:
     case THREAD_ATOMIC_MAX:
     case THREAD_ATOMIC_AND:
