@@ -387,23 +387,11 @@ struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
 
 /* --- through scratch --- */
 
-/* Returns the place, or 0 if `inside` is false: then it may lie outside of scratch. */
-static struct scalar choose_place(struct emit *m, struct scalar place, struct scalar inside)
-{
-    if (inside.o.kind != THREAD_VALUE)
-        return inside.o.integer ? place : emit_constant(DT_U32, 0);
-    return (struct scalar){thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, DT_U32, DT_NONE, inside.o,
-                                                    place.o, thread_integer(0))),
-                           DT_U32};
-}
-
-/* Returns the place of a register in scratch, in elements; 0 if `inside` is false. */
-static struct scalar scratch_index(struct emit *m, const struct spots *places, int32_t reg,
-                                   struct scalar inside)
+/* Returns the place of a register in scratch, in elements. */
+static struct scalar scratch_index(struct emit *m, const struct spots *places, int32_t reg)
 {
     const struct coordinate c = emit_spot(m, places, 0, reg);
-    struct scalar at = emit_as(m, combine(m, THREAD_ADD, c.thread, number(c.more)), DT_U32);
-    return choose_place(m, at, inside);
+    return emit_as(m, combine(m, THREAD_ADD, c.thread, number(c.more)), DT_U32);
 }
 
 void emit_fragment_put(struct emit *m, const struct scratch *to, const struct fragment *f,
@@ -425,7 +413,7 @@ void emit_fragment_put(struct emit *m, const struct scratch *to, const struct fr
         for (int k = 0; k < vector; k++)
             all[k] = f->v[r + k].o;
         struct thread_region *outer = emit_open_if(m, mine);
-        struct scalar at = scratch_index(m, &places, r, emit_constant(DT_BOOL, 1));
+        struct scalar at = scratch_index(m, &places, r);
         THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, f->dtype, DT_NONE, emit_scratch_at(m, to, at),
                       emit_join(m, f->dtype, all, vector));
         m->b.region = outer;
@@ -450,6 +438,37 @@ static struct scalar value_of(struct emit *m, const struct layout *l, const stru
     return combine(m, THREAD_ADD, combine(m, THREAD_ADD, sum, flipped), number(l->offset[0]));
 }
 
+static struct scalar load_group(struct emit *m, struct thread_operand from, struct thread_type t)
+{
+    return (struct scalar){thread_use(thread_add_counted(&m->b, THREAD_LOAD_SHARED, t.dtype,
+                                                         DT_NONE, t.count, &from, 1)),
+                           t.dtype};
+}
+
+/* Loads `count` elements from scratch. If `inside` is false, the place may lie outside of it, and the elements have any value. */
+static struct scalar from_scratch_if(struct emit *m, const struct scratch *s, struct scalar at,
+                                     int count, struct scalar inside)
+{
+    const struct thread_type t = {.dtype = s->object->dtype, .count = (uint16_t)count};
+    const struct thread_operand from = emit_scratch_at(m, s, at);
+    if (inside.o.kind != THREAD_VALUE && inside.o.integer)
+        return load_group(m, from, t);
+    const struct scalar none = {
+        thread_use(thread_add_counted(&m->b, THREAD_UNDEFINED, t.dtype, DT_NONE, t.count, NULL, 0)),
+        t.dtype};
+    if (inside.o.kind != THREAD_VALUE)
+        return none;
+    struct scalar v;
+    const struct choice choice = emit_choice(m, inside);
+    emit_choice_arm(m, &choice);
+    v = load_group(m, from, t);
+    emit_choice_give(m, &v, 1);
+    emit_choice_arm(m, &choice);
+    emit_choice_give(m, &none, 1);
+    emit_choice_end(m, &choice, t, &v, 1);
+    return v;
+}
+
 /* Loads each element from the place that `places` gives its coordinates. */
 static void get_each(struct emit *m, const struct scratch *from, struct fragment *f,
                      const struct layout *places)
@@ -467,8 +486,7 @@ static void get_each(struct emit *m, const struct scratch *from, struct fragment
             at[in] = combine(m, THREAD_ADD, c.thread, number(c.more));
         }
         const struct scalar place = emit_as(m, value_of(m, &l, at), DT_U32);
-        f->v[r] =
-            (struct scalar){emit_from_scratch(m, from, choose_place(m, place, inside)), f->dtype};
+        f->v[r] = from_scratch_if(m, from, place, 1, inside);
     }
 }
 
@@ -478,11 +496,8 @@ static void get(struct emit *m, const struct scratch *from, struct fragment *f,
     const struct spots s = emit_spots(m, f->layout);
     const int vector = most_together(places, f->dtype, s.vector);
     for (int32_t r = 0; r < f->count; r += vector) {
-        struct scalar at = scratch_index(m, places, r, emit_spot_inside(m, &s, r, ~0u));
-        struct thread_operand o = emit_scratch_at(m, from, at);
-        f->v[r] = (struct scalar){thread_use(thread_add_counted(&m->b, THREAD_LOAD_SHARED, f->dtype,
-                                                                DT_NONE, (uint16_t)vector, &o, 1)),
-                                  f->dtype};
+        f->v[r] = from_scratch_if(m, from, scratch_index(m, places, r), vector,
+                                  emit_spot_inside(m, &s, r, ~0u));
         emit_take_apart(m, &f->v[r], vector);
     }
 }

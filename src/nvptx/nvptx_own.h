@@ -18,6 +18,7 @@ struct nvptx_places {
     struct ptx_operand at[5];
     /* The operation that computes the index, if only these addresses are needed; NULL: the index is, too. */
     const struct thread_operation *from;
+    int addend; /* the operand of that operation to whose address the others are added; -1: none */
     int64_t
         step; /* of an argument of a loop: elements that each iteration adds to the addresses, which alone are passed; 0: it is passed */
 };

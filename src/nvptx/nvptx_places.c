@@ -22,7 +22,35 @@ struct ptx_operand nvptx_element(struct nvptx *n, const struct thread_operand *o
 struct finding {
     struct nvptx *n;
     uint32_t *uses; /* by number: uses of the value that are no addresses */
+    bool *
+        sums; /* by number: the value is a sum with a product, of which one instruction makes an address */
 };
+
+enum { NO_SUM = -2, NO_ADDEND = -1 };
+
+/* Returns whether the value is a sum that nothing but the present operation needs as a number. */
+static bool is_own_sum(const struct finding *g, const struct thread_value *v)
+{
+    return g->sums[v->number] && g->uses[v->number] == 1;
+}
+
+/* Returns the operand to whose address the rest of the sum is added; NO_ADDEND: it is added to that of element 0. Of two values, it is
+ * the one that becomes a sum of bytes without another instruction. */
+static int addend(const struct finding *g, const struct thread_operation *op)
+{
+    const struct thread_operand *o = op->operands.data;
+    const bool sums = op->op == THREAD_MUL || op->op == THREAD_FMA || op->op == THREAD_ADD;
+    if (!sums || op->types[0] != DT_U32 || op->results.data[0]->type.count != 1)
+        return NO_SUM;
+    const bool scaled = o[0].kind == THREAD_VALUE && o[1].kind == THREAD_INTEGER;
+    if (op->op == THREAD_MUL && scaled)
+        return NO_ADDEND;
+    if (op->op == THREAD_FMA && scaled && o[2].value)
+        return 2;
+    if (op->op != THREAD_ADD || !o[0].value || !o[1].value)
+        return NO_SUM;
+    return !is_own_sum(g, o[0].value) && is_own_sum(g, o[1].value);
+}
 
 static void want(struct nvptx *n, const struct thread_value *v, unsigned sizes)
 {
@@ -43,26 +71,11 @@ static void find_indices(struct finding *g, const struct thread_region *r)
             else if (o->value)
                 g->uses[o->value->number]++;
         }
+        if (op->results.count == 1 && addend(g, op) != NO_SUM)
+            g->sums[op->results.data[0]->number] = true;
         for (size_t j = 0; j < op->regions.count; j++)
             find_indices(g, op->regions.data[j]);
     }
-}
-
-enum { NO_SUM = -2, NO_ADDEND = -1 };
-
-/* Returns the operand to whose address the rest of the sum is added; NO_ADDEND: it is added to that of element 0. */
-static int addend(const struct thread_operation *op)
-{
-    const struct thread_operand *o = op->operands.data;
-    const bool sums = op->op == THREAD_MUL || op->op == THREAD_FMA || op->op == THREAD_ADD;
-    if (!sums || op->types[0] != DT_U32 || op->results.data[0]->type.count != 1)
-        return NO_SUM;
-    const bool scaled = o[0].kind == THREAD_VALUE && o[1].kind == THREAD_INTEGER;
-    if (op->op == THREAD_MUL && scaled)
-        return NO_ADDEND;
-    if (op->op == THREAD_FMA && scaled && o[2].value)
-        return 2;
-    return op->op == THREAD_ADD && o[0].value && o[1].value ? 0 : NO_SUM;
 }
 
 /* Returns the operation of the loop that steps an argument for its next iteration by a constant; NULL: there is none, or something
@@ -117,13 +130,14 @@ static void find_sums(struct finding *g, const struct thread_region *r)
             find_sums(g, op->regions.data[j]);
         if (op->op == THREAD_LOOP)
             find_passed(g, op);
-        const int at = addend(op);
+        const int at = addend(g, op);
         if (at == NO_SUM)
             continue;
         struct nvptx_places *p = g->n->places[op->results.data[0]->number];
         if (!p || g->uses[op->results.data[0]->number] > 0)
             continue;
         p->from = op;
+        p->addend = at;
         if (at == NO_ADDEND)
             continue;
         const struct thread_value *v = op->operands.data[at].value;
@@ -134,7 +148,9 @@ static void find_sums(struct finding *g, const struct thread_region *r)
 
 void nvptx_find_places(struct nvptx *n)
 {
-    struct finding g = {n, arena_array(n->arena, uint32_t, n->function->values + 1)};
+    const uint32_t count = n->function->values + 1;
+    struct finding g = {n, arena_array(n->arena, uint32_t, count),
+                        arena_array(n->arena, bool, count)};
     if (!n->function->shape[0] || n->function->objects.count == 0)
         return;
     n->places = arena_array(n->arena, struct nvptx_places *, n->function->values + 1);
@@ -158,7 +174,7 @@ static void reach(struct nvptx *n, const struct thread_value *v, const struct nv
     const struct thread_operand *o = p->from ? p->from->operands.data : NULL;
     struct ptx_operand index, base = n->memory;
     int64_t step = 1;
-    const int at = o ? addend(p->from) : NO_ADDEND;
+    const int at = o ? p->addend : NO_ADDEND;
     if (at != NO_ADDEND)
         base = n->places[o[at].value->number]->at[log];
     if (o) {

@@ -242,7 +242,8 @@ void thread_optimise(struct arena *a, struct thread_function *f);
 /* Also reaches and combines elements: for programs whose order of loads is no schedule, such as thread-level kernels. */
 void thread_optimise_elements(struct arena *a, struct thread_function *f);
 
-/* Computes each scalar once in the regions that its first computation dominates; computes operations on constant
+/* Computes each scalar once in the regions that its first computation dominates, also loads under a predicate from memory that
+ * nothing writes; computes operations on constant
  * integers, and drops those that change nothing, such as an addition of 0. An argument of a loop that keeps the
  * constant with which it begins is that constant.
  * Breaks: operations may become unused. */

@@ -20,6 +20,8 @@ struct numbering {
         *instead; /* by number of a value; of kind THREAD_VALUE with value NULL: itself */
     const struct thread_operation **definitions; /* by number; NULL: no operation's result */
     VEC(struct entry) entries;
+    VEC(const struct thread_operation *)
+    guarded; /* loads under a predicate that are visible here */
     int32_t first[BUCKETS];
 };
 
@@ -263,6 +265,41 @@ static void number_operation(struct numbering *g, struct thread_operation *op)
     vec_push(g->arena, &g->entries, e);
 }
 
+/* --- loads under a predicate --- */
+
+/* Returns the load of an `if` that gives an element of memory that nothing writes, or else another value; NULL: it is another `if`. */
+static const struct thread_operation *guarded_load(const struct thread_operation *op)
+{
+    if (op->op != THREAD_IF || op->regions.count != 2 || op->results.count != 1 ||
+        op->results.data[0]->type.count > 1)
+        return NULL;
+    const struct thread_region *yes = op->regions.data[0], *no = op->regions.data[1];
+    if (yes->operations.count != 2 || no->operations.count != 1)
+        return NULL;
+    const struct thread_operation *load = yes->operations.data[0], *gives = yes->operations.data[1];
+    const bool good = load->op == THREAD_LOAD_CONST && gives->op == THREAD_YIELD &&
+                      gives->operands.data[0].value == load->results.data[0] &&
+                      no->operations.data[0]->op == THREAD_YIELD;
+    return good ? load : NULL;
+}
+
+static void number_guarded_load(struct numbering *g, const struct thread_operation *op)
+{
+    const struct thread_operation *load = guarded_load(op);
+    for (size_t i = 0; load && i < g->guarded.count; i++) {
+        const struct thread_operation *known = g->guarded.data[i];
+        if (same_operand(&known->operands.data[0], &op->operands.data[0]) &&
+            thread_same_operation(guarded_load(known), load) &&
+            same_operand(known->regions.data[1]->operations.data[0]->operands.data,
+                         op->regions.data[1]->operations.data[0]->operands.data)) {
+            g->instead[op->results.data[0]->number].value = known->results.data[0];
+            return;
+        }
+    }
+    if (load)
+        vec_push(g->arena, &g->guarded, op);
+}
+
 /* --- arguments of loops --- */
 
 static const struct thread_operand *constant_of(const struct numbering *g,
@@ -331,7 +368,7 @@ static void find_constant_arguments(struct numbering *g, const struct thread_ope
 
 static void number_region(struct numbering *g, const struct thread_region *r)
 {
-    const size_t known = g->entries.count;
+    const size_t known = g->entries.count, loads = g->guarded.count;
     for (size_t i = 0; i < r->operations.count; i++) {
         struct thread_operation *op = r->operations.data[i];
         for (size_t j = 0; j < op->operands.count; j++)
@@ -341,8 +378,10 @@ static void number_region(struct numbering *g, const struct thread_region *r)
             find_constant_arguments(g, op);
         for (size_t j = 0; j < op->regions.count; j++)
             number_region(g, op->regions.data[j]);
+        number_guarded_load(g, op);
     }
     forget(g, known);
+    g->guarded.count = loads;
 }
 
 static void number_holders(const struct numbering *g, const struct thread_function *f)
