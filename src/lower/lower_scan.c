@@ -10,11 +10,6 @@
 
 #include "layout/gf2.h"
 
-struct scan_digit {
-    enum layout_axis in;
-    int32_t weight, extent, step;
-};
-
 /* Blocks of one size. A block is named by its least register: all digits that it spans are 0. */
 struct scan_level {
     struct ptx_operand *carry; /* by register; PTX_NOTHING: none */
@@ -27,9 +22,9 @@ struct scan {
     enum dtype type; /* of what is combined */
     bool exclusive;
     const struct layout *layout;
-    int axis, digits;
+    int axis;
+    struct scan_digits digits;
     int32_t registers;
-    struct scan_digit digit[LAYOUT_DIGITS];
     struct ptx_operand *total; /* of the blocks so far */
     /* Elements; after the first level, unless exclusive, combined with those before them in it. */
     struct ptx_operand *local;
@@ -39,30 +34,31 @@ struct scan {
 
 /* --- The digits --- */
 
-static bool find_digits(struct lower *l, struct scan *s)
+static bool find_digits(struct lower *l, const struct layout *layout, int axis,
+                        struct scan_digits *out)
 {
-    const struct layout *runs = &kept_of(l, s->layout)->runs;
+    const struct layout *runs = &kept_of(l, layout)->runs;
     int64_t reached = 1;
     bool warps_seen = false;
-    s->digits = 0;
+    out->count = 0;
     for (int d = 0; d < runs->digit_count; d++) {
         const struct layout_digit *from = &runs->digits[d];
         struct scan_digit digit = {runs->ins[from->in].axis, layout_weight(runs, d), from->extent,
-                                   from->add[s->axis]};
+                                   from->add[axis]};
         for (int j = 0; j < runs->out_count; j++)
-            if (digit.step && j != s->axis && (from->add[j] || from->xor [j]))
+            if (digit.step && j != axis && (from->add[j] || from->xor [j]))
                 return false;
-        if (from->xor [s->axis] || digit.step < 0)
+        if (from->xor [axis] || digit.step < 0)
             return false;
         if (digit.step == 0)
             continue;
-        int at = s->digits++;
-        for (; at > 0 && s->digit[at - 1].step > digit.step; at--)
-            s->digit[at] = s->digit[at - 1];
-        s->digit[at] = digit;
+        int at = out->count++;
+        for (; at > 0 && out->of[at - 1].step > digit.step; at--)
+            out->of[at] = out->of[at - 1];
+        out->of[at] = digit;
     }
-    for (int i = 0; i < s->digits; i++) {
-        const struct scan_digit *digit = &s->digit[i];
+    for (int i = 0; i < out->count; i++) {
+        const struct scan_digit *digit = &out->of[i];
         bool is_warp = digit->in == AXIS_WARP;
         if (digit->step < reached || (is_warp && warps_seen) ||
             (digit->in == AXIS_LANE && (digit->extent & (digit->extent - 1))))
@@ -70,25 +66,60 @@ static bool find_digits(struct lower *l, struct scan *s)
         warps_seen = warps_seen || is_warp;
         reached = (int64_t)digit->step * digit->extent;
     }
-    return runs->flip[s->axis] == 0;
+    return runs->flip[axis] == 0;
 }
 
-/* Are the first n digits of register r 0? */
-static bool is_block(const struct scan *s, int32_t r, int n)
+bool tile_is_block(const struct scan_digits *digits, int32_t r, int n)
 {
-    for (int i = 0; i < n; i++)
-        if (s->digit[i].in == AXIS_REG && r / s->digit[i].weight % s->digit[i].extent)
+    for (int i = 0; i < n; i++) {
+        const struct scan_digit *d = &digits->of[i];
+        if (d->in == AXIS_REG && r / d->weight % d->extent)
             return false;
+    }
     return true;
 }
 
-static int32_t block_of(const struct scan *s, int32_t r, int n)
+int32_t tile_block_of(const struct scan_digits *digits, int32_t r, int n)
 {
     int32_t block = r;
-    for (int i = 0; i < n; i++)
-        if (s->digit[i].in == AXIS_REG)
-            block -= r / s->digit[i].weight % s->digit[i].extent * s->digit[i].weight;
+    for (int i = 0; i < n; i++) {
+        const struct scan_digit *d = &digits->of[i];
+        if (d->in == AXIS_REG)
+            block -= r / d->weight % d->extent * d->weight;
+    }
     return block;
+}
+
+static bool is_fit(struct lower *l, const struct layout *layout, int axis,
+                   struct scan_digits *digits)
+{
+    struct layout_census census;
+    if (!find_digits(l, layout, axis, digits))
+        return false;
+    layout_take_census(layout, l->arena, &census);
+    return census.injective;
+}
+
+const struct layout *tile_scan_layout(struct lower *l, const struct type *t, int axis,
+                                      const struct layout *wanted, struct scan_digits *digits)
+{
+    struct type column = *t;
+    struct layout of_one;
+    int32_t extents[LAYOUT_OUTS];
+    const struct layout *blocked = layout_keep(l, plan_blocked(l, &column, 0)), *alone;
+    if (is_fit(l, wanted, axis, digits))
+        return wanted;
+    if (is_fit(l, blocked, axis, digits))
+        return blocked;
+    for (int i = 0; i < t->rank; i++)
+        extents[i] = (int32_t)t->extent[i];
+    layout_blocked(extents, t->rank, dtype_table[t->dtype].bits, 1, l->warps, &of_one);
+    alone = layout_keep(l, &of_one);
+    if (!is_fit(l, alone, axis, digits)) {
+        alone = tile_everywhere(l, t);
+        is_fit(l, alone, axis, digits);
+    }
+    return alone;
 }
 
 /* --- Levels --- */
@@ -125,10 +156,10 @@ static void leave(struct scan *s, struct scan_level *level, int at, int32_t bloc
 
 static void scan_registers(struct scan *s, int at)
 {
-    const struct scan_digit *d = &s->digit[at];
+    const struct scan_digit *d = &s->digits.of[at];
     struct scan_level *level = new_level(s, at);
     for (int32_t r = 0; r < s->registers; r++) {
-        if (!is_block(s, r, at + 1))
+        if (!tile_is_block(&s->digits, r, at + 1))
             continue;
         struct ptx_operand so_far = s->total[r];
         for (int32_t v = 1; v < d->extent; v++) {
@@ -141,47 +172,13 @@ static void scan_registers(struct scan *s, int at)
     }
 }
 
-/* shfl.up: what the lane `by` below has; *there: it is in the same group of `width` lanes. */
-static struct ptx_operand lane_below(const struct scan *s, struct ptx_operand x, int32_t by,
-                                     int32_t width, struct ptx_operand *there)
-{
-    struct lower *l = s->l;
-    struct ptx_operand c = ptx_int((LAYOUT_LANES - width) << 8), half[4], moved[4];
-    *there = ptx_reg(&l->b, PTX_PRED);
-    if (dtype_table[s->type].bits == 64) {
-        half[0] = ptx_reg(&l->b, PTX_B32);
-        half[1] = ptx_reg(&l->b, PTX_B32);
-        ptx_emit(&l->b, "mov.b64", ptx_vector(&l->b, half, 2), x);
-    } else if (dtype_is_float(s->type) && tile_per_word(s->type) > 1) {
-        moved[0] = moved[1] = moved[2] = moved[3] = x;
-        half[0] = op_pack(l, s->type, moved);
-    } else {
-        half[0] = x;
-    }
-    moved[0] = ptx_reg(&l->b, PTX_B32);
-    ptx_emit(&l->b, "shfl.sync.up.b32", moved[0], ptx_and_also(*there), half[0], ptx_int(by), c,
-             ptx_int(-1));
-    struct ptx_operand r = op_register(l, s->type);
-    if (dtype_table[s->type].bits == 64) {
-        moved[1] = ptx_reg(&l->b, PTX_B32);
-        ptx_emit(&l->b, "shfl.sync.up.b32", moved[1], half[1], ptx_int(by), c, ptx_int(-1));
-        ptx_emit(&l->b, "mov.b64", r, ptx_vector(&l->b, moved, 2));
-    } else if (dtype_is_float(s->type) && tile_per_word(s->type) > 1) {
-        op_unpack(l, s->type, moved[0], half);
-        return half[0];
-    } else {
-        ptx_emit(&l->b, "mov.b32", r, moved[0]);
-    }
-    return r;
-}
-
 /* The running total over the lanes of a digit, this lane included. */
 static struct ptx_operand lanes_inclusive(const struct scan *s, const struct scan_digit *d,
                                           struct ptx_operand x)
 {
     int32_t width = d->weight * d->extent;
     for (int32_t by = d->weight; by < width; by *= 2) {
-        struct ptx_operand there, below = lane_below(s, x, by, width, &there);
+        struct ptx_operand there, below = tile_shuffle_up(s->l, s->type, x, by, width, &there);
         x = tile_select(s->l, s->type, there, combine(s, below, x), x);
     }
     return x;
@@ -190,21 +187,21 @@ static struct ptx_operand lanes_inclusive(const struct scan *s, const struct sca
 static void scan_lanes(struct scan *s, int at)
 {
     struct lower *l = s->l;
-    const struct scan_digit *d = &s->digit[at];
+    const struct scan_digit *d = &s->digits.of[at];
     struct scan_level *level = new_level(s, at);
     int32_t width = d->weight * d->extent;
     const struct value *last =
         value_apply2(l, OP_OR, DT_I32, value_lane(l), value_int(l, DT_I32, width - d->weight));
     for (int32_t r = 0; r < s->registers; r++) {
-        if (!is_block(s, r, at + 1))
+        if (!tile_is_block(&s->digits, r, at + 1))
             continue;
         struct ptx_operand there, before = {0}, all = lanes_inclusive(s, d, s->total[r]);
         if (at > 0 || s->exclusive) {
-            before = lane_below(s, all, d->weight, width, &there);
+            before = tile_shuffle_up(l, s->type, all, d->weight, width, &there);
             before = tile_select(l, s->type, there, before, op_in_register(l, s->type, idle(s)));
         }
         leave(s, level, at, r, before, all);
-        if (at + 1 < s->digits)
+        if (at + 1 < s->digits.count)
             s->total[r] = tile_shuffle(l, s->type, false, all, SHUFFLE_IDX, value_operand(l, last));
     }
 }
@@ -215,10 +212,10 @@ static void scan_warps(struct scan *s, int at)
     const struct value *mine;
     int32_t warps;
     struct scan_level *level = new_level(s, at);
-    struct ptx_operand *all =
-        tile_of_warps(l, s->layout, s->axis, s->digit[at].step, s->type, s->total, &warps, &mine);
+    struct ptx_operand *all = tile_of_warps(l, s->layout, s->axis, s->digits.of[at].step, s->type,
+                                            s->total, &warps, &mine);
     for (int32_t r = 0; all && r < s->registers; r++) {
-        if (!is_block(s, r, at + 1))
+        if (!tile_is_block(&s->digits, r, at + 1))
             continue;
         struct ptx_operand so_far = all[r * warps], carry = op_in_register(l, s->type, idle(s));
         for (int32_t w = 1; w < warps; w++) {
@@ -241,9 +238,10 @@ static struct ptx_operand *hand_down(struct scan *s)
         const struct scan_level *level = &s->level[k];
         for (int32_t r = s->registers - 1; r >= 0;
              r--) { /* larger blocks are named by lower registers */
-            if (!is_block(s, r, level->spanned))
+            if (!tile_is_block(&s->digits, r, level->spanned))
                 continue;
-            int32_t above = k + 1 < s->levels ? block_of(s, r, s->level[k + 1].spanned) : r;
+            int32_t above =
+                k + 1 < s->levels ? tile_block_of(&s->digits, r, s->level[k + 1].spanned) : r;
             struct ptx_operand of_above =
                 k + 1 < s->levels ? before[above] : (struct ptx_operand){0};
             before[r] = combine(s, of_above, level->carry[r]);
@@ -259,32 +257,6 @@ static struct ptx_operand *hand_down(struct scan *s)
 }
 
 /* --- The whole --- */
-
-static bool is_fit(struct lower *l, const struct layout *layout, struct scan *s)
-{
-    struct layout_census census;
-    s->layout = layout;
-    s->registers = layout_registers(layout);
-    if (!find_digits(l, s))
-        return false;
-    layout_take_census(layout, l->arena, &census);
-    return census.injective;
-}
-
-static void find_layout(struct lower *l, const struct expr *e, const struct layout *wanted,
-                        struct scan *s)
-{
-    struct type column = e->type;
-    struct layout alone;
-    int32_t extents[LAYOUT_OUTS];
-    if (is_fit(l, wanted, s) || is_fit(l, layout_keep(l, plan_blocked(l, &column, 0)), s))
-        return;
-    for (int i = 0; i < e->type.rank; i++)
-        extents[i] = (int32_t)e->type.extent[i];
-    layout_blocked(extents, e->type.rank, dtype_table[e->type.dtype].bits, 1, l->warps, &alone);
-    if (!is_fit(l, layout_keep(l, &alone), s))
-        is_fit(l, tile_everywhere(l, &e->type), s);
-}
 
 static struct ptx_operand *elements_of(struct lower *l, struct scan *s, const struct regtile *x)
 {
@@ -303,12 +275,13 @@ struct regtile scan_eval(struct lower *l, const struct expr *e, const struct lay
     struct scan s = {.l = l, .op = e->scan_op, .axis = e->axis, .exclusive = e->exclusive};
     enum dtype t = e->type.dtype;
     s.type = t == DT_BOOL ? DT_I32 : t;
-    find_layout(l, e, wanted, &s);
+    s.layout = tile_scan_layout(l, &e->type, e->axis, wanted, &s.digits);
+    s.registers = layout_registers(s.layout);
     struct regtile x = tile_eval(l, e->args[0], s.layout);
     s.local = elements_of(l, &s, &x);
     s.total = arena_copy(l->arena, s.local, (size_t)s.registers * sizeof *s.local);
-    for (int i = 0; i < s.digits; i++)
-        switch ((int)s.digit[i].in) {
+    for (int i = 0; i < s.digits.count; i++)
+        switch ((int)s.digits.of[i].in) {
         case AXIS_REG: scan_registers(&s, i); break;
         case AXIS_LANE: scan_lanes(&s, i); break;
         default: scan_warps(&s, i); break;

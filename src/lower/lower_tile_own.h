@@ -117,6 +117,10 @@ enum shuffle { SHUFFLE_BFLY, SHUFFLE_IDX };
 /* A word (of 32 or 64 bits, or an element of type t: also a predicate) of another lane. */
 struct ptx_operand tile_shuffle(struct lower *l, enum dtype t, bool word, struct ptx_operand x,
                                 enum shuffle how, struct ptx_operand lane);
+/* Returns the element of the lane `by` below. *there: it is one of the same `width` lanes; if not, the element is the
+ * lane's own. */
+struct ptx_operand tile_shuffle_up(struct lower *l, enum dtype t, struct ptx_operand x, int32_t by,
+                                   int32_t width, struct ptx_operand *there);
 
 /* bool <-> u8, element by element, to exchange them. */
 struct regtile tile_as_bytes(struct lower *l, const struct regtile *x);
@@ -179,5 +183,24 @@ bool tile_warp_totals(struct lower *l, const struct layout *whole, int axis, int
 struct ptx_operand *tile_of_warps(struct lower *l, const struct layout *whole, int axis,
                                   int32_t above, enum dtype t, const struct ptx_operand *element,
                                   int32_t *warps, const struct value **mine);
+
+/* --- scans --- */
+
+/* Counters of a layout that move an axis, in the order of how far they move it. */
+struct scan_digit {
+    enum layout_axis in;
+    int32_t weight, extent, step;
+};
+struct scan_digits {
+    int count;
+    struct scan_digit of[LAYOUT_DIGITS];
+};
+/* Returns the layout in which a scan along the axis is done: the wanted one, if it is possible there. t: the shape. */
+const struct layout *tile_scan_layout(struct lower *l, const struct type *t, int axis,
+                                      const struct layout *wanted, struct scan_digits *digits);
+/* Returns whether the first n digits of register r are 0: the register is the least of a block of those that they span. */
+bool tile_is_block(const struct scan_digits *digits, int32_t r, int n);
+/* Returns the least register of the block of r. */
+int32_t tile_block_of(const struct scan_digits *digits, int32_t r, int n);
 
 #endif

@@ -154,8 +154,19 @@ struct ptx_operand tile_shuffle(struct lower *l, enum dtype t, bool word, struct
                                 enum shuffle how, struct ptx_operand lane)
 {
     struct nvptx_scalars out = lower_scalars(l);
-    return nvptx_shuffle(&out, how == SHUFFLE_BFLY ? THREAD_SHUFFLE_XOR : THREAD_SHUFFLE, t, word,
-                         x, lane);
+    const struct nvptx_lane from = {
+        .how = how == SHUFFLE_BFLY ? THREAD_SHUFFLE_XOR : THREAD_SHUFFLE, .lane = lane};
+    return nvptx_shuffle(&out, t, word, x, &from);
+}
+
+struct ptx_operand tile_shuffle_up(struct lower *l, enum dtype t, struct ptx_operand x, int32_t by,
+                                   int32_t width, struct ptx_operand *there)
+{
+    struct nvptx_scalars out = lower_scalars(l);
+    *there = ptx_reg(&l->b, PTX_PRED);
+    const struct nvptx_lane from = {
+        .how = THREAD_SHUFFLE_UP, .lane = ptx_int(by), .width = width, .there = *there};
+    return nvptx_shuffle(&out, t, false, x, &from);
 }
 
 /* --- bool --- */

@@ -264,17 +264,21 @@ static void shuffle(struct nvptx *n, const struct thread_operation *op)
 {
     const struct nvptx_registers *to = nvptx_registers_of(n, op->results.data[0]);
     const struct thread_operand *o = op->operands.data;
-    if (o->kind != THREAD_VALUE) {
+    const bool up = op->op == THREAD_SHUFFLE_UP;
+    if (o->kind != THREAD_VALUE || (up && o->value->type.count > 1)) {
         nvptx_fail(n, op);
         return;
     }
-    const struct ptx_operand lane = nvptx_scalar(n, &o[1], DT_U32);
+    struct nvptx_lane lane = {.how = op->op, .lane = nvptx_scalar(n, &o[1], DT_U32)};
     const struct nvptx_registers *from = nvptx_registers_of(n, o->value);
     const bool words = o->value->type.count > 1;
+    if (up) {
+        lane.width = o[2].integer;
+        lane.there = nvptx_registers_of(n, op->results.data[1])->word[0];
+    }
     for (uint16_t w = 0; w < to->words; w++)
-        nvptx_set_result(
-            n, nvptx_register_type(o->value->type), to->word[w],
-            nvptx_shuffle(&n->scalars, op->op, op->types[0], words, from->word[w], lane));
+        nvptx_set_result(n, nvptx_register_type(o->value->type), to->word[w],
+                         nvptx_shuffle(&n->scalars, op->types[0], words, from->word[w], &lane));
 }
 
 /* Bits have no sign. */
@@ -321,7 +325,8 @@ void nvptx_compute(struct nvptx *n, const struct thread_operation *op)
     case THREAD_MAD_WIDE: multiply_wide(n, op); break;
     case THREAD_BITS: bits(n, op); break;
     case THREAD_SHUFFLE:
-    case THREAD_SHUFFLE_XOR: shuffle(n, op); break;
+    case THREAD_SHUFFLE_XOR:
+    case THREAD_SHUFFLE_UP: shuffle(n, op); break;
     default:
         if (op->op <= THREAD_LANE)
             place(n, op);

@@ -1,7 +1,7 @@
 /* Words that several elements share: taken apart, made, gathered from others, and values of other lanes. */
 #include "nvptx/nvptx_scalars_own.h"
 
-enum { WORD_BYTES = 4 };
+enum { WORD_BYTES = 4, WARP_THREADS = 32 };
 
 /* --- several elements of a word --- */
 
@@ -124,47 +124,51 @@ struct ptx_operand nvptx_gather(struct nvptx_scalars *out, enum dtype t,
 /* --- other lanes --- */
 
 static struct ptx_operand shuffle_word(struct nvptx_scalars *out, struct ptx_operand to,
-                                       struct ptx_operand x, enum thread_opcode how,
-                                       struct ptx_operand lane)
+                                       struct ptx_operand x, const struct nvptx_lane *from)
 {
-    const char *name = how == THREAD_SHUFFLE_XOR ? "shfl.sync.bfly.b32" : "shfl.sync.idx.b32";
-    ptx_emit(out->build, name, to, x, lane, ptx_int(31), ptx_int(-1));
+    const struct ptx_operand width = ptx_int((WARP_THREADS - from->width) << 8);
+    if (from->how == THREAD_SHUFFLE_UP)
+        ptx_emit(out->build, "shfl.sync.up.b32", to, ptx_and_also(from->there), x, from->lane,
+                 width, ptx_int(-1));
+    else if (from->how == THREAD_SHUFFLE_XOR)
+        ptx_emit(out->build, "shfl.sync.bfly.b32", to, x, from->lane, ptx_int(31), ptx_int(-1));
+    else
+        ptx_emit(out->build, "shfl.sync.idx.b32", to, x, from->lane, ptx_int(31), ptx_int(-1));
     return to;
 }
 
 static struct ptx_operand shuffle_long(struct nvptx_scalars *out, enum dtype t,
-                                       struct ptx_operand x, enum thread_opcode how,
-                                       struct ptx_operand lane)
+                                       struct ptx_operand x, const struct nvptx_lane *from)
 {
     struct ptx_operand half[2], moved[2];
     for (int i = 0; i < 2; i++)
         half[i] = ptx_reg(out->build, PTX_B32);
     ptx_emit(out->build, "mov.b64", ptx_vector(out->build, half, 2), x);
     for (int i = 0; i < 2; i++)
-        moved[i] = shuffle_word(out, ptx_reg(out->build, PTX_B32), half[i], how, lane);
+        moved[i] = shuffle_word(out, ptx_reg(out->build, PTX_B32), half[i], from);
     struct ptx_operand r = nvptx_new_register(out, t);
     ptx_emit(out->build, "mov.b64", r, ptx_vector(out->build, moved, 2));
     return r;
 }
 
-struct ptx_operand nvptx_shuffle(struct nvptx_scalars *out, enum thread_opcode how, enum dtype t,
-                                 bool word, struct ptx_operand x, struct ptx_operand lane)
+struct ptx_operand nvptx_shuffle(struct nvptx_scalars *out, enum dtype t, bool word,
+                                 struct ptx_operand x, const struct nvptx_lane *from)
 {
     struct ptx_operand r = ptx_reg(out->build, PTX_B32), all[4] = {x, x, x, x};
     if (t == DT_BOOL) {
         ptx_emit(out->build, "selp.b32", r, ptx_int(1), ptx_int(0), x);
-        shuffle_word(out, r, r, how, lane);
+        shuffle_word(out, r, r, from);
         struct ptx_operand p = ptx_reg(out->build, PTX_PRED);
         ptx_emit(out->build, "setp.ne.s32", p, r, ptx_int(0));
         return p;
     }
     if (dtype_table[t].bits == 64)
-        return shuffle_long(out, t, x, how, lane);
+        return shuffle_long(out, t, x, from);
     if (word && tile_per_word(t) > 1)
-        return shuffle_word(out, r, x, how, lane);
+        return shuffle_word(out, r, x, from);
     if (dtype_is_float(t) && tile_per_word(t) > 1) {
-        nvptx_unpack(out, t, shuffle_word(out, r, nvptx_pack(out, t, all), how, lane), all);
+        nvptx_unpack(out, t, shuffle_word(out, r, nvptx_pack(out, t, all), from), all);
         return all[0];
     }
-    return shuffle_word(out, nvptx_new_register(out, t), x, how, lane);
+    return shuffle_word(out, nvptx_new_register(out, t), x, from);
 }

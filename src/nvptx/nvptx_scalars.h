@@ -80,10 +80,18 @@ struct ptx_operand nvptx_pack(struct nvptx_scalars *out, enum dtype t,
  * Elements of 32 bits or more are words. */
 struct ptx_operand nvptx_gather(struct nvptx_scalars *out, enum dtype t,
                                 const struct ptx_operand *from, const int32_t *e, int count);
-/* Returns the value of another lane. how: THREAD_SHUFFLE, or THREAD_SHUFFLE_XOR, of which `lane` has the bits that
- * differ. word: x is a word of several elements, if elements of t share words. */
-struct ptx_operand nvptx_shuffle(struct nvptx_scalars *out, enum thread_opcode how, enum dtype t,
-                                 bool word, struct ptx_operand x, struct ptx_operand lane);
+/* Another lane. how: THREAD_SHUFFLE; THREAD_SHUFFLE_XOR, of which `lane` has the bits that differ; or
+ * THREAD_SHUFFLE_UP. */
+struct nvptx_lane {
+    enum thread_opcode how;
+    struct ptx_operand lane;
+    /* of THREAD_SHUFFLE_UP: */
+    int64_t width;
+    struct ptx_operand there; /* the predicate that the instruction sets */
+};
+/* Returns the value of another lane. word: x is a word of several elements, if elements of t share words. */
+struct ptx_operand nvptx_shuffle(struct nvptx_scalars *out, enum dtype t, bool word,
+                                 struct ptx_operand x, const struct nvptx_lane *from);
 
 static inline bool is_half(enum dtype t)
 {

@@ -157,6 +157,7 @@ struct thread_type thread_result_type(const struct thread_operation *o, char kin
         type.dtype = DT_BOOL;
         type.count = longest(o);
         break;
+    case 'p': type.dtype = DT_BOOL; break;
     case 'i': type.dtype = DT_U32; break;
     case 'd': type.dtype = DT_U64; break;
     case 'w':
@@ -218,17 +219,23 @@ struct thread_value *thread_add_typed(struct thread_builder *b, enum thread_opco
     o->operands.count = o->operands.capacity = count;
     for (size_t i = 0; i < count; i++)
         o->operands.data[i].where = b->where;
-    if (!thread_op_table[op].results[0])
+    for (const char *kind = thread_op_table[op].results; *kind; kind++) {
+        struct thread_type type = thread_result_type(o, *kind);
+        if (count_of_result)
+            type.count = count_of_result;
+        struct value_piece *result = new_value(b, type);
+        if (o->results.count > 0) {
+            vec_push(b->arena, &o->results, &result->value);
+            continue;
+        }
+        o->results.data = &result->as_result;
+        o->results.count = o->results.capacity = 1;
+    }
+    if (o->results.count == 0)
         return NULL;
-    struct thread_type type = thread_result_type(o, thread_op_table[op].results[0]);
-    if (count_of_result)
-        type.count = count_of_result;
-    struct value_piece *result = new_value(b, type);
-    o->results.data = &result->as_result;
-    o->results.count = o->results.capacity = 1;
-    if (made && type.count == 1)
+    if (made && o->results.count == 1 && o->results.data[0]->type.count == 1)
         *made = (struct thread_made){o, b->region, b->region->operations.count - 1};
-    return &result->value;
+    return o->results.data[0];
 }
 
 struct thread_value *thread_add_counted(struct thread_builder *b, enum thread_opcode op,

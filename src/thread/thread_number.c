@@ -45,7 +45,8 @@ static bool takes_constant(const struct thread_operation *op, size_t i)
     case THREAD_REDUCE_AND:
     case THREAD_REDUCE_OR: return false;
     case THREAD_SHUFFLE:
-    case THREAD_SHUFFLE_XOR: return i > 0;
+    case THREAD_SHUFFLE_XOR:
+    case THREAD_SHUFFLE_UP: return i > 0;
     default: break;
     }
     const char *pattern = thread_op_table[op->op].operands;

@@ -465,9 +465,11 @@ static struct thread_operation *take_operation(struct parser *p)
     bool open = o->op == THREAD_IF || o->op == THREAD_LOOP;
     if (!open && o->results.count != strlen(results))
         fail(p, o->where,
-             results[0] ? "this operation has one result" : "this operation has no result");
-    if (!open && results[0])
-        o->results.data[0]->type = result_type(p, o, results[0]);
+             !results[0]   ? "this operation has no result"
+             : !results[1] ? "this operation has one result"
+                           : "this operation has two results");
+    for (size_t i = 0; i < o->results.count && !open; i++)
+        o->results.data[i]->type = result_type(p, o, results[i]);
     if (thread_states_count(o->op) && take_sign(p, '*'))
         o->results.data[0]->type.count =
             (uint16_t)take_count(p, "the number of elements", 1, MOST_GROUP);

@@ -158,6 +158,8 @@ static const struct limit {
     int32_t least, most, step;
 } limits[] = {
     {THREAD_SHUFFLE_XOR, 1, 0, 31, 1},
+    {THREAD_SHUFFLE_UP, 1, 0, 31, 1},
+    {THREAD_SHUFFLE_UP, 2, 1, 32, 1},
     {THREAD_PART, 1, 0, 255, 1},
     {THREAD_PART, 2, 1, 256, 1},
     {THREAD_PART, 3, 0, 255, 1},

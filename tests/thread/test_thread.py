@@ -180,6 +180,12 @@ CASES = [
     ("%a = eq.u32 %n, 1 %x = if %a { %y = neg.f32 1.0 yield %y } else { yield inf }\n store.f32 %out, 0, 0, %x", None),
     ("%a = shuffle_xor.u32 %n, 32", "from 0 to 31"),
     ("%a = shuffle_xor.u32 5, 1", None, "no instruction"),
+    ("%a, %p = shuffle_up.u32 %n, 32, 32", "from 0 to 31"),
+    ("%a, %p = shuffle_up.u32 %n, 1, 0", "from 1 to 32"),
+    ("%a, %p = shuffle_up.u32 5, 1, 32", None, "no instruction"),
+    ("%g = undefined.f32 * 2 %a, %p = shuffle_up.f32 %g, 1, 32", None, "no instruction"),
+    ("%a = shuffle_up.u32 %n, 1, 32", "this operation has two results"),
+    ("%a, %p = neg.u32 %n", "this operation has one result"),
     ("barrier 16, 0", "from 0 to 15"),
     ("copy_out_wait 4096", "from 0 to 4095"),
     ("copy_async_wait 4096", "from 0 to 4095"),
@@ -502,12 +508,16 @@ def check_shuffles(program, tool, folder):
             %x = load.{name} %in, %twice, 0 %y = load.{name} %in, %twice, 1 %g = join.{name} %x, %y
             %a = shuffle_xor.{name} %x, 5 %b = shuffle.{name} %x, %seven store.{name} %out, %lane, 0, %a store.{name} %out, %lane, 32, %b
             %h = shuffle.{name} %g, 3 %c = part.{name} %h, 1, 1, 1 store.{name} %out, %lane, 64, %c
+            %d, %p = shuffle_up.{name} %x, 3, 8 store.{name} %out, %lane, 96, %d
+            %e, %q = shuffle_up.{name} %x, 3, 8 %f = select.{name} %q, %y, %x store.{name} %out, %lane, 128, %f
         }}"""
         with open(f"{folder}/shuffles.ptx", "w") as file:
             file.write(run(program, "--ptx", write_case(folder, body)).stdout)
         values = (rng.integers(0, 2, 64) if dtype == "?" else rng.integers(-100, 100, 64)).astype(dtype)
         even = values[::2]
-        wanted = np.stack([even[lanes ^ 5], even[lanes * 7 % 32], np.full(32, values[7])]).astype(np.float64)
+        there, odd = lanes % 8 >= 3, values[1::2]
+        above = [np.where(there, even[lanes - 3], even), np.where(there, odd, even)]
+        wanted = np.stack([even[lanes ^ 5], even[lanes * 7 % 32], np.full(32, values[7]), *above]).astype(np.float64)
         check_launch(tool, f"{folder}/shuffles.ptx", folder, [values], (launch_words((1,), 32, 0), []), wanted, 0)
 
 
