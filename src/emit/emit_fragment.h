@@ -4,6 +4,7 @@
 
 #include "emit/emit_copy.h"
 #include "lower/lower_plan.h"
+#include "lower/lower_tile_own.h"
 
 /* A thread's elements of a register tile: a scalar for each register of the layout. */
 struct fragment {
@@ -150,7 +151,34 @@ const struct expr *emit_index_value(struct emit *m, const struct expr *e);
 
 /* --- emit_fragment_reduce.c --- */
 
+struct reduction {
+    enum op op;
+    enum dtype t;
+    int axis; /* -1: all */
+    unsigned axes;
+};
+/* Returns whether an element counts: one that does not has the type DT_NONE. */
+static inline bool emit_counts(struct scalar v)
+{
+    return v.dtype != DT_NONE;
+}
+/* Returns the constant that changes no element with which it is combined, not even the sign of 0. */
+struct scalar emit_idle(enum op op, enum dtype t);
+/* Combines two elements, of those that count. */
+struct scalar emit_combine(struct emit *m, const struct reduction *r, struct scalar a,
+                           struct scalar b);
+/* Returns the elements of the fragment with type r->t; those outside the axes do not count, or are idle. *masked: whether
+ * some are or may be outside. */
+struct scalar *emit_inside_elements(struct emit *m, const struct reduction *r,
+                                    const struct fragment *x, bool *masked);
+/* Exchanges values between warps. v: by register of the whole. Returns those of each register of w->totals, w->warps of
+ * them. */
+struct fragment emit_of_warps(struct emit *m, const struct warp_totals *w, enum dtype t,
+                              const struct scalar *v);
 struct fragment emit_fragment_reduce(struct emit *m, const struct expr *e);
+
+/* --- emit_fragment_scan.c --- */
+
 struct fragment emit_fragment_scan(struct emit *m, const struct expr *e,
                                    const struct layout *wanted);
 

@@ -1,4 +1,4 @@
-/* Reductions and scans of fragments. A thread combines its registers as a tree, then lanes exchange with their neighbours, then
+/* Reductions of fragments. A thread combines its registers as a tree, then lanes exchange with their neighbours, then
  * warps through scratch: in the order of src/lower, so sums have the same bits. */
 #include "emit/emit_fragment.h"
 #include "lower/lower_op.h"
@@ -6,15 +6,8 @@
 
 #include <math.h>
 
-struct reduction {
-    enum op op;
-    enum dtype t;
-    int axis; /* -1: all */
-    unsigned axes;
-};
-
 /* -0 + x is x for every x, and of a number and a NaN min and max give the number. */
-static struct scalar idle(enum op op, enum dtype t)
+struct scalar emit_idle(enum op op, enum dtype t)
 {
     struct literal v = op_neutral(op, t);
     if (dtype_is_float(t) && op == OP_ADD)
@@ -24,18 +17,12 @@ static struct scalar idle(enum op op, enum dtype t)
     return v.is_float ? (struct scalar){thread_real(v.f), t} : emit_constant(t, v.i);
 }
 
-/* An element that does not count has the type DT_NONE. */
-static bool counts(struct scalar v)
+struct scalar emit_combine(struct emit *m, const struct reduction *r, struct scalar a,
+                           struct scalar b)
 {
-    return v.dtype != DT_NONE;
-}
-
-static struct scalar combine(struct emit *m, const struct reduction *r, struct scalar a,
-                             struct scalar b)
-{
-    if (!counts(a))
+    if (!emit_counts(a))
         return b;
-    return counts(b) ? emit_pair(m, r->op, r->t, a, b) : a;
+    return emit_counts(b) ? emit_pair(m, r->op, r->t, a, b) : a;
 }
 
 /* Combines neighbours pairwise. */
@@ -44,14 +31,12 @@ static struct scalar tree(struct emit *m, const struct reduction *r, struct scal
 {
     for (; count > 1; count = (count + 1) / 2)
         for (int32_t i = 0; 2 * i < count; i++)
-            v[i] = 2 * i + 1 < count ? combine(m, r, v[2 * i], v[2 * i + 1]) : v[2 * i];
+            v[i] = 2 * i + 1 < count ? emit_combine(m, r, v[2 * i], v[2 * i + 1]) : v[2 * i];
     return v[0];
 }
 
-/* Returns the elements of the fragment with type r->t; those outside the axes do not count, or are idle. *masked: whether
- * some are or may be outside. */
-static struct scalar *inside_elements(struct emit *m, const struct reduction *r,
-                                      const struct fragment *x, bool *masked)
+struct scalar *emit_inside_elements(struct emit *m, const struct reduction *r,
+                                    const struct fragment *x, bool *masked)
 {
     const struct spots s = emit_spots(m, x->layout);
     struct scalar *v = arena_array(m->arena, struct scalar, x->count + 1);
@@ -64,7 +49,7 @@ static struct scalar *inside_elements(struct emit *m, const struct reduction *r,
             v[i] = (struct scalar){.dtype = DT_NONE};
         if (inside.o.kind == THREAD_VALUE)
             v[i].o = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, r->t, DT_NONE, inside.o, v[i].o,
-                                              idle(r->op, r->t).o));
+                                              emit_idle(r->op, r->t).o));
     }
     return v;
 }
@@ -105,8 +90,8 @@ static struct scalar *within_thread(struct emit *m, const struct reduction *r,
             if (to[k] == i)
                 of_one[n++] = v[k];
         out[i] = n > 0 ? tree(m, r, of_one, n) : (struct scalar){.dtype = DT_NONE};
-        if (!counts(out[i]))
-            out[i] = idle(r->op, r->t);
+        if (!emit_counts(out[i]))
+            out[i] = emit_idle(r->op, r->t);
     }
     return out;
 }
@@ -157,8 +142,17 @@ static void across_lanes(struct emit *m, const struct reduction *r, const struct
             struct scalar other = {thread_use(THREAD_ADD_OP(&m->b, THREAD_SHUFFLE_XOR, r->t,
                                                             DT_NONE, x, thread_integer(bit))),
                                    r->t};
-            v[i] = combine(m, r, (struct scalar){x, r->t}, other);
+            v[i] = emit_combine(m, r, (struct scalar){x, r->t}, other);
         }
+}
+
+struct fragment emit_of_warps(struct emit *m, const struct warp_totals *w, enum dtype t,
+                              const struct scalar *v)
+{
+    struct fragment f = emit_fragment_new(m, t, layout_keep(m->layouts, &w->totals));
+    for (int32_t i = 0; i < f.count; i++)
+        f.v[i] = v[w->registers[i]];
+    return emit_fragment_convert(m, &f, &w->all);
 }
 
 /* Combines the values of the warps. to: the result of each register of l. */
@@ -168,11 +162,12 @@ static void across_warps(struct emit *m, const struct reduction *r, const struct
     struct warp_totals w;
     if (!tile_warp_totals(m->layouts, l, r->axis, INT32_MAX, &w))
         return;
-    struct fragment f = emit_fragment_new(m, r->t, layout_keep(m->layouts, &w.totals));
-    for (int32_t i = 0; i < f.count; i++)
-        f.v[i] = v[to[w.registers[i]]];
-    const struct fragment all = emit_fragment_convert(m, &f, &w.all);
-    for (int32_t i = f.count - 1; i >= 0 && !m->failed; i--)
+    const int32_t count = emit_registers(l);
+    struct scalar *of_register = arena_array(m->arena, struct scalar, count + 1);
+    for (int32_t i = 0; i < count; i++)
+        of_register[i] = v[to[i]];
+    const struct fragment all = emit_of_warps(m, &w, r->t, of_register);
+    for (int32_t i = emit_registers(&w.totals) - 1; i >= 0 && !m->failed; i--)
         v[to[w.registers[i]]] = tree(m, r, all.v + i * w.warps, w.warps);
 }
 
@@ -196,7 +191,7 @@ static struct fragment reduce(struct emit *m, const struct reduction *r, const s
     int32_t *of = arena_copy(m->arena, to, (size_t)x->count * sizeof *of);
     bool masked;
     struct fragment out = emit_fragment_new(m, r->t, left);
-    struct scalar *v = inside_elements(m, r, x, &masked);
+    struct scalar *v = emit_inside_elements(m, r, x, &masked);
     int32_t count = x->count;
     const bool halves = x->dtype == r->t && dtype_is_float(r->t) && dtype_size(r->t) == 2;
     if (halves && count % 2 == 0 && !masked)
@@ -226,11 +221,4 @@ struct fragment emit_fragment_reduce(struct emit *m, const struct expr *e)
         sum.v[i] = emit_as(m, sum.v[i], e->type.dtype);
     sum.dtype = e->type.dtype;
     return emit_fragment_convert(m, &sum, left);
-}
-
-struct fragment emit_fragment_scan(struct emit *m, const struct expr *e,
-                                   const struct layout *wanted)
-{
-    emit_missing(m, e->loc, "`scan` of tiles", NULL);
-    return emit_fragment_new(m, e->type.dtype, wanted);
 }

@@ -170,13 +170,24 @@ static bool can_guard(const struct nvptx *n, const struct thread_operation *op)
     return true;
 }
 
+/* Returns the `yield` of a region that only gives values, of which some may be undefined; NULL: it does more. */
+static const struct thread_operation *only_yield(const struct thread_region *r)
+{
+    size_t i = 0;
+    while (i < r->operations.count && r->operations.data[i]->op == THREAD_UNDEFINED)
+        i++;
+    return i + 1 == r->operations.count && r->operations.data[i]->op == THREAD_YIELD
+               ? r->operations.data[i]
+               : NULL;
+}
+
 bool nvptx_guards_loads(const struct thread_operation *op)
 {
     if (op->op != THREAD_IF || op->regions.count != 2 || op->results.count == 0)
         return false;
-    const struct thread_region *r = op->regions.data[0], *other = op->regions.data[1];
-    if (other->operations.count != 1 || other->operations.data[0]->op != THREAD_YIELD ||
-        r->operations.count > MOST_GUARDED || r->operations.count == 0)
+    const struct thread_region *r = op->regions.data[0];
+    if (!only_yield(op->regions.data[1]) || r->operations.count > MOST_GUARDED ||
+        r->operations.count == 0)
         return false;
     const size_t last = r->operations.count - 1;
     if (r->operations.data[last]->op != THREAD_YIELD)
@@ -216,9 +227,9 @@ static bool has_arm(struct nvptx *n, const struct thread_operation *op, size_t a
     const struct thread_region *r = op->regions.data[arm];
     if (r->operations.count == 0)
         return false;
-    const struct thread_operation *only = r->operations.data[0];
-    bool any = only->op != THREAD_YIELD;
-    for (size_t i = 0; i < only->operands.count && !any; i++)
+    const struct thread_operation *only = only_yield(r);
+    bool any = !only;
+    for (size_t i = 0; !any && i < only->operands.count; i++)
         any = !has_registers_of(n, &only->operands.data[i], op->results.data[i]);
     return any;
 }

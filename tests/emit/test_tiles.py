@@ -25,9 +25,7 @@ from test_threads import ROOT, call
 from tile_runner import fail
 
 FOLDERS = ("kernels", "puzzles", "tests/parity", "tests/golden", "tests/sync")
-NOT_TAKEN = {
-    "tests/parity/reductions_scans.tile:scans": "`scan` of tiles is",
-}
+NOT_TAKEN = {}
 # Reasons for more instructions, wavefronts or sectors: the kinds of instructions that grow most by it, or the figure
 REASONS = {
     "elements of 8 and 16 bits one at a time": ("move", "convert"),
