@@ -5,6 +5,7 @@
 #include "lower/lower_plan.h"
 #include "nvptx/nvptx.h"
 #include "plan/plan.h"
+#include "tile/own_arrays.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -378,7 +379,9 @@ static bool make_plan(struct emit *m)
                         .out = m->out,
                         .warps = divide_up(threads, WARP_LANES),
                         .threads = threads};
+    roll_assignments(m->kernel);
     m->layouts = l;
+    m->own_arrays = own_arrays_find(m->arena, m->kernel);
     m->out->shared_bytes = m->kernel->shared_bytes;
     return limits_of_kernel(l) && plan_make(l) && limits_of_registers(l) && limits_of_code(l);
 }

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-enum { MOST = 256, MOST_ARGS = 3 };
-
 static struct scalar *new_values(struct emit *m, int64_t count)
 {
     return arena_array(m->arena, struct scalar, count + 1);
@@ -59,15 +57,13 @@ static void scan(struct emit *m, const struct expr *e, struct scalar *v)
     const struct scalar *x = emit_elements(m, e->args[0]);
     const struct line l = type_line(&e->type, e->axis);
     const enum dtype t = e->type.dtype;
-    if (e->exclusive)
-        emit_missing(m, e->loc, "an exclusive scan of a thread's array", NULL);
     for (int64_t i = 0; i < l.lines && !m->failed; i++) {
         int64_t at = line_first(&l, i);
-        struct scalar sum = emit_as(m, x[at], t);
+        struct scalar sum = emit_neutral(e->scan_op, t);
         for (int64_t k = 0; k < l.count; k++, at += l.step) {
-            if (k > 0)
-                sum = emit_pair(m, e->scan_op, t, sum, emit_as(m, x[at], t));
-            v[at] = sum;
+            const struct scalar one = emit_as(m, x[at], t), before = sum;
+            sum = k == 0 ? one : emit_pair(m, e->scan_op, t, sum, one);
+            v[at] = e->exclusive ? before : sum;
         }
     }
 }
@@ -98,9 +94,8 @@ static void multiply(struct emit *m, const struct expr *e, struct scalar *v)
 
 static void operate(struct emit *m, const struct expr *e, struct scalar *v)
 {
-    const struct scalar *args[MOST_ARGS];
-    if ((!op_is_elementwise(e->op) && e->op != OP_WHERE && e->op != OP_CAST) ||
-        e->count > MOST_ARGS || e->count < 1) {
+    const struct scalar *args[EMIT_MOST_ARGS];
+    if (!emit_is_of_elements(e)) {
         emit_missing(m, e->loc, arena_printf(m->arena, "`%s` of arrays", op_table[e->op].text),
                      NULL);
         return;
@@ -108,10 +103,10 @@ static void operate(struct emit *m, const struct expr *e, struct scalar *v)
     for (int i = 0; i < e->count; i++)
         args[i] = emit_elements_as(m, e->args[i], &e->type);
     for (int64_t i = 0; i < type_elements(&e->type) && !m->failed; i++) {
-        struct scalar one[MOST_ARGS];
+        struct scalar one[EMIT_MOST_ARGS] = {0};
         for (int j = 0; j < e->count; j++)
             one[j] = args[j][i];
-        v[i] = e->op == OP_CAST ? emit_as(m, one[0], e->type.dtype) : emit_apply_scalars(m, e, one);
+        v[i] = emit_of_elements(m, e, one);
     }
 }
 
@@ -136,17 +131,6 @@ static void choose(struct emit *m, const struct expr *e, struct scalar *v)
     emit_choice_end(m, &choice, (struct thread_type){.dtype = e->type.dtype, .count = 1}, v, count);
 }
 
-static void read(struct emit *m, const struct expr *e, struct scalar *v)
-{
-    const struct variable *x = emit_variable(m, e->sym);
-    if (!x || e->sym->storage != ST_ARRAY) {
-        emit_missing(m, e->loc, "a register tile", NULL);
-        return;
-    }
-    for (int i = 0; i < x->count; i++)
-        v[i] = (struct scalar){x->slots[i].o, e->type.dtype};
-}
-
 /* Returns the elements of a tile of the block, which each thread gets whole. */
 static struct scalar *of_block(struct emit *m, const struct expr *e)
 {
@@ -156,11 +140,9 @@ static struct scalar *of_block(struct emit *m, const struct expr *e)
 struct scalar *emit_elements(struct emit *m, const struct expr *e)
 {
     const int64_t count = type_elements(&e->type);
-    struct scalar *v = new_values(m, count > MOST ? MOST : count);
-    for (int64_t i = 0; i < count && i < MOST; i++)
+    struct scalar *v = new_values(m, count);
+    for (int64_t i = 0; i < count; i++)
         v[i] = emit_constant(e->type.dtype, 0);
-    if (count > MOST)
-        emit_missing(m, e->loc, "a large array", NULL);
     if (m->failed)
         return v;
     if (emit_has_layout(m, e))
@@ -169,8 +151,10 @@ struct scalar *emit_elements(struct emit *m, const struct expr *e)
     case OP_REF:
         if (e->type.rank == 0)
             v[0] = emit_scalar(m, e);
+        else if (e->sym->storage == ST_ARRAY)
+            return emit_own_elements(m, e->sym);
         else
-            read(m, e, v);
+            emit_missing(m, e->loc, "a register tile", NULL);
         break;
     case OP_ACCESS: return emit_load_part(m, e);
     case OP_TRANS:

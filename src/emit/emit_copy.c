@@ -385,12 +385,9 @@ static void reshape_coordinates(struct emit *m, const struct type *from, const s
 static struct scalar operation_at(struct emit *m, const struct expr *e, const struct coordinate *at,
                                   struct scalar mine)
 {
-    enum { MOST_ARGS = 3 };
-    struct scalar args[MOST_ARGS] = {0};
+    struct scalar args[EMIT_MOST_ARGS] = {0};
     struct coordinate own[MAX_RANK];
-    const bool shaped = e->op == OP_BROADCAST || e->op == OP_CAST;
-    if (e->count < 1 || e->count > MOST_ARGS ||
-        !(shaped || op_is_elementwise(e->op) || e->op == OP_WHERE || e->op == OP_SELECT)) {
+    if (!emit_is_of_elements(e) && e->op != OP_SELECT && e->op != OP_BROADCAST) {
         emit_missing(m, e->loc, arena_printf(m->arena, "`%s` of tiles", op_table[e->op].text),
                      NULL);
         return emit_constant(e->type.dtype, 0);
@@ -401,7 +398,8 @@ static struct scalar operation_at(struct emit *m, const struct expr *e, const st
     }
     if (m->failed)
         return emit_constant(e->type.dtype, 0);
-    return shaped ? emit_as(m, args[0], e->type.dtype) : emit_apply_scalars(m, e, args);
+    return e->op == OP_BROADCAST ? emit_as(m, args[0], e->type.dtype)
+                                 : emit_of_elements(m, e, args);
 }
 
 /* Loads `count` neighbours, the first one at the coordinates. */

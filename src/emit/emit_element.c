@@ -3,9 +3,10 @@
  * An index is computed in the program's type and then widened by the operation `index`: no operation that makes an index
  * may wrap (the language's rule for subscripts), so thread_reach may compute it in 64 bits from the start. A thread's own
  * array is as many variables as it has elements: its indices are constants once loops are unrolled; others are
- * compared with those of each element. */
+ * compared with those of each element. A large array, or one of more than a few elements with other indices, is in local memory. */
 #include "emit/emit_fragment.h"
 #include "lower/lower_limits.h"
+#include "tile/own_arrays.h"
 
 static struct scalar times(struct emit *m, enum dtype t, struct scalar a, struct scalar b)
 {
@@ -33,7 +34,6 @@ static struct scalar index_at(struct emit *m, const struct expr *e, int axis)
 
 /* --- views --- */
 
-/* Returns the number of the element in memory, an i64. */
 struct scalar emit_view_at(struct emit *m, const struct sym *s, const struct scalar *indices)
 {
     struct scalar at = emit_constant(DT_I64, 0), step = emit_constant(DT_I64, 1);
@@ -43,7 +43,7 @@ struct scalar emit_view_at(struct emit *m, const struct sym *s, const struct sca
             step = index_of(m, emit_scalar(m, s->strides[i]));
         at = plus(m, DT_I64, times(m, DT_I64, index, step), at);
         if (!s->strides[0] && i > 0)
-            step = times(m, DT_I64, step, index_of(m, emit_scalar(m, s->dims[i])));
+            step = times(m, DT_I64, step, index_of(m, emit_extent(m, s, i)));
     }
     return at;
 }
@@ -100,21 +100,6 @@ static struct scalar is_element(struct emit *m, const struct type *t, int64_t nu
     return is;
 }
 
-/* Returns the variable of an array. Refuses indices that are not constants if it has many elements. */
-static struct variable *own_array(struct emit *m, const struct expr *e,
-                                  const struct scalar *indices)
-{
-    enum { MOST_SEARCHED = 16 };
-    struct variable *v = emit_variable(m, e->sym);
-    for (int i = 0; i < e->sym->type.rank; i++)
-        if (indices[i].o.kind == THREAD_VALUE && v->count > MOST_SEARCHED)
-            emit_missing(
-                m, e->loc,
-                "an element of a thread's array of more than 16, whose index is not constant",
-                NULL);
-    return v;
-}
-
 static struct scalar choose(struct emit *m, struct scalar condition, struct scalar yes,
                             struct scalar no)
 {
@@ -125,11 +110,16 @@ static struct scalar choose(struct emit *m, struct scalar condition, struct scal
                            yes.dtype};
 }
 
+static bool in_slots(struct emit *m, const struct sym *s)
+{
+    return s->storage == ST_ARRAY && !emit_variable(m, s)->memory;
+}
+
 /* Compares the indices with those of each element. */
 static struct scalar load_own(struct emit *m, const struct expr *e, const struct scalar *indices,
                               struct scalar inside, struct scalar otherwise)
 {
-    const struct variable *v = own_array(m, e, indices);
+    const struct variable *v = emit_variable(m, e->sym);
     const struct type *t = &e->sym->type;
     struct scalar found = otherwise;
     bool any = false;
@@ -151,7 +141,7 @@ static struct scalar load_own(struct emit *m, const struct expr *e, const struct
 static void store_own(struct emit *m, const struct expr *e, const struct scalar *indices,
                       struct scalar inside, struct scalar value)
 {
-    struct variable *v = own_array(m, e, indices);
+    struct variable *v = emit_variable(m, e->sym);
     const struct type *t = &e->sym->type;
     int64_t number, first = 0, end = v->count;
     if (is_known(t, indices, &number)) {
@@ -213,10 +203,15 @@ struct scalar emit_element_of(struct emit *m, const struct part_access *p, int64
     return inside;
 }
 
-static struct scalar load_at(struct emit *m, const struct expr *e, const struct scalar *index,
+/* The address of a view, or of an array of a thread. */
+static struct thread_operand base_of(struct emit *m, const struct sym *s)
+{
+    return s->storage == ST_ARRAY ? thread_use(emit_variable(m, s)->memory) : emit_base(m, s);
+}
+
+static struct scalar load_at(struct emit *m, const struct sym *s, const struct scalar *index,
                              int count)
 {
-    const struct sym *s = e->sym;
     const enum dtype t = s->type.dtype;
     struct thread_operand v;
     if (s->storage == ST_SHARED) {
@@ -224,42 +219,43 @@ static struct scalar load_at(struct emit *m, const struct expr *e, const struct 
         v = thread_use(
             thread_add_counted(&m->b, THREAD_LOAD_SHARED, t, DT_NONE, (uint16_t)count, &from, 1));
     } else {
-        const struct thread_operand base = emit_base(m, s);
+        const struct thread_operand base = base_of(m, s);
         const struct thread_operand from[] = {base, emit_view_at(m, s, index).o, thread_integer(0)};
-        v = thread_use(thread_add_counted(&m->b, s->is_const ? THREAD_LOAD_CONST : THREAD_LOAD, t,
-                                          DT_NONE, (uint16_t)count, from, 3));
+        const enum thread_opcode op = s->storage == ST_ARRAY ? THREAD_LOAD_LOCAL
+                                      : s->is_const          ? THREAD_LOAD_CONST
+                                                             : THREAD_LOAD;
+        v = thread_use(thread_add_counted(&m->b, op, t, DT_NONE, (uint16_t)count, from, 3));
     }
     return (struct scalar){v, t};
 }
 
-static void store_at(struct emit *m, const struct expr *e, const struct scalar *index,
+static void store_at(struct emit *m, const struct sym *s, const struct scalar *index,
                      struct scalar value)
 {
-    const struct sym *s = e->sym;
     const enum dtype t = s->type.dtype;
     if (s->storage == ST_SHARED) {
         THREAD_ADD_OP(&m->b, THREAD_STORE_SHARED, t, DT_NONE, emit_shared_at(m, s, index), value.o);
     } else {
-        const struct thread_operand base = emit_base(m, s);
-        THREAD_ADD_OP(&m->b, THREAD_STORE, t, DT_NONE, base, emit_view_at(m, s, index).o,
-                      thread_integer(0), value.o);
+        const struct thread_operand base = base_of(m, s);
+        THREAD_ADD_OP(&m->b, s->storage == ST_ARRAY ? THREAD_STORE_LOCAL : THREAD_STORE, t, DT_NONE,
+                      base, emit_view_at(m, s, index).o, thread_integer(0), value.o);
     }
 }
 
 struct scalar emit_load_if(struct emit *m, const struct expr *e, const struct scalar *index,
                            int count, struct scalar inside, struct scalar otherwise)
 {
-    if (e->sym->storage == ST_ARRAY)
+    if (in_slots(m, e->sym))
         return load_own(m, e, index, inside, otherwise);
     if (inside.o.kind != THREAD_VALUE && inside.o.integer)
-        return load_at(m, e, index, count);
+        return load_at(m, e->sym, index, count);
     if (inside.o.kind != THREAD_VALUE)
         return otherwise;
     const struct choice choice = emit_choice(m, inside);
     const struct thread_type type = {.dtype = e->sym->type.dtype, .count = (uint16_t)count};
     struct scalar v;
     emit_choice_arm(m, &choice);
-    v = load_at(m, e, index, count);
+    v = load_at(m, e->sym, index, count);
     emit_choice_give(m, &v, 1);
     emit_choice_arm(m, &choice);
     emit_choice_give(m, &otherwise, 1);
@@ -272,12 +268,12 @@ void emit_store_if(struct emit *m, const struct expr *e, const struct scalar *in
 {
     if (inside.o.kind != THREAD_VALUE && !inside.o.integer)
         return;
-    if (e->sym->storage == ST_ARRAY) {
+    if (in_slots(m, e->sym)) {
         store_own(m, e, index, inside, value);
         return;
     }
     struct thread_region *outer = emit_open_if(m, inside);
-    store_at(m, e, index, value);
+    store_at(m, e->sym, index, value);
     m->b.region = outer;
 }
 
@@ -454,19 +450,64 @@ static void store(struct emit *m, const struct expr *target, const struct expr *
     }
 }
 
-/* Gives each element of an array of the thread its value; a single one serves all. */
-static void give_elements(struct emit *m, struct variable *v, const struct expr *value,
-                          enum dtype t)
+static void own_indices(const struct type *t, int64_t number, struct scalar *index)
 {
-    const struct scalar *x = emit_elements_as(m, value, &v->sym->type);
-    for (int i = 0; i < v->count && !m->failed; i++)
-        v->slots[i] = (struct slot){emit_as(m, x[i], t).o, {.dtype = t, .count = 1}};
+    int64_t at[MAX_RANK] = {0};
+    type_coordinates(t, number, at);
+    for (int i = 0; i < t->rank; i++)
+        index[i] = emit_constant(DT_I32, at[i]);
+}
+
+struct scalar *emit_own_elements(struct emit *m, const struct sym *s)
+{
+    const struct variable *v = emit_variable(m, s);
+    const int64_t count = type_elements(&s->type);
+    struct scalar *all = arena_array(m->arena, struct scalar, count + 1), index[MAX_RANK];
+    for (int64_t i = 0; i < count; i++) {
+        own_indices(&s->type, i, index);
+        all[i] = in_slots(m, s) ? (struct scalar){v->slots[i].o, s->type.dtype}
+                                : load_at(m, s, index, 1);
+    }
+    return all;
+}
+
+/* Gives each element of an array of the thread its value; a single one serves all. */
+static void give_elements(struct emit *m, struct variable *v, const struct expr *value)
+{
+    const struct type *type = &v->sym->type;
+    const struct scalar *x = emit_elements_as(m, value, type);
+    for (int64_t i = 0; i < type_elements(type) && !m->failed; i++) {
+        const struct scalar one = emit_as(m, x[i], type->dtype);
+        struct scalar index[MAX_RANK];
+        own_indices(type, i, index);
+        if (in_slots(m, v->sym))
+            v->slots[i] = (struct slot){one.o, {.dtype = type->dtype, .count = 1}};
+        else
+            store_at(m, v->sym, index, one);
+    }
+}
+
+/* Returns the address of the array's memory. */
+static struct thread_value *make_local(struct emit *m, const struct sym *s)
+{
+    bool added;
+    struct number_entry *entry = number_map_entry(m->arena, &m->objects, (uintptr_t)s, &added);
+    if (added) {
+        entry->value = (uintptr_t)thread_new_local(&m->b, s->name, s->type.dtype,
+                                                   (uint32_t)type_elements(&s->type));
+        vec_push(m->arena, &m->local, s);
+        limits_of_local(m->layouts, m->local.data, m->local.count);
+        m->failed |= m->layouts->failed;
+    }
+    const struct thread_object *o = (const struct thread_object *)(uintptr_t)entry->value;
+    return THREAD_ADD_OP(&m->b, THREAD_LOCAL, DT_NONE, DT_NONE,
+                         thread_element(o, thread_integer(0), 0));
 }
 
 static void declare(struct emit *m, const struct stmt *s)
 {
-    enum { MOST = 256 };
-    const int64_t count = type_elements(&s->sym->type);
+    const bool local = s->sym->storage == ST_ARRAY && own_array_in_memory(m->own_arrays, s->sym);
+    const int64_t count = local ? 0 : type_elements(&s->sym->type);
     const enum dtype t = s->sym->type.dtype;
     if (s->sym->storage == ST_REG) {
         if (m->fragments) {
@@ -477,15 +518,13 @@ static void declare(struct emit *m, const struct stmt *s)
         }
         return;
     }
-    if (count > MOST) {
-        emit_missing(m, s->loc, "a large array", NULL);
-        return;
-    }
     struct variable *v = emit_declare(m, s->sym, (int)count);
+    if (local)
+        v->memory = make_local(m, s->sym);
     for (int i = 0; i < count; i++)
         v->slots[i] = (struct slot){emit_constant(t, 0).o, {.dtype = t, .count = 1}};
     if (s->value)
-        give_elements(m, v, s->value, t);
+        give_elements(m, v, s->value);
 }
 
 static void assign(struct emit *m, struct variable *v, const struct stmt *s)
@@ -493,7 +532,7 @@ static void assign(struct emit *m, struct variable *v, const struct stmt *s)
     if (v->sym->storage == ST_REG)
         emit_by_tiles.assign(m, v, s);
     else
-        give_elements(m, v, s->value, s->target->sym->type.dtype);
+        give_elements(m, v, s->value);
 }
 
 static bool effect(struct emit *m, const struct stmt *s)

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-enum { MOST_ARGS = 3 };
-
 struct fragment emit_fragment_new(struct emit *m, enum dtype t, const struct layout *layout)
 {
     struct fragment f = {.dtype = t, .layout = layout, .count = emit_registers(layout)};
@@ -59,48 +57,23 @@ struct fragment emit_fragment_cast(struct emit *m, const struct fragment *f, enu
 
 /* --- operations --- */
 
-static struct scalar one_typed(struct emit *m, const struct expr *e, const struct scalar *args)
-{
-    const bool random = e->op == OP_PHILOX;
-    const enum dtype types[THREAD_TYPES] = {e->type.dtype, random ? DT_U64 : args[0].dtype,
-                                            DT_NONE};
-    const struct thread_operand o[MOST_ARGS] = {args[0].o, args[1].o,
-                                                e->count > 2 ? args[2].o : thread_integer(0)};
-    return (struct scalar){thread_use(thread_add_typed(&m->b, random ? THREAD_PHILOX : THREAD_BITS,
-                                                       types, 0, o, random ? MOST_ARGS : 1)),
-                           e->type.dtype};
-}
-
-static struct scalar apply(struct emit *m, const struct expr *e, struct scalar *args)
-{
-    switch (e->op) {
-    case OP_LOOKUP: return emit_lookup_of(m, e, args[1]);
-    case OP_BITS:
-    case OP_PHILOX: return one_typed(m, e, args);
-    default: return emit_as(m, emit_apply_scalars(m, e, args), e->type.dtype);
-    }
-}
-
 static struct fragment operate(struct emit *m, const struct expr *e, const struct layout *wanted)
 {
-    struct fragment args[MOST_ARGS], out = emit_fragment_new(m, e->type.dtype, wanted);
-    const bool has_code = op_is_elementwise(e->op) || e->op == OP_WHERE || e->op == OP_CAST ||
-                          e->op == OP_BITS || e->op == OP_PHILOX || e->op == OP_LOOKUP;
-    if (!has_code || e->count < 1 || e->count > MOST_ARGS) {
+    struct fragment args[EMIT_MOST_ARGS], out = emit_fragment_new(m, e->type.dtype, wanted);
+    if (!emit_is_of_elements(e)) {
         emit_missing(m, e->loc, arena_printf(m->arena, "`%s` of tiles", op_table[e->op].text),
                      NULL);
         return out;
     }
     for (int i = 0; i < e->count; i++)
-        if (e->op != OP_LOOKUP || i > 0)
-            args[i] = emit_fragment(m, e->args[i], wanted);
+        args[i] = emit_fragment(m, e->args[i], wanted);
     if (e->op == OP_CAST && !m->failed)
         return emit_fragment_cast(m, &args[0], e->type.dtype);
     for (int32_t r = 0; r < out.count && !m->failed; r++) {
-        struct scalar one[MOST_ARGS] = {0};
-        for (int i = e->op == OP_LOOKUP; i < e->count; i++)
+        struct scalar one[EMIT_MOST_ARGS] = {0};
+        for (int i = 0; i < e->count; i++)
             one[i] = args[i].v[r];
-        out.v[r] = apply(m, e, one);
+        out.v[r] = emit_of_elements(m, e, one);
     }
     return out;
 }

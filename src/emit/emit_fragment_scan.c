@@ -1,7 +1,6 @@
 /* Scans of fragments, in the order of lower/lower_scan.c: blocks of elements become larger blocks, digit by digit of the layout, and
  * each leaves a carry, which is the elements before it in the larger block. In the end carries are handed down to elements. */
 #include "emit/emit_fragment.h"
-#include "lower/lower_op.h"
 
 /* Blocks of one size. A block is named by its least register. */
 struct level {
@@ -31,10 +30,7 @@ static struct scalar combine(const struct scan *s, struct scalar a, struct scala
 /* Returns what an element without one before it has there. */
 static struct scalar first_of(const struct scan *s)
 {
-    if (!s->exclusive)
-        return emit_idle(s->r.op, s->r.t);
-    const struct literal v = op_neutral(s->r.op, s->r.t);
-    return v.is_float ? (struct scalar){thread_real(v.f), s->r.t} : emit_constant(s->r.t, v.i);
+    return s->exclusive ? emit_neutral(s->r.op, s->r.t) : emit_idle(s->r.op, s->r.t);
 }
 
 static struct scalar choose(const struct scan *s, struct thread_value *p, struct scalar yes,

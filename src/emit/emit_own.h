@@ -16,7 +16,8 @@ enum {
     EMIT_SWIZZLED_ROWS = 8,
     EMIT_MOST_BLOCKS = 8, /* of one group */
     EMIT_MOST_COLUMNS = 256,
-    EMIT_STRANDS = 4
+    EMIT_STRANDS = 4,
+    EMIT_MOST_ARGS = 3 /* of an operation on elements */
 };
 
 /* --- values --- */
@@ -55,6 +56,8 @@ struct variable {
         *sym; /* a scalar, a register tile; an mbarrier: the parity of the next phase, a bit each */
     struct slot *slots;
     int count;
+    struct thread_value
+        *memory;  /* the address of a thread's array in local memory; NULL: it has slots */
     bool sums;    /* a register tile to which products add: the last slot is a bool */
     int flight;   /* number of its latest product; 0: none is under way */
     int since;    /* products begun before its slots got their values, which are in flight */
@@ -143,6 +146,8 @@ struct emit {
     const struct by_threads *by_threads;  /* NULL: a kernel with roles */
     struct lower *layouts;                /* the plan of layouts; NULL: a kernel with roles */
     bool fragments;                       /* register tiles have the plan's layouts */
+    const struct own_arrays *own_arrays;  /* of a kernel without roles */
+    VEC(const struct sym *) local;        /* its arrays of a thread in local memory */
     VEC(struct slot_layout) slot_layouts; /* of register tiles that matrix instructions take */
     struct thread_builder b;
     struct number_map variables;            /* sym → struct variable */
@@ -231,8 +236,14 @@ bool emit_apply(struct emit *m, enum op op, enum dtype t, const struct thread_op
                 int count, struct thread_operand *result);
 /* An operation of the language on two scalars of the type t. */
 struct scalar emit_pair(struct emit *m, enum op op, enum dtype t, struct scalar a, struct scalar b);
+/* Returns the value that the operation combines with x to x. */
+struct scalar emit_neutral(enum op op, enum dtype t);
 /* The elementwise operation of e on scalars, one for each argument. */
 struct scalar emit_apply_scalars(struct emit *m, const struct expr *e, struct scalar *args);
+/* Returns whether an element of e follows from one element of each argument, also by lookup, bits or philox. */
+bool emit_is_of_elements(const struct expr *e);
+/* Returns an element of such a value. args: of each argument, EMIT_MOST_ARGS in all. */
+struct scalar emit_of_elements(struct emit *m, const struct expr *e, struct scalar *args);
 struct thread_operand emit_cast(struct emit *m, enum dtype to, enum dtype from,
                                 struct thread_operand v);
 
@@ -535,6 +546,8 @@ struct part_access {
     bool guarded[MAX_RANK];
     int axis[MAX_RANK]; /* of the part; -1: an element */
 };
+/* Returns the elements of a thread's array. */
+struct scalar *emit_own_elements(struct emit *m, const struct sym *s);
 /* Returns the extent of an axis of a view or an array. */
 struct scalar emit_extent(struct emit *m, const struct sym *s, int axis);
 bool emit_find_part(struct emit *m, const struct expr *e, struct part_access *p);
@@ -542,7 +555,7 @@ bool emit_find_part(struct emit *m, const struct expr *e, struct part_access *p)
 struct scalar emit_element_of(struct emit *m, const struct part_access *p, int64_t number,
                               struct scalar *index);
 struct scalar *emit_load_part(struct emit *m, const struct expr *e);
-/* Returns the number of the element in memory, an i64. */
+/* Returns the number of the element in memory, an i64: of a view, or of an array of a thread. */
 struct scalar emit_view_at(struct emit *m, const struct sym *s, const struct scalar *indices);
 struct thread_operand emit_shared_at(struct emit *m, const struct sym *s,
                                      const struct scalar *indices);

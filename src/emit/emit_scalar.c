@@ -1,6 +1,7 @@
 /* Scalar expressions. Arithmetic wraps as the language says; `&&`, `||` and `?:` are evaluated
  * whole, unless a part that may be left out reads memory. */
 #include "emit/emit_own.h"
+#include "lower/lower_op.h"
 
 #include <string.h>
 
@@ -199,6 +200,12 @@ struct scalar emit_pair(struct emit *m, enum op op, enum dtype t, struct scalar 
     return result;
 }
 
+struct scalar emit_neutral(enum op op, enum dtype t)
+{
+    const struct literal v = op_neutral(op, t);
+    return v.is_float ? (struct scalar){thread_real(v.f), t} : emit_constant(t, v.i);
+}
+
 static void note_read(void *user, struct expr **at)
 {
     *(bool *)user |= (*at)->op == OP_ACCESS;
@@ -307,6 +314,37 @@ struct scalar emit_apply_scalars(struct emit *m, const struct expr *e, struct sc
         return emit_constant(e->type.dtype, 0);
     }
     return (struct scalar){result, e->type.dtype};
+}
+
+/* bits and philox, whose operands have types of their own. */
+static struct scalar typed(struct emit *m, const struct expr *e, const struct scalar *args)
+{
+    const bool random = e->op == OP_PHILOX;
+    const enum dtype types[THREAD_TYPES] = {e->type.dtype, random ? DT_U64 : args[0].dtype,
+                                            DT_NONE};
+    const struct thread_operand o[] = {args[0].o, args[1].o,
+                                       e->count > 2 ? args[2].o : thread_integer(0)};
+    return of_value(
+        thread_add_typed(&m->b, random ? THREAD_PHILOX : THREAD_BITS, types, 0, o, random ? 3 : 1),
+        e->type.dtype);
+}
+
+bool emit_is_of_elements(const struct expr *e)
+{
+    const bool has_code = op_is_elementwise(e->op) || e->op == OP_WHERE || e->op == OP_CAST ||
+                          e->op == OP_BITS || e->op == OP_PHILOX || e->op == OP_LOOKUP;
+    return has_code && e->count >= 1 && e->count <= EMIT_MOST_ARGS;
+}
+
+struct scalar emit_of_elements(struct emit *m, const struct expr *e, struct scalar *args)
+{
+    switch (e->op) {
+    case OP_LOOKUP: return emit_lookup_of(m, e, args[1]);
+    case OP_BITS:
+    case OP_PHILOX: return typed(m, e, args);
+    case OP_CAST: return emit_as(m, args[0], e->type.dtype);
+    default: return emit_as(m, emit_apply_scalars(m, e, args), e->type.dtype);
+    }
 }
 
 /* --- leaves --- */

@@ -36,19 +36,13 @@ static void end(struct emit *m, const struct index_loop *l, int64_t step,
     emit_close_loop(m, &l->loop, values, carried ? 2 : 1);
 }
 
-static struct scalar neutral(enum op op, enum dtype t)
-{
-    struct literal v = op_neutral(op, t);
-    return v.is_float ? (struct scalar){thread_real(v.f), t} : emit_constant(t, v.i);
-}
-
 /* Combines the lines in scratch: rows, or columns. */
 static void combine_lines(struct emit *m, const struct expr *e, const struct scratch *s,
                           enum dtype t, const int64_t extent[2], bool rows)
 {
     struct scalar thread = emit_op2(m, THREAD_ADD, DT_U32, m->place.lane,
                                     emit_by(m, THREAD_MUL, m->place.warp, WARP_LANES));
-    struct scalar first = neutral(e->scan_op, t);
+    struct scalar first = emit_neutral(e->scan_op, t);
     struct index_loop lines = begin(m, thread, extent[!rows], NULL);
     struct scalar line = emit_by(m, THREAD_MUL, lines.at, rows ? s->columns : 1);
     struct index_loop l = begin(m, emit_constant(DT_U32, 0), extent[rows], &first);

@@ -7,6 +7,7 @@
 
 #include "base/arithmetic.h"
 #include "plan/plan.h"
+#include "tile/own_arrays.h"
 
 #include <assert.h>
 
@@ -263,7 +264,7 @@ static void start(struct lower *l)
     if (!kernel_thread_level(k))
         out->block[0] = l->threads;
     out->shared_bytes = k->shared_bytes;
-    roll_assignments(l);
+    roll_assignments(l->kernel);
     bodies_init(l);
     ptx_build_start(&l->b, l->arena, l->target->ptx);
     nvptx_print_start(&l->bodies->printer, &l->b);

@@ -12,7 +12,6 @@
  *   lower_view*.c …    global and shared memory, asynchronous copies, atomics, barriers
  *   lower_dot*.c       dot: matrix units, or fused multiply-adds
  *   lower_element*.c   thread level: elements, arrays of a thread
- *   lower_roll.c       assignments to all of a large array: loops
  *   lower_held.c       which registers hold the program's scalars and tiles
  */
 #ifndef TW_LOWER_H

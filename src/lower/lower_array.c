@@ -10,16 +10,14 @@
 #include "lower/lower_flow.h"
 #include "lower/lower_limits.h"
 
-enum {
-    MOST_SEARCHED = 16, /* elements among which an index is looked for */
-    LOCAL_ALIGNMENT = 16
-};
+#include "tile/own_arrays.h"
+
+enum { LOCAL_ALIGNMENT = 16 };
 
 enum home { HOME_NONE, HOME_REGISTERS, HOME_VALUES, HOME_LOCAL };
 
 struct array {
     const struct sym *sym;
-    bool wandering; /* by an index that unrolling does not make a constant */
     enum home home;
     int64_t elements;
     struct ptx_operand *reg;
@@ -29,12 +27,10 @@ struct array {
 
 struct arrays {
     struct map by_sym;
-    struct map steady; /* sym -> sym: scalars that are constants where loops are unrolled */
+    const struct own_arrays *uses;
     VEC(const struct sym *) local; /* those in .local memory */
     struct lower *l;
 };
-
-/* --- which are which, before anything is emitted --- */
 
 static struct array *array_of(struct arrays *all, const struct sym *s)
 {
@@ -48,55 +44,12 @@ static struct array *array_of(struct arrays *all, const struct sym *s)
     return array;
 }
 
-static bool is_steady(const struct arrays *all, const struct expr *e)
-{
-    if (e->op == OP_REF)
-        return e->sym->storage == ST_CONST || e->sym->has_value || map_get(&all->steady, e->sym);
-    if (e->op == OP_LITERAL)
-        return true;
-    if (op_table[e->op].form == FORM_LEAF || !(op_table[e->op].flags & OP_PURE))
-        return false;
-    for (int i = 0; i < e->count; i++)
-        if (!is_steady(all, e->args[i]))
-            return false;
-    return true;
-}
-
-static void note_steady(struct arrays *all, struct sym *s)
-{
-    map_put(all->l->arena, &all->steady, s, s);
-}
-
-static void find_access(void *user, struct expr **at)
-{
-    struct arrays *all = user;
-    const struct expr *e = *at;
-    if (e->op != OP_ACCESS || e->sym->storage != ST_ARRAY)
-        return;
-    for (int i = 0; i < e->indices; i++)
-        if (e->index[i].value && !is_steady(all, e->index[i].value))
-            array_of(all, e->sym)->wandering = true;
-}
-
-static void find_steady(void *user, struct stmt *s)
-{
-    struct arrays *all = user;
-    if (s->kind == STMT_FOR && s->unroll == UNROLL_FULL)
-        for (struct stmt *i = s->init; i; i = i->next)
-            if (i->kind == STMT_DECL)
-                note_steady(all, i->sym);
-    if (s->kind == STMT_DECL && s->sym->storage == ST_SCALAR && s->value &&
-        !is_assigned(all->l, s->sym) && is_steady(all, s->value))
-        note_steady(all, s->sym);
-    statement_expressions(s, find_access, all);
-}
-
 static struct arrays *arrays_of(struct lower *l)
 {
     if (!l->arrays) {
         l->arrays = arena_new(l->arena, struct arrays);
         l->arrays->l = l;
-        stmt_walk(l->kernel->body, find_steady, l->arrays);
+        l->arrays->uses = own_arrays_find(l->arena, l->kernel);
     }
     return l->arrays;
 }
@@ -105,8 +58,7 @@ static struct arrays *arrays_of(struct lower *l)
 
 static enum home home_for(const struct lower *l, const struct array *a)
 {
-    bool searched = a->elements <= MOST_SEARCHED;
-    if (a->elements > ARRAY_MOST_REGISTERS || (a->wandering && !searched))
+    if (own_array_in_memory(l->arrays->uses, a->sym))
         return HOME_LOCAL;
     return is_assigned(l, a->sym) ? HOME_REGISTERS : HOME_VALUES;
 }

@@ -30,7 +30,7 @@ void claim_emit(struct lower *l, const struct stmt *s)
     const struct ptx_operand none = value_register(l, value_int(l, DT_I64, 0));
     for (int i = 0; i < CLAIM_VALUES; i++)
         values[i] = i < claim->count ? word_of(l, claim->values[i]) : none;
-    branch_on(l, holds, !lower_varying(l, condition), &over, "claimed");
+    branch_on(l, holds, !expr_is_varying(l->kernel, condition), &over, "claimed");
     nvptx_print_claim(&l->bodies->printer, claim->is_inside, claim->text, values);
     place_label(l, over);
 }

@@ -78,8 +78,6 @@ void recent_add(struct lower *l, const char *name, enum ptx_mod type, int size, 
 
 /* --- lower_array.c --- */
 
-/* An array of more elements than that lies in .local memory: a thread has 255 registers. */
-enum { ARRAY_MOST_REGISTERS = 256 };
 /* Does the array lie in .local memory? Then the address of an element, i64; else NULL. */
 bool array_in_memory(struct lower *l, const struct sym *s);
 const struct value *array_address(struct lower *l, const struct sym *s, const struct value *number);

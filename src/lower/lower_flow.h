@@ -65,11 +65,7 @@ void branch_always(struct lower *l, struct ptx_label **to, const char *name);
 void place_label(struct lower *l, struct ptx_label *label);
 
 void statement_emit(struct lower *l, const struct stmt *s);
-/* Is the part of memory, or what goes there, each thread's own? */
-bool expr_is_own(const struct lower *l, const struct expr *e);
 
-/* Differs between threads. */
-bool lower_varying(const struct lower *l, const struct expr *e);
 /* Reads memory, or has effects. */
 bool expr_is_pure(const struct expr *e);
 /* Notes the facts that assume(e) states about values. */
@@ -78,12 +74,6 @@ void assume_learn(struct lower *l, const struct expr *e);
 /* Assigned tiles get values of their own type and shape: casts and broadcasts that were understood
  * are written. */
 void normalise_assignments(struct lower *l);
-
-/* --- lower_roll.c --- */
-
-/* Assignments of many elements that each thread does for itself become loops. Ahead of all else:
- * the kernel changes. */
-void roll_assignments(struct lower *l);
 
 /* --- lower_when.c --- */
 

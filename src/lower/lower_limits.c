@@ -303,8 +303,8 @@ static void check_statement(void *user, struct stmt *s)
     bool array = s->sym && s->sym->storage == ST_ARRAY;
     if (s->kind == STMT_ENSURES || x.l->failed)
         return;
-    x.own = array || (s->target && expr_is_own(x.l, s->target)) ||
-            (s->value && kernel_thread_level(x.l->kernel) && expr_is_own(x.l, s->value));
+    x.own = array || (s->target && expr_is_own(x.l->kernel, s->target)) ||
+            (s->value && kernel_thread_level(x.l->kernel) && expr_is_own(x.l->kernel, s->value));
     const struct sym *set = s->sym ? s->sym : s->target ? s->target->sym : NULL;
     if (set && set->storage == ST_ARRAY && !kernel_thread_level(x.l->kernel))
         x.array = set;

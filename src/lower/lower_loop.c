@@ -407,7 +407,7 @@ static const struct value *condition_value(struct lower *l, const struct loop *p
 
 static bool is_uniform(const struct lower *l, const struct loop *p)
 {
-    return !p->s->condition || !lower_varying(l, p->s->condition);
+    return !p->s->condition || !expr_is_varying(l->kernel, p->s->condition);
 }
 
 static void leave_unless(struct lower *l, const struct loop *p, const struct value *condition,

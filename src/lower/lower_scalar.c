@@ -91,29 +91,11 @@ static bool has_storage(const struct expr *e, enum storage storage)
     return false;
 }
 
-bool lower_varying(const struct lower *l, const struct expr *e)
-{
-    if (!e || !kernel_thread_level(l->kernel))
-        return false;
-    if (e->op == OP_THREAD || op_is_atomic_of_thread(e->op))
-        return true;
-    if (e->sym && (e->op == OP_REF || e->op == OP_ACCESS) && e->sym->type.varying &&
-        (e->sym->storage == ST_SCALAR || e->sym->storage == ST_ARRAY))
-        return true;
-    for (int i = 0; i < e->count; i++)
-        if (lower_varying(l, e->args[i]))
-            return true;
-    for (int i = 0; i < e->indices; i++)
-        if (lower_varying(l, e->index[i].value))
-            return true;
-    return lower_varying(l, e->otherwise);
-}
-
 bool expr_of_thread(const struct lower *l, const struct expr *e)
 {
     if (has_storage(e, ST_REG))
         return false;
-    return has_storage(e, ST_ARRAY) || lower_varying(l, e) || lower_ragged_block(l);
+    return has_storage(e, ST_ARRAY) || expr_is_varying(l->kernel, e) || lower_ragged_block(l);
 }
 
 /* --- symbols --- */
@@ -195,7 +177,7 @@ static const struct value *select_by_branches(struct lower *l, const struct expr
                                               const struct value *c)
 {
     enum dtype t = e->type.dtype;
-    bool uniform = !lower_varying(l, e->args[0]);
+    bool uniform = !expr_is_varying(l->kernel, e->args[0]);
     struct ptx_operand reg = ptx_reg(&l->b, lower_register_type(t));
     struct ptx_label *otherwise = NULL, *end = NULL;
     branch_on(l, not(l, c), uniform, &otherwise, "else");
@@ -254,7 +236,7 @@ static const struct value *logic_by_branches(struct lower *l, const struct expr 
     struct ptx_operand reg = ptx_reg(&l->b, PTX_PRED);
     struct ptx_label *end = NULL;
     value_into(l, left, reg);
-    branch_on(l, e->op == OP_LAND ? not(l, left) : left, !lower_varying(l, e->args[0]), &end,
+    branch_on(l, e->op == OP_LAND ? not(l, left) : left, !expr_is_varying(l->kernel, e->args[0]), &end,
               "decided");
     eval_into(l, e->args[1], DT_BOOL, reg);
     place_label(l, end);

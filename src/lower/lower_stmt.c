@@ -206,22 +206,11 @@ static void store_to_shared(struct lower *l, const struct stmt *s, const struct 
     shared_store(l, target, &t);
 }
 
-bool expr_is_own(const struct lower *l, const struct expr *e)
-{
-    if ((e->op == OP_REF || e->op == OP_ACCESS) && e->sym->storage == ST_ARRAY)
-        return true;
-    if (lower_varying(l, e))
-        return true;
-    for (int i = 0; i < e->count; i++)
-        if (expr_is_own(l, e->args[i]))
-            return true;
-    return false;
-}
-
 static void store_tile(struct lower *l, const struct stmt *s, const struct expr *target,
                        const struct expr *value)
 {
-    if (expr_is_own(l, target) || (expr_is_own(l, value) && kernel_thread_level(l->kernel)))
+    if (expr_is_own(l->kernel, target) ||
+        (expr_is_own(l->kernel, value) && kernel_thread_level(l->kernel)))
         array_assign(l, s);
     else if (target->sym->storage == ST_SHARED)
         store_to_shared(l, s, target, value);
@@ -495,7 +484,7 @@ static bool emit_conditional_escape(struct lower *l, const struct stmt *s)
     const struct value *condition = scalar_truth(l, s->condition);
     lower_line(l, only->loc);
     if (only->kind != STMT_RETURN) {
-        branch_on(l, condition, !lower_varying(l, s->condition), escape_target(l, only->kind),
+        branch_on(l, condition, !expr_is_varying(l->kernel, s->condition), escape_target(l, only->kind),
                   escape_name(only->kind));
         return true;
     }
@@ -533,7 +522,7 @@ static void emit_arms(struct lower *l, const struct stmt *s, const struct value 
     const struct value **before = save_values(l, &assigned);
     struct sync_arms arms;
     sync_enter_arms(l, &arms);
-    branch_on(l, value_apply1(l, OP_NOT, DT_BOOL, condition), !lower_varying(l, s->condition),
+    branch_on(l, value_apply1(l, OP_NOT, DT_BOOL, condition), !expr_is_varying(l->kernel, s->condition),
               &otherwise, s->otherwise ? "else" : "endif");
     emit_arm(l, s->body);
     if (s->otherwise) {

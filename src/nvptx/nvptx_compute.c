@@ -311,6 +311,7 @@ void nvptx_compute(struct nvptx *n, const struct thread_operation *op)
     case THREAD_WARP: nvptx_warp(n, nvptx_registers_of(n, op->results.data[0])->word[0]); break;
     case THREAD_UNDEFINED: nvptx_registers_of(n, op->results.data[0]); break;
     case THREAD_TABLE: nvptx_table(n, op); break;
+    case THREAD_LOCAL: nvptx_local(n, op); break;
     case THREAD_PART: nvptx_part(n, op); break;
     case THREAD_JOIN:
     case THREAD_WEAVE: nvptx_join(n, op); break;

@@ -158,6 +158,8 @@ static bool can_guard(const struct nvptx *n, const struct thread_operation *op)
         case THREAD_UNLOCK:
         case THREAD_LOAD:
         case THREAD_LOAD_CONST:
+        case THREAD_LOAD_LOCAL:
+        case THREAD_STORE_LOCAL:
         case THREAD_LOAD_SHARED: break;
         case THREAD_MMA: return false; /* all lanes of a warp do it together */
         default: {

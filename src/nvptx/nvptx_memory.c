@@ -38,8 +38,8 @@ static void find_peer(struct nvptx *n, const struct thread_operation *op)
 
 /* --- loads and stores of one element --- */
 
-/* Returns [address] of element index + constant of an array in global memory. */
-static struct ptx_operand global(struct nvptx *n, const struct thread_operand *o, int64_t bytes)
+/* Returns [address] of element index + constant of an array in global or local memory. */
+static struct ptx_operand addressed(struct nvptx *n, const struct thread_operand *o, int64_t bytes)
 {
     enum { MOST_AWAY = 1 << 24 }; /* elements: the offset in an address has 32 bits */
     const struct thread_operand *index = &o[1];
@@ -142,17 +142,20 @@ static void load(struct nvptx *n, const struct thread_operation *op, const char 
 /* Returns the name of a load or store, which ends with `*` in place of the type. words: 1, 2 or 4 */
 static const char *mnemonic_of(enum thread_opcode op, uint16_t words)
 {
-    static const char *const mnemonic[4][2][3] = {
+    static const char *const mnemonic[5][2][3] = {
         {{"ld.global.*", "ld.global.v2.*", "ld.global.v4.*"},
          {"st.global.*", "st.global.v2.*", "st.global.v4.*"}},
         {{"ld.shared.*", "ld.shared.v2.*", "ld.shared.v4.*"},
          {"st.shared.*", "st.shared.v2.*", "st.shared.v4.*"}},
         {{"ld.shared::cluster.*", "ld.shared::cluster.v2.*", "ld.shared::cluster.v4.*"},
          {"st.shared::cluster.*", "st.shared::cluster.v2.*", "st.shared::cluster.v4.*"}},
-        {{"ld.global.nc.*", "ld.global.nc.v2.*", "ld.global.nc.v4.*"}}};
+        {{"ld.global.nc.*", "ld.global.nc.v2.*", "ld.global.nc.v4.*"}},
+        {{"ld.local.*", "ld.local.v2.*", "ld.local.v4.*"},
+         {"st.local.*", "st.local.v2.*", "st.local.v4.*"}}};
     const bool peer = op == THREAD_LOAD_PEER || op == THREAD_STORE_PEER;
     const bool own = thread_is_shared_access(op) || op == THREAD_LOAD_SHARED_IF;
-    const int space = peer ? 2 : op == THREAD_LOAD_CONST ? 3 : own;
+    const bool local = op == THREAD_LOAD_LOCAL || op == THREAD_STORE_LOCAL;
+    const int space = peer ? 2 : op == THREAD_LOAD_CONST ? 3 : local ? 4 : own;
     return mnemonic[space][thread_op_table[op].effects == THREAD_WRITES][words / 2];
 }
 
@@ -184,7 +187,7 @@ static void load_or_store(struct nvptx *n, const struct thread_operation *op)
     const bool stores = op->results.count == 0;
     struct ptx_operand at = peer  ? in_peer(n, op)
                             : own ? nvptx_element(n, from)
-                                  : global(n, from, (int64_t)dtype_size(op->types[0]));
+                                  : addressed(n, from, (int64_t)dtype_size(op->types[0]));
     if (!stores) {
         load(n, op, text, t, at);
         return;
@@ -241,7 +244,7 @@ static void atomic(struct nvptx *n, const struct thread_operation *op)
                                     shared ? "shared" : "global", atomic_name(op->op),
                                     dtype_size(t) == 2 ? ".noftz" : "");
     const struct ptx_operand at = shared ? nvptx_element(n, o)
-                                         : global(n, o, (int64_t)dtype_size(t)),
+                                         : addressed(n, o, (int64_t)dtype_size(t)),
                              value = nvptx_scalar(n, &o[3], t);
     struct ptx_operand all[] = {{0}, at, value, {0}};
     if (!reduces)
@@ -260,7 +263,7 @@ static void lock(struct nvptx *n, const struct thread_operation *op)
     const enum dtype t = op->types[0];
     const enum ptx_mod bits = dtype_size(t) == 8 ? MOD_B64 : MOD_B32;
     const uint16_t type = (uint16_t)bits;
-    const struct ptx_operand at = global(n, op->operands.data, (int64_t)dtype_size(t)),
+    const struct ptx_operand at = addressed(n, op->operands.data, (int64_t)dtype_size(t)),
                              value = nvptx_scalar(n, &op->operands.data[3], t),
                              found = ptx_reg(&n->build, bits), nap = ptx_reg(&n->build, MOD_B32),
                              equal = ptx_reg(&n->build, MOD_PRED);
@@ -340,7 +343,7 @@ static void copy_async(struct nvptx *n, const struct thread_operation *op)
     const struct thread_operand *o = op->operands.data;
     const bool has_policy = op->operands.count > 6;
     struct ptx_operand all[5] = {nvptx_element(n, &o[0]),
-                                 global(n, &o[1], thread_element_bytes(o[0].object)),
+                                 addressed(n, &o[1], thread_element_bytes(o[0].object)),
                                  ptx_int(o[4].integer)};
     size_t count = 3;
     if (o[5].kind == THREAD_VALUE)

@@ -30,6 +30,12 @@ struct nvptx_file {
     uint32_t number;
 };
 
+/* A local array. */
+struct nvptx_local {
+    const struct thread_object *object;
+    struct ptx_variable *variable;
+};
+
 struct nvptx_loop;
 
 struct target_unit;
@@ -55,7 +61,8 @@ struct nvptx {
     struct nvptx_places *
         *places;              /* by number of a value that is an index: where its elements are */
     struct ptx_operand guard; /* of the effects of an `if`; kind PTX_NOTHING: none */
-    struct nvptx_loop *loop;  /* innermost */
+    VEC(struct nvptx_local) locals;
+    struct nvptx_loop *loop;               /* innermost */
     const struct thread_operation *branch; /* the `if` of this region */
     const struct thread_turn *turn;        /* of the latest operation; NULL: outside of loops */
     /* lines of the program, of a function with `lines` */
@@ -65,7 +72,8 @@ struct nvptx {
 
 static inline bool nvptx_is_load(enum thread_opcode op)
 {
-    return op == THREAD_LOAD || op == THREAD_LOAD_CONST || op == THREAD_LOAD_SHARED;
+    return op == THREAD_LOAD || op == THREAD_LOAD_CONST || op == THREAD_LOAD_SHARED ||
+           op == THREAD_LOAD_LOCAL;
 }
 /* Returns whether an `if` gives values that its first arm loads, and is done by predicates. */
 bool nvptx_guards_loads(const struct thread_operation *op);
@@ -154,8 +162,9 @@ void nvptx_compute(struct nvptx *n, const struct thread_operation *op);
 bool nvptx_is_defined(enum thread_opcode op, enum dtype t);
 /* Returns the bits of a constant of at most 16 bits. */
 uint32_t nvptx_bits_of_constant(const struct thread_operand *o, enum dtype t);
-/* Puts the address of a table into a register. nvptx_table.c */
+/* Puts the address of a table, or of a local array, into a register. nvptx_table.c */
 void nvptx_table(struct nvptx *n, const struct thread_operation *op);
+void nvptx_local(struct nvptx *n, const struct thread_operation *op);
 /* Emits an operation of a row for the host. nvptx_rows.c */
 void nvptx_print(struct nvptx *n, const struct thread_operation *op);
 /* nvptx_groups.c */

@@ -22,7 +22,8 @@ static void note_uses(struct uses *u, const struct thread_region *r)
 {
     for (size_t i = 0; i < r->operations.count; i++) {
         const struct thread_operation *op = r->operations.data[i];
-        const bool stores = op->op == THREAD_STORE || op->op == THREAD_STORE_SHARED;
+        const bool stores =
+            op->op == THREAD_STORE || op->op == THREAD_STORE_SHARED || op->op == THREAD_STORE_LOCAL;
         for (size_t j = 0; j < op->operands.count; j++) {
             const struct thread_value *v = op->operands.data[j].value;
             if (!v)

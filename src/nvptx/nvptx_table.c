@@ -1,4 +1,4 @@
-/* Tables: arrays of the module in global memory, which nothing writes. Lanes with indices of their own read them through the cache at
+/* Local arrays, which each thread has for itself; and tables: arrays of the module in global memory, which nothing writes. Lanes with indices of their own read them through the cache at
  * once, where .const would take them in turn. */
 #include "nvptx/nvptx_own.h"
 
@@ -36,4 +36,23 @@ void nvptx_table(struct nvptx *n, const struct thread_operation *op)
 {
     ptx_emit(&n->build, "mov.u64", nvptx_registers_of(n, op->results.data[0])->word[0],
              ptx_address_of(variable_of(n, op->operands.data[0].object), 0));
+}
+
+static struct ptx_variable *local_of(struct nvptx *n, const struct thread_object *o)
+{
+    enum { ALIGNMENT = 16 };
+    for (size_t i = 0; i < n->locals.count; i++)
+        if (n->locals.data[i].object == o)
+            return n->locals.data[i].variable;
+    const struct nvptx_local local = {o, ptx_array(&n->build, MOD_LOCAL, MOD_B8, o->name,
+                                                   (uint64_t)o->count * thread_element_bytes(o),
+                                                   ALIGNMENT)};
+    vec_push(n->arena, &n->locals, local);
+    return local.variable;
+}
+
+void nvptx_local(struct nvptx *n, const struct thread_operation *op)
+{
+    ptx_emit(&n->build, "mov.b64", nvptx_registers_of(n, op->results.data[0])->word[0],
+             ptx_address_of(local_of(n, op->operands.data[0].object), 0));
 }

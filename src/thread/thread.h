@@ -17,6 +17,7 @@
  *
  *     kernel scale(map %out, u32 %n multiple 8) threads 128 target sm_90a {
  *         table f32 levels = 0.0, 0.5, 1.0
+ *         local i32 seen[1000]
  *         shared bf16 tile[8192] at 0
  *         mbarrier full[2] at 16384
  *         %thread = tid_x
@@ -83,13 +84,15 @@ struct thread_value {
 
 struct thread_operand;
 
-/* An array in shared memory; DT_NONE: of mbarriers, 8 bytes each. Or a table in global memory. */
+/* An array in shared memory; DT_NONE: of mbarriers, 8 bytes each. Or a table in global memory, or a local array, which each thread
+ * has for itself. */
 struct thread_object {
     const char *name;
     enum dtype dtype;
     uint32_t count, at; /* elements; byte at which it begins */
     struct loc where;
-    const struct thread_operand *values; /* of a table: constants; NULL: it is in shared memory */
+    const struct thread_operand *values; /* of a table: constants; NULL: it is none */
+    bool is_local;
 };
 static inline uint32_t thread_element_bytes(const struct thread_object *o)
 {
@@ -169,7 +172,7 @@ struct thread_function {
     uint32_t threads, blocks; /* of a block; of a multiprocessor, at least; 0: not stated */
     uint32_t shape[3];        /* threads along x, y and z; {0}: all along x */
     VEC(struct thread_value *) parameters;
-    VEC(struct thread_object *) objects, tables;
+    VEC(struct thread_object *) objects, tables, locals;
     struct thread_region *body;
     VEC(struct thread_holder *) holders;
     uint32_t values; /* number of all values */
@@ -181,7 +184,7 @@ struct thread_function {
 static inline bool thread_states_count(enum thread_opcode op)
 {
     return op == THREAD_UNDEFINED || op == THREAD_LOAD || op == THREAD_LOAD_CONST ||
-           op == THREAD_LOAD_SHARED || op == THREAD_LOAD_MATRIX;
+           op == THREAD_LOAD_SHARED || op == THREAD_LOAD_LOCAL || op == THREAD_LOAD_MATRIX;
 }
 
 static inline bool thread_is_atomic(enum thread_opcode op)
@@ -197,6 +200,12 @@ static inline bool thread_is_printing(enum thread_opcode op)
 static inline bool thread_is_shared_access(enum thread_opcode op)
 {
     return op == THREAD_LOAD_SHARED || op == THREAD_STORE_SHARED;
+}
+/* Returns whether the operation is an unconditional load or store of an element at an address: of global or local memory. */
+static inline bool thread_is_addressed(enum thread_opcode op)
+{
+    return op == THREAD_LOAD || op == THREAD_LOAD_CONST || op == THREAD_STORE ||
+           op == THREAD_LOAD_LOCAL || op == THREAD_STORE_LOCAL;
 }
 /* Returns whether the operation is a load under a predicate, its first operand. */
 static inline bool thread_is_guarded_load(enum thread_opcode op)

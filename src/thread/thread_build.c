@@ -64,7 +64,7 @@ struct thread_object *thread_new_object(struct thread_builder *b, const char *na
                                         enum dtype dtype, uint32_t count, uint32_t at)
 {
     struct thread_object *o = arena_new(b->arena, struct thread_object);
-    *o = (struct thread_object){name, dtype, count, at, b->where, NULL};
+    *o = (struct thread_object){name, dtype, count, at, b->where, NULL, false};
     vec_push(b->arena, &b->function->objects, o);
     return o;
 }
@@ -73,8 +73,17 @@ struct thread_object *thread_new_table(struct thread_builder *b, const char *nam
                                        uint32_t count, const struct thread_operand *values)
 {
     struct thread_object *o = arena_new(b->arena, struct thread_object);
-    *o = (struct thread_object){name, dtype, count, 0, b->where, values};
+    *o = (struct thread_object){name, dtype, count, 0, b->where, values, false};
     vec_push(b->arena, &b->function->tables, o);
+    return o;
+}
+
+struct thread_object *thread_new_local(struct thread_builder *b, const char *name, enum dtype dtype,
+                                       uint32_t count)
+{
+    struct thread_object *o = arena_new(b->arena, struct thread_object);
+    *o = (struct thread_object){name, dtype, count, 0, b->where, NULL, true};
+    vec_push(b->arena, &b->function->locals, o);
     return o;
 }
 

@@ -25,6 +25,9 @@ struct thread_object *thread_new_object(struct thread_builder *b, const char *na
 /* Makes a table. values: `count` constants, which stay the caller's. */
 struct thread_object *thread_new_table(struct thread_builder *b, const char *name, enum dtype dtype,
                                        uint32_t count, const struct thread_operand *values);
+/* Makes a local array. */
+struct thread_object *thread_new_local(struct thread_builder *b, const char *name, enum dtype dtype,
+                                       uint32_t count);
 
 struct thread_operand thread_use(struct thread_value *v);
 struct thread_operand thread_integer(int64_t v);

@@ -16,7 +16,7 @@ struct combining {
         divisors; /* by access: of the bytes of its index without the constant, at most MOST_BYTES */
 };
 
-/* Where an access is: in a shared array, or, without an object, in global memory. */
+/* Where an access is: in a shared array, or, without an object, at an address. */
 struct place {
     const struct thread_object *object;
     const struct thread_value *value; /* the index, or the address */
@@ -25,7 +25,7 @@ struct place {
 
 static bool is_store(enum thread_opcode op)
 {
-    return op == THREAD_STORE || op == THREAD_STORE_SHARED;
+    return op == THREAD_STORE || op == THREAD_STORE_SHARED || op == THREAD_STORE_LOCAL;
 }
 
 static struct place place_of(const struct thread_operation *op)
@@ -35,7 +35,7 @@ static struct place place_of(const struct thread_operation *op)
                                            : (struct place){NULL, o[0].value, o[2].integer};
 }
 
-/* Returns the offset of element 0 in shared memory; 0 for an address in global memory. */
+/* Returns the offset of element 0 in shared memory; 0 for an address. */
 static int64_t start_of(const struct place *p)
 {
     return p->object ? p->object->at : 0;
@@ -46,14 +46,13 @@ static bool is_candidate(const struct thread_operation *op)
     const struct thread_operand *o = op->operands.data;
     if (op->types[0] == DT_BOOL || op->types[0] == DT_NONE || dtype_size(op->types[0]) < WORD_BYTES)
         return false;
-    if ((op->op == THREAD_LOAD || op->op == THREAD_LOAD_CONST || op->op == THREAD_STORE) &&
-        (o[1].kind != THREAD_INTEGER || o[1].integer != 0))
+    if (thread_is_addressed(op->op) && (o[1].kind != THREAD_INTEGER || o[1].integer != 0))
         return false;
     if (is_store(op->op)) {
         const struct thread_operand *v = &o[op->operands.count - 1];
         return v->kind != THREAD_VALUE || v->value->type.count == 1;
     }
-    return (op->op == THREAD_LOAD_SHARED || op->op == THREAD_LOAD || op->op == THREAD_LOAD_CONST) &&
+    return (op->op == THREAD_LOAD_SHARED || thread_is_addressed(op->op)) &&
            op->results.data[0]->type.count == 1;
 }
 

@@ -2,7 +2,7 @@
  * changes; limits that still move after some rounds become those of the type. */
 #include "thread/thread_facts.h"
 
-enum { ROUNDS = 4, MOST_ROUNDS = 64, WARP_THREADS = 32, MOST_THREADS = 1024 };
+enum { ROUNDS = 4, MOST_ROUNDS = 64, WARP_THREADS = 32, MOST_THREADS = 1024, LOCAL_ALIGNMENT = 16 };
 
 struct learned {
     uint32_t number;
@@ -133,6 +133,7 @@ static struct facts of_operation(const struct finding *g, const struct thread_op
     case THREAD_CTAID_X:
     case THREAD_CTAID_Y:
     case THREAD_CTAID_Z: return facts_between(0, INT32_MAX - 1);
+    case THREAD_LOCAL: return facts_multiple(LOCAL_ALIGNMENT);
     case THREAD_INDEX:
     case THREAD_CONVERT: {
         bool number = is_number((struct thread_type){.dtype = op->types[1], .count = 1});

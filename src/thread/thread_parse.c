@@ -523,6 +523,17 @@ static void take_table(struct parser *p)
     vec_push(p->arena, &p->function->tables, o);
 }
 
+/* local: "local" dtype name "[" count "]" */
+static void take_local(struct parser *p)
+{
+    struct thread_object *o = new_object(p, take_dtype(p));
+    expect_sign(p, '[');
+    o->count = take_count(p, "the number of elements", 1, UINT32_MAX);
+    expect_sign(p, ']');
+    o->is_local = true;
+    vec_push(p->arena, &p->function->locals, o);
+}
+
 /* object: ("shared" dtype | "mbarrier") name "[" count "]" "at" byte */
 static void take_object(struct parser *p, bool is_mbarrier)
 {
@@ -547,7 +558,7 @@ static struct ptx_target take_target(struct parser *p)
 
 /* kernel: "kernel" name "(" [parameter {"," parameter}] ")" "threads" n ["blocks" n]
  *         ["cluster" x "," y "," z] "target" name
- *         "{" {table} {object} {operation} "}"
+ *         "{" {table} {local} {object} {operation} "}"
  * parameter: type value ["multiple" n] */
 static void take_kernel(struct parser *p)
 {
@@ -581,6 +592,8 @@ static void take_kernel(struct parser *p)
     expect_sign(p, '{');
     while (take_word(p, "table"))
         take_table(p);
+    while (take_word(p, "local"))
+        take_local(p);
     for (bool is_mbarrier; (is_mbarrier = take_word(p, "mbarrier")) || take_word(p, "shared");)
         take_object(p, is_mbarrier);
     f->body = arena_new(p->arena, struct thread_region);

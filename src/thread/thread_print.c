@@ -152,6 +152,12 @@ static void print_object(struct text *out, const struct thread_object *o)
     text_printf(out, " %s[%u] at %u\n", o->name, o->count, o->at);
 }
 
+static void print_local(struct text *out, const struct thread_object *o)
+{
+    indent(out, 1);
+    text_printf(out, "local %s %s[%u]\n", dtype_table[o->dtype].name, o->name, o->count);
+}
+
 static void print_table(struct text *out, const struct thread_object *o)
 {
     indent(out, 1);
@@ -184,6 +190,8 @@ void thread_print(struct text *out, const struct thread_function *f)
     text_add(out, " {\n");
     for (size_t i = 0; i < f->tables.count; i++)
         print_table(out, f->tables.data[i]);
+    for (size_t i = 0; i < f->locals.count; i++)
+        print_local(out, f->locals.data[i]);
     for (size_t i = 0; i < f->objects.count; i++)
         print_object(out, f->objects.data[i]);
     for (size_t i = 0; i < f->body->operations.count; i++)

@@ -686,6 +686,8 @@ static void reach(struct reaching *g, struct frame *f, struct thread_operation *
     switch (op->op) {
     case THREAD_LOAD:
     case THREAD_LOAD_CONST:
+    case THREAD_LOAD_LOCAL:
+    case THREAD_STORE_LOCAL:
     case THREAD_STORE: reach_global(g, f, o, (int64_t)dtype_size(op->types[0])); break;
     case THREAD_LOCK:
     case THREAD_UNLOCK:

@@ -9,19 +9,31 @@ struct reusing {
     seen; /* loads whose elements have not been written since */
 };
 
+enum space { SPACE_GLOBAL, SPACE_SHARED, SPACE_LOCAL, SPACE_OTHER };
+
+/* Returns the memory of an unconditional load or store. */
+static enum space space_of(enum thread_opcode op)
+{
+    if (op == THREAD_LOAD_LOCAL || op == THREAD_STORE_LOCAL)
+        return SPACE_LOCAL;
+    return thread_is_shared_access(op)               ? SPACE_SHARED
+           : op == THREAD_LOAD || op == THREAD_STORE ? SPACE_GLOBAL
+                                                     : SPACE_OTHER;
+}
+
 /* Forgets the loads of elements that the operation may write. */
 static void forget(struct reusing *g, const struct thread_operation *op)
 {
-    const bool shared = thread_is_shared_access(op->op), stores = shared || op->op == THREAD_STORE;
+    const enum space space = space_of(op->op);
     const struct thread_operand *to = op->operands.data;
     size_t left = 0;
     if (thread_op_table[op->op].effects <= THREAD_READS)
         return;
     for (size_t i = 0; i < g->seen.count; i++) {
         const struct thread_operation *load = g->seen.data[i];
-        const bool other = thread_is_shared_access(load->op) != shared ||
-                           (shared && load->operands.data[0].object != to[0].object);
-        if (stores && other)
+        const bool other = space_of(load->op) != space ||
+                           (space == SPACE_SHARED && load->operands.data[0].object != to[0].object);
+        if (space != SPACE_OTHER && other)
             g->seen.data[left++] = load;
     }
     g->seen.count = left;
@@ -42,7 +54,7 @@ static void reuse_region(struct reusing *g, struct thread_region *r)
             reuse_region(g, op->regions.data[j]);
         forget(g, op);
         const struct thread_operation *known = NULL;
-        const bool loads = (op->op == THREAD_LOAD_SHARED || op->op == THREAD_LOAD) &&
+        const bool loads = space_of(op->op) != SPACE_OTHER && op->results.count == 1 &&
                            op->results.data[0]->type.count == 1;
         for (size_t j = 0; loads && j < g->seen.count; j++)
             known = thread_same_operation(g->seen.data[j], op) ? g->seen.data[j] : known;

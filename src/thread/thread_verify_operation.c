@@ -21,6 +21,11 @@ static bool has_integer(enum dtype t, int64_t integer)
            integer < (int64_t)1 << (dtype_is_signed(t) ? bits - 1 : bits);
 }
 
+static bool is_shared(const struct thread_object *o)
+{
+    return !o->values && !o->is_local;
+}
+
 bool verify_is_scalar(const struct thread_operand *o, enum dtype t)
 {
     if (o->kind == THREAD_INTEGER)
@@ -49,6 +54,7 @@ static const char *const expected[] = {
     ['p'] = "expected a predicate (bool)",
     ['c'] = "expected a predicate (bool), or a group of them",
     ['t'] = "expected the first element of a table, such as levels[0]",
+    ['l'] = "expected the first element of a local array, such as seen[0]",
     ['q'] = "expected a predicate (bool), or 0 or 1",
     ['s'] = "expected a text, such as \"sum = \"",
     ['i'] = "expected a u32",
@@ -83,12 +89,14 @@ static bool takes(const struct thread_operation *op, char kind, const struct thr
     case 'd':
         return is_value(o) ? verify_is_scalar(o, DT_U64)
                            : o->kind == THREAD_ELEMENT && thread_is_atomic(op->op) &&
-                                 o->object->dtype == op->types[0] && !o->object->values;
+                                 o->object->dtype == op->types[0] && is_shared(o->object);
     case 'n': return o->kind == THREAD_INTEGER && o->integer >= 0;
     case 'm': return is_value(o) && o->value->type.dtype == DT_NONE;
     case 'o':
-        return o->kind == THREAD_ELEMENT && o->object->dtype != DT_NONE && !o->object->values &&
+        return o->kind == THREAD_ELEMENT && o->object->dtype != DT_NONE && is_shared(o->object) &&
                (thread_op_table[op->op].types == 0 || o->object->dtype == op->types[0]);
+    case 'l':
+        return o->kind == THREAD_ELEMENT && o->object->is_local && !o->value && o->integer == 0;
     case 't': return o->kind == THREAD_ELEMENT && o->object->values && !o->value && o->integer == 0;
     case 's': return o->kind == THREAD_TEXT;
     case 'b': return o->kind == THREAD_ELEMENT && o->object->dtype == DT_NONE;
@@ -166,6 +174,8 @@ static const struct limit {
     {THREAD_LOAD, 2, 0, (1 << 28) - 1, 1},
     {THREAD_LOAD_IF, 3, 0, (1 << 28) - 1, 1},
     {THREAD_LOAD_CONST, 2, 0, (1 << 28) - 1, 1},
+    {THREAD_LOAD_LOCAL, 2, 0, (1 << 28) - 1, 1},
+    {THREAD_STORE_LOCAL, 2, 0, (1 << 28) - 1, 1},
     {THREAD_LOAD_MATRIX, 1, 0, 1, 1},
     {THREAD_COPY_ASYNC, 3, 0, (1 << 28) - 1, 1},
     {THREAD_COPY_ASYNC_WAIT, 0, 0, 4095, 1},

@@ -392,6 +392,11 @@ bool expr_has_register_tile(const struct expr *e);
  * threads, or comes from a per-thread array and from no register tile. Returns false for a tile
  * that all threads of the block hold or read together. Requires variance. */
 bool expr_is_per_thread(const struct expr *e);
+/* Returns whether the value differs between threads of a thread-level kernel. Ignores e->type.varying, which a pass may have
+ * left out. */
+bool expr_is_varying(const struct kernel *k, const struct expr *e);
+/* Returns whether the part of memory, or the value for it, is each thread's own. */
+bool expr_is_own(const struct kernel *k, const struct expr *e);
 /* Calls visit on each statement of the list at *first and below it, the outer statement first. */
 void stmt_walk(struct stmt *first, void (*visit)(void *user, struct stmt *s), void *user);
 /* Calls visit on each root expression of s itself (not of its body); `is_target` is true for the

@@ -73,6 +73,36 @@ bool expr_is_per_thread(const struct expr *e)
     return e->type.varying || (has_array(e) && !expr_has_register_tile(e));
 }
 
+bool expr_is_varying(const struct kernel *k, const struct expr *e)
+{
+    if (!e || !kernel_thread_level(k))
+        return false;
+    if (e->op == OP_THREAD || op_is_atomic_of_thread(e->op))
+        return true;
+    if (e->sym && (e->op == OP_REF || e->op == OP_ACCESS) && e->sym->type.varying &&
+        (e->sym->storage == ST_SCALAR || e->sym->storage == ST_ARRAY))
+        return true;
+    for (int i = 0; i < e->count; i++)
+        if (expr_is_varying(k, e->args[i]))
+            return true;
+    for (int i = 0; i < e->indices; i++)
+        if (expr_is_varying(k, e->index[i].value))
+            return true;
+    return expr_is_varying(k, e->otherwise);
+}
+
+bool expr_is_own(const struct kernel *k, const struct expr *e)
+{
+    if ((e->op == OP_REF || e->op == OP_ACCESS) && e->sym->storage == ST_ARRAY)
+        return true;
+    if (expr_is_varying(k, e))
+        return true;
+    for (int i = 0; i < e->count; i++)
+        if (expr_is_own(k, e->args[i]))
+            return true;
+    return false;
+}
+
 void stmt_walk(struct stmt *first, void (*visit)(void *user, struct stmt *s), void *user)
 {
     for (struct stmt *s = first; s; s = s->next) {

@@ -50,7 +50,7 @@ def main():
         return
     if judge([b"1"], [b"1"]) or not judge([b"1"], [b"2"]) or not judge([b"1"], "error") or not judge("error", "error"):
         fail("a fault is not found")
-    programs, first = (int(x) for x in (*sys.argv[2:], *("120", "1")[len(sys.argv) - 2 :]))
+    programs, first = (int(x) for x in (*sys.argv[2:], *("60", "1")[len(sys.argv) - 2 :]))
     every = [(kind, n) for kind in ("products", "tiles") for n in range(first, first + programs)]
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         faults = [x for x in pool.map(lambda p: compare(tool, *p, folder), every) if x]

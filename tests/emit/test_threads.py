@@ -22,10 +22,7 @@ from tile_runner import fail
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 FIGURES = ("warp_instructions", "shared_wavefronts", "global_sectors")
 # The kernels that thread IR does not take, and the reason in its message.
-NOT_TAKEN = {
-    "tests/parity/tables.tile:by_threads": "`lookup` of arrays is",
-    "tests/golden/ptx_large_array.tile": "a large array is",
-}
+NOT_TAKEN = {}
 # At most this number of instructions for one that src/lower makes.
 MORE = {
     "kernels/single_block/blocks_of_3x3.tile": 1.03,  # `p + x < size` in each iteration: src/lower compares p with size - x

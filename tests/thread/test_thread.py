@@ -220,6 +220,13 @@ CASES = [
     ("%g = undefined.u8 * 8 %h = part.u8 %g, 4, 4, 1 loop (%k: u8*8 = 7) { break }", None),
     ("%g = undefined.f32 * 0", "from 1 to 256"),
     ("shared map x[4] at 0", "expected a type"),
+    ("local i32 x[40]\n local f16 y[2]\n shared i32 z[4] at 0\n %a = local x[0] %b = local y[0] %i = convert.i64.u32 %n store_local.i32 %a, %i, 3, 7\n"
+     "%c = load_local.i32 %a, %n, 0 * 4 store_local.f16 %b, 0, 1, 1.5 %d = load_local.f16 %b, 0, 0 store.f16 %out, 0, 0, %d store.i32 %out, 0, 4, %c", None),
+    ("local i32 x[4]\n %a = local x[1]", "expected the first element of a local array, such as seen[0]"),
+    ("shared i32 x[4] at 0\n %a = local x[0]", "expected the first element of a local array, such as seen[0]"),
+    ("local i32 x[4]\n %a = load_shared.i32 x[0]", "of the operation's type"),
+    ("local i32 x[4]\n %a = atomic_add.i32 x[0], 0, 0, 1", "expected"),
+    ("local i32 x[4]\n local i32 x[4]", "an array has this name already"),
     ("kernel f(f32*4 %x) threads 32 target sm_90a { }", "a parameter is a map, or a scalar"),
     ("kernel f(map %x) threads 32 target sm_90a { loop (%y: map = 0) { break } }", "the value's type is not that"),
     ("kernel f(map %x) threads 32 target sm_90a { loop (%y: map = 1.5) { break } }", "the value's type is not that"),

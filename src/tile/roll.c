@@ -3,15 +3,13 @@
  *     x[i +: 1000] = y * a[3];      f32 t = a[3];
  *                                   for (i32 e = 0; e < 1000; e++) x[(i64) i + e] = y[e] * t;
  *
- * What is the same for all elements is computed once, ahead of the loops. Where an element may
- * depend on others that are written before it, nothing is changed (lower_limits.c refuses what is
- * then too long).
+ * Values that are the same for all elements are computed once, before the loops. An assignment whose elements may depend on
+ * others that are written before them stays as it is; a target may refuse it as too long.
  */
-#include "lower/lower_element.h"
-#include "lower/lower_flow.h"
+#include "tile/own_arrays.h"
 
 struct roll {
-    struct lower *l;
+    struct kernel *kernel;
     struct stmt **end;             /* where the next statement ahead of the loops goes */
     struct sym *counter[MAX_RANK]; /* of the target's axes; NULL: of extent 1 */
     struct expr *at[MAX_RANK];     /* the element's coordinates */
@@ -79,14 +77,13 @@ static bool may_read(const struct written *w, const struct expr *e)
     return found;
 }
 
-static bool to_be_rolled(const struct lower *l, const struct stmt *s, const struct sym *sym,
+static bool to_be_rolled(const struct kernel *k, const struct stmt *s, const struct sym *sym,
                          const struct type *to)
 {
     const struct written w = {sym, s->kind == STMT_DECL ? NULL : s->target};
     bool own = sym->storage == ST_ARRAY;
     if (s->kind == STMT_ASSIGN && (sym->storage == ST_VIEW || sym->storage == ST_SHARED))
-        own = expr_is_own(l, s->target) ||
-              (kernel_thread_level(l->kernel) && expr_is_own(l, s->value));
+        own = expr_is_own(k, s->target) || (kernel_thread_level(k) && expr_is_own(k, s->value));
     /* An array of more elements is not in registers. */
     return own && to->rank > 0 && type_elements(to) > ARRAY_MOST_REGISTERS &&
            has_elements(s->value) && has_elements(s->target) && !expr_has_atomic(s->target) &&
@@ -104,11 +101,11 @@ static void put(struct roll *r, struct stmt *s)
 /* One value for all elements. */
 static struct expr *once(struct roll *r, struct expr *e)
 {
-    struct kernel *k = r->l->kernel;
+    struct kernel *k = r->kernel;
     if (e->op == OP_LITERAL || e->op == OP_REF)
         return e;
     struct type type = type_scalar(e->type.dtype);
-    type.varying = lower_varying(r->l, e);
+    type.varying = expr_is_varying(k, e);
     struct stmt *s = stmt_new(k, STMT_DECL, e->loc);
     s->sym = sym_new(k, "$once", ST_SCALAR, type, e->loc);
     s->value = e;
@@ -121,7 +118,7 @@ static void aligned(struct roll *r, const struct type *from, struct expr *const 
                     struct expr **out)
 {
     for (int i = 0; i < from->rank; i++)
-        out[i] = from->extent[i] == 1 ? expr_int(r->l->kernel, DT_I32, 0, LOC_NONE)
+        out[i] = from->extent[i] == 1 ? expr_int(r->kernel, DT_I32, 0, LOC_NONE)
                                       : at[rank - from->rank + i];
 }
 
@@ -129,7 +126,7 @@ static struct expr *element(struct roll *r, struct expr *e, struct expr *const *
 
 static struct index index_of(struct roll *r, const struct index *x, struct expr *at)
 {
-    struct kernel *k = r->l->kernel;
+    struct kernel *k = r->kernel;
     struct index out = {.kind = IX_ELEMENT};
     if (x->kind == IX_GATHER)
         out.value = element(r, x->value, &at, 1);
@@ -144,11 +141,11 @@ static struct index index_of(struct roll *r, const struct index *x, struct expr 
     return out;
 }
 
-/* Slices may reach past the edge, elements only if something is said of what is there. */
+/* Slices may reach past the edge; elements only with an `else`. */
 static struct expr *element_of_access(struct roll *r, struct expr *e, struct expr *const *at)
 {
     static const struct index all = {.kind = IX_ALL};
-    struct kernel *k = r->l->kernel;
+    struct kernel *k = r->kernel;
     int rank = e->sym->type.rank, next = 0;
     struct expr *one = expr_access(k, e->sym, rank, e->loc);
     bool edge = e->otherwise != NULL;
@@ -169,9 +166,9 @@ static struct expr *element_of_access(struct roll *r, struct expr *e, struct exp
 
 static struct expr *element_of_array(struct roll *r, struct expr *e, struct expr *const *at)
 {
-    struct expr *one = expr_access(r->l->kernel, e->sym, e->type.rank, e->loc);
+    struct expr *one = expr_access(r->kernel, e->sym, e->type.rank, e->loc);
     for (int i = 0; i < e->type.rank; i++)
-        one->index[i] = (struct index){.kind = IX_ELEMENT, .value = expr_copy(r->l->kernel, at[i])};
+        one->index[i] = (struct index){.kind = IX_ELEMENT, .value = expr_copy(r->kernel, at[i])};
     one->type = type_scalar(e->type.dtype);
     one->type.varying = e->type.varying;
     return one;
@@ -183,10 +180,10 @@ static struct expr *element_of_iota(struct roll *r, const struct expr *e, struct
     int axis = 0;
     for (int i = 1; i < e->type.rank; i++)
         axis = e->type.extent[i] > 1 ? i : axis;
-    return expr_copy(r->l->kernel, at[axis]);
+    return expr_copy(r->kernel, at[axis]);
 }
 
-/* e's element that stands at these coordinates of a shape of that rank. */
+/* Returns e's element at these coordinates of a shape of that rank. */
 static struct expr *element(struct roll *r, struct expr *e, struct expr *const *at, int rank)
 {
     struct expr *own[MAX_RANK];
@@ -208,7 +205,7 @@ static struct expr *element(struct roll *r, struct expr *e, struct expr *const *
     }
     struct type type = type_scalar(e->type.dtype);
     type.varying = e->type.varying;
-    struct expr *one = expr_new(r->l->kernel, e->op, type, e->loc, e->count);
+    struct expr *one = expr_new(r->kernel, e->op, type, e->loc, e->count);
     for (int i = 0; i < e->count; i++)
         one->args[i] = element(r, e->args[i], own, e->type.rank);
     return one;
@@ -218,7 +215,7 @@ static struct expr *element(struct roll *r, struct expr *e, struct expr *const *
 
 static struct expr *counter(struct roll *r, const struct stmt *s, const struct type *to, int axis)
 {
-    struct kernel *k = r->l->kernel;
+    struct kernel *k = r->kernel;
     r->counter[axis] = NULL;
     if (to->extent[axis] == 1)
         return expr_int(k, DT_I32, 0, s->loc);
@@ -229,7 +226,7 @@ static struct expr *counter(struct roll *r, const struct stmt *s, const struct t
 /* for (i32 e = 0; e < extent; e++) body */
 static struct stmt *loop_over(struct roll *r, struct sym *e, int64_t extent, struct stmt *body)
 {
-    struct kernel *k = r->l->kernel;
+    struct kernel *k = r->kernel;
     struct stmt *loop = stmt_new(k, STMT_FOR, body->loc);
     struct expr *one = expr_int(k, DT_I32, 1, body->loc);
     loop->init = stmt_new(k, STMT_DECL, body->loc);
@@ -247,17 +244,17 @@ static struct stmt *loop_over(struct roll *r, struct sym *e, int64_t extent, str
 }
 
 /* Returns the scope that replaces target = value. */
-static struct stmt *rolled(struct lower *l, const struct stmt *s, struct expr *target,
+static struct stmt *rolled(struct kernel *k, const struct stmt *s, struct expr *target,
                            const struct type *to)
 {
-    struct roll r = {.l = l};
-    struct stmt *scope = stmt_new(l->kernel, STMT_BLOCK, s->loc);
+    struct roll r = {.kernel = k};
+    struct stmt *scope = stmt_new(k, STMT_BLOCK, s->loc);
     r.end = &scope->body;
     for (int i = 0; i < to->rank; i++)
         r.at[i] = counter(&r, s, to, i);
-    struct stmt *body = stmt_new(l->kernel, STMT_ASSIGN, s->loc);
+    struct stmt *body = stmt_new(k, STMT_ASSIGN, s->loc);
     body->value = element(&r, s->value, r.at, to->rank);
-    body->value = expr_cast(l->kernel, body->value, to->dtype);
+    body->value = expr_cast(k, body->value, to->dtype);
     body->target = target->op == OP_REF ? element_of_array(&r, target, r.at)
                                         : element_of_access(&r, target, r.at);
     for (int i = to->rank - 1; i >= 0; i--)
@@ -269,16 +266,16 @@ static struct stmt *rolled(struct lower *l, const struct stmt *s, struct expr *t
 
 static void roll(void *user, struct stmt *s)
 {
-    struct lower *l = user;
+    struct kernel *k = user;
     bool declares = s->kind == STMT_DECL;
     if ((!declares && s->kind != STMT_ASSIGN) || !s->value)
         return;
     struct sym *sym = declares ? s->sym : s->target->sym;
     const struct type *to = declares ? &sym->type : &s->target->type;
-    if (!to_be_rolled(l, s, sym, to))
+    if (!to_be_rolled(k, s, sym, to))
         return;
-    struct expr *target = declares ? expr_ref(l->kernel, sym, s->loc) : s->target;
-    struct stmt *scope = rolled(l, s, target, to);
+    struct expr *target = declares ? expr_ref(k, sym, s->loc) : s->target;
+    struct stmt *scope = rolled(k, s, target, to);
     scope->next = s->next;
     if (declares) {
         s->next = scope;
@@ -288,7 +285,7 @@ static void roll(void *user, struct stmt *s)
     }
 }
 
-void roll_assignments(struct lower *l)
+void roll_assignments(struct kernel *k)
 {
-    stmt_walk(l->kernel->body, roll, l);
+    stmt_walk(k->body, roll, k);
 }
