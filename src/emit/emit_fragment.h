@@ -73,7 +73,11 @@ struct fragment emit_fragment_atomic(struct emit *m, const struct expr *e,
 /* Stores a tile to scratch at memory(d0, d1, …), once each element. A barrier of the block has to follow. */
 void emit_fragment_put(struct emit *m, const struct scratch *to, const struct fragment *f,
                        const struct layout *memory);
-/* Stores a tile to scratch at memory(d0, d1, …), and loads one from get(d0, d1, …) of its own coordinates. */
+/* Stores a tile to scratch at memory(d0, d1, …), and loads one from get(d0, d1, …) of its own coordinates. Registers without
+ * an element of that tile keep their values in `out`, or, if these are constants, have any value. */
+void emit_fragment_pass(struct emit *m, const struct fragment *f, const struct layout *memory,
+                        const struct layout *get, struct fragment *out);
+/* The same, of all registers of a tile in the layout `to`. */
 struct fragment emit_fragment_through(struct emit *m, const struct fragment *f,
                                       const struct layout *memory, const struct layout *get,
                                       const struct layout *to);

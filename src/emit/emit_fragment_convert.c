@@ -1,10 +1,12 @@
 /* A fragment in another layout, as layout_plan_conversion says: moves, shuffles with selects around them, or a way through scratch. */
 #include "emit/emit_fragment.h"
-#include "lower/lower_limits.h"
 #include "layout/layout_convert.h"
+#include "lower/lower_limits.h"
 #include "lower/lower_tile_own.h"
 
-enum { LANE_BITS = 5, MOST_PACKED = 4, SPARE_BYTES = 32768 };
+#include <assert.h>
+
+enum { LANE_BITS = 5, MOST_PACKED = 4 };
 
 /* Returns registers in another order: register r is register source[r]. */
 static struct fragment pick(struct emit *m, const struct fragment *f, const struct layout *to,
@@ -182,40 +184,69 @@ static struct fragment by_shuffles(struct emit *m, const struct fragment *f,
     return out;
 }
 
+/* --- through scratch, a part of the tile in each pass --- */
+
+/* Cuts a part of a layout. Returns which register of the whole each one is. */
+static int32_t *cut(struct emit *m, const struct layout *whole, const struct convert_plan *p,
+                    int pass, const struct layout **part)
+{
+    const enum layout_axis axis = whole->outs[p->part_axis].axis;
+    const int32_t start = pass * p->part;
+    struct layout slice;
+    const bool can_cut = layout_slice_out(whole, axis, start, p->part, &slice);
+    assert(can_cut && "the plan has parts that can be cut");
+    (void)can_cut;
+    *part = layout_keep(m->layouts, &slice);
+    int32_t *source = arena_array(m->arena, int32_t, emit_registers(*part) + 1);
+    layout_slice_registers(whole, tile_register_places(m->layouts, whole), *part, axis, start,
+                           source);
+    return source;
+}
+
+static struct fragment in_passes(struct emit *m, const struct fragment *f, const struct layout *to,
+                                 const struct convert_plan *p)
+{
+    struct fragment out = emit_fragment_new(m, f->dtype, to);
+    for (int pass = 0; pass < p->passes && !m->failed; pass++) {
+        const struct layout *stored, *loaded;
+        const int32_t *from = cut(m, f->layout, p, pass, &stored),
+                      *back = cut(m, to, p, pass, &loaded);
+        const struct fragment part = pick(m, f, stored, from);
+        struct fragment got = pick(m, &out, loaded, back);
+        emit_fragment_pass(m, &part, &p->scratch.layout, &p->scratch.layout, &got);
+        const struct spots s = emit_spots(m, loaded);
+        for (int32_t r = 0; r < got.count; r++) {
+            const struct scalar inside = emit_spot_inside(m, &s, r, ~0u);
+            if (back[r] >= 0 && (inside.o.kind == THREAD_VALUE || inside.o.integer))
+                out.v[back[r]] = got.v[r];
+        }
+    }
+    return out;
+}
+
 /* --- any way --- */
 
 static struct fragment convert(struct emit *m, const struct fragment *f, const struct layout *to)
 {
-    const int64_t left = m->options->target->shared_bytes - m->kernel->shared_bytes,
-                  bits = f->dtype == DT_BOOL ? 8 : dtype_table[f->dtype].bits,
-                  spare =
-                      m->kernel->shared_bytes > SPARE_BYTES ? m->kernel->shared_bytes : SPARE_BYTES;
-    struct convert_wish wish = {.from = f->layout,
-                                .to = to,
-                                .bits = (int)bits,
-                                .load_kinds = 1u << ACCESS_MATRIX | 1u << ACCESS_MATRIX_TRANS,
-                                .shared_bytes = left};
-    struct convert_plan plan;
-    if (layout_size_out(f->layout) * bits / 8 > spare && spare < left)
-        wish.shared_bytes = spare;
-    const bool possible = layout_plan_conversion(&wish, m->arena, &plan);
-    if (possible && plan.kind <= CONVERT_MOVES)
-        return pick(m, f, to, plan.source);
-    if (f->dtype == DT_BOOL && possible) {
+    const int bits = f->dtype == DT_BOOL ? 8 : dtype_table[f->dtype].bits;
+    const struct conversion *c = tile_conversion(m->layouts, f->layout, to, bits, false);
+    const struct convert_plan *p = &c->plan;
+    if (!c->possible) {
+        limits_no_room(m->layouts, layout_size_out(to) * bits / 8);
+        m->failed = true;
+        return emit_fragment_new(m, f->dtype, to);
+    }
+    if (p->kind <= CONVERT_MOVES)
+        return pick(m, f, to, p->source);
+    if (f->dtype == DT_BOOL) {
         struct fragment bytes = emit_fragment_cast(m, f, DT_U8);
         bytes = convert(m, &bytes, to);
         return emit_fragment_cast(m, &bytes, DT_BOOL);
     }
-    if (possible && plan.kind == CONVERT_SHUFFLES)
-        return by_shuffles(m, f, to, &plan.shuffles);
-    if (possible && plan.passes == 1)
-        return emit_fragment_through(m, f, &plan.scratch.layout, &plan.scratch.layout, to);
-    if (possible)
-        emit_missing(m, m->b.where, "an exchange of a large register tile", "take smaller tiles");
-    else
-        limits_no_room(m->layouts, layout_size_out(to) * bits / 8);
-    m->failed = true;
-    return emit_fragment_new(m, f->dtype, to);
+    if (p->kind == CONVERT_SHUFFLES)
+        return by_shuffles(m, f, to, &p->shuffles);
+    return p->passes == 1 ? emit_fragment_through(m, f, &p->scratch.layout, &p->scratch.layout, to)
+                          : in_passes(m, f, to, p);
 }
 
 /* Returns the layout without registers that have what another one has. */

@@ -146,6 +146,17 @@ struct coordinate emit_spot(struct emit *m, const struct spots *s, int out, int3
     return (struct coordinate){combine(m, THREAD_ADD, v, s->added[out]), more, 0};
 }
 
+/* Returns whether the thread's part of a result may be below 0. */
+static bool may_be_negative(const struct spots *s, int out)
+{
+    bool negative = s->xors[out];
+    for (int d = 0; d < s->layout.digit_count; d++) {
+        const struct layout_digit *g = &s->layout.digits[d];
+        negative |= s->layout.ins[g->in].axis != AXIS_REG && g->add[out] < 0;
+    }
+    return negative;
+}
+
 struct scalar emit_spot_inside(struct emit *m, const struct spots *s, int32_t reg, unsigned axes)
 {
     struct scalar inside = emit_constant(DT_BOOL, 1);
@@ -154,10 +165,13 @@ struct scalar emit_spot_inside(struct emit *m, const struct spots *s, int32_t re
         if (!(axes >> j & 1) || (s->least[j] >= 0 && s->greatest[j] < extent))
             continue;
         const struct coordinate c = emit_spot(m, s, j, reg);
-        const bool upper = s->xors[j] ? s->greatest[j] >= extent : s->most[j] + c.more >= extent;
+        const bool negative = may_be_negative(s, j),
+                   upper = s->xors[j] ? s->greatest[j] >= extent : s->most[j] + c.more >= extent;
+        if (!negative && (c.more >= extent || s->most[j] + c.more < 0))
+            return emit_constant(DT_BOOL, 0);
         if (upper)
             emit_and(m, &inside, combine(m, THREAD_LT, c.thread, number(extent - c.more)));
-        if (s->least[j] < 0)
+        if (s->least[j] < 0 && (negative || c.more < 0))
             emit_and(m, &inside, combine(m, THREAD_GE, c.thread, number(-c.more)));
     }
     return inside;
@@ -502,17 +516,30 @@ static void get(struct emit *m, const struct scratch *from, struct fragment *f,
     }
 }
 
-struct fragment emit_fragment_through(struct emit *m, const struct fragment *f,
-                                      const struct layout *memory, const struct layout *from,
-                                      const struct layout *to)
+/* Loads each register alone. Those without an element keep the value that they had, unless it was a constant. */
+static void get_alone(struct emit *m, const struct scratch *from, const struct layout *places,
+                      struct fragment *f)
 {
     struct layout loaded;
-    struct fragment out = emit_fragment_new(m, f->dtype, to);
-    if (f->dtype == DT_BOOL) {
-        const struct fragment bytes = emit_fragment_cast(m, f, DT_U8);
-        out = emit_fragment_through(m, &bytes, memory, from, to);
-        return emit_fragment_cast(m, &out, DT_BOOL);
+    const struct scalar *before = arena_copy(m->arena, f->v, ((size_t)f->count + 1) * sizeof *f->v);
+    const struct spots s = emit_spots(m, f->layout);
+    if (layout_compose(places, f->layout, &loaded)) {
+        const struct spots at = emit_spots(m, &loaded);
+        get(m, from, f, &at);
+    } else {
+        get_each(m, from, f, places);
     }
+    for (int32_t r = 0; r < f->count; r++) {
+        const struct scalar inside = emit_spot_inside(m, &s, r, ~0u);
+        if (inside.o.kind == THREAD_VALUE && before[r].o.kind == THREAD_VALUE)
+            f->v[r].o = thread_use(THREAD_ADD_OP(&m->b, THREAD_SELECT, f->dtype, DT_NONE, inside.o,
+                                                 f->v[r].o, before[r].o));
+    }
+}
+
+void emit_fragment_pass(struct emit *m, const struct fragment *f, const struct layout *memory,
+                        const struct layout *from, struct fragment *out)
+{
     const int64_t elements = layout_out_extent(memory, AXIS_AT);
     const struct scratch s =
         emit_scratch(m, f->dtype, emit_free_slot(m, f->dtype, elements), elements);
@@ -524,15 +551,25 @@ struct fragment emit_fragment_through(struct emit *m, const struct fragment *f,
         emit_fragment_put(m, &s, f, memory);
     }
     emit_sync(m);
-    if (emit_way_through(m, &s, from, to, false, &w)) {
-        emit_way_fetch(m, &w, &out);
+    if (emit_way_through(m, &s, from, out->layout, false, &w)) {
+        emit_way_fetch(m, &w, out);
         emit_note_way(m, LOC_NONE, NULL, &w, false);
-    } else if (layout_compose(from, to, &loaded)) {
-        const struct spots places = emit_spots(m, &loaded);
-        get(m, &s, &out, &places);
     } else {
-        get_each(m, &s, &out, from);
+        get_alone(m, &s, from, out);
     }
     emit_was_read(m, &s);
+}
+
+struct fragment emit_fragment_through(struct emit *m, const struct fragment *f,
+                                      const struct layout *memory, const struct layout *from,
+                                      const struct layout *to)
+{
+    struct fragment out = emit_fragment_new(m, f->dtype, to);
+    if (f->dtype == DT_BOOL) {
+        const struct fragment bytes = emit_fragment_cast(m, f, DT_U8);
+        out = emit_fragment_through(m, &bytes, memory, from, to);
+        return emit_fragment_cast(m, &out, DT_BOOL);
+    }
+    emit_fragment_pass(m, f, memory, from, &out);
     return out;
 }

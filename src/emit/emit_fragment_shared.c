@@ -395,26 +395,38 @@ bool emit_planned_load(struct emit *m, const struct expr *access, struct fragmen
     return true;
 }
 
-/* Loads the registers of the instruction as a group. If the predicate does not hold, the elements are outside of the tile, and
- * have any value. */
-static struct thread_operand group_if(struct emit *m, struct shared_way *w, int32_t reg,
-                                      struct scalar inside)
+/* Returns the group of the registers as they are; if all are constants, because none was loaded yet, it has any value. */
+static struct thread_operand group_before(struct emit *m, const struct shared_way *w, int32_t reg,
+                                          const struct scalar *v)
 {
     int32_t registers[EMIT_MOST_MOVED];
+    struct thread_operand all[EMIT_MOST_MOVED];
+    const int count = emit_way_registers(w, reg, registers);
+    bool any = false;
+    for (int i = 0; i < count; i++) {
+        all[i] = v[registers[i]].o;
+        any |= all[i].kind == THREAD_VALUE;
+    }
+    return any ? emit_join(m, w->dtype, all, count)
+               : thread_use(thread_add_counted(&m->b, THREAD_UNDEFINED, w->dtype, DT_NONE,
+                                               (uint16_t)count, NULL, 0));
+}
+
+/* Loads the registers of the instruction if the predicate holds; else they keep their values in v. */
+static struct thread_operand group_if(struct emit *m, struct shared_way *w, int32_t reg,
+                                      struct scalar inside, int count, const struct scalar *v)
+{
     if (inside.o.kind != THREAD_VALUE)
         return emit_way_group(m, w, reg);
-    const struct thread_type type = {.dtype = w->dtype,
-                                     .count = (uint16_t)emit_way_registers(w, reg, registers)};
-    const struct scalar none = {thread_use(thread_add_counted(&m->b, THREAD_UNDEFINED, w->dtype,
-                                                              DT_NONE, type.count, NULL, 0)),
-                                w->dtype};
+    const struct thread_type type = {.dtype = w->dtype, .count = (uint16_t)count};
+    const struct scalar before = {group_before(m, w, reg, v), w->dtype};
     way_at(m, w, reg); /* before the branch, because others use the index, too */
     const struct choice choice = emit_choice(m, inside);
     emit_choice_arm(m, &choice);
     struct scalar group = {emit_way_group(m, w, reg), w->dtype};
     emit_choice_give(m, &group, 1);
     emit_choice_arm(m, &choice);
-    emit_choice_give(m, &none, 1);
+    emit_choice_give(m, &before, 1);
     emit_choice_end(m, &choice, type, &group, 1);
     return group.o;
 }
@@ -431,7 +443,7 @@ void emit_way_fetch(struct emit *m, struct shared_way *w, struct fragment *f)
         const int count = emit_way_registers(w, r, registers);
         for (int i = 0; i < count; i++)
             loaded[registers[i]] = true;
-        emit_way_spread(m, w, r, group_if(m, w, r, inside), f->v);
+        emit_way_spread(m, w, r, group_if(m, w, r, inside, count, f->v), f->v);
     }
     copy_repeated(w, loaded, f->v);
 }

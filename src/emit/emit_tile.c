@@ -113,6 +113,8 @@ struct thread_operand emit_splat(struct emit *m, enum dtype t, struct thread_ope
     if (is_half(t) && v.kind == THREAD_VALUE)
         return emit_cast(m, t, DT_F32,
                          emit_splat(m, DT_F32, emit_as(m, (struct scalar){v, t}, DT_F32).o, count));
+    if (t == DT_BOOL)
+        v = emit_predicate(m, (struct scalar){v, t});
     for (int i = 0; i < count; i++)
         all[i] = v;
     return emit_join(m, t, all, count);

@@ -46,13 +46,13 @@ static void simplify(struct conversion *c)
     layout_access_lanes(&to, &p->scratch.layout, c->bits, 16, &p->scratch.access[1]);
 }
 
-static void plan(struct lower *l, struct conversion *c)
+static void plan(struct lower *l, struct conversion *c, bool stores_matrices)
 {
     unsigned matrix = 1u << ACCESS_MATRIX | 1u << ACCESS_MATRIX_TRANS;
     struct convert_wish wish = {.from = c->from,
                                 .to = c->to,
                                 .bits = c->bits,
-                                .store_kinds = lower_has(l, TARGET_STMATRIX) ? matrix : 0,
+                                .store_kinds = stores_matrices ? matrix : 0,
                                 .load_kinds = matrix};
     /* first within what most kernels have to spare anyway */
     int64_t all = layout_size_out(c->from) * c->bits / 8;
@@ -65,8 +65,8 @@ static void plan(struct lower *l, struct conversion *c)
         simplify(c);
 }
 
-static const struct conversion *conversion_of(struct lower *l, const struct layout *from,
-                                              const struct layout *to, int bits)
+const struct conversion *tile_conversion(struct lower *l, const struct layout *from,
+                                         const struct layout *to, int bits, bool stores_matrices)
 {
     struct map *map = &tiles_of(l)->conversions;
     struct conversion_list *all = map_get(map, from);
@@ -79,7 +79,7 @@ static const struct conversion *conversion_of(struct lower *l, const struct layo
             return all->list.data[i];
     struct conversion *c = arena_new(l->arena, struct conversion);
     *c = (struct conversion){.from = from, .to = to, .bits = bits};
-    plan(l, c);
+    plan(l, c, stores_matrices);
     vec_push(l->arena, &all->list, c);
     return c;
 }
@@ -384,7 +384,8 @@ static struct regtile moved(struct lower *l, const struct regtile *t, const stru
 static struct regtile convert_single(struct lower *l, const struct regtile *t,
                                      const struct layout *to)
 {
-    const struct conversion *c = conversion_of(l, t->layout, to, dtype_table[t->dtype].bits);
+    const struct conversion *c = tile_conversion(l, t->layout, to, dtype_table[t->dtype].bits,
+                                                 lower_has(l, TARGET_STMATRIX));
     if (!c->possible) {
         int64_t bytes = layout_size_out(to) * dtype_table[t->dtype].bits / 8;
         limits_no_room(l, bytes);

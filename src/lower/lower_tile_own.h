@@ -55,6 +55,11 @@ struct conversion {
     struct convert_plan plan;
 };
 
+/* Returns how a tile comes into another layout. bits: of an element. stores_matrices: stmatrix may be used; the same in each
+ * call of a kernel. lower_convert.c */
+const struct conversion *tile_conversion(struct lower *l, const struct layout *from,
+                                         const struct layout *to, int bits, bool stores_matrices);
+
 /* The state of register tiles (lower.tiles). */
 struct tiles {
     struct kept **slots; /* by hash, open addressing */

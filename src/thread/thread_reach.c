@@ -661,6 +661,17 @@ static void reach_global(struct reaching *g, struct frame *f, struct thread_oper
     o[2].integer = more < 0 ? 0 : more;
 }
 
+/* Returns the greatest multiple of a power of two, `count` at most, that is not above the constant: indices with the same one have
+ * one address. */
+static int64_t multiple_below(int64_t constant, int64_t count)
+{
+    enum { MOST = 4096 };
+    int64_t step = 1;
+    while (step < MOST && 2 * step <= count)
+        step *= 2;
+    return constant - ((constant % step) + step) % step;
+}
+
 static void reach_shared(struct reaching *g, struct frame *f, struct thread_operand *o)
 {
     if (!o->value)
@@ -671,8 +682,9 @@ static void reach_shared(struct reaching *g, struct frame *f, struct thread_oper
     if (at.failed)
         return;
     if (more < 0 || more >= o->object->count) {
-        add_term(&at, (struct term){.factor = more});
-        more = 0;
+        const int64_t outside = multiple_below(more, o->object->count);
+        add_term(&at, (struct term){.factor = outside});
+        more -= outside;
     }
     struct thread_operand v = place(g, frame_before(g, f, &at), &at);
     o->value = v.kind == THREAD_VALUE ? v.value : NULL;
