@@ -310,7 +310,7 @@ static void emit_rounds(struct emit *m, const struct stmt *s, const struct unrol
     const int64_t start = v->slots[0].o.integer, end = start + iterations * t->step;
     emit_loop_of_copies(m, s, t, t->period, emit_constant(DT_I32, end - t->period * t->step + 1));
     v->slots[0].o = thread_integer(end);
-    unroll(m, s);
+    unroll(m, s, t->in);
 }
 
 /* If a step made the counter wrap, the loop would not end: so the counter plus a step is not negative. */

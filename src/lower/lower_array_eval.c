@@ -104,8 +104,8 @@ static const struct value **selected(struct lower *l, const struct expr *e)
     for (int64_t i = 0; i < count; i++)
         reg[i] = op_register(l, e->type.dtype);
     struct ptx_label *other = NULL, *end = NULL;
-    branch_on(l, value_apply1(l, OP_NOT, DT_BOOL, condition), !expr_is_varying(l->kernel, e->args[0]),
-              &other, "else");
+    branch_on(l, value_apply1(l, OP_NOT, DT_BOOL, condition),
+              !expr_is_varying(l->kernel, e->args[0]), &other, "else");
     arm_into(l, e->args[1], e, reg);
     branch_always(l, &end, "endif");
     place_label(l, other);
