@@ -30,16 +30,20 @@ static void add_map(struct arena *a, const struct kernel *k, const char *view, s
     vec_push(a, &out->params, ((struct lower_param){LOWER_MAP, s, map}));
 }
 
-static void write_ptx(struct text *t, int maps)
+/* Writes a kernel that stores its maps; `waits`: after the kernels before it. */
+static void write_ptx(struct text *t, int maps, bool waits)
 {
-    text_add(t, ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry maps(\n");
+    text_printf(t, ".version 8.0\n.target %s\n", waits ? "sm_90" : "sm_80");
+    text_add(t, ".address_size 64\n.visible .entry maps(\n");
     for (int i = 0; i < maps; i++) {
         text_printf(t, "    .param .align 64 .b8 map%d[128],\n", i);
         if (i == 0 && program->scalar)
             text_add(t, "    .param .u32 scalar,\n");
     }
-    text_add(t, "    .param .u64 codes\n)\n{\n    .reg .b64 %rd<3>;\n"
-                "    ld.param.u64 %rd1, [codes];\n");
+    text_add(t, "    .param .u64 codes\n)\n{\n    .reg .b64 %rd<3>;\n");
+    if (waits)
+        text_add(t, "    griddepcontrol.wait;\n");
+    text_add(t, "    ld.param.u64 %rd1, [codes];\n");
     for (int i = 0; i < maps; i++)
         for (int byte = 0; byte < 128; byte += 8)
             text_printf(t,
@@ -63,7 +67,7 @@ static void replace(struct arena *a, const struct kernel *k, struct diag *diag, 
     }
     vec_push(a, &out->params, ((struct lower_param){LOWER_POINTER, symbol(k, "codes"), NULL}));
     text_init(&text, a);
-    write_ptx(&text, maps);
+    write_ptx(&text, maps, out->begins_early);
     *source = (struct source){"maps.ptx", text.data, text.length};
     out->module = ptx_parse(a, source, diag);
     out->function = ptx_find_function(out->module, "maps");
