@@ -110,6 +110,9 @@ bool emit_way_begins(const struct shared_way *w, int32_t reg);
 int emit_way_registers(const struct shared_way *w, int32_t reg, int32_t *registers);
 /* Loads the registers of the instruction as a group. */
 struct thread_operand emit_way_group(struct emit *m, struct shared_way *w, int32_t reg);
+/* Loads them if the predicate is true; else they keep their values in v, which are any if all are constants. v: by register. */
+struct thread_operand emit_way_group_if(struct emit *m, struct shared_way *w, int32_t reg,
+                                        struct scalar inside, const struct scalar *v);
 /* Takes the group apart. v: by register. */
 void emit_way_spread(struct emit *m, const struct shared_way *w, int32_t reg,
                      struct thread_operand group, struct scalar *v);

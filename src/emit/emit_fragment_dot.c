@@ -80,7 +80,7 @@ void emit_factor_read(struct emit *m, struct emit_factor *f, int count)
     const struct loc before = emit_at(m, f->source.shared ? f->source.shared->loc : m->b.where);
     for (; count > 0 && f->read < f->count; count--) {
         struct emit_piece *piece = &f->pieces[f->read++];
-        piece->group = emit_way_group(m, &f->way, piece->reg);
+        piece->group = emit_way_group_if(m, &f->way, piece->reg, f->when, f->raw.v);
         emit_way_spread(m, &f->way, piece->reg, piece->group, f->raw.v);
     }
     emit_at(m, before);
@@ -174,7 +174,8 @@ static struct emit_factor factor_of(struct emit *m, const struct dot_plan *p, in
                             .type = side ? p->b_type : p->a_type,
                             .right = side == 1,
                             .paired = paired,
-                            .deep = p->mma.shape.k / 16};
+                            .deep = p->mma.shape.k / 16,
+                            .when = emit_constant(DT_BOOL, 1)};
     f.raw = emit_fragment_new(m, f.source.type, paired ? (side ? p->b : p->a) : fragment);
     emit_factor_start(m, &f);
     return f;

@@ -27,7 +27,8 @@ struct emit_factor {
     int count, read;           /* 0 pieces: raw is complete */
     /* k of each piece, if those of the left factor with equal k come row by row; else 1 */
     int32_t depth;
-    bool chunked; /* raw has the registers of one chunk of k */
+    bool chunked;       /* raw has the registers of one chunk of k */
+    struct scalar when; /* bool: pieces are read if it is true */
 };
 
 /* Begins with no element made. */

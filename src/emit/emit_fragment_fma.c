@@ -110,9 +110,10 @@ static void go_through(struct emit *m, const struct dot_plan *p, const struct st
 
 /* The factor with a chunk of which nothing is read yet. */
 static struct emit_factor factor_at(struct emit *m, const struct emit_factor *f,
-                                    struct scalar chunk)
+                                    struct scalar chunk, struct scalar when)
 {
     struct emit_factor at = *f;
+    at.when = when;
     at.way = emit_way_follow(m, &f->way, chunk);
     at.raw = emit_fragment_new(m, f->raw.dtype, f->raw.layout);
     at.pieces = arena_array(m->arena, struct emit_piece, f->count + 1);
@@ -157,13 +158,14 @@ static void give(struct emit *m, const struct carried *c, struct fragment *sum,
         }
 }
 
-/* A loop over all chunks but the last one: each reads the first pieces of the next chunk at its end. */
+/* A loop over all chunks: each reads the first pieces of the next one, if there is one, at its end. */
 static void all_chunks(struct emit *m, const struct dot_plan *p, struct emit_factor *a,
                        struct emit_factor *b, struct fragment *sum, int32_t depth)
 {
     const int32_t count = p->k / p->chunk;
     const int read[2] = {a->read, b->read};
     const struct thread_type counter = {.dtype = DT_U32, .count = 1};
+    const struct scalar always = emit_constant(DT_BOOL, 1);
     struct carried c = take(m, sum, a, b);
     const struct open_loop loop = emit_open_loop(m);
     const struct scalar chunk = {emit_loop_argument(m, &loop, thread_integer(0), counter), DT_U32};
@@ -172,27 +174,28 @@ static void all_chunks(struct emit *m, const struct dot_plan *p, struct emit_fac
         const struct thread_type type = {.dtype = p->sum, .count = 1};
         c.o[i] = emit_loop_argument(m, &loop, c.o[i], group ? c.o[i].value->type : type);
     }
-    const struct scalar next = emit_by(m, THREAD_ADD, chunk, 1);
-    struct emit_factor now_a = factor_at(m, a, chunk), now_b = factor_at(m, b, chunk);
-    struct emit_factor then_a = factor_at(m, a, next), then_b = factor_at(m, b, next);
+    const struct scalar next = emit_by(m, THREAD_ADD, chunk, 1),
+                        more = emit_by(m, THREAD_LT, next, count);
+    struct emit_factor now_a = factor_at(m, a, chunk, always),
+                       now_b = factor_at(m, b, chunk, always);
+    struct emit_factor then_a = factor_at(m, a, next, more), then_b = factor_at(m, b, next, more);
     give(m, &c, sum, (struct emit_factor *const[]){&now_a, &now_b}, read);
     const struct stretch x = {&now_a, &now_b, &then_a, &then_b, p->chunk, depth};
     go_through(m, p, &x, sum);
     struct carried after = take(m, sum, &then_a, &then_b);
-    struct thread_operation *leave = emit_loop_leave(m, emit_by(m, THREAD_GE, next, count - 1));
+    struct thread_operation *leave = emit_loop_leave(m, emit_by(m, THREAD_GE, next, count));
     struct thread_operand *again = arena_array(m->arena, struct thread_operand, after.count + 1);
     again[0] = next.o;
     for (int i = 0; i < after.count; i++) {
+        again[i + 1] = after.o[i];
+        if (i >= sum->count)
+            continue;
         struct thread_value *v = thread_new_value(&m->b, c.o[i].value->type);
         vec_push(m->arena, &leave->operands, after.o[i]);
         vec_push(m->arena, &loop.operation->results, v);
-        again[i + 1] = after.o[i];
-        after.o[i] = thread_use(v);
+        sum->v[i].o = thread_use(v);
     }
     emit_close_loop(m, &loop, again, after.count + 1);
-    *a = factor_at(m, a, emit_constant(DT_U32, count - 1));
-    *b = factor_at(m, b, emit_constant(DT_U32, count - 1));
-    give(m, &after, sum, (struct emit_factor *const[]){a, b}, read);
 }
 
 void emit_dot_fma(struct emit *m, const struct dot_plan *p, struct emit_factor *a,
@@ -201,8 +204,10 @@ void emit_dot_fma(struct emit *m, const struct dot_plan *p, struct emit_factor *
     const int32_t depth = steps_by_rows(p, a, b);
     emit_factor_read(m, b, emit_factor_unread(b, depth));
     emit_factor_read(m, a, depth > 1 ? 1 : emit_factor_unread(a, 1));
-    if (a->chunked && p->k > p->chunk)
+    if (a->chunked) {
         all_chunks(m, p, a, b, sum, depth);
-    const struct stretch last = {a, b, NULL, NULL, a->chunked ? p->chunk : p->k, depth};
-    go_through(m, p, &last, sum);
+        return;
+    }
+    const struct stretch whole = {a, b, NULL, NULL, p->k, depth};
+    go_through(m, p, &whole, sum);
 }

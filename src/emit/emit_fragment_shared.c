@@ -412,13 +412,11 @@ static struct thread_operand group_before(struct emit *m, const struct shared_wa
                                                (uint16_t)count, NULL, 0));
 }
 
-/* Loads the registers of the instruction if the predicate holds; else they keep their values in v. */
-static struct thread_operand group_if(struct emit *m, struct shared_way *w, int32_t reg,
-                                      struct scalar inside, int count, const struct scalar *v)
+struct thread_operand emit_way_group_if(struct emit *m, struct shared_way *w, int32_t reg,
+                                        struct scalar inside, const struct scalar *v)
 {
     if (inside.o.kind != THREAD_VALUE)
         return emit_way_group(m, w, reg);
-    const struct thread_type type = {.dtype = w->dtype, .count = (uint16_t)count};
     const struct scalar before = {group_before(m, w, reg, v), w->dtype};
     way_at(m, w, reg); /* before the branch, because others use the index, too */
     const struct choice choice = emit_choice(m, inside);
@@ -427,7 +425,7 @@ static struct thread_operand group_if(struct emit *m, struct shared_way *w, int3
     emit_choice_give(m, &group, 1);
     emit_choice_arm(m, &choice);
     emit_choice_give(m, &before, 1);
-    emit_choice_end(m, &choice, type, &group, 1);
+    emit_choice_end(m, &choice, before.o.value->type, &group, 1);
     return group.o;
 }
 
@@ -443,7 +441,7 @@ void emit_way_fetch(struct emit *m, struct shared_way *w, struct fragment *f)
         const int count = emit_way_registers(w, r, registers);
         for (int i = 0; i < count; i++)
             loaded[registers[i]] = true;
-        emit_way_spread(m, w, r, group_if(m, w, r, inside, count, f->v), f->v);
+        emit_way_spread(m, w, r, emit_way_group_if(m, w, r, inside, f->v), f->v);
     }
     copy_repeated(w, loaded, f->v);
 }
