@@ -1,6 +1,9 @@
 /* Facts about scalars of thread IR. A loop's arguments join what its operands and `continue` give, until nothing
- * changes; limits that still move after some rounds become those of the type. */
+ * changes; limits that still move after some rounds become those of the type. The rounds go only through the operations
+ * on which the arguments and the conditions depend. */
 #include "thread/thread_facts.h"
+
+#include <string.h>
 
 enum { ROUNDS = 4, MOST_ROUNDS = 64, WARP_THREADS = 32, MOST_THREADS = 1024, LOCAL_ALIGNMENT = 16 };
 
@@ -12,8 +15,9 @@ struct learned {
 struct finding {
     struct arena *arena;
     const struct thread_function *function;
-    struct facts *facts;                         /* by number of a value */
-    bool *reached;                               /* of results of regions: something gave a value */
+    struct facts *facts; /* by number of a value */
+    bool *reached;       /* of results of regions: something gave a value */
+    bool *needed;        /* by number: the rounds of a loop read its facts */
     const struct thread_operation **definitions; /* of scalars; NULL: an argument, a parameter */
     VEC(struct learned) learned;
     const struct thread_operation *loop, *branch; /* innermost */
@@ -197,6 +201,8 @@ static void give(struct finding *g, const struct thread_operation *to,
 {
     for (size_t i = 0; i < to->results.count && !g->dead; i++) {
         const struct thread_value *v = to->results.data[i];
+        if (!is_number(v->type))
+            continue;
         struct facts f = thread_facts_of(g->facts, &op->operands.data[from + i], v->type.dtype);
         g->facts[v->number] = g->reached[v->number] ? facts_join(&g->facts[v->number], &f) : f;
         g->reached[v->number] = true;
@@ -206,9 +212,55 @@ static void give(struct finding *g, const struct thread_operation *to,
 static void begin(struct finding *g, const struct thread_operation *op)
 {
     for (size_t i = 0; i < op->results.count; i++) {
-        g->facts[op->results.data[i]->number] = any(op->results.data[i]->type.dtype);
-        g->reached[op->results.data[i]->number] = false;
+        const struct thread_value *v = op->results.data[i];
+        if (!is_number(v->type))
+            continue;
+        g->facts[v->number] = any(v->type.dtype);
+        g->reached[v->number] = false;
     }
+}
+
+static struct thread_region *for_rounds(struct finding *g, const struct thread_region *r);
+
+/* Returns the operation for the rounds of a loop, and notes the values that it reads; NULL: the rounds do not need it. */
+static struct thread_operation *needed(struct finding *g, struct thread_operation *op)
+{
+    struct thread_operation *own = op;
+    bool need = thread_op_table[op->op].effects == THREAD_CONTROL;
+    for (size_t i = 0; i < op->results.count; i++)
+        need |= g->needed[op->results.data[i]->number];
+    if (!need)
+        return NULL;
+    if (op->regions.count) {
+        own = arena_new(g->arena, struct thread_operation);
+        *own = *op;
+        memset(&own->regions, 0, sizeof own->regions);
+        for (size_t i = 0; i < op->regions.count; i++)
+            vec_push(g->arena, &own->regions, for_rounds(g, op->regions.data[i]));
+    }
+    for (size_t i = 0; i < op->operands.count; i++)
+        if (op->operands.data[i].value && is_number(op->operands.data[i].value->type))
+            g->needed[op->operands.data[i].value->number] = true;
+    return own;
+}
+
+/* Returns the region with the operations that the rounds of a loop need: branches, exits, and those that compute their numbers. */
+static struct thread_region *for_rounds(struct finding *g, const struct thread_region *r)
+{
+    struct thread_region *few = arena_new(g->arena, struct thread_region);
+    few->operations.data =
+        arena_array(g->arena, struct thread_operation *, r->operations.count + 1);
+    few->arguments.data = r->arguments.data;
+    few->arguments.count = r->arguments.count;
+    size_t first = r->operations.count;
+    for (size_t i = r->operations.count; i-- > 0;) {
+        struct thread_operation *op = needed(g, r->operations.data[i]);
+        if (op)
+            few->operations.data[--first] = op;
+    }
+    few->operations.data += first;
+    few->operations.count = r->operations.count - first;
+    return few;
 }
 
 /* Walks through the loop's region, whose arguments have the facts `now`; g->next then has those of `start`, joined with what
@@ -218,10 +270,11 @@ static void go_through(struct finding *g, const struct thread_region *r, const s
 {
     const size_t known = g->learned.count;
     const bool dead = g->dead;
-    for (size_t i = 0; i < r->arguments.count; i++) {
-        g->facts[r->arguments.data[i]->number] = now[i];
-        g->next[i] = start[i];
-    }
+    for (size_t i = 0; i < r->arguments.count; i++)
+        if (is_number(r->arguments.data[i]->type)) {
+            g->facts[r->arguments.data[i]->number] = now[i];
+            g->next[i] = start[i];
+        }
     walk_region(g, r);
     g->dead = dead;
     forget(g, known);
@@ -245,10 +298,9 @@ static bool go_round(struct finding *g, const struct thread_region *r, struct fa
 }
 
 /* Limits that were widened come back to what an iteration with the wide ones gives. */
-static void narrow(struct finding *g, const struct thread_operation *op, const struct facts *first,
-                   struct facts *now)
+static void narrow(struct finding *g, const struct thread_operation *op,
+                   const struct thread_region *r, const struct facts *first, struct facts *now)
 {
-    const struct thread_region *r = op->regions.data[0];
     begin(g, op);
     go_through(g, r, first, now);
     for (size_t i = 0; i < r->arguments.count; i++)
@@ -257,9 +309,9 @@ static void narrow(struct finding *g, const struct thread_operation *op, const s
 
 static void walk_loop(struct finding *g, const struct thread_operation *op)
 {
-    const struct thread_region *r = op->regions.data[0];
-    const struct thread_operation *loop = g->loop;
     const bool visiting = g->visiting, dead = g->dead;
+    const struct thread_region *r = op->regions.data[0], *few = visiting ? for_rounds(g, r) : r;
+    const struct thread_operation *loop = g->loop;
     struct facts *outer = g->next,
                  *first = arena_array(g->arena, struct facts, r->arguments.count + 1),
                  *now = arena_array(g->arena, struct facts, r->arguments.count + 1);
@@ -267,14 +319,15 @@ static void walk_loop(struct finding *g, const struct thread_operation *op)
     g->loop = op;
     g->visiting = false;
     for (size_t i = 0; i < r->arguments.count; i++)
-        first[i] = now[i] =
-            thread_facts_of(g->facts, &op->operands.data[i], r->arguments.data[i]->type.dtype);
+        if (is_number(r->arguments.data[i]->type))
+            first[i] = now[i] =
+                thread_facts_of(g->facts, &op->operands.data[i], r->arguments.data[i]->type.dtype);
     int round = 0;
     do
         begin(g, op);
-    while (go_round(g, r, now, round++));
+    while (go_round(g, few, now, round++));
     if (round > ROUNDS)
-        narrow(g, op, first, now);
+        narrow(g, op, few, first, now);
     g->visiting = visiting;
     if (visiting || round > ROUNDS) {
         begin(g, op);
@@ -325,8 +378,10 @@ static void walk_operation(struct finding *g, const struct thread_operation *op)
     case THREAD_CONTINUE: {
         const struct thread_region *r = g->loop->regions.data[0];
         for (size_t i = 0; i < r->arguments.count && !g->dead; i++) {
-            struct facts f =
-                thread_facts_of(g->facts, &op->operands.data[i], r->arguments.data[i]->type.dtype);
+            const struct thread_type t = r->arguments.data[i]->type;
+            if (!is_number(t))
+                continue;
+            struct facts f = thread_facts_of(g->facts, &op->operands.data[i], t.dtype);
             g->next[i] = facts_join(&g->next[i], &f);
         }
         g->dead = true;
@@ -336,8 +391,9 @@ static void walk_operation(struct finding *g, const struct thread_operation *op)
     }
     for (size_t i = 0; i < op->results.count; i++) {
         const struct thread_value *v = op->results.data[i];
-        g->facts[v->number] =
-            i == 0 && is_number(v->type) ? of_operation(g, op) : any(v->type.dtype);
+        if (!is_number(v->type))
+            continue;
+        g->facts[v->number] = i == 0 ? of_operation(g, op) : any(v->type.dtype);
         g->definitions[v->number] = op;
     }
     if (g->visiting)
@@ -358,6 +414,7 @@ void thread_facts_walk(struct arena *a, const struct thread_function *f,
     struct finding g = {.arena = a, .function = f, .visit = visit, .user = user, .visiting = true};
     g.facts = arena_array(a, struct facts, f->values + 1);
     g.reached = arena_array(a, bool, f->values + 1);
+    g.needed = arena_array(a, bool, f->values + 1);
     g.definitions = arena_array(a, const struct thread_operation *, f->values + 1);
     for (size_t i = 0; i < f->parameters.count; i++) {
         const struct thread_value *v = f->parameters.data[i];
