@@ -110,7 +110,7 @@ bool emit_way_begins(const struct shared_way *w, int32_t reg);
 int emit_way_registers(const struct shared_way *w, int32_t reg, int32_t *registers);
 /* Loads the registers of the instruction as a group. */
 struct thread_operand emit_way_group(struct emit *m, struct shared_way *w, int32_t reg);
-/* Loads them if the predicate is true; else they keep their values in v, which are any if all are constants. v: by register. */
+/* Loads them if the predicate is true; else they keep their values in v, which are any if all are constants. v: by register; NULL: any. */
 struct thread_operand emit_way_group_if(struct emit *m, struct shared_way *w, int32_t reg,
                                         struct scalar inside, const struct scalar *v);
 /* Takes the group apart. v: by register. */

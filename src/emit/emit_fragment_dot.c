@@ -48,10 +48,11 @@ static void order_pieces(struct emit *m, struct emit_factor *f, int32_t k)
 {
     const int32_t registers = emit_registers(f->raw.layout);
     const int axis = f->right ? 0 : 1;
-    int32_t *start = arena_array(m->arena, int32_t, k + 1), *base, *least;
+    int32_t *start = arena_array(m->arena, int32_t, k + 1), *base, *least, all[EMIT_MOST_MOVED];
     base = arena_array(m->arena, int32_t, registers + 1);
     least = arena_array(m->arena, int32_t, registers + 1);
     f->pieces = arena_array(m->arena, struct emit_piece, registers + 1);
+    f->spots = arena_array(m->arena, struct emit_spot, registers + 1);
     f->count = f->read = 0;
     for (int32_t r = 0; r < registers; r++) {
         if (!emit_way_begins(&f->way, r))
@@ -62,8 +63,12 @@ static void order_pieces(struct emit *m, struct emit_factor *f, int32_t k)
     }
     for (int32_t i = 0; i < k; i++)
         start[i + 1] += start[i];
-    for (int i = 0; i < f->count; i++)
-        f->pieces[start[least[i]]++] = (struct emit_piece){.reg = base[i], .first = least[i]};
+    for (int i = 0; i < f->count; i++) {
+        const int32_t at = start[least[i]]++;
+        f->pieces[at] = (struct emit_piece){.reg = base[i], .first = least[i]};
+        for (int e = emit_way_registers(&f->way, base[i], all); e-- > 0;)
+            f->spots[all[e]] = (struct emit_spot){at, e};
+    }
     f->depth = f->right ? 1 : depth_of_pieces(f);
 }
 
@@ -80,8 +85,7 @@ void emit_factor_read(struct emit *m, struct emit_factor *f, int count)
     const struct loc before = emit_at(m, f->source.shared ? f->source.shared->loc : m->b.where);
     for (; count > 0 && f->read < f->count; count--) {
         struct emit_piece *piece = &f->pieces[f->read++];
-        piece->group = emit_way_group_if(m, &f->way, piece->reg, f->when, f->raw.v);
-        emit_way_spread(m, &f->way, piece->reg, piece->group, f->raw.v);
+        piece->group = emit_way_group_if(m, &f->way, piece->reg, f->when, NULL);
     }
     emit_at(m, before);
 }
@@ -116,14 +120,6 @@ static struct scalar converted(struct emit *m, const struct emit_factor *f, stru
     return emit_as(m, v, f->type);
 }
 
-struct thread_operand emit_factor_element(struct emit *m, struct emit_factor *f, int32_t reg)
-{
-    if (!f->has[reg])
-        f->made[reg] = converted(m, f, f->raw.v[reg].o).o;
-    f->has[reg] = true;
-    return f->made[reg];
-}
-
 /* Elements [first, first + count) of registers, as one group. */
 static struct thread_operand group_of(struct emit *m, const struct fragment *f, int32_t first,
                                       int32_t count)
@@ -134,6 +130,27 @@ static struct thread_operand group_of(struct emit *m, const struct fragment *f, 
     return emit_join(m, f->dtype, all, count);
 }
 
+/* Returns registers [first, first + count) of a factor as they come. */
+static struct thread_operand raw_of(struct emit *m, const struct emit_factor *f, int32_t first,
+                                    int32_t count)
+{
+    enum { MOST = 32 };
+    struct thread_operand part[MOST];
+    int parts = 0;
+    if (f->count == 0)
+        return group_of(m, &f->raw, first, count);
+    for (int32_t i = 0, n; i < count; i += n) {
+        const struct emit_spot *at = &f->spots[first + i];
+        for (n = 1; i + n < count && at[n].piece == at->piece && at[n].element == at->element + n;)
+            n++;
+        const struct thread_operand group = f->pieces[at->piece].group;
+        part[parts++] = n == group.value->type.count
+                            ? group
+                            : emit_part(m, f->raw.dtype, group, at->element, n, 1);
+    }
+    return emit_join(m, f->raw.dtype, part, parts);
+}
+
 /* Bytes that lie across: registers have two neighbours along k of two along m or n (lower_dot_bytes.c), so a word of a fragment
  * is each other byte of two. */
 static struct thread_operand paired_word(struct emit *m, const struct emit_factor *f, int32_t index)
@@ -142,25 +159,23 @@ static struct thread_operand paired_word(struct emit *m, const struct emit_facto
     const int32_t half = f->right ? within / deep : within % 2;
     const int32_t sixteen = f->right ? within % deep : within / 2;
     const int32_t raw = (pair * deep + sixteen) * 2;
-    return emit_part(m, f->raw.dtype, group_of(m, &f->raw, 4 * raw, 8), half, 4, 2);
+    return emit_part(m, f->raw.dtype, raw_of(m, f, 4 * raw, 8), half, 4, 2);
 }
 
-/* Fragment `index` of `count` elements. */
-static struct thread_operand fragment_of(struct emit *m, struct emit_factor *f, int32_t index,
-                                         int32_t count)
+struct thread_operand emit_factor_fragment(struct emit *m, struct emit_factor *f, int32_t index,
+                                           int32_t count)
 {
     enum { MOST_WORDS = 8 };
-    struct thread_operand word[MOST_WORDS];
-    if (f->has[index])
-        return f->made[index];
-    f->has[index] = true;
+    struct thread_operand word[MOST_WORDS], *made = &f->made[index];
+    if (made->kind != THREAD_VALUE || made->value)
+        return *made;
     for (int32_t i = 0; f->paired && i < count / 4; i++)
         word[i] = paired_word(m, f, index * (count / 4) + i);
     if (f->paired)
-        f->made[index] = emit_join(m, f->raw.dtype, word, count / 4);
+        *made = emit_join(m, f->raw.dtype, word, count / 4);
     else
-        f->made[index] = converted(m, f, group_of(m, &f->raw, index * count, count)).o;
-    return f->made[index];
+        *made = converted(m, f, raw_of(m, f, index * count, count)).o;
+    return *made;
 }
 
 /* --- factors --- */
@@ -185,7 +200,6 @@ void emit_factor_start(struct emit *m, struct emit_factor *f)
 {
     f->made = arena_array(m->arena, struct thread_operand, f->raw.count + 1);
     f->half = arena_array(m->arena, struct thread_operand, 2 * f->raw.count + 2);
-    f->has = arena_array(m->arena, bool, f->raw.count + 1);
 }
 
 static const struct layout *turned(struct emit *m, const struct layout *l)
@@ -323,15 +337,21 @@ static void note_layout(struct emit *m, const struct layout *l, enum dtype t, in
         vec_push(m->arena, &m->slot_layouts, slot);
 }
 
+/* Returns how many elements of the sum are one value. */
+static int32_t sums_together(const struct dot_plan *p)
+{
+    return p->kind == DOT_MMA ? p->mma.shape.m * p->mma.shape.n / WARP_LANES : emit_fma_together(p);
+}
+
 static void note_dot(void *user, struct expr **at)
 {
     enum { INSTRUCTION_BYTES = 16 };
     struct emit *m = user;
     const struct dot_plan *p = (*at)->op == OP_DOT ? plan_dot(m->layouts, *at) : NULL;
-    if (!p || p->kind != DOT_MMA)
+    if (!p)
         return;
-    note_layout(m, p->c, p->sum, p->mma.shape.m * p->mma.shape.n / WARP_LANES);
-    for (int side = 0; side < 2; side++) {
+    note_layout(m, p->c, p->sum, sums_together(p));
+    for (int side = 0; p->kind == DOT_MMA && side < 2; side++) {
         const enum dtype t = plan_source_of(*at, side).type;
         const struct layout *l = side ? p->fragment_b : p->fragment_a;
         note_layout(m, l, t, INSTRUCTION_BYTES / (int32_t)dtype_size(t));
@@ -379,7 +399,7 @@ static struct thread_operand half_of(struct emit *m, struct emit_factor *f, int3
     if (half->kind == THREAD_VALUE && half->value)
         return half[which];
     const struct thread_operand wide =
-        emit_cast(m, DT_F16, f->type, fragment_of(m, f, index, count));
+        emit_cast(m, DT_F16, f->type, emit_factor_fragment(m, f, index, count));
     for (int w = 0; w < 2; w++) {
         for (int32_t i = 0; i < count / 4; i++)
             pair[i] = emit_part(m, DT_F16, wide, 4 * i + 2 * w, 2, 1);
@@ -395,8 +415,8 @@ static struct thread_operand product(struct emit *m, const struct dot_plan *p, c
                                      int32_t right, struct thread_operand sums)
 {
     if (p->unit->how != TARGET_UNIT_HALVES)
-        return multiply(m, p, p->a_type, p->b_type, sums, fragment_of(m, a, left, g->left),
-                        fragment_of(m, b, right, g->right));
+        return multiply(m, p, p->a_type, p->b_type, sums, emit_factor_fragment(m, a, left, g->left),
+                        emit_factor_fragment(m, b, right, g->right));
     for (int half = 0; half < 2; half++)
         sums = multiply(m, p, DT_F16, DT_F16, sums, half_of(m, a, left, g->left, half),
                         half_of(m, b, right, g->right, half));
@@ -406,14 +426,10 @@ static struct thread_operand product(struct emit *m, const struct dot_plan *p, c
 /* Neighbouring instructions share the right fragment and add to different sums. The way through the rows turns at each column,
  * so that a left fragment stays, too. */
 static void by_mma(struct emit *m, const struct dot_plan *p, struct emit_factor *a,
-                   struct emit_factor *b, struct fragment *sum)
+                   struct emit_factor *b, struct thread_operand *sums)
 {
     const struct grid g = grid_of(p);
     const int32_t depth = p->mma.shape.k;
-    struct thread_operand *sums =
-        arena_array(m->arena, struct thread_operand, g.rows * g.columns + 1);
-    for (int32_t i = 0; i < g.rows * g.columns; i++)
-        sums[i] = group_of(m, sum, i * g.sums, g.sums);
     read_below(m, a, depth);
     read_below(m, b, depth);
     for (int32_t s = 0; s < g.steps && !m->failed; s++) {
@@ -424,11 +440,6 @@ static void by_mma(struct emit *m, const struct dot_plan *p, struct emit_factor 
                 const int32_t r = c % 2 ? g.rows - 1 - i : i, at = r * g.columns + c;
                 sums[at] = product(m, p, &g, a, r * g.steps + s, b, s * g.columns + c, sums[at]);
             }
-    }
-    for (int32_t i = 0; i < g.rows * g.columns; i++) {
-        struct scalar *v = &sum->v[(ptrdiff_t)i * g.sums];
-        v[0] = (struct scalar){sums[i], p->sum};
-        emit_take_apart(m, v, g.sums);
     }
 }
 
@@ -451,10 +462,18 @@ struct fragment emit_fragment_dot(struct emit *m, const struct expr *e)
     }
     if (m->failed)
         return sum;
+    const int32_t each = sums_together(p), count = sum.count / each;
+    struct thread_operand *sums = arena_array(m->arena, struct thread_operand, count + 1);
+    for (int32_t i = 0; i < count; i++)
+        sums[i] = group_of(m, &sum, i * each, each);
     if (p->kind == DOT_MMA)
-        by_mma(m, p, &f[0], &f[1], &sum);
+        by_mma(m, p, &f[0], &f[1], sums);
     else
-        emit_dot_fma(m, p, &f[0], &f[1], &sum);
+        emit_dot_fma(m, p, &f[0], &f[1], sums);
+    for (int32_t i = 0; i < count; i++) {
+        sum.v[(ptrdiff_t)i * each] = (struct scalar){sums[i], p->sum};
+        emit_take_apart(m, &sum.v[(ptrdiff_t)i * each], each);
+    }
     if (scratch)
         emit_sync(m);
     return sum;

@@ -10,6 +10,10 @@ struct emit_piece {
     int32_t first;               /* the least k that it brings */
     struct thread_operand group; /* as it was loaded */
 };
+/* The element of a piece that is a register's. */
+struct emit_spot {
+    int32_t piece, element;
+};
 
 /* A factor while its product is emitted. */
 struct emit_factor {
@@ -17,13 +21,13 @@ struct emit_factor {
     enum dtype written, type; /* of the operand as the program has it; that the product takes */
     bool right, paired;
     int deep;            /* paired: k of an instruction in sixteens */
-    struct fragment raw; /* of source.type, as it comes */
-    /* By register, or by the number of a fragment: as the product takes it. half: two of each. */
+    struct fragment raw; /* of source.type, as it comes; in pieces: only its layout */
+    /* By register, or by the number of a fragment: as the product takes it; without a value: not made yet. half: two of each. */
     struct thread_operand *made, *half;
-    bool *has;
     /* Read from shared memory piece by piece: */
     struct shared_way way;
     struct emit_piece *pieces; /* by first k */
+    struct emit_spot *spots;   /* by register */
     int count, read;           /* 0 pieces: raw is complete */
     /* k of each piece, if those of the left factor with equal k come row by row; else 1 */
     int32_t depth;
@@ -37,11 +41,14 @@ void emit_factor_start(struct emit *m, struct emit_factor *f);
 int emit_factor_unread(const struct emit_factor *f, int32_t end);
 /* Reads the next `count` pieces. */
 void emit_factor_read(struct emit *m, struct emit_factor *f, int count);
-/* Returns an element as the product takes it. */
-struct thread_operand emit_factor_element(struct emit *m, struct emit_factor *f, int32_t reg);
+/* Returns fragment `index` of `count` registers as the product takes it: one value. */
+struct thread_operand emit_factor_fragment(struct emit *m, struct emit_factor *f, int32_t index,
+                                           int32_t count);
 
-/* sum += a · b by multiply-adds. */
+/* Returns how many neighbouring elements of a row are one value of the sums, and one fragment of the right factor. */
+int32_t emit_fma_together(const struct dot_plan *p);
+/* sums += a · b by multiply-adds. */
 void emit_dot_fma(struct emit *m, const struct dot_plan *p, struct emit_factor *a,
-                  struct emit_factor *b, struct fragment *sum);
+                  struct emit_factor *b, struct thread_operand *sums);
 
 #endif

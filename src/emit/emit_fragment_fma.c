@@ -10,18 +10,28 @@
 
 #include <string.h>
 
+/* Elements that share a word are moved one by one. */
+int32_t emit_fma_together(const struct dot_plan *p)
+{
+    const struct plan_source right = plan_source_of(p->e, 1);
+    return dtype_size(p->sum) < 4 || dtype_size(p->b_type) < 4 || dtype_size(right.type) < 4
+               ? 1
+               : p->fma.vector_n;
+}
+
 /* Products of one row and one k. */
 static void multiply_row(struct emit *m, const struct dot_plan *p, struct emit_factor *a,
-                         struct emit_factor *b, struct fragment *sum, int32_t k, int32_t i,
+                         struct emit_factor *b, struct thread_operand *sums, int32_t k, int32_t i,
                          bool backwards)
 {
     const struct fma_block t = fma_block_of(p);
-    for (int32_t c = 0; c < t.columns; c++) {
-        const int32_t j = backwards ? t.columns - 1 - c : c, at = fma_register(&t, i, j);
-        const struct thread_operand x = emit_factor_element(m, a, k * t.rows + i);
-        const struct thread_operand y = emit_factor_element(m, b, k * t.columns + j);
-        sum->v[at].o =
-            thread_use(THREAD_ADD_OP(&m->b, THREAD_FMA, p->sum, DT_NONE, x, y, sum->v[at].o));
+    const int32_t each = emit_fma_together(p), groups = t.columns / each;
+    const struct thread_operand x = emit_factor_fragment(m, a, k * t.rows + i, 1);
+    for (int32_t c = 0; c < groups; c++) {
+        const int32_t j = backwards ? groups - 1 - c : c;
+        struct thread_operand *sum = &sums[fma_register(&t, i, j * each) / each];
+        const struct thread_operand y = emit_factor_fragment(m, b, k * groups + j, each);
+        *sum = thread_use(THREAD_ADD_OP(&m->b, THREAD_FMA, p->sum, DT_NONE, x, y, *sum));
     }
 }
 
@@ -66,14 +76,14 @@ struct stretch {
 /* Products of one k. The way through the columns turns at each row, so that one element of the right factor stays. Between the
  * rows, the pieces of the next step are read. */
 static void one_step(struct emit *m, const struct dot_plan *p, const struct stretch *x,
-                     struct fragment *sum, int32_t k)
+                     struct thread_operand *sums, int32_t k)
 {
     const struct fma_block t = fma_block_of(p);
     const bool last = k + 1 == x->steps && x->next_a;
     const struct ahead next_a = last ? ahead_of(x->next_a, 1) : ahead_of(x->a, k + 2),
                        next_b = last ? ahead_of(x->next_b, 1) : ahead_of(x->b, k + 2);
     for (int32_t i = 0; i < t.rows; i++) {
-        multiply_row(m, p, x->a, x->b, sum, k, i, i % 2);
+        multiply_row(m, p, x->a, x->b, sums, k, i, i % 2);
         read_part(m, &next_b, i, t.rows);
         read_part(m, &next_a, i, t.rows);
     }
@@ -82,7 +92,7 @@ static void one_step(struct emit *m, const struct dot_plan *p, const struct stre
 /* Products of `depth` steps, row by row. Before a row the next one is read, and a part of what the next steps need of the right
  * factor. */
 static void steps_of_rows(struct emit *m, const struct dot_plan *p, const struct stretch *x,
-                          struct fragment *sum, int32_t k)
+                          struct thread_operand *sums, int32_t k)
 {
     const struct fma_block t = fma_block_of(p);
     const bool last = k + x->depth == x->steps && x->next_a;
@@ -92,18 +102,18 @@ static void steps_of_rows(struct emit *m, const struct dot_plan *p, const struct
         emit_factor_read(m, last && i + 1 == t.rows ? x->next_a : x->a, 1);
         read_part(m, &next_b, i, t.rows);
         for (int32_t s = 0; s < x->depth; s++)
-            multiply_row(m, p, x->a, x->b, sum, k + s, i, false);
+            multiply_row(m, p, x->a, x->b, sums, k + s, i, false);
     }
 }
 
 static void go_through(struct emit *m, const struct dot_plan *p, const struct stretch *x,
-                       struct fragment *sum)
+                       struct thread_operand *sums)
 {
     for (int32_t k = 0; k < x->steps && !m->failed; k += x->depth)
         if (x->depth > 1)
-            steps_of_rows(m, p, x, sum, k);
+            steps_of_rows(m, p, x, sums, k);
         else
-            one_step(m, p, x, sum, k);
+            one_step(m, p, x, sums, k);
 }
 
 /* --- in chunks of k --- */
@@ -115,7 +125,6 @@ static struct emit_factor factor_at(struct emit *m, const struct emit_factor *f,
     struct emit_factor at = *f;
     at.when = when;
     at.way = emit_way_follow(m, &f->way, chunk);
-    at.raw = emit_fragment_new(m, f->raw.dtype, f->raw.layout);
     at.pieces = arena_array(m->arena, struct emit_piece, f->count + 1);
     memcpy(at.pieces, f->pieces, (size_t)f->count * sizeof *f->pieces);
     at.read = 0;
@@ -129,13 +138,13 @@ struct carried {
     int count;
 };
 
-static struct carried take(struct emit *m, const struct fragment *sum, const struct emit_factor *a,
-                           const struct emit_factor *b)
+static struct carried take(struct emit *m, const struct thread_operand *sums, int32_t count,
+                           const struct emit_factor *a, const struct emit_factor *b)
 {
-    struct carried c = {
-        arena_array(m->arena, struct thread_operand, sum->count + a->read + b->read + 1), 0};
-    for (int32_t r = 0; r < sum->count; r++)
-        c.o[c.count++] = sum->v[r].o;
+    struct carried c = {arena_array(m->arena, struct thread_operand, count + a->read + b->read + 1),
+                        0};
+    for (int32_t i = 0; i < count; i++)
+        c.o[c.count++] = sums[i];
     for (int i = 0; i < a->read; i++)
         c.o[c.count++] = a->pieces[i].group;
     for (int i = 0; i < b->read; i++)
@@ -143,30 +152,29 @@ static struct carried take(struct emit *m, const struct fragment *sum, const str
     return c;
 }
 
-/* Gives the sums and the factors what is carried. a, b: with none of it read. */
-static void give(struct emit *m, const struct carried *c, struct fragment *sum,
+/* Gives the sums and the factors what is carried. f: with none of it read. */
+static void give(const struct carried *c, struct thread_operand *sums, int32_t count,
                  struct emit_factor *const f[2], const int read[2])
 {
     int at = 0;
-    for (int32_t r = 0; r < sum->count; r++)
-        sum->v[r].o = c->o[at++];
+    for (int32_t i = 0; i < count; i++)
+        sums[i] = c->o[at++];
     for (int side = 0; side < 2; side++)
-        for (; f[side]->read < read[side]; f[side]->read++) {
-            struct emit_piece *piece = &f[side]->pieces[f[side]->read];
-            piece->group = c->o[at++];
-            emit_way_spread(m, &f[side]->way, piece->reg, piece->group, f[side]->raw.v);
-        }
+        for (; f[side]->read < read[side]; f[side]->read++)
+            f[side]->pieces[f[side]->read].group = c->o[at++];
 }
 
 /* A loop over all chunks: each reads the first pieces of the next one, if there is one, at its end. */
 static void all_chunks(struct emit *m, const struct dot_plan *p, struct emit_factor *a,
-                       struct emit_factor *b, struct fragment *sum, int32_t depth)
+                       struct emit_factor *b, struct thread_operand *sums, int32_t depth)
 {
-    const int32_t count = p->k / p->chunk;
+    const struct fma_block t = fma_block_of(p);
+    const int32_t chunks = p->k / p->chunk, each = emit_fma_together(p),
+                  count = t.rows * t.columns / each;
     const int read[2] = {a->read, b->read};
     const struct thread_type counter = {.dtype = DT_U32, .count = 1};
     const struct scalar always = emit_constant(DT_BOOL, 1);
-    struct carried c = take(m, sum, a, b);
+    struct carried c = take(m, sums, count, a, b);
     const struct open_loop loop = emit_open_loop(m);
     const struct scalar chunk = {emit_loop_argument(m, &loop, thread_integer(0), counter), DT_U32};
     for (int i = 0; i < c.count; i++) {
@@ -175,39 +183,39 @@ static void all_chunks(struct emit *m, const struct dot_plan *p, struct emit_fac
         c.o[i] = emit_loop_argument(m, &loop, c.o[i], group ? c.o[i].value->type : type);
     }
     const struct scalar next = emit_by(m, THREAD_ADD, chunk, 1),
-                        more = emit_by(m, THREAD_LT, next, count);
+                        more = emit_by(m, THREAD_LT, next, chunks);
     struct emit_factor now_a = factor_at(m, a, chunk, always),
                        now_b = factor_at(m, b, chunk, always);
     struct emit_factor then_a = factor_at(m, a, next, more), then_b = factor_at(m, b, next, more);
-    give(m, &c, sum, (struct emit_factor *const[]){&now_a, &now_b}, read);
+    give(&c, sums, count, (struct emit_factor *const[]){&now_a, &now_b}, read);
     const struct stretch x = {&now_a, &now_b, &then_a, &then_b, p->chunk, depth};
-    go_through(m, p, &x, sum);
-    struct carried after = take(m, sum, &then_a, &then_b);
-    struct thread_operation *leave = emit_loop_leave(m, emit_by(m, THREAD_GE, next, count));
+    go_through(m, p, &x, sums);
+    struct carried after = take(m, sums, count, &then_a, &then_b);
+    struct thread_operation *leave = emit_loop_leave(m, emit_by(m, THREAD_GE, next, chunks));
     struct thread_operand *again = arena_array(m->arena, struct thread_operand, after.count + 1);
     again[0] = next.o;
     for (int i = 0; i < after.count; i++) {
         again[i + 1] = after.o[i];
-        if (i >= sum->count)
+        if (i >= count)
             continue;
         struct thread_value *v = thread_new_value(&m->b, c.o[i].value->type);
         vec_push(m->arena, &leave->operands, after.o[i]);
         vec_push(m->arena, &loop.operation->results, v);
-        sum->v[i].o = thread_use(v);
+        sums[i] = thread_use(v);
     }
     emit_close_loop(m, &loop, again, after.count + 1);
 }
 
 void emit_dot_fma(struct emit *m, const struct dot_plan *p, struct emit_factor *a,
-                  struct emit_factor *b, struct fragment *sum)
+                  struct emit_factor *b, struct thread_operand *sums)
 {
     const int32_t depth = steps_by_rows(p, a, b);
     emit_factor_read(m, b, emit_factor_unread(b, depth));
     emit_factor_read(m, a, depth > 1 ? 1 : emit_factor_unread(a, 1));
     if (a->chunked) {
-        all_chunks(m, p, a, b, sum, depth);
+        all_chunks(m, p, a, b, sums, depth);
         return;
     }
     const struct stretch whole = {a, b, NULL, NULL, p->k, depth};
-    go_through(m, p, &whole, sum);
+    go_through(m, p, &whole, sums);
 }

@@ -403,7 +403,7 @@ static struct thread_operand group_before(struct emit *m, const struct shared_wa
     struct thread_operand all[EMIT_MOST_MOVED];
     const int count = emit_way_registers(w, reg, registers);
     bool any = false;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; v && i < count; i++) {
         all[i] = v[registers[i]].o;
         any |= all[i].kind == THREAD_VALUE;
     }

@@ -251,9 +251,11 @@ static void number(struct liveness *l, const struct thread_region *r)
         number_value(l, r->arguments.data[i]);
     for (size_t i = 0; i < r->operations.count; i++) {
         const struct thread_operation *op = r->operations.data[i];
-        for (size_t j = 0; j < op->results.count; j++)
-            if (op->results.data[j]->type.count > 1 || op->regions.count > 0)
-                number_value(l, op->results.data[j]);
+        const int added_to = nvptx_added_to(op->op);
+        for (size_t j = 0; j < op->results.count && (added_to >= 0 || op->regions.count > 0); j++)
+            number_value(l, op->results.data[j]);
+        if (added_to >= 0 && op->operands.data[added_to].kind == THREAD_VALUE)
+            number_value(l, op->operands.data[added_to].value);
         number_passed(l, op);
         for (size_t j = 0; j < op->regions.count; j++)
             number(l, op->regions.data[j]);
@@ -316,7 +318,6 @@ int nvptx_added_to(enum thread_opcode op)
     case THREAD_PRODUCT_COMMIT:
     case THREAD_PRODUCT_WAIT:
     case THREAD_MMA: return 0;
-    case THREAD_FMA: return 2;
     default: return -1;
     }
 }
