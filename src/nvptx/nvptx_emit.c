@@ -650,7 +650,7 @@ uint32_t nvptx_shared_bytes(const struct thread_function *f)
     uint32_t bytes = 0;
     for (size_t i = 0; i < f->objects.count; i++) {
         const struct thread_object *o = f->objects.data[i];
-        uint32_t end = o->at + o->count * thread_element_bytes(o);
+        uint32_t end = (uint32_t)thread_object_end(o);
         bytes = end > bytes ? end : bytes;
     }
     return bytes;

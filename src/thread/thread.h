@@ -93,10 +93,21 @@ struct thread_object {
     struct loc where;
     const struct thread_operand *values; /* of a table: constants; NULL: it is none */
     bool is_local;
+    bool overlays; /* it may lie on arrays before it, which are not in use at the same time */
 };
 static inline uint32_t thread_element_bytes(const struct thread_object *o)
 {
     return o->dtype == DT_NONE ? 8 : (uint32_t)dtype_size(o->dtype);
+}
+static inline int64_t thread_object_end(const struct thread_object *o)
+{
+    return o->at + (int64_t)o->count * thread_element_bytes(o);
+}
+/* Returns whether two arrays of shared memory have bytes in common. */
+static inline bool thread_objects_overlap(const struct thread_object *a,
+                                          const struct thread_object *b)
+{
+    return a->at < thread_object_end(b) && b->at < thread_object_end(a);
 }
 
 /* --- operations --- */

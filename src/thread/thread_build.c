@@ -64,7 +64,8 @@ struct thread_object *thread_new_object(struct thread_builder *b, const char *na
                                         enum dtype dtype, uint32_t count, uint32_t at)
 {
     struct thread_object *o = arena_new(b->arena, struct thread_object);
-    *o = (struct thread_object){name, dtype, count, at, b->where, NULL, false};
+    *o = (struct thread_object){
+        .name = name, .dtype = dtype, .count = count, .at = at, .where = b->where};
     vec_push(b->arena, &b->function->objects, o);
     return o;
 }
@@ -73,7 +74,8 @@ struct thread_object *thread_new_table(struct thread_builder *b, const char *nam
                                        uint32_t count, const struct thread_operand *values)
 {
     struct thread_object *o = arena_new(b->arena, struct thread_object);
-    *o = (struct thread_object){name, dtype, count, 0, b->where, values, false};
+    *o = (struct thread_object){
+        .name = name, .dtype = dtype, .count = count, .where = b->where, .values = values};
     vec_push(b->arena, &b->function->tables, o);
     return o;
 }
@@ -82,7 +84,8 @@ struct thread_object *thread_new_local(struct thread_builder *b, const char *nam
                                        uint32_t count)
 {
     struct thread_object *o = arena_new(b->arena, struct thread_object);
-    *o = (struct thread_object){name, dtype, count, 0, b->where, NULL, true};
+    *o = (struct thread_object){
+        .name = name, .dtype = dtype, .count = count, .where = b->where, .is_local = true};
     vec_push(b->arena, &b->function->locals, o);
     return o;
 }

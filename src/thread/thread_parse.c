@@ -534,7 +534,7 @@ static void take_local(struct parser *p)
     vec_push(p->arena, &p->function->locals, o);
 }
 
-/* object: ("shared" dtype | "mbarrier") name "[" count "]" "at" byte */
+/* object: ("shared" dtype | "mbarrier") name "[" count "]" "at" byte ["overlays"] */
 static void take_object(struct parser *p, bool is_mbarrier)
 {
     struct thread_object *o = new_object(p, is_mbarrier ? DT_NONE : take_dtype(p));
@@ -543,6 +543,7 @@ static void take_object(struct parser *p, bool is_mbarrier)
     expect_sign(p, ']');
     expect_word(p, "at");
     o->at = take_count(p, "the first byte", 0, UINT32_MAX);
+    o->overlays = take_word(p, "overlays");
     vec_push(p->arena, &p->function->objects, o);
 }
 

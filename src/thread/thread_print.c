@@ -149,7 +149,7 @@ static void print_object(struct text *out, const struct thread_object *o)
         text_add(out, "mbarrier");
     else
         text_printf(out, "shared %s", dtype_table[o->dtype].name);
-    text_printf(out, " %s[%u] at %u\n", o->name, o->count, o->at);
+    text_printf(out, " %s[%u] at %u%s\n", o->name, o->count, o->at, o->overlays ? " overlays" : "");
 }
 
 static void print_local(struct text *out, const struct thread_object *o)

@@ -32,7 +32,8 @@ static void forget(struct reusing *g, const struct thread_operation *op)
     for (size_t i = 0; i < g->seen.count; i++) {
         const struct thread_operation *load = g->seen.data[i];
         const bool other = space_of(load->op) != space ||
-                           (space == SPACE_SHARED && load->operands.data[0].object != to[0].object);
+                           (space == SPACE_SHARED &&
+                            !thread_objects_overlap(load->operands.data[0].object, to[0].object));
         if (space != SPACE_OTHER && other)
             g->seen.data[left++] = load;
     }

@@ -19,19 +19,18 @@ void verify_objects(struct checks *c, const struct thread_function *f)
     verify_tables(c, f);
     for (size_t i = 0; i < f->objects.count; i++) {
         const struct thread_object *o = f->objects.data[i];
-        uint64_t end = o->at + (uint64_t)o->count * thread_element_bytes(o);
         if (o->at % thread_element_bytes(o) != 0)
             verify_fault(c, o->where,
                          "the array does not begin at a multiple of its elements' size");
-        if (end > (uint64_t)most)
+        if (thread_object_end(o) > most)
             verify_fault(c, o->where,
                          arena_printf(c->arena,
                                       "the array ends after the shared memory of a block, %d bytes",
                                       most));
         for (size_t j = 0; j < i; j++) {
             const struct thread_object *other = f->objects.data[j];
-            if (o->at < other->at + (uint64_t)other->count * thread_element_bytes(other) &&
-                other->at < end)
+            const bool may = o->overlays && o->dtype != DT_NONE && other->dtype != DT_NONE;
+            if (!may && thread_objects_overlap(o, other))
                 verify_fault(c, o->where,
                              arena_printf(c->arena, "the array lies on `%s`", other->name));
         }
