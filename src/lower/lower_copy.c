@@ -161,7 +161,7 @@ void copy_async(struct lower *l, const struct stmt *s)
     struct access how = vector_access(&c.vector, c.dtype);
     const struct value *first = tile_is_first_holder(l, c.layout);
     sync_view(l, s->value, c.layout, false);
-    l->memory->tiles_used = l->memory->barriers;
+    l->memory->room.tiles_used = l->memory->room.barriers;
     for (int32_t reg = 0; reg < layout_in_extent(c.layout, AXIS_REG); reg++) {
         if (!layout_access_base(c.layout, &how, reg))
             continue;

@@ -4,6 +4,7 @@
 #define TW_LOWER_MEMORY_OWN_H
 
 #include "lower/lower_body.h"
+#include "plan/plan_room.h"
 #include "tile/parts.h"
 
 /* --- lower_vector.c: consecutive elements in memory, and the registers that hold them --- */
@@ -131,24 +132,11 @@ int32_t matrix_register(const struct access *how, int32_t reg, int matrix);
 
 /* --- lower_sync.c, lower_scratch.c --- */
 
-struct live {
-    const struct sym *sym;
-    int64_t from, to; /* bytes */
-    int end;          /* the last statement of its life; -1: never used */
-};
-
 /* A use of global memory in the present statement, since the last barrier. */
 struct view_use {
     const struct expr *access;
     const struct layout *layout; /* NULL: by any thread */
     bool write;
-};
-
-/* A stretch of shared memory that the compiler's exchanges used. */
-struct scratch {
-    int64_t from, to;
-    bool open;
-    int64_t taken, done; /* barriers that had been then */
 };
 
 /* A loop being emitted. */
@@ -164,6 +152,8 @@ struct note {
     size_t number; /* in lowered.accesses */
 };
 
+enum { ROOM_ALIGNMENT = 128 };
+
 struct memory {
     const struct value *window; /* address of the block's shared memory */
     struct ptx_operand window_register;
@@ -172,7 +162,7 @@ struct memory {
     bool policy_made[3];
     size_t home;      /* where the function's own first instructions go */
     struct map noted; /* place in the source -> struct note */
-    int64_t barriers; /* emitted so far; unsure ones do not count */
+    struct room room;
     /* reads of shared tiles since the last barrier: sym -> struct shared_read */
     VEC(struct shared_read {
         const struct sym *sym;
@@ -184,13 +174,8 @@ struct memory {
     struct map layouts;           /* access of a view -> the layout of its latest use */
     const struct stmt *statement; /* being emitted */
     struct parts parts;
-    VEC(struct scratch) scratches;
     struct scratch_way *stored, *loaded; /* the latest of each; NULL: none yet */
     VEC(struct loop_mark) loops;
-    VEC(struct live) lives;
-    struct map numbers; /* stmt -> its number + 1 in program order */
-    int now;            /* number of the statement being emitted */
-    int64_t tiles_used; /* barriers that had been when a shared tile was last touched */
 };
 
 /* Emits at the start of the function: for what is the same everywhere. */
@@ -200,7 +185,6 @@ struct home {
 void home_enter(struct lower *l, struct home *h);
 void home_leave(struct lower *l, struct home *h);
 
-void scratch_init(struct lower *l);
 void scratch_forget(struct lower *l);
 void scratch_enter_loop(struct lower *l, bool jumps);
 /* Before a shared tile is read or written; within one statement reads come first. */

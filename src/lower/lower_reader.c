@@ -218,7 +218,7 @@ static void emit_word(struct lower *l, struct shared_reader *reader, const struc
 void shared_reader_emit(struct lower *l, struct shared_reader *reader, int i)
 {
     struct reader *r = reader->how;
-    l->memory->tiles_used = l->memory->barriers;
+    l->memory->room.tiles_used = l->memory->room.barriers;
     if (r->access)
         lower_line(l, r->loc);
     if (r->whole && !r->access) {

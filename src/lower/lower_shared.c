@@ -28,7 +28,7 @@ static const struct value *shared_window(struct lower *l)
 /* Address in bytes (i32) of a shared tile's first element. */
 static const struct value *shared_base(struct lower *l, const struct sym *s)
 {
-    l->memory->tiles_used = l->memory->barriers;
+    l->memory->room.tiles_used = l->memory->room.barriers;
     return value_affine(l, shared_window(l), 1, s->offset);
 }
 

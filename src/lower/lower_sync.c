@@ -41,9 +41,8 @@ void memory_init(struct lower *l)
     m->window_register = ptx_reg(&l->b, MOD_U32);
     m->window = value_of_register(l, DT_I32, m->window_register);
     value_learn(l, m->window, SHARED_ALIGNMENT, 0, SHARED_WINDOW);
-    m->tiles_used = -1;
     parts_init(&m->parts, l->arena, l->kernel);
-    scratch_init(l);
+    plan_room_start(&m->room, l->arena, l->kernel, l->target->shared_bytes, ROOM_ALIGNMENT);
 }
 
 static bool same_access(const struct lower_access *a, const struct lower_access *b)
@@ -74,7 +73,7 @@ void barrier_emit(struct lower *l)
 {
     struct memory *m = l->memory;
     ptx_emit(&l->b, "bar.sync", ptx_int(0));
-    m->barriers++;
+    m->room.barriers++;
     m->views.count = 0;
     m->reads.count = 0;
 }
@@ -153,12 +152,12 @@ static struct sync_saved *save(struct lower *l)
 {
     const struct memory *m = l->memory;
     struct sync_saved *s = arena_new(l->arena, struct sync_saved);
-    *s = (struct sync_saved){.scratches = m->scratches.count,
-                             .tiles_dirty = m->tiles_used == m->barriers,
-                             .barriers = m->barriers};
+    *s = (struct sync_saved){.scratches = m->room.stretches.count,
+                             .tiles_dirty = m->room.tiles_used == m->room.barriers,
+                             .barriers = m->room.barriers};
     s->dirty = arena_array(l->arena, bool, s->scratches + 1);
     for (size_t i = 0; i < s->scratches; i++)
-        s->dirty[i] = m->scratches.data[i].done == m->barriers;
+        s->dirty[i] = m->room.stretches.data[i].done == m->room.barriers;
     return s;
 }
 
@@ -168,9 +167,9 @@ static void bring_back(struct lower *l, const struct sync_saved *s)
     struct memory *m = l->memory;
     for (size_t i = 0; i < s->scratches; i++)
         if (s->dirty[i])
-            m->scratches.data[i].done = m->barriers;
+            m->room.stretches.data[i].done = m->room.barriers;
     if (s->tiles_dirty)
-        m->tiles_used = m->barriers;
+        m->room.tiles_used = m->room.barriers;
 }
 
 void sync_enter_arms(struct lower *l, struct sync_arms *a)
@@ -189,13 +188,13 @@ void sync_next_arm(struct lower *l, struct sync_arms *a)
 void sync_leave_arms(struct lower *l, struct sync_arms *a)
 {
     struct memory *m = l->memory;
-    int64_t start = a->before->barriers, middle = a->first ? a->first->barriers : m->barriers;
-    bool surely = a->first && middle > start && m->barriers > middle;
+    int64_t start = a->before->barriers, middle = a->first ? a->first->barriers : m->room.barriers;
+    bool surely = a->first && middle > start && m->room.barriers > middle;
     m->reads.count = 0;
-    if (a->first || m->barriers > start) /* else all that came before still stands there */
+    if (a->first || m->room.barriers > start) /* else all that came before still stands there */
         bring_back(l, a->first ? a->first : a->before);
     for (size_t i = 0; !surely && i < m->loops.count; i++)
-        m->loops.data[i].barriers += m->barriers - start;
+        m->loops.data[i].barriers += m->room.barriers - start;
 }
 
 /* --- loops --- */
