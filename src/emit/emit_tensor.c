@@ -215,7 +215,7 @@ static bool touched_after(const struct stmt *first, bool touched)
 
 void emit_note_iterations(struct emit *m, const struct stmt *loop)
 {
-    m->place.touched = touched_after(loop->body, m->place.touched);
+    m->place.touched |= touched_after(loop->body, m->place.touched);
 }
 
 /* Lets the threads that an arrival is for finish with shared memory. The lanes of a warp arrive as one; a role of less than
