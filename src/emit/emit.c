@@ -122,6 +122,7 @@ static void list_objects(struct emit *m)
 
 struct thread_object *emit_object(struct emit *m, const struct sym *s)
 {
+    m->place.touched |= m->by_threads != NULL;
     return (struct thread_object *)(uintptr_t)number_map_find(&m->objects, (uintptr_t)s)->value;
 }
 
@@ -202,7 +203,7 @@ void emit_sync(struct emit *m)
     const struct position *p = &m->place;
     bool block = p->barrier == 0;
     m->place.touched = false;
-    m->read.count = 0;
+    m->room.barriers++;
     if (p->barrier == EMIT_OF_WARP) {
         thread_add_counted(&m->b, THREAD_WARP_SYNC, DT_NONE, DT_NONE, 0, NULL, 0);
         return;
@@ -383,6 +384,8 @@ static bool make_plan(struct emit *m)
     m->layouts = l;
     m->own_arrays = own_arrays_find(m->arena, m->kernel);
     m->out->shared_bytes = m->kernel->shared_bytes;
+    plan_room_start(&m->room, m->arena, m->kernel, m->options->target->shared_bytes,
+                    EMIT_SCRATCH_ALIGNMENT);
     return limits_of_kernel(l) && plan_make(l) && limits_of_registers(l) && limits_of_code(l);
 }
 

@@ -63,9 +63,7 @@ struct thread_operand emit_shared_at(struct emit *m, const struct sym *s,
         at = plus(m, DT_U32, times(m, DT_U32, index, emit_constant(DT_U32, step)), at);
         step *= s->type.extent[i];
     }
-    const struct thread_object *o = emit_object(m, s); /* it may begin before the array */
-    const int64_t before = (s->offset - o->at) / thread_element_bytes(o);
-    return thread_element(o, plus(m, DT_U32, at, emit_constant(DT_U32, before)).o, 0);
+    return thread_element(emit_object(m, s), at.o, 0);
 }
 
 /* --- a thread's own arrays --- */
@@ -545,6 +543,7 @@ static bool effect(struct emit *m, const struct stmt *s)
     case OP_ASYNC_WAIT:
         eval_int(s->value->args[0], NULL, &most);
         THREAD_ADD_OP(&m->b, THREAD_COPY_ASYNC_WAIT, DT_NONE, DT_NONE, thread_integer(most));
+        m->place.touched = true; /* the copies were under way until now */
         return true;
     case OP_PRINT: emit_print(m, s); return true;
     case OP_ASSUME:

@@ -241,13 +241,14 @@ void emit_close_loop(struct emit *m, const struct open_loop *l, const struct thr
 
 struct choice emit_choice(struct emit *m, struct scalar predicate)
 {
-    struct choice c = {thread_add_control(&m->b, THREAD_IF), m->b.region};
+    struct choice c = {thread_add_control(&m->b, THREAD_IF), m->b.region, m->place.touched};
     vec_push(m->arena, &c.operation->operands, predicate.o);
     return c;
 }
 
 void emit_choice_arm(struct emit *m, const struct choice *c)
 {
+    m->place.touched |= c->touched;
     m->b.region = arena_new(m->arena, struct thread_region);
     vec_push(m->arena, &c->operation->regions, m->b.region);
 }
@@ -265,6 +266,7 @@ void emit_choice_give(struct emit *m, const struct scalar *values, int64_t count
 void emit_choice_end(struct emit *m, const struct choice *c, struct thread_type type,
                      struct scalar *results, int64_t count)
 {
+    m->place.touched |= c->touched;
     m->b.region = c->outer;
     for (int64_t i = 0; i < count; i++) {
         struct thread_value *v = thread_new_value(&m->b, type);
@@ -751,6 +753,7 @@ void emit_loop_of_copies(struct emit *m, const struct stmt *s, const struct unro
         m->place.touched = touched;
         emit_loop_once(m, &loop);
     } while (begin_late(m, &loop, &before, operations, live));
+    m->place.touched |= m->by_threads != NULL; /* there may be no iteration */
     end_loop(m, &loop);
 }
 

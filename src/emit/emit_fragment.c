@@ -361,7 +361,7 @@ static struct scalar one_atomic(struct emit *m, const struct expr *e, bool wante
         return emit_atomic(m, e)[0];
     struct scratch s = {0};
     if (wanted)
-        s = emit_scratch(m, t, emit_free_slot(m, t, 1), 1);
+        s = emit_scratch(m, t, 0, 1);
     struct thread_region *outer = emit_open_if(m, emit_elected(m));
     struct scalar old = emit_atomic(m, e)[0], zero = emit_constant(DT_U32, 0);
     if (!wanted) {
@@ -405,36 +405,6 @@ static bool effect(struct emit *m, const struct stmt *s)
     return true;
 }
 
-static int64_t end_of(const struct thread_object *o)
-{
-    return o->at + (int64_t)o->count * thread_element_bytes(o);
-}
-
-/* Shared tiles that lie at the place of others, after these are dead, are parts of one object. */
-static void merge_objects(struct emit *m)
-{
-    struct thread_function *f = m->b.function;
-    for (size_t i = 0; i < f->objects.count; i++)
-        for (size_t j = i + 1; j < f->objects.count; j++) {
-            struct thread_object *a = f->objects.data[i], *b = f->objects.data[j];
-            if (a->at >= end_of(b) || b->at >= end_of(a))
-                continue;
-            if (a->dtype != b->dtype)
-                emit_missing(m, m->kernel->loc, "a shared tile at the place of one of another type",
-                             NULL);
-            const int64_t end = end_of(a) > end_of(b) ? end_of(a) : end_of(b);
-            a->at = a->at < b->at ? a->at : b->at;
-            a->count = (uint32_t)((end - a->at) / thread_element_bytes(a));
-            for (const struct sym *s = m->kernel->symbols; s; s = s->next)
-                if (s->storage == ST_SHARED && emit_object(m, s) == b)
-                    number_map_find(&m->objects, (uintptr_t)s)->value = (uintptr_t)a;
-            memmove(f->objects.data + j, f->objects.data + j + 1,
-                    (f->objects.count - j - 1) * sizeof *f->objects.data);
-            f->objects.count--;
-            j = i;
-        }
-}
-
 void emit_use_fragments(struct emit *m, struct scalar thread)
 {
     m->fragments = true;
@@ -449,7 +419,6 @@ void emit_use_fragments(struct emit *m, struct scalar thread)
 
 static void enter(struct emit *m)
 {
-    merge_objects(m);
     struct scalar zero = emit_constant(DT_U32, 0), thread = emit_place(m, THREAD_TID_X);
     m->place = (struct position){.replicas = 1, .group = zero, .replica = zero};
     emit_use_fragments(m, thread);

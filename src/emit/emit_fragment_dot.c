@@ -283,7 +283,7 @@ static void stage(struct emit *m, const struct dot_plan *p, struct emit_factor *
     struct shared_way w;
     const int64_t size = (int64_t)dtype_size(tile.dtype);
     bool good = layout_choose_shared(&wish, &s->place);
-    s->scratch = emit_scratch(m, tile.dtype, f->right, s->place.bytes / size);
+    s->scratch = emit_scratch(m, tile.dtype, 0, s->place.bytes / size);
     good = good && emit_way_through(m, &s->scratch, &s->place.layout, tile.layout, true, &w);
     if (!good) {
         emit_missing(m, p->e->loc, "a product of such tiles", NULL);
@@ -293,8 +293,8 @@ static void stage(struct emit *m, const struct dot_plan *p, struct emit_factor *
     emit_note_way(m, LOC_NONE, NULL, &w, true);
 }
 
-/* Returns whether scratch is in use until the product is done. */
-static bool open_factors(struct emit *m, const struct dot_plan *p, struct emit_factor f[2])
+/* Returns how many stretches of scratch are in use until the product is done. */
+static int open_factors(struct emit *m, const struct dot_plan *p, struct emit_factor f[2])
 {
     struct staging place[2],
         *s[2] = {p->a_staged ? &place[0] : NULL, p->b_staged ? &place[1] : NULL};
@@ -308,7 +308,7 @@ static bool open_factors(struct emit *m, const struct dot_plan *p, struct emit_f
         emit_sync(m);
     if (!m->failed)
         open_memory(m, p, f, s);
-    return s[0] || s[1];
+    return p->a_staged + p->b_staged;
 }
 
 /* --- by matrix instructions --- */
@@ -453,7 +453,7 @@ struct fragment emit_fragment_dot(struct emit *m, const struct expr *e)
         return emit_fragment_new(m, e->type.dtype, plan_blocked(m->layouts, &e->type, 0));
     }
     struct emit_factor f[2] = {factor_of(m, p, 0), factor_of(m, p, 1)};
-    const bool scratch = open_factors(m, p, f);
+    const int scratch = open_factors(m, p, f);
     struct fragment sum = emit_fragment_new(m, p->sum, p->c);
     if (e->count == 3) {
         const struct fragment from = emit_fragment(m, e->args[2], p->c);
@@ -474,7 +474,8 @@ struct fragment emit_fragment_dot(struct emit *m, const struct expr *e)
         sum.v[(ptrdiff_t)i * each] = (struct scalar){sums[i], p->sum};
         emit_take_apart(m, &sum.v[(ptrdiff_t)i * each], each);
     }
-    if (scratch)
-        emit_sync(m);
+    m->place.touched = true;
+    for (int i = 0; i < scratch; i++)
+        plan_room_done(&m->room, -1);
     return sum;
 }

@@ -201,12 +201,11 @@ static bool cut_axis(struct emit *m, const struct expr *e, int i, int64_t length
 static bool find_part(struct emit *m, const struct expr *e, struct part *p)
 {
     const struct sym *s = e->sym;
-    const struct thread_object *o = emit_object(m, s);
     enum layout_axis map[AXIS_COUNT];
     struct layout renamed;
     int axis = 0;
     layout_copy(&p->memory, plan_shared(m->layouts, s));
-    p->base = number((s->offset - o->at) / thread_element_bytes(o));
+    p->base = number(0);
     p->alignment = VECTOR_BYTES;
     align(p, s->offset);
     for (int a = 0; a < AXIS_COUNT; a++)

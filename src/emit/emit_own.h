@@ -4,6 +4,7 @@
 
 #include "base/number_map.h"
 #include "emit/emit.h"
+#include "plan/plan_room.h"
 #include "tile/tile_facts.h"
 #include "thread/thread_build.h"
 
@@ -17,7 +18,8 @@ enum {
     EMIT_MOST_BLOCKS = 8, /* of one group */
     EMIT_MOST_COLUMNS = 256,
     EMIT_STRANDS = 4,
-    EMIT_MOST_ARGS = 3 /* of an operation on elements */
+    EMIT_MOST_ARGS = 3,         /* of an operation on elements */
+    EMIT_SCRATCH_ALIGNMENT = 16 /* bytes */
 };
 
 /* --- values --- */
@@ -107,7 +109,8 @@ struct position {
         number; /* of the thread in its block, u32; of kernels whose tiles have layouts of the plan */
     struct scalar replica;        /* u32 */
     struct thread_value *elected; /* bool: the role's one thread */
-    bool touched; /* its threads may have used shared memory since their last barrier */
+    bool
+        touched; /* its threads may have used shared memory since their last barrier; of a kernel without roles: shared tiles */
     bool one_thread;
 };
 
@@ -120,7 +123,7 @@ struct map_param {
 /* Shared memory through which the threads of a role exchange elements. */
 struct scratch_object {
     int role; /* its first warp; -1: of the whole block */
-    int slot;
+    int slot; /* of a kernel with roles */
     struct thread_object *object;
 };
 
@@ -150,10 +153,9 @@ struct emit {
     VEC(const struct sym *) local;        /* its arrays of a thread in local memory */
     VEC(struct slot_layout) slot_layouts; /* of register tiles that matrix instructions take */
     struct thread_builder b;
-    struct number_map variables;            /* sym → struct variable */
-    struct number_map fixed;                /* sym → struct scalar: parameters */
-    struct number_map objects;              /* sym → struct thread_object */
-    VEC(const struct thread_object *) read; /* scratch that was read since the last barrier */
+    struct number_map variables;   /* sym → struct variable */
+    struct number_map fixed;       /* sym → struct scalar: parameters */
+    struct number_map objects;     /* sym → struct thread_object */
     struct number_map index_tiles; /* sym → struct index_tile of emit_fragment_index.c, or NULL */
     struct number_map taken;       /* value of emit_take_apart → where it was, of emit_tile.c */
     struct number_map apart;       /* group → its values of emit_take_apart, of emit_tile.c */
@@ -170,6 +172,7 @@ struct emit {
     int product_groups;   /* of a product */
     int barriers;         /* numbers of barriers that are in use */
     VEC(struct scratch_object) scratch;
+    struct room room;          /* of a kernel without roles */
     int64_t shared_bytes;      /* of the block, scratch included */
     struct tile_facts *facts;  /* NULL: not needed yet */
     VEC(struct rising) rising; /* of the loops around */
@@ -273,6 +276,7 @@ void emit_close_loop(struct emit *m, const struct open_loop *l, const struct thr
 struct choice {
     struct thread_operation *operation;
     struct thread_region *outer;
+    bool touched; /* before it */
 };
 struct choice emit_choice(struct emit *m, struct scalar predicate);
 /* Begins the next arm: that of threads whose predicate is true, then the other. */
@@ -422,9 +426,6 @@ struct scratch emit_scratch_rows(struct emit *m, enum dtype t, int slot, int64_t
 struct thread_operand emit_scratch_at(struct emit *m, const struct scratch *s, struct scalar index);
 /* Ends an exchange of a kernel without roles: scratch was read. The barrier before it is written again comes when it is. */
 void emit_was_read(struct emit *m, const struct scratch *s);
-/* Returns the slot for an exchange of that number of elements: a second one if the first may still be read and they are
- * few, which takes memory in place of a barrier. */
-int emit_free_slot(const struct emit *m, enum dtype t, int64_t elements);
 /* Emits a barrier if scratch was read since the last one: before control flow, after which this is not known. */
 void emit_settle(struct emit *m);
 /* A part of a tile: its first row and column, its rows and columns. */

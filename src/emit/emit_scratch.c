@@ -2,52 +2,49 @@
  * that it exchanges, and each replica its own elements of it. */
 #include "emit/emit_own.h"
 
-enum { ALIGNMENT = 16 };
-
-static struct scratch_object *find(const struct emit *m, enum dtype t, int slot)
+/* at: byte at which it begins; 0 in a kernel with roles, whose scratch is placed last */
+static struct scratch_object *find(const struct emit *m, enum dtype t, int slot, uint32_t at)
 {
     for (size_t i = 0; i < m->scratch.count; i++) {
         struct scratch_object *s = &m->scratch.data[i];
-        if (s->role == m->place.role && s->object->dtype == t && s->slot == slot)
+        if (s->role == m->place.role && s->object->dtype == t && s->slot == slot &&
+            s->object->at == at)
             return s;
     }
     return NULL;
 }
 
-static bool is_read(const struct emit *m, const struct scratch_object *s)
-{
-    bool read = false;
-    for (size_t i = 0; s && i < m->read.count; i++)
-        read |= m->read.data[i] == s->object;
-    return read;
-}
-
-int emit_free_slot(const struct emit *m, enum dtype t, int64_t elements)
-{
-    enum { LITTLE = 2048 };
-    return is_read(m, find(m, t, 0)) && elements * (int64_t)dtype_size(t) <= LITTLE;
-}
-
 void emit_was_read(struct emit *m, const struct scratch *s)
 {
-    vec_push(m->arena, &m->read, (const struct thread_object *)s->object);
+    plan_room_done(&m->room, s->object->at);
 }
 
 void emit_settle(struct emit *m)
 {
-    if (m->read.count > 0 && !m->failed && !m->ended)
+    if (plan_room_is_read(&m->room) && !m->failed && !m->ended)
         emit_sync(m);
+}
+
+/* Takes room for the elements where no shared tile is in use. Returns its place. */
+static uint32_t take_room(struct emit *m, int64_t bytes)
+{
+    bool dirty;
+    m->room.tiles_used = m->place.touched ? m->room.barriers : -1;
+    const int64_t at = plan_room_find(&m->room, bytes, m->loop != NULL, &dirty);
+    if (dirty)
+        emit_sync(m);
+    plan_room_take(&m->room, at, bytes);
+    return (uint32_t)at;
 }
 
 struct scratch emit_scratch(struct emit *m, enum dtype t, int slot, int64_t elements)
 {
-    struct scratch_object *found = find(m, t, slot);
-    if (is_read(m, found))
-        emit_sync(m);
+    const uint32_t at = m->by_threads ? take_room(m, elements * (int64_t)dtype_size(t)) : 0;
+    struct scratch_object *found = find(m, t, slot, at);
     if (!found) {
         struct scratch_object s = {.role = m->place.role, .slot = slot};
         const char *name = arena_printf(m->arena, "scratch%d", (int)m->scratch.count);
-        s.object = thread_new_object(&m->b, kernel_unused_name(m->kernel, name), t, 0, 0);
+        s.object = thread_new_object(&m->b, kernel_unused_name(m->kernel, name), t, 0, at);
         vec_push(m->arena, &m->scratch, s);
         found = &m->scratch.data[m->scratch.count - 1];
     }
@@ -77,16 +74,28 @@ struct thread_operand emit_scratch_at(struct emit *m, const struct scratch *s, s
     return thread_element(s->object, each.o, 0);
 }
 
+/* Lets the arrays lie on those before them. */
+static void overlay(struct thread_function *f)
+{
+    for (size_t i = 0; i < f->objects.count; i++)
+        for (size_t j = 0; j < i; j++)
+            f->objects.data[i]->overlays |=
+                thread_objects_overlap(f->objects.data[i], f->objects.data[j]);
+}
+
 void emit_place_scratch(struct emit *m)
 {
-    int64_t at = m->kernel->shared_bytes;
-    for (size_t i = 0; i < m->scratch.count; i++) {
+    enum { ALIGNMENT = EMIT_SCRATCH_ALIGNMENT };
+    int64_t at = m->by_threads ? m->room.bytes : m->kernel->shared_bytes;
+    for (size_t i = 0; !m->by_threads && i < m->scratch.count; i++) {
         struct thread_object *o = m->scratch.data[i].object;
         at = (at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
         o->at = (uint32_t)at;
         at += (int64_t)o->count * thread_element_bytes(o);
     }
     m->shared_bytes = at;
+    if (m->by_threads)
+        overlay(m->b.function);
 }
 
 /* Emits a store of v by the threads of the predicate. */

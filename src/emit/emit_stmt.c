@@ -176,6 +176,8 @@ static void statement(struct emit *m, const struct stmt *s, const struct stmt *r
     const bool flows = s->kind == STMT_FOR || s->kind == STMT_WHILE || s->kind == STMT_BREAK ||
                        s->kind == STMT_CONTINUE || s->kind == STMT_ONE_THREAD;
     m->b.where = s->loc;
+    if (m->by_threads)
+        plan_room_statement(&m->room, s);
     sync_earlier(m, s);
     if (flows)
         emit_settle(m);

@@ -4,9 +4,6 @@
  * start: the first thread draws, all threads read. The last draw makes the counter 0 again, for the next launch. */
 #include "emit/emit_own.h"
 
-/* Scratch for the drawn number alone, which no barrier has to follow. */
-enum { OF_TICKET = 2 };
-
 static void note_lock(void *user, struct stmt *s)
 {
     if (s->kind == STMT_EFFECT)
@@ -35,7 +32,7 @@ static struct scalar draw(struct emit *m)
     struct scalar blocks = grid_extent(m, 0);
     for (int axis = 1; axis < 3; axis++)
         blocks = emit_op2(m, THREAD_MUL, DT_U32, blocks, grid_extent(m, axis));
-    const struct scratch s = emit_scratch(m, DT_U32, OF_TICKET, 1);
+    const struct scratch s = emit_scratch(m, DT_U32, 0, 1);
     const struct scalar zero = emit_constant(DT_U32, 0), last = emit_by(m, THREAD_SUB, blocks, 1);
     struct thread_region *outer = emit_open_if(m, emit_elected(m));
     struct thread_value *old =
@@ -45,6 +42,8 @@ static struct scalar draw(struct emit *m)
                   thread_use(old));
     m->b.region = outer;
     emit_sync(m);
+    plan_room_bury(&m->room, s.object->at); /* no barrier has to follow */
+    m->place.touched = true;
     return (struct scalar){emit_from_scratch(m, &s, zero), DT_U32};
 }
 

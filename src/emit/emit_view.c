@@ -460,7 +460,7 @@ static struct scalar one_atomic(struct emit *m, const struct expr *e, bool wante
         return (struct scalar){change(m, e, at, values), t};
     struct scratch s = {0};
     if (wanted)
-        s = emit_scratch(m, t, emit_free_slot(m, t, 1), 1);
+        s = emit_scratch(m, t, 0, 1);
     struct thread_region *outer = emit_open_if(m, emit_elected(m));
     struct thread_operand old = change(m, e, at, values);
     if (!wanted) {

@@ -36,13 +36,11 @@ NOT_TAKEN = {*test_threads.NOT_TAKEN, *test_tiles.NOT_TAKEN}
 # What differs for each reason.
 NEEDED = "a value that nothing needs has no register, and is not loaded"
 PLACE = "accesses to scratch are at the place of their statement, not of the access before them"
-AFTER = "scratch lies after all shared tiles, not in the place of one that is dead"
 ONE = "elements of atomics one at a time"
 BYTES = "two bytes are one element of 16 bits"
 REASONS = {
     NEEDED: {"scalars", "variables", "places"},
     PLACE: {"places"},
-    AFTER: {"shared_bytes"},
     ONE: {"accesses"},
     BYTES: {"accesses"},
 }
@@ -52,21 +50,15 @@ DIFFERENT = {
     "kernels/matmul/auto.tile:matmul_auto": NEEDED,
     "kernels/matmul/int8.tile:matmul_i8": NEEDED,
     "kernels/matmul/nt.tile:matmul_nt_i8": NEEDED,
-    "kernels/matmul/nt_split.tile:matmul_nt_split": AFTER,
-    "kernels/matmul/ragged.tile:matmul_v9": AFTER,
     "kernels/matmul/read_ahead.tile:matmul_v6": NEEDED,
     "kernels/matmul/registers.tile:matmul_v0": NEEDED,
     "kernels/matmul/shared.tile:matmul_v1": NEEDED,
-    "kernels/matmul/split_ahead.tile:matmul_split_ahead": AFTER,
     "kernels/matmul/split_k.tile:matmul_v5": NEEDED,
-    "kernels/matmul/split_parts.tile:matmul_split_parts": AFTER,
-    "kernels/matmul/split_sum.tile:matmul_split_sum": AFTER,
     "kernels/matmul/stages.tile:matmul_v4": NEEDED,
     "kernels/matmul/tuned.tile:matmul_v2": NEEDED,
     "kernels/recipes/gemv.tile:gemv": PLACE,
     "kernels/recipes/int8_scaled.tile:int8_scaled": PLACE,
     "kernels/recipes/paged_attention.tile:paged_attention": PLACE,
-    "kernels/recipes/reductions.tile:column_sums": AFTER,
     "kernels/recipes/w8a16.tile:w8a16": BYTES,
     "tests/golden/barriers.tile:ordered": NEEDED,
     "tests/golden/join.tile:joined": PLACE,

@@ -5,7 +5,7 @@
 
 Without names: the kernels with `warps(…)` and `dot`, without roles, of the folders in test_tiles.FOLDERS and of tiles/products.tile, each at the sizes of SIZES_OF, or at
 a multiple of 16 and at another size. The arrays have to be the same, bit by bit. There are at most as many warp instructions, wavefronts of
-shared memory and sectors of global memory as src/lower makes. In the PTX for the first sizes the main loop, which is the loop with the
+shared memory, sectors of global memory and bytes of shared memory as src/lower makes. In the PTX for the first sizes the main loop, which is the loop with the
 fewest instructions for each product, has at most as many, for each product or in all, and by ptxas no more bytes are spilled.
 products_more.csv lists the kernels that have more, with the ratios, the bytes spilled, and the reasons, which are those of REASONS. A kernel that thread IR does not take is
 one of NOT_TAKEN, with the reason in its message.
@@ -131,10 +131,12 @@ def compare(tool, name, folder, most, reasons):
         said = (re.search("error: (.*)", shown.stderr + shown.stdout) or ["", f"status {shown.returncode}"])[1]
         return f"not taken: {name}: {said}", NOT_TAKEN.get(name, "no reason") in said, None
     faults, greatest, changed, found, loop, spills = [], [0.0, 0.0, 0.0], {}, set(), 0.0, 0
+    faults += test_threads.shared_faults(tool, name, shown.stdout, DEVICE_OF.get(name, DEVICE))
     own = tempfile.mkdtemp(dir=folder)
     for values in accepted(tool, name, sizes) if outputs else []:
         if not loop:
-            faults, loop, spills = judge_program(name, [show(x, name, values).stdout for x in tools], most[3:], folder)
+            more, loop, spills = judge_program(name, [show(x, name, values).stdout for x in tools], most[3:], folder)
+            faults += more
             found |= ({"loop"} if loop > 1 else set()) | ({"spills"} if spills else set())
         base = ["run", name, "--fill", "rand", *to_set(values)]
         old, new = (test_threads.run(x, base, outputs, own, f"sim:{DEVICE_OF.get(name, DEVICE)}") for x in tools)

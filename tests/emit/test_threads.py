@@ -4,7 +4,7 @@
     test_threads.py TILEWRIGHT [FILE...]
 
 Without files: the kernels that have `threads(…)` of the folders in candidates(), each at a multiple of 16 and at another size. The arrays have to be the same, bit by bit, and so have the rows that the kernel prints. There are at most as many wavefronts
-of shared memory and sectors of global memory. The warp instructions are at most those that src/lower makes; MORE lists
+of shared memory, sectors of global memory, and bytes of shared memory. The warp instructions are at most those that src/lower makes; MORE lists
 the kernels that have more. Prints for each kernel these figures of src/lower and of thread IR, and the kinds of instructions whose number differs; a
 kernel that thread IR does not take is listed with the reason, which is one of NOT_TAKEN.
 
@@ -117,6 +117,13 @@ def check_judge():
         fail("a fault is not found")
 
 
+def shared_faults(tool, name, ptx, device="sm_80"):
+    """Returns the fault of the PTX of thread IR if a block takes more shared memory than src/lower gives it."""
+    old = call(tool, ["show", name, "--stage", "ptx", "--device", device]).stdout
+    bytes_of = [int((re.search(r"(\d+) bytes of dynamic shared memory", text) or [0, 0])[1]) for text in (old, ptx)]
+    return [f"{bytes_of[1]} bytes of shared memory, not {bytes_of[0]}"] if bytes_of[1] > bytes_of[0] else []
+
+
 def sizes_of(name):
     """Returns the sizes to try. A kernel that prints gets small ones: after 16384 instructions of a warp, the simulator goes on with the
     lanes that waited longest, so where these are then decides what is counted."""
@@ -135,7 +142,8 @@ def compare(tool, path, folder):
     bases = [["run", path, "--fill", "rand"] + (["--set", ",".join(f"{n}={size}" for n in sizes)] if sizes else []) for size in sizes_of(path)]
     bases = [base for base in bases if call(tool, base + ["--device", "cpu"]).returncode == 0][:2 if sizes else 1]
     rows = [compare_run(tool, path, base, outputs, folder) for base in bases]
-    needless = listed_without_need(path, [float(row.split()[0]) for row, _ in rows])
+    rows += [(f"{path}: {fault}", False) for fault in shared_faults(tool, path, shown.stdout)]
+    needless = listed_without_need(path, [float(row.split()[0]) for row, right in rows if right])
     if needless:
         rows.append((f"{path}: MORE lists it without need", False))
     return "\n".join(row for row, _ in rows), bool(rows) and all(right for _, right in rows)

@@ -5,7 +5,7 @@
 
 Without names: the kernels with `warps(…)`, without roles and `dot`, of the folders in FOLDERS, each at a multiple of 16 and at another
 size. The arrays have to be the same, bit by bit, and so have the rows that the kernel prints. ptxas has nothing to say about the PTX, and spills nothing. There are at most as many
-warp instructions, wavefronts of shared memory and sectors of global memory as src/lower makes; tiles_more.csv lists the kernels that
+warp instructions, wavefronts of shared memory, sectors of global memory and bytes of shared memory as src/lower makes; tiles_more.csv lists the kernels that
 have more, with the ratios and the reasons, which are those of REASONS. A kernel that thread IR does not take is one of NOT_TAKEN, with the reason in its message.
 
 $BY_THREADS is the tool with threads_main.c.
@@ -171,6 +171,7 @@ def compare(tool, name, folder, most, reasons):
         return f"not taken: {name}: {said}", NOT_TAKEN.get(name, "no reason") in said, None
     sizes, outputs = signature(name)
     faults, greatest, changed, found = assembles(name, shown.stdout, folder), [0.0, 0.0, 0.0], {}, set()
+    faults += test_threads.shared_faults(tool, name, shown.stdout)
     own = tempfile.mkdtemp(dir=folder)
     for base in accepted(tool, name, sizes) if outputs else []:
         old, new = (test_threads.run(t, base, outputs, own) for t in (tool, by_threads))
