@@ -4,21 +4,43 @@
 
 #include <string.h>
 
-struct liveness {
-    bool *live; /* by the number of a value */
-    bool changed;
+/* An operand that is passed to an argument of a loop, or to a result of a loop or a branch. */
+struct passed {
+    const struct thread_value *value;
+    const struct passed *next; /* to the same value */
 };
 
-static void mark(struct liveness *l, const struct thread_operand *o)
+/* What gives a value. */
+struct giver {
+    const struct thread_operation *operation; /* NULL: it is a parameter, or passed */
+    const struct passed *passed;
+};
+
+struct liveness {
+    struct arena *arena;
+    bool *live;                         /* by the number of a value */
+    struct giver *givers;               /* likewise */
+    const struct thread_value **marked; /* live ones whose givers are not looked at yet */
+    size_t count;
+};
+
+static void mark(struct liveness *l, const struct thread_value *v)
 {
-    if (!o->value || l->live[o->value->number])
+    if (!v || l->live[v->number])
         return;
-    l->live[o->value->number] = l->changed = true;
+    l->live[v->number] = true;
+    l->marked[l->count++] = v;
+}
+
+static void mark_operands(struct liveness *l, const struct thread_operation *op)
+{
+    for (size_t i = 0; i < op->operands.count; i++)
+        mark(l, op->operands.data[i].value);
 }
 
 static bool is_live(const struct liveness *l, const struct thread_value *v)
 {
-    return v->type.in_flight || l->live[v->number];
+    return l->live[v->number];
 }
 
 static bool any_live(const struct liveness *l, const struct thread_operation *op)
@@ -29,50 +51,76 @@ static bool any_live(const struct liveness *l, const struct thread_operation *op
     return any;
 }
 
-/* Marks the operands from `from` on that go to live values. */
-static void mark_passed(struct liveness *l, const struct thread_operation *op, size_t from,
-                        struct thread_value *const *to)
+/* Notes the operation that gives the values. A group in flight is live. */
+static void note_values(struct liveness *l, struct thread_value *const *values, size_t count,
+                        const struct thread_operation *op)
 {
-    for (size_t i = from; i < op->operands.count; i++)
-        if (is_live(l, to[i - from]))
-            mark(l, &op->operands.data[i]);
+    for (size_t i = 0; i < count; i++) {
+        l->givers[values[i]->number] = (struct giver){op, NULL};
+        if (values[i]->type.in_flight)
+            mark(l, values[i]);
+    }
 }
 
-static void mark_region(struct liveness *l, const struct thread_region *r,
+/* Notes the operands from `from` on that are passed to these values. */
+static void note_passed(struct liveness *l, const struct thread_operation *op, size_t from,
+                        struct thread_value *const *to)
+{
+    struct passed *all = arena_room(l->arena, (op->operands.count + 1) * sizeof *all);
+    for (size_t i = from; i < op->operands.count; i++) {
+        struct giver *g = &l->givers[to[i - from]->number];
+        all[i] = (struct passed){op->operands.data[i].value, g->passed};
+        g->passed = &all[i];
+    }
+}
+
+static void note_region(struct liveness *l, const struct thread_region *r,
                         const struct thread_operation *loop, const struct thread_operation *branch);
 
-static void mark_operation(struct liveness *l, const struct thread_operation *op,
+/* Notes what the operation gives, and marks what it needs in any case. */
+static void note_operation(struct liveness *l, const struct thread_operation *op,
                            const struct thread_operation *loop,
                            const struct thread_operation *branch)
 {
+    const bool control = thread_op_table[op->op].effects == THREAD_CONTROL;
+    note_values(l, op->results.data, op->results.count, control ? NULL : op);
     switch (op->op) {
-    case THREAD_LOOP:
-        mark_region(l, op->regions.data[0], op, NULL);
-        mark_passed(l, op, 0, op->regions.data[0]->arguments.data);
+    case THREAD_LOOP: {
+        const struct thread_region *r = op->regions.data[0];
+        note_values(l, r->arguments.data, r->arguments.count, NULL);
+        note_passed(l, op, 0, r->arguments.data);
+        note_region(l, r, op, NULL);
         return;
-    case THREAD_BREAK_IF: mark(l, &op->operands.data[0]); /* fall through */
-    case THREAD_BREAK: mark_passed(l, op, op->op == THREAD_BREAK_IF, loop->results.data); return;
-    case THREAD_CONTINUE: mark_passed(l, op, 0, loop->regions.data[0]->arguments.data); return;
-    case THREAD_YIELD: mark_passed(l, op, 0, branch->results.data); return;
-    case THREAD_IF:
-    case THREAD_ROLES:
-        for (size_t i = op->regions.count; i-- > 0;)
-            mark_region(l, op->regions.data[i], loop, op);
-        break;
-    default:
-        if (thread_op_table[op->op].effects <= THREAD_READS && !any_live(l, op))
-            return;
-        break;
     }
-    for (size_t i = 0; i < op->operands.count; i++)
-        mark(l, &op->operands.data[i]);
+    case THREAD_BREAK_IF: mark(l, op->operands.data[0].value); /* fall through */
+    case THREAD_BREAK: note_passed(l, op, op->op == THREAD_BREAK_IF, loop->results.data); return;
+    case THREAD_CONTINUE: note_passed(l, op, 0, loop->regions.data[0]->arguments.data); return;
+    case THREAD_YIELD: note_passed(l, op, 0, branch->results.data); return;
+    default: break;
+    }
+    for (size_t i = 0; i < op->regions.count; i++)
+        note_region(l, op->regions.data[i], loop, op);
+    if (thread_op_table[op->op].effects > THREAD_READS)
+        mark_operands(l, op);
 }
 
-static void mark_region(struct liveness *l, const struct thread_region *r,
+static void note_region(struct liveness *l, const struct thread_region *r,
                         const struct thread_operation *loop, const struct thread_operation *branch)
 {
-    for (size_t i = r->operations.count; i-- > 0;)
-        mark_operation(l, r->operations.data[i], loop, branch);
+    for (size_t i = 0; i < r->operations.count; i++)
+        note_operation(l, r->operations.data[i], loop, branch);
+}
+
+/* Marks what live values need. */
+static void mark_needed(struct liveness *l)
+{
+    while (l->count > 0) {
+        const struct giver *g = &l->givers[l->marked[--l->count]->number];
+        if (g->operation)
+            mark_operands(l, g->operation);
+        for (const struct passed *p = g->passed; p; p = p->next)
+            mark(l, p->value);
+    }
 }
 
 /* --- dropping --- */
@@ -154,10 +202,12 @@ static void drop_region(const struct liveness *l, struct thread_region *r,
 
 void thread_drop_unused(struct arena *a, struct thread_function *f)
 {
-    struct liveness l = {.live = arena_array(a, bool, f->values + 1), .changed = true};
-    while (l.changed) {
-        l.changed = false;
-        mark_region(&l, f->body, NULL, NULL);
-    }
+    const size_t values = f->values + 1;
+    struct liveness l = {.arena = a, .live = arena_array(a, bool, values)};
+    l.givers = arena_room(a, values * sizeof *l.givers);
+    l.marked = arena_room(a, values * sizeof *l.marked);
+    note_values(&l, f->parameters.data, f->parameters.count, NULL);
+    note_region(&l, f->body, NULL, NULL);
+    mark_needed(&l);
     drop_region(&l, f->body, NULL, NULL);
 }
