@@ -1,5 +1,5 @@
 /* Facts about scalars of thread IR. A loop's arguments join what its operands and `continue` give, until nothing
- * changes; limits that still move after some rounds become those of the type. The rounds go only through the operations
+ * changes; limits of a counter, and those that still move after some rounds, become those of the type. The rounds go only through the operations
  * on which the arguments and the conditions depend. */
 #include "thread/thread_facts.h"
 
@@ -280,8 +280,19 @@ static void go_through(struct finding *g, const struct thread_region *r, const s
     forget(g, known);
 }
 
+/* Returns whether each iteration adds to the argument: its limits move until an exit or the type stops them. */
+static bool is_counter(const struct finding *g, const struct thread_region *r, size_t argument)
+{
+    const struct thread_operation *last = r->operations.data[r->operations.count - 1];
+    const struct thread_value *v =
+        last->op == THREAD_CONTINUE ? last->operands.data[argument].value : NULL;
+    const struct thread_operation *op = v ? g->definitions[v->number] : NULL;
+    return op && op->op == THREAD_ADD && op->operands.data[0].value == r->arguments.data[argument];
+}
+
 /* Walks through the loop's region; returns whether the arguments have other facts after it. */
-static bool go_round(struct finding *g, const struct thread_region *r, struct facts *now, int round)
+static bool go_round(struct finding *g, const struct thread_region *r, struct facts *now, int round,
+                     bool *widened)
 {
     bool changed = false;
     go_through(g, r, now, now);
@@ -290,7 +301,9 @@ static bool go_round(struct finding *g, const struct thread_region *r, struct fa
         if (!is_number(r->arguments.data[i]->type) || facts_same(&g->next[i], &now[i]))
             continue;
         changed = true;
-        now[i] = round < ROUNDS ? g->next[i] : facts_widen(&now[i], &g->next[i], t);
+        const bool widens = round >= ROUNDS || is_counter(g, r, i);
+        *widened |= widens;
+        now[i] = widens ? facts_widen(&now[i], &g->next[i], t) : g->next[i];
         if (round >= MOST_ROUNDS)
             now[i] = facts_any(t);
     }
@@ -322,14 +335,15 @@ static void walk_loop(struct finding *g, const struct thread_operation *op)
         if (is_number(r->arguments.data[i]->type))
             first[i] = now[i] =
                 thread_facts_of(g->facts, &op->operands.data[i], r->arguments.data[i]->type.dtype);
+    bool widened = false;
     int round = 0;
     do
         begin(g, op);
-    while (go_round(g, few, now, round++));
-    if (round > ROUNDS)
+    while (go_round(g, few, now, round++, &widened));
+    if (widened)
         narrow(g, op, few, first, now);
     g->visiting = visiting;
-    if (visiting || round > ROUNDS) {
+    if (visiting || widened) {
         begin(g, op);
         go_through(g, r, now, now);
     }
