@@ -263,6 +263,6 @@ static void combine_region(struct combining *c, struct thread_region *r)
 void thread_combine(struct arena *a, struct thread_function *f)
 {
     struct combining c = {.build = {.arena = a, .function = f, .where = f->where}};
-    thread_facts_walk(a, f, note_divisor, &c);
+    thread_facts_walk(a, f, is_candidate, note_divisor, &c);
     combine_region(&c, f->body);
 }

@@ -24,6 +24,17 @@ static bool is_condition(const struct thread_operation *op)
     return is_comparison(op->op) ? dtype_is_int(op->types[0]) : joins && op->types[0] == DT_BOOL;
 }
 
+static bool is_remainder(const struct thread_operation *op)
+{
+    return op->op == THREAD_REM && dtype_is_int(op->types[0]) &&
+           op->operands.data[1].kind == THREAD_INTEGER && op->operands.data[1].integer > 0;
+}
+
+static bool is_of_interest(const struct thread_operation *op)
+{
+    return is_condition(op) || is_remainder(op) || op->op == THREAD_PHILOX;
+}
+
 static struct thread_operand number(int64_t v)
 {
     return (struct thread_operand){.kind = THREAD_INTEGER, .where = LOC_NONE, .integer = v};
@@ -91,8 +102,7 @@ static void look(void *user, const struct thread_operation *at, const struct fac
                                narrowed(g, &op->operands.data[1], facts);
     if (is_condition(op) && facts_known(&facts[v->number], &known)) {
         set_condition(g, op, known != 0);
-    } else if (op->op == THREAD_REM && dtype_is_int(op->types[0]) &&
-               op->operands.data[1].kind == THREAD_INTEGER && op->operands.data[1].integer > 0) {
+    } else if (is_remainder(op)) {
         reduce_dividend(g, op, facts);
         const struct facts f = thread_facts_of(facts, &op->operands.data[0], op->types[0]);
         if (f.least >= 0 && f.greatest < op->operands.data[1].integer) {
@@ -227,6 +237,6 @@ void thread_decide(struct arena *a, struct thread_function *f)
     g.instead = arena_array(a, struct thread_value *, f->values + 1);
     g.definitions = arena_array(a, const struct thread_operation *, f->values + 1);
     g.decided = arena_array(a, signed char, f->values + 1);
-    thread_facts_walk(a, f, look, &g);
+    thread_facts_walk(a, f, is_of_interest, look, &g);
     decide_region(&g, f->body);
 }

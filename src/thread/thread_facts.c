@@ -1,11 +1,14 @@
 /* Facts about scalars of thread IR. A loop's arguments join what its operands and `continue` give, until nothing
- * changes; limits of a counter, and those that still move after some rounds, become those of the type. The rounds go only through the operations
- * on which the arguments and the conditions depend. */
+ * changes; limits of a counter, and those that still move after some rounds, become those of the type. The walks go only through operations on which
+ * exits, branches, arguments of loops, and what is to be visited depend. */
 #include "thread/thread_facts.h"
 
 #include <string.h>
 
 enum { ROUNDS = 4, MOST_ROUNDS = 64, WARP_THREADS = 32, MOST_THREADS = 1024, LOCAL_ALIGNMENT = 16 };
+
+/* The rounds of loops, and the walk that visits operations. */
+enum walks { ROUND = 1, VISIT = 2 };
 
 struct learned {
     uint32_t number;
@@ -15,13 +18,14 @@ struct learned {
 struct finding {
     struct arena *arena;
     const struct thread_function *function;
-    struct facts *facts; /* by number of a value */
-    bool *reached;       /* of results of regions: something gave a value */
-    bool *needed;        /* by number: the rounds of a loop read its facts */
+    struct facts *facts;                         /* by number of a value */
+    bool *reached;                               /* of results of regions: something gave a value */
+    uint8_t *needed;                             /* by number: walks that read its facts */
     const struct thread_operation **definitions; /* of scalars; NULL: an argument, a parameter */
     VEC(struct learned) learned;
     const struct thread_operation *loop, *branch; /* innermost */
     struct facts *next;                           /* of the innermost loop's arguments */
+    bool (*wants)(const struct thread_operation *op);
     void (*visit)(void *user, const struct thread_operation *op, const struct facts *facts);
     void *user;
     bool visiting;
@@ -220,15 +224,20 @@ static void begin(struct finding *g, const struct thread_operation *op)
     }
 }
 
-static struct thread_region *for_rounds(struct finding *g, const struct thread_region *r);
+/* --- what matters --- */
 
-/* Returns the operation for the rounds of a loop, and notes the values that it reads; NULL: the rounds do not need it. */
-static struct thread_operation *needed(struct finding *g, struct thread_operation *op)
+static struct thread_region *part_for(struct finding *g, const struct thread_region *r,
+                                      enum walks walk);
+
+/* Returns the operation for such walks, and notes the values that it reads; NULL: they do not need it. */
+static struct thread_operation *needed(struct finding *g, struct thread_operation *op,
+                                       enum walks walk)
 {
     struct thread_operation *own = op;
-    bool need = thread_op_table[op->op].effects == THREAD_CONTROL;
+    bool need =
+        thread_op_table[op->op].effects == THREAD_CONTROL || (walk == VISIT && g->wants(op));
     for (size_t i = 0; i < op->results.count; i++)
-        need |= g->needed[op->results.data[i]->number];
+        need |= (g->needed[op->results.data[i]->number] & walk) != 0;
     if (!need)
         return NULL;
     if (op->regions.count) {
@@ -236,32 +245,34 @@ static struct thread_operation *needed(struct finding *g, struct thread_operatio
         *own = *op;
         memset(&own->regions, 0, sizeof own->regions);
         for (size_t i = 0; i < op->regions.count; i++)
-            vec_push(g->arena, &own->regions, for_rounds(g, op->regions.data[i]));
+            vec_push(g->arena, &own->regions, part_for(g, op->regions.data[i], walk));
     }
     for (size_t i = 0; i < op->operands.count; i++)
         if (op->operands.data[i].value && is_number(op->operands.data[i].value->type))
-            g->needed[op->operands.data[i].value->number] = true;
+            g->needed[op->operands.data[i].value->number] |= (uint8_t)walk;
     return own;
 }
 
-/* Returns the region with the operations that the rounds of a loop need: branches, exits, and those that compute their numbers. */
-static struct thread_region *for_rounds(struct finding *g, const struct thread_region *r)
+/* Returns the region with the operations that such walks need: branches, exits, what is visited, and what computes numbers of these. */
+static struct thread_region *part_for(struct finding *g, const struct thread_region *r,
+                                      enum walks walk)
 {
-    struct thread_region *few = arena_new(g->arena, struct thread_region);
-    few->operations.data =
-        arena_array(g->arena, struct thread_operation *, r->operations.count + 1);
-    few->arguments.data = r->arguments.data;
-    few->arguments.count = r->arguments.count;
+    struct thread_region *part = arena_new(g->arena, struct thread_region);
     size_t first = r->operations.count;
+    part->operations.data = arena_array(g->arena, struct thread_operation *, first + 1);
+    part->arguments.data = r->arguments.data;
+    part->arguments.count = r->arguments.count;
     for (size_t i = r->operations.count; i-- > 0;) {
-        struct thread_operation *op = needed(g, r->operations.data[i]);
+        struct thread_operation *op = needed(g, r->operations.data[i], walk);
         if (op)
-            few->operations.data[--first] = op;
+            part->operations.data[--first] = op;
     }
-    few->operations.data += first;
-    few->operations.count = r->operations.count - first;
-    return few;
+    part->operations.data += first;
+    part->operations.count = r->operations.count - first;
+    return part;
 }
+
+/* --- loops --- */
 
 /* Walks through the loop's region, whose arguments have the facts `now`; g->next then has those of `start`, joined with what
  * `continue` gives. */
@@ -323,7 +334,8 @@ static void narrow(struct finding *g, const struct thread_operation *op,
 static void walk_loop(struct finding *g, const struct thread_operation *op)
 {
     const bool visiting = g->visiting, dead = g->dead;
-    const struct thread_region *r = op->regions.data[0], *few = visiting ? for_rounds(g, r) : r;
+    const struct thread_region *r = op->regions.data[0],
+                               *few = visiting ? part_for(g, r, ROUND) : r;
     const struct thread_operation *loop = g->loop;
     struct facts *outer = g->next,
                  *first = arena_array(g->arena, struct facts, r->arguments.count + 1),
@@ -421,19 +433,22 @@ static void walk_region(struct finding *g, const struct thread_region *r)
 }
 
 void thread_facts_walk(struct arena *a, const struct thread_function *f,
+                       bool (*wants)(const struct thread_operation *op),
                        void (*visit)(void *user, const struct thread_operation *op,
                                      const struct facts *facts),
                        void *user)
 {
-    struct finding g = {.arena = a, .function = f, .visit = visit, .user = user, .visiting = true};
-    g.facts = arena_array(a, struct facts, f->values + 1);
-    g.reached = arena_array(a, bool, f->values + 1);
-    g.needed = arena_array(a, bool, f->values + 1);
-    g.definitions = arena_array(a, const struct thread_operation *, f->values + 1);
+    const size_t values = f->values + 1;
+    struct finding g = {.arena = a, .function = f, .wants = wants, .visit = visit, .user = user};
+    g.facts = arena_room(a, values * sizeof *g.facts); /* a walk sets what it reads */
+    g.reached = arena_array(a, bool, values);
+    g.needed = arena_array(a, uint8_t, values);
+    g.definitions = arena_array(a, const struct thread_operation *, values);
+    g.visiting = true;
     for (size_t i = 0; i < f->parameters.count; i++) {
         const struct thread_value *v = f->parameters.data[i];
         const struct facts all = any(v->type.dtype), multiple = facts_multiple(v->divisor);
         g.facts[v->number] = v->divisor ? facts_meet(&all, &multiple) : all;
     }
-    walk_region(&g, f->body);
+    walk_region(&g, part_for(&g, f->body, VISIT));
 }

@@ -22,6 +22,11 @@ static void note_rank(void *user, const struct thread_operation *op, const struc
         h->ranks[v->number] = facts[v->number].least >= 0 && facts[v->number].greatest < h->blocks;
 }
 
+static bool takes_rank(const struct thread_operation *op)
+{
+    return op->op == THREAD_PEER;
+}
+
 /* Returns whether the rank is certainly one of the cluster. If it is not, the loop may have no iterations for that reason. */
 static bool is_peer(const struct hoisting *h, const struct thread_operand *rank)
 {
@@ -126,7 +131,7 @@ void thread_hoist(struct arena *a, struct thread_function *f)
     h.blocks = (int64_t)f->cluster[0] * f->cluster[1] * f->cluster[2];
     if (h.blocks) {
         h.ranks = arena_array(a, bool, f->values + 1);
-        thread_facts_walk(a, f, note_rank, &h);
+        thread_facts_walk(a, f, takes_rank, note_rank, &h);
     }
     hoist_region(&h, f->body, 0, NULL);
 }
