@@ -4,16 +4,15 @@
 #include "thread/thread_build.h"
 #include "thread/thread_facts.h"
 
-#include "base/number_map.h"
-
 #include <string.h>
 
 enum { MOST_BYTES = 16, WORD_BYTES = 4 };
 
 struct combining {
     struct thread_builder build;
-    struct number_map
-        divisors; /* by access: of the bytes of its index without the constant, at most MOST_BYTES */
+    VEC(int64_t)
+    divisors; /* of the bytes of the indices without the constants, at most MOST_BYTES; in the order of the accesses */
+    size_t next; /* of these */
 };
 
 /* Where an access is: in a shared array, or, without an object, at an address. */
@@ -59,7 +58,6 @@ static bool is_candidate(const struct thread_operation *op)
 static void note_divisor(void *user, const struct thread_operation *op, const struct facts *facts)
 {
     struct combining *c = user;
-    bool added;
     if (!is_candidate(op))
         return;
     const struct place p = place_of(op);
@@ -68,8 +66,7 @@ static void note_divisor(void *user, const struct thread_operation *op, const st
     int64_t divisor = MOST_BYTES;
     while (known * size % divisor != 0)
         divisor /= 2;
-    number_map_entry(c->build.arena, &c->divisors, (uintptr_t)op, &added)->value =
-        (uintptr_t)divisor;
+    vec_push(c->build.arena, &c->divisors, divisor);
 }
 
 /* Elements that are neighbours, from an aligned one on. */
@@ -232,18 +229,19 @@ static void combine_region(struct combining *c, struct thread_region *r)
     bool *taken = arena_array(c->build.arena, bool, r->operations.count + 1);
     for (size_t i = 0; i < r->operations.count; i++) {
         struct thread_operation *op = r->operations.data[i];
-        const struct number_entry *e = number_map_find(&c->divisors, (uintptr_t)op);
+        const int64_t divisor = is_candidate(op) ? c->divisors.data[c->next++] : 0;
         struct neighbours n = {.count = 1};
         for (size_t j = 0; j < op->regions.count; j++)
             combine_region(c, op->regions.data[j]);
-        for (size_t j = 0; j < later.count; j++)
-            if (last_of(&later.data[j]) == i)
-                add_store(c, &to, r, &later.data[j], i);
-        if (taken[i])
+        if (taken[i]) {
+            for (size_t j = 0; j < later.count; j++)
+                if (last_of(&later.data[j]) == i)
+                    add_store(c, &to, r, &later.data[j], i);
             continue;
+        }
         const bool stores = is_store(op->op);
-        if (e)
-            n = find_neighbours(r, i, taken, (int64_t)e->value);
+        if (divisor)
+            n = find_neighbours(r, i, taken, divisor);
         if (n.count == 1 || (stores && !any_value(r, &n))) {
             vec_push(c->build.arena, &to.operations, op);
             continue;
@@ -264,5 +262,6 @@ void thread_combine(struct arena *a, struct thread_function *f)
 {
     struct combining c = {.build = {.arena = a, .function = f, .where = f->where}};
     thread_facts_walk(a, f, is_candidate, note_divisor, &c);
-    combine_region(&c, f->body);
+    if (c.divisors.count)
+        combine_region(&c, f->body);
 }

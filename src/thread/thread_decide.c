@@ -10,6 +10,7 @@ struct deciding {
     const struct thread_operation **definitions; /* by number */
     signed char *decided; /* by number of a condition: 1 it holds, -1 it does not, 0 not known */
     bool *narrow;         /* by number of a random word: its seed and its offset have 32 bits */
+    bool any;             /* one of these two */
 };
 
 static bool is_comparison(enum thread_opcode op)
@@ -44,6 +45,7 @@ static struct thread_operand number(int64_t v)
 static void set_condition(struct deciding *g, struct thread_operation *op, bool holds)
 {
     g->decided[op->results.data[0]->number] = holds ? 1 : -1;
+    g->any = true;
     op->op = holds ? THREAD_EQ : THREAD_NE;
     op->types[0] = DT_U32;
     op->operands.count = 0;
@@ -100,6 +102,7 @@ static void look(void *user, const struct thread_operation *at, const struct fac
         g->narrow[v->number] = op->types[1] == DT_U64 &&
                                narrowed(g, &op->operands.data[0], facts) &&
                                narrowed(g, &op->operands.data[1], facts);
+    g->any |= g->narrow[v->number];
     if (is_condition(op) && facts_known(&facts[v->number], &known)) {
         set_condition(g, op, known != 0);
     } else if (is_remainder(op)) {
@@ -238,5 +241,6 @@ void thread_decide(struct arena *a, struct thread_function *f)
     g.definitions = arena_array(a, const struct thread_operation *, f->values + 1);
     g.decided = arena_array(a, signed char, f->values + 1);
     thread_facts_walk(a, f, is_of_interest, look, &g);
-    decide_region(&g, f->body);
+    if (g.any)
+        decide_region(&g, f->body);
 }

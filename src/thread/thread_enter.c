@@ -243,7 +243,7 @@ static void enter_region(struct entering *g, struct thread_region *r)
         for (size_t j = 0; j < op->regions.count; j++)
             enter_region(g, op->regions.data[j]);
         const size_t test = op->op == THREAD_LOOP ? find_test(g, op) : 0;
-        bool *own = arena_array(g->build.arena, bool, test ? i + 1 : 1);
+        bool *own = test ? arena_array(g->build.arena, bool, i + 1) : NULL;
         if (!test || mark_own(g, r, i, test, own) < LEAST_MOVED)
             continue;
         const size_t after = r->operations.count - i;

@@ -47,7 +47,7 @@ static void fence_region(struct arena *a, struct thread_region *r)
         }
         if (is_product(op->op) || op->op == THREAD_PRODUCT_FENCE)
             fenced = true;
-        else if (op->op != THREAD_PRODUCT_COMMIT && accesses_factors(op))
+        else if (fenced && op->op != THREAD_PRODUCT_COMMIT && accesses_factors(op))
             fenced = false;
         vec_push(a, &r->operations, op);
     }

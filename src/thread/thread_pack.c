@@ -381,7 +381,6 @@ void thread_pack(struct arena *a, struct thread_function *f)
     g.home = arena_array(a, const struct thread_region *, values);
     g.uses = arena_array(a, uint32_t, values);
     g.user = arena_array(a, const struct thread_operation *, values);
-    g.user = arena_array(a, const struct thread_operation *, values);
     g.kept = arena_array(a, bool, values);
     note_region(&g, f->body);
     pack_region(&g, f->body);
