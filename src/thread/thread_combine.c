@@ -112,10 +112,11 @@ static bool find_others(const struct thread_region *r, size_t from, const bool *
     for (size_t i = from + 1; i < r->operations.count && left > 0; i++) {
         const struct thread_operation *other = r->operations.data[i];
         struct place at = {0};
-        if (other->op == op->op && is_candidate(other))
+        if (other->op == op->op)
             at = place_of(other);
-        const bool similar = other->op == op->op && is_candidate(other) &&
-                             at.object == own.object && at.value == own.value;
+        const bool similar = other->op == op->op && other->types[0] == op->types[0] &&
+                             is_candidate(other) && at.object == own.object &&
+                             at.value == own.value;
         if (stops(op, other, similar))
             return false;
         const int64_t away = similar ? at.number - n->first : -1;
@@ -123,7 +124,7 @@ static bool find_others(const struct thread_region *r, size_t from, const bool *
             continue;
         if (stores && (taken[i] || seen >> away & 1))
             return false;
-        if (taken[i] || seen >> away & 1 || other->types[0] != op->types[0])
+        if (taken[i] || seen >> away & 1)
             continue;
         seen |= 1u << away;
         n->at[away] = i;
