@@ -120,7 +120,7 @@ static struct thread_operand add_test(struct entering *g, struct thread_region *
                                       const struct thread_operation *loop, size_t test,
                                       const struct thread_operand *arguments)
 {
-    enum { MOST_OPERANDS = 3 };
+    enum { MOST_OPERANDS = 4 }; /* of a part */
     const struct thread_region *r = loop->regions.data[0];
     struct thread_value *copies[MOST_TEST];
     g->build.region = to;
