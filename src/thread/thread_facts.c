@@ -368,7 +368,7 @@ static void walk_if(struct finding *g, const struct thread_operation *op)
 {
     const struct thread_operation *outer = g->branch;
     const bool dead = g->dead;
-    bool leaves = op->regions.count > 1;
+    bool leaves = op->op == THREAD_IF && op->regions.count > 1; /* other warps may have no role */
     g->branch = op;
     begin(g, op);
     for (size_t i = 0; i < op->regions.count; i++) {
