@@ -8,11 +8,38 @@
 struct fragment emit_fragment_new(struct emit *m, enum dtype t, const struct layout *layout)
 {
     struct fragment f = {.dtype = t, .layout = layout, .count = emit_registers(layout)};
-    f.v = arena_array(m->arena, struct scalar, f.count + 1);
+    f.v = arena_room(m->arena, ((size_t)f.count + 1) * sizeof *f.v);
     const struct scalar zero = emit_constant(t, 0);
     for (int32_t r = 0; r < f.count; r++)
         f.v[r] = zero;
     return f;
+}
+
+void emit_fragment_apart(struct emit *m, struct fragment *f)
+{
+    if (!f->groups)
+        return;
+    f->v = arena_room(m->arena, ((size_t)f->count + 1) * sizeof *f->v);
+    for (int32_t r = 0; r < f->count; r += f->each) {
+        f->v[r] = (struct scalar){f->groups[r / f->each], f->dtype};
+        emit_take_apart(m, &f->v[r], f->each);
+    }
+    f->groups = NULL;
+}
+
+struct thread_operand emit_fragment_part(struct emit *m, const struct fragment *f, int32_t first,
+                                         int32_t count)
+{
+    if (f->groups && f->each % count == 0) {
+        const struct thread_operand group = f->groups[first / f->each];
+        return f->each == count ? group : emit_part(m, f->dtype, group, first % f->each, count, 1);
+    }
+    struct fragment x = *f;
+    struct thread_operand *all = arena_array(m->arena, struct thread_operand, count);
+    emit_fragment_apart(m, &x);
+    for (int32_t i = 0; i < count; i++)
+        all[i] = x.v[first + i].o;
+    return emit_join(m, f->dtype, all, count);
 }
 
 /* Returns how many elements one instruction converts: those of a word. */
@@ -122,16 +149,18 @@ static struct fragment count(struct emit *m, const struct expr *e, const struct 
 static struct fragment of_symbol(struct emit *m, const struct expr *e)
 {
     const struct variable *v = emit_variable(m, e->sym);
-    struct fragment f = emit_fragment_new(m, e->sym->type.dtype, plan_symbol(m->layouts, e->sym));
-    const int32_t each = emit_registers_of_slot(m, e->sym);
-    if (!v || e->sym->storage != ST_REG || v->count * each != f.count) {
+    struct fragment f = {.dtype = e->sym->type.dtype, .layout = plan_symbol(m->layouts, e->sym)};
+    f.count = emit_registers(f.layout);
+    f.each = emit_registers_of_slot(m, e->sym);
+    if (!v || e->sym->storage != ST_REG || v->count * f.each != f.count) {
         emit_missing(m, e->loc, "an array as a tile", NULL);
-        return f;
+        return emit_fragment_new(m, f.dtype, f.layout);
     }
-    for (int32_t r = 0; r < f.count; r += each) {
-        f.v[r] = (struct scalar){v->slots[r / each].o, f.dtype};
-        emit_take_apart(m, &f.v[r], each);
-    }
+    f.groups = arena_room(m->arena, ((size_t)v->count + 1) * sizeof *f.groups);
+    for (int i = 0; i < v->count; i++)
+        f.groups[i] = v->slots[i].o;
+    if (f.each == 1)
+        emit_fragment_apart(m, &f);
     return f;
 }
 
@@ -144,6 +173,7 @@ static struct fragment part(struct emit *m, const struct expr *e)
         int64_t start = 0;
         if (e->index[i].kind != IX_SLICE)
             continue;
+        emit_fragment_apart(m, &f);
         if (!eval_int(e->index[i].value, NULL, &start) ||
             !layout_slice_out(f.layout, AXIS_DIM(i), (int32_t)start, (int32_t)e->index[i].extent,
                               &l)) {
@@ -225,26 +255,35 @@ static struct fragment own(struct emit *m, const struct expr *e, const struct la
     return emit_fragment_convert(m, &f, wanted);
 }
 
-struct fragment emit_fragment(struct emit *m, const struct expr *e, const struct layout *layout)
+struct fragment emit_fragment_grouped(struct emit *m, const struct expr *e,
+                                      const struct layout *layout)
 {
     const struct layout *wanted = layout_keep(m->layouts, layout);
+    const bool is_scalar = e->type.rank == 0;
+    const struct layout *of_own =
+        m->failed || is_scalar ? wanted : tile_operand_layout(m->layouts, wanted, &e->type);
+    struct fragment x = {0};
+    if (!m->failed && !is_scalar)
+        x = own(m, e, of_own);
+    if (!m->failed && !is_scalar && of_own == wanted)
+        return x;
     struct fragment out = emit_fragment_new(m, e->type.dtype, wanted);
     if (m->failed)
         return out;
-    if (e->type.rank == 0) {
-        const struct scalar one = emit_scalar(m, e);
-        for (int32_t r = 0; r < out.count; r++)
-            out.v[r] = one;
-        return out;
-    }
-    const struct layout *of_own = tile_operand_layout(m->layouts, wanted, &e->type);
-    struct fragment x = own(m, e, of_own);
-    if (of_own == wanted || m->failed)
-        return m->failed ? out : x;
-    const int32_t *registers = tile_operand_registers(m->layouts, wanted, of_own, &e->type);
+    const struct scalar one = is_scalar ? emit_scalar(m, e) : emit_constant(out.dtype, 0);
+    const int32_t *registers =
+        is_scalar ? NULL : tile_operand_registers(m->layouts, wanted, of_own, &e->type);
+    emit_fragment_apart(m, &x);
     for (int32_t r = 0; r < out.count; r++)
-        out.v[r] = x.v[registers[r]];
+        out.v[r] = is_scalar ? one : x.v[registers[r]];
     return out;
+}
+
+struct fragment emit_fragment(struct emit *m, const struct expr *e, const struct layout *layout)
+{
+    struct fragment f = emit_fragment_grouped(m, e, layout);
+    emit_fragment_apart(m, &f);
+    return f;
 }
 
 struct fragment emit_fragment_natural(struct emit *m, const struct expr *e)
@@ -317,18 +356,23 @@ static void store(struct emit *m, const struct expr *target, const struct expr *
 static void give(struct emit *m, const struct sym *s, const struct expr *value)
 {
     const struct layout *l = plan_symbol(m->layouts, s);
-    struct fragment f = value ? emit_fragment(m, value, l) : emit_fragment_new(m, s->type.dtype, l);
+    struct fragment f =
+        value ? emit_fragment_grouped(m, value, l) : emit_fragment_new(m, s->type.dtype, l);
+    if (f.dtype != s->type.dtype) {
+        emit_fragment_apart(m, &f);
+        for (int32_t r = 0; r < f.count; r++)
+            f.v[r] = emit_as(m, f.v[r], s->type.dtype);
+        f.dtype = s->type.dtype;
+    }
     struct variable *v = emit_variable(m, s);
     const int32_t each = emit_registers_of_slot(m, s);
     const struct thread_type type = {.dtype = s->type.dtype, .count = (uint16_t)each};
-    struct thread_operand *all = arena_array(m->arena, struct thread_operand, each);
     if (!v || v->count * each != f.count)
         v = emit_declare(m, s, f.count / each);
-    for (int32_t r = 0; r < f.count && !m->failed; r += each) {
-        for (int32_t i = 0; i < each; i++)
-            all[i] = emit_as(m, f.v[r + i], s->type.dtype).o;
-        v->slots[r / each] = (struct slot){emit_join(m, s->type.dtype, all, each), type};
-    }
+    if (f.each % each)
+        emit_fragment_apart(m, &f);
+    for (int32_t r = 0; r < f.count && !m->failed; r += each)
+        v->slots[r / each] = (struct slot){emit_fragment_part(m, &f, r, each), type};
 }
 
 static void declare(struct emit *m, const struct stmt *s)

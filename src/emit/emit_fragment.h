@@ -6,12 +6,14 @@
 #include "lower/lower_plan.h"
 #include "lower/lower_tile_own.h"
 
-/* A thread's elements of a register tile: a scalar for each register of the layout. */
+/* A thread's elements of a register tile: a scalar for each register of the layout, or a value for each few neighbours. */
 struct fragment {
     enum dtype dtype;
     const struct layout *layout; /* layout_keep of the plan */
     int32_t count;
-    struct scalar *v;
+    struct scalar *v;              /* by register; NULL: there are groups */
+    struct thread_operand *groups; /* of `each` registers */
+    int32_t each;                  /* 2 or more */
 };
 
 static inline int32_t emit_registers(const struct layout *l)
@@ -24,11 +26,19 @@ static inline int32_t emit_registers(const struct layout *l)
 /* Lets register tiles have the plan's layouts. thread: the thread's number in its block, a u32 */
 void emit_use_fragments(struct emit *m, struct scalar thread);
 struct fragment emit_fragment_new(struct emit *m, enum dtype t, const struct layout *layout);
+/* Takes the groups apart, if there are some. */
+void emit_fragment_apart(struct emit *m, struct fragment *f);
+/* Returns registers [first, first + count) as one value. */
+struct thread_operand emit_fragment_part(struct emit *m, const struct fragment *f, int32_t first,
+                                         int32_t count);
 /* Returns the scalar as a value, also if it is a constant: for operations on other lanes. */
 struct scalar emit_value_of(struct emit *m, struct scalar v);
 struct fragment emit_fragment_cast(struct emit *m, const struct fragment *f, enum dtype t);
 /* Returns the value of a tile expression, or of a scalar, in the layout. */
 struct fragment emit_fragment(struct emit *m, const struct expr *e, const struct layout *wanted);
+/* The same, which may have groups. */
+struct fragment emit_fragment_grouped(struct emit *m, const struct expr *e,
+                                      const struct layout *wanted);
 /* Returns its value in the layout that the plan prefers for the expression. */
 struct fragment emit_fragment_natural(struct emit *m, const struct expr *e);
 /* Returns its value as a tile of the type's shape, in a layout of the plan. */
@@ -136,7 +146,7 @@ void emit_note_way(struct emit *m, struct loc loc, const struct sym *s, const st
 
 /* --- emit_fragment_dot.c --- */
 
-/* Returns a product of tiles in its own layout. */
+/* Returns a product of tiles in its own layout, which may have groups. */
 struct fragment emit_fragment_dot(struct emit *m, const struct expr *e);
 /* Finds the layouts of tiles that matrix instructions take, or add to. */
 void emit_note_dots(struct emit *m);
@@ -145,7 +155,7 @@ int32_t emit_registers_of_slot(const struct emit *m, const struct sym *s);
 
 /* --- emit_fragment_convert.c --- */
 
-/* Returns the tile in another layout. */
+/* Returns the tile in another layout. If that is its own, it may have groups. */
 struct fragment emit_fragment_convert(struct emit *m, const struct fragment *f,
                                       const struct layout *to);
 

@@ -271,11 +271,12 @@ struct fragment emit_fragment_convert(struct emit *m, const struct fragment *f,
     const struct layout *from_single = without_copies(m, f->layout, &of_from);
     const struct layout *to_single = without_copies(m, to, &of_to);
     struct fragment x = *f;
+    emit_fragment_apart(m, &x);
     if (from_single != f->layout) {
         int32_t *source = arena_array(m->arena, int32_t, emit_registers(from_single) + 1);
         for (int32_t r = f->count - 1; r >= 0; r--)
             source[of_from[r]] = r;
-        x = pick(m, f, from_single, source);
+        x = pick(m, &x, from_single, source);
     }
     if (from_single != to_single)
         x = convert(m, &x, to_single);

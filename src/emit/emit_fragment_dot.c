@@ -120,16 +120,6 @@ static struct scalar converted(struct emit *m, const struct emit_factor *f, stru
     return emit_as(m, v, f->type);
 }
 
-/* Elements [first, first + count) of registers, as one group. */
-static struct thread_operand group_of(struct emit *m, const struct fragment *f, int32_t first,
-                                      int32_t count)
-{
-    struct thread_operand *all = arena_array(m->arena, struct thread_operand, count);
-    for (int32_t i = 0; i < count; i++)
-        all[i] = f->v[first + i].o;
-    return emit_join(m, f->dtype, all, count);
-}
-
 /* Returns registers [first, first + count) of a factor as they come. */
 static struct thread_operand raw_of(struct emit *m, const struct emit_factor *f, int32_t first,
                                     int32_t count)
@@ -138,7 +128,7 @@ static struct thread_operand raw_of(struct emit *m, const struct emit_factor *f,
     struct thread_operand part[MOST];
     int parts = 0;
     if (f->count == 0)
-        return group_of(m, &f->raw, first, count);
+        return emit_fragment_part(m, &f->raw, first, count);
     for (int32_t i = 0, n; i < count; i += n) {
         const struct emit_spot *at = &f->spots[first + i];
         for (n = 1; i + n < count && at[n].piece == at->piece && at[n].element == at->element + n;)
@@ -300,7 +290,7 @@ static int open_factors(struct emit *m, const struct dot_plan *p, struct emit_fa
         *s[2] = {p->a_staged ? &place[0] : NULL, p->b_staged ? &place[1] : NULL};
     for (int side = 0; side < 2; side++)
         if (!s[side] && !f[side].source.shared)
-            f[side].raw = emit_fragment(m, f[side].source.e, f[side].raw.layout);
+            f[side].raw = emit_fragment_grouped(m, f[side].source.e, f[side].raw.layout);
     for (int side = 0; side < 2; side++)
         if (s[side])
             stage(m, p, &f[side], s[side]);
@@ -445,6 +435,23 @@ static void by_mma(struct emit *m, const struct dot_plan *p, struct emit_factor 
 
 /* --- the whole --- */
 
+/* Returns the sums before the products, in groups, each of which may be one. */
+static struct fragment first_sums(struct emit *m, const struct dot_plan *p)
+{
+    struct fragment from = p->e->count == 3 ? emit_fragment_grouped(m, p->e->args[2], p->c)
+                                            : emit_fragment_new(m, p->sum, p->c);
+    struct fragment sum = {.dtype = p->sum, .layout = from.layout, .count = from.count};
+    sum.each = sums_together(p);
+    sum.groups = arena_array(m->arena, struct thread_operand, sum.count / sum.each + 1);
+    if (from.dtype != p->sum || from.each != sum.each)
+        emit_fragment_apart(m, &from);
+    if (from.dtype != p->sum)
+        from = emit_fragment_cast(m, &from, p->sum);
+    for (int32_t r = 0; r < sum.count; r += sum.each)
+        sum.groups[r / sum.each] = emit_fragment_part(m, &from, r, sum.each);
+    return sum;
+}
+
 struct fragment emit_fragment_dot(struct emit *m, const struct expr *e)
 {
     const struct dot_plan *p = plan_dot(m->layouts, e);
@@ -454,28 +461,17 @@ struct fragment emit_fragment_dot(struct emit *m, const struct expr *e)
     }
     struct emit_factor f[2] = {factor_of(m, p, 0), factor_of(m, p, 1)};
     const int scratch = open_factors(m, p, f);
-    struct fragment sum = emit_fragment_new(m, p->sum, p->c);
-    if (e->count == 3) {
-        const struct fragment from = emit_fragment(m, e->args[2], p->c);
-        for (int32_t r = 0; r < sum.count; r++)
-            sum.v[r] = emit_as(m, from.v[r], p->sum);
-    }
+    struct fragment sum = first_sums(m, p);
     if (m->failed)
         return sum;
-    const int32_t each = sums_together(p), count = sum.count / each;
-    struct thread_operand *sums = arena_array(m->arena, struct thread_operand, count + 1);
-    for (int32_t i = 0; i < count; i++)
-        sums[i] = group_of(m, &sum, i * each, each);
     if (p->kind == DOT_MMA)
-        by_mma(m, p, &f[0], &f[1], sums);
+        by_mma(m, p, &f[0], &f[1], sum.groups);
     else
-        emit_dot_fma(m, p, &f[0], &f[1], sums);
-    for (int32_t i = 0; i < count; i++) {
-        sum.v[(ptrdiff_t)i * each] = (struct scalar){sums[i], p->sum};
-        emit_take_apart(m, &sum.v[(ptrdiff_t)i * each], each);
-    }
+        emit_dot_fma(m, p, &f[0], &f[1], sum.groups);
     m->place.touched = true;
     for (int i = 0; i < scratch; i++)
         plan_room_done(&m->room, -1);
+    if (sum.each == 1)
+        emit_fragment_apart(m, &sum);
     return sum;
 }
